@@ -1,0 +1,28 @@
+# `make demo` and `make test` do their own set-up. WATCHFLOOR_HOME names the stack's folder (default .watchfloor).
+BIN := .venv/bin
+LOGS :=
+TESTS :=
+
+.PHONY: setup demo test check down clean
+
+setup:
+	@store/setup.sh
+
+demo: setup
+	$(BIN)/watchfloor demo $(LOGS)
+
+test: setup
+	@store/test.sh $(TESTS)
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy -p watchfloor
+	$(BIN)/pytest $(TESTS)
+
+down:
+	@if [ -x $(BIN)/watchfloor ]; then $(BIN)/watchfloor down; fi
+
+clean: down
+	rm -rf .venv store/java/target build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""What faces people: the command line and the REST service."""

@@ -1,0 +1,74 @@
+"""``watchfloor master``, ``worker`` and ``load``: logs into the store."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from argparse import Namespace
+from types import FrameType
+
+from ..context import Add, say, settings_of
+
+
+def register(add: Add) -> None:
+    parser = add("master", master, "watch folders, and queue each new complete file once")
+    parser.add_argument("--watch", metavar="DIR", nargs="+", action="extend", required=True, help="folders to watch")
+    parser.add_argument("--source", metavar="S", help="what all files are (default: found out from their content)")
+    parser = add("worker", worker, "ingest what is queued, until stopped")
+    parser.add_argument("--workers", metavar="N", type=int, default=1, help="worker processes (default 1)")
+    parser = add("load", load, "queue files, ingest them and wait; exit status 1 if anything was quarantined or failed")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="log files, plain or gzip, or patterns of them")
+    parser.add_argument("--source", metavar="S", help="what the files are (default: found out from their content)")
+    parser.add_argument("--workers", metavar="N", type=int, default=1, help="worker processes of this load (default 1)")
+    parser.add_argument("--again", action="store_true", help="read files again that were loaded already")
+
+
+def master(args: Namespace) -> None:
+    from watchfloor.ingest.master import master as run
+
+    settings = settings_of(args)
+    stop = _stop_on_signals()
+    run(settings, args.watch, stop, feed=args.source)
+
+
+def worker(args: Namespace) -> None:
+    from watchfloor.ingest.pool import Pool
+
+    _at_least_one(args.workers)
+    settings = settings_of(args)
+    stop = _stop_on_signals()
+    Pool(settings, args.workers).run(stop)
+
+
+def load(args: Namespace) -> int:
+    from watchfloor.ingest.load import Load
+
+    from ..progress import follow, summary
+
+    _at_least_one(args.workers)
+    result = follow(Load(settings_of(args), args.files, args.source, workers=args.workers, again=args.again))
+    say(summary(result))
+    return 0 if result.clean else 1
+
+
+def _stop_on_signals() -> threading.Event:
+    """Set by SIGTERM and by Ctrl-C, of which a second one interrupts. What a service does is logged from INFO on."""
+    logging.getLogger("watchfloor").setLevel(min(logging.INFO, logging.getLogger().level))
+    stop = threading.Event()
+
+    def told(number: int, frame: FrameType | None) -> None:
+        if stop.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stop.set()
+
+    signal.signal(signal.SIGTERM, told)
+    signal.signal(signal.SIGINT, told)
+    return stop
+
+
+def _at_least_one(workers: int) -> None:
+    from watchfloor.schema.errors import UserError
+
+    if not 1 <= workers <= 256:
+        raise UserError(f"--workers is {workers}; it must lie between 1 and 256")

@@ -1,0 +1,86 @@
+"""``watchfloor sources``: what the store knows, and definitions of one's own."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from ..context import Add, add_format, open_store, print_rows, say, settings_of
+
+if TYPE_CHECKING:
+    from watchfloor.schema.source import Source
+
+
+def register(add: Add) -> None:
+    parser = add("sources", list_sources, "the sources that are known; their definitions")
+    add_format(parser)
+    actions = parser.add_subparsers(metavar="[show NAME | check FILE | add FILE]")
+    show = actions.add_parser("show", help="print a source's definition", allow_abbrev=False)
+    show.add_argument("name", metavar="NAME")
+    show.set_defaults(run=show_source)
+    check = actions.add_parser("check", help="check a definition file; needs no store", allow_abbrev=False)
+    check.add_argument("file", metavar="FILE")
+    check.set_defaults(run=check_definition)
+    new = actions.add_parser("add", help="make a source from a definition file", allow_abbrev=False)
+    new.add_argument("file", metavar="FILE")
+    new.set_defaults(run=add_source)
+
+
+def list_sources(args: Namespace) -> None:
+    with open_store(settings_of(args)) as store:
+        found = store.sources()
+    rows = [
+        {
+            "name": name,
+            "title": found[name].title,
+            "fields": len(found[name].fields),
+            "shards": found[name].shards,
+            "indexed": ", ".join(f.name for f in found[name].indexed),
+        }
+        for name in sorted(found)
+    ]
+    print_rows(rows, ("name", "title", "fields", "shards", "indexed"), args.format)
+    if not rows:
+        say("no source yet: `watchfloor load FILE` makes those it needs")
+
+
+def show_source(args: Namespace) -> None:
+    """The store's definition, or for a source that is not in use yet the one that ships with Watchfloor."""
+    from watchfloor.schema.errors import UnknownSourceError
+    from watchfloor.schema.source import builtin_definitions
+
+    with open_store(settings_of(args)) as store:
+        found = store.sources()
+    if args.name not in found:
+        shipped = builtin_definitions()
+        if args.name not in shipped:
+            raise UnknownSourceError(args.name, {**shipped, **found})
+        say(f"{args.name} ships with Watchfloor; the store has no events of it yet")
+        found = shipped
+    print(json.dumps(found[args.name].definition, indent=2, ensure_ascii=False))
+
+
+def check_definition(args: Namespace) -> None:
+    source = _read(args.file)
+    say(f"{args.file}: {source.name} is fine: {len(source.fields)} fields, {len(source.indexed)} indexed")
+
+
+def add_source(args: Namespace) -> None:
+    source = _read(args.file)
+    with open_store(settings_of(args), role="ingest") as store:
+        stored = store.register(source)
+    say(f"{stored.name}: {len(stored.fields)} fields, {len(stored.indexed)} indexed, {stored.shards} shards")
+
+
+def _read(file: str) -> Source:
+    from pathlib import Path
+
+    from watchfloor.schema.errors import DefinitionError
+    from watchfloor.schema.source import parse_definition
+
+    try:
+        text = Path(file).read_bytes()
+    except OSError as error:
+        raise DefinitionError(f"{file}: cannot be read: {error.strerror}") from None
+    return parse_definition(text, file)

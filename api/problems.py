@@ -1,0 +1,112 @@
+"""Errors as RFC 9457 problem details: the one shape of everything that is not an answer.
+
+A problem has ``type`` (a tag URI that names its kind and never changes), ``title``, ``status`` and ``detail``; a filter
+that is wrong adds ``position`` (0-based character), ``caret`` (the line with a caret under the place) and ``reason``
+(the detail without the caret); a body that is wrong adds ``errors``, a list of ``{pointer, detail}``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from flask import Response
+from watchfloor.schema.errors import (
+    FilterError,
+    OperatorError,
+    TimeRangeError,
+    UnknownFieldError,
+    UnknownSourceError,
+    UserError,
+    caret,
+)
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = 5
+log = logging.getLogger(__name__)
+
+# name → (status, title). The names stand in docs/rest.md.
+KINDS: Mapping[str, tuple[int, str]] = {
+    "bad-request": (400, "The request cannot be answered as it is"),
+    "bad-body": (400, "The body does not fit its schema"),
+    "bad-parameter": (400, "A query parameter is missing, unknown or bad"),
+    "bad-filter": (400, "The filter is wrong"),
+    "unknown-field": (400, "The source has no such field"),
+    "bad-time-range": (400, "The time range is wrong"),
+    "unauthorized": (401, "A valid bearer token is needed"),
+    "unknown-source": (404, "There is no such source"),
+    "not-found": (404, "There is nothing here"),
+    "method-not-allowed": (405, "This method is not allowed here"),
+    "too-large": (413, "The body is too large"),
+    "unsupported-media-type": (415, "The body must be JSON"),
+    "internal": (500, "The service failed"),
+    "busy": (503, "Too many queries are running"),
+    "unavailable": (503, "The store is not available"),
+}
+_OF_ERROR: tuple[tuple[type[BaseException], str], ...] = (
+    (UnknownFieldError, "unknown-field"),
+    (FilterError, "bad-filter"),
+    (UnknownSourceError, "unknown-source"),
+    (TimeRangeError, "bad-time-range"),
+    (UserError, "bad-request"),
+    (OperatorError, "unavailable"),
+)
+_OF_STATUS = {404: "not-found", 405: "method-not-allowed", 413: "too-large", 415: "unsupported-media-type"}
+
+
+@dataclass(eq=False)
+class Problem(Exception):
+    """One problem of a kind in ``KINDS``; raise it, or send ``response()``."""
+
+    kind: str
+    detail: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def status(self) -> int:
+        return KINDS[self.kind][0]
+
+    def to_json(self) -> dict[str, Any]:
+        status, title = KINDS[self.kind]
+        return {"type": type_of(self.kind), "title": title, "status": status, "detail": self.detail, **self.extra}
+
+    def response(self) -> Response:
+        return Response(orjson.dumps(self.to_json()), self.status, dict(self.headers), content_type=MEDIA_TYPE)
+
+
+def type_of(kind: str) -> str:
+    return f"tag:watchfloor,2026:{kind}"
+
+
+def problem_of(error: BaseException) -> Problem:
+    """The problem that an exception is. What nobody expected is logged, and told to the client without its insides."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, HTTPException):
+        return _of_http(error)
+    kind = next((kind for cls, kind in _OF_ERROR if isinstance(error, cls)), "internal")
+    if kind == "internal":
+        log.error("a request failed", exc_info=error)
+        return Problem(kind, "an unexpected error; the service's log has it")
+    if kind == "unavailable":
+        log.warning("not available: %s", error)
+        return Problem(kind, str(error), headers={"Retry-After": str(RETRY_SECONDS)})
+    if isinstance(error, FilterError) and error.text:
+        place = {"position": error.position, "caret": caret(error.text, error.position), "reason": error.message}
+        return Problem(kind, str(error), place)
+    return Problem(kind, str(error))
+
+
+def _of_http(error: HTTPException) -> Problem:
+    """What Flask and werkzeug raise: routes, methods, sizes."""
+    status = error.code or 500
+    kind = _OF_STATUS.get(status, "internal" if status >= 500 else "bad-request")
+    headers = {}
+    if isinstance(error, MethodNotAllowed) and error.valid_methods:
+        headers["Allow"] = ", ".join(sorted(error.valid_methods))
+    return Problem(kind, error.description or KINDS[kind][1], headers=headers)

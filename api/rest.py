@@ -1,0 +1,162 @@
+"""The REST service: a Flask application over a query service per token's authorizations.
+
+Read the routes below; ``body`` checks what comes in, ``stream`` sends results, ``problems`` is the shape of errors.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import orjson
+from flask import Flask, Response, g, request
+from watchfloor.query.service import QueryService
+from watchfloor.schema.source import Source
+
+from .answers import count_answer, source_answer, sources_answer, timeline_answer, top_answer
+from .asks import query_request
+from .body import MAX_BODY, number, read_parameters, read_query
+from .problems import RETRY_SECONDS, Problem, problem_of
+from .stream import Abandoned, QueryStream
+from .tokens import Holder
+
+PREFIX = "/api/v1"
+NDJSON = "application/x-ndjson"
+HEALTH_SECONDS = 1.0
+TOP_MOST = 10_000
+
+
+class Services(Protocol):
+    """The query service that sees what these authorizations let through; None: all that the service's user may see."""
+
+    def __call__(self, authorizations: tuple[str, ...] | None) -> QueryService: ...
+
+    def sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
+        """All sources as the store has them now."""
+        ...
+
+
+class Holders(Protocol):
+    def holder(self, token: str) -> Holder | None: ...
+
+
+def create_app(services: Services, tokens: Holders, streams: int = 6) -> Flask:
+    """``streams`` is how many queries may run at once, so that short requests always find a thread."""
+    app = Flask(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
+    free, abandoned, health = threading.BoundedSemaphore(streams), Abandoned(), _Health(services)
+
+    def service() -> QueryService:
+        return services(g.holder.authorizations)
+
+    @app.before_request
+    def authorize() -> None:
+        if request.path == "/healthz" or request.url_rule is None:
+            return
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise _unauthorized("send the header Authorization: Bearer TOKEN", "")
+        g.holder = tokens.holder(token.strip())
+        if g.holder is None:
+            raise _unauthorized("this token is not known", ', error="invalid_token"')
+
+    @app.errorhandler(Exception)
+    def failed(error: Exception) -> Response:
+        return problem_of(error).response()
+
+    @app.after_request
+    def private(response: Response) -> Response:
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        return response
+
+    @app.post(f"{PREFIX}/query")
+    def query() -> Response:
+        asked = query_request(read_query(request))
+        if not free.acquire(blocking=False):
+            detail = f"{streams} queries are running; try again in a moment"
+            raise Problem("busy", detail, headers={"Retry-After": str(RETRY_SECONDS)})
+        try:
+            result = service().run(asked)
+        except BaseException:
+            free.release()
+            raise
+        stream = QueryStream(result, free.release)
+        abandoned.watch(stream, request.environ.get("waitress.client_disconnected", lambda: False))
+        try:
+            stream.start()
+        except BaseException:
+            abandoned.forget(stream)
+            raise
+        response = Response(stream, content_type=NDJSON, direct_passthrough=True)
+        response.call_on_close(lambda: abandoned.forget(stream))
+        return response
+
+    @app.post(f"{PREFIX}/explain")
+    def explain() -> Response:
+        plan = service().explain(query_request(read_query(request)))
+        return _json({"plan": plan.to_json(), "text": plan.text()})
+
+    @app.get(f"{PREFIX}/sources")
+    def sources() -> Response:
+        read_parameters(request, (), ())
+        return _json(sources_answer(services.sources(g.holder.authorizations)))
+
+    @app.get(f"{PREFIX}/sources/<name>")
+    def source(name: str) -> Response:
+        read_parameters(request, (), ())
+        return _json(source_answer(services.sources(g.holder.authorizations), name))
+
+    @app.get(f"{PREFIX}/count")
+    def count() -> Response:
+        return _json(
+            count_answer(service(), read_parameters(request, ("source",), ("since", "until", "field", "value")))
+        )
+
+    @app.get(f"{PREFIX}/top")
+    def top() -> Response:
+        asked = read_parameters(request, ("source", "field"), ("since", "until", "limit"))
+        return _json(top_answer(service(), asked, number(asked, "limit", 10, TOP_MOST)))
+
+    @app.get(f"{PREFIX}/timeline")
+    def timeline() -> Response:
+        optional = ("since", "until", "bucket", "field", "value")
+        return _json(timeline_answer(service(), read_parameters(request, ("source",), optional)))
+
+    @app.get("/healthz")
+    def healthz() -> Response:
+        return _json({"status": "ok", "store": "answers", "sources": health.sources()})
+
+    return app
+
+
+class _Health:
+    """Asks the store at most once a second: anybody may ask for the health."""
+
+    def __init__(self, services: Services) -> None:
+        self._services, self._lock = services, threading.Lock()
+        self._asked, self._answer = -HEALTH_SECONDS, 0
+        self._error: Exception | None = None
+
+    def sources(self) -> int:
+        """How many sources the store knows; raises what asking it raised."""
+        with self._lock:
+            if time.monotonic() - self._asked >= HEALTH_SECONDS:
+                try:
+                    self._answer, self._error = len(self._services.sources(None)), None
+                except Exception as error:
+                    self._error = error
+                self._asked = time.monotonic()
+            if self._error is not None:
+                raise self._error
+            return self._answer
+
+
+def _json(answer: Any) -> Response:
+    return Response(orjson.dumps(answer) + b"\n", content_type="application/json")
+
+
+def _unauthorized(detail: str, challenge: str) -> Problem:
+    return Problem("unauthorized", detail, headers={"WWW-Authenticate": f'Bearer realm="watchfloor"{challenge}'})

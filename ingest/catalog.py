@@ -1,0 +1,31 @@
+"""The catalog of sources as parsers see it: known sources at once, new ones registered on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from watchfloor.schema.errors import UnknownSourceError
+from watchfloor.schema.source import Source
+from watchfloor.store.store import Store
+
+
+class Catalog:
+    """A parser's ``resolve``. Remembers what it was told; one per work item, so that definitions are fresh."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known = store.sources()
+
+    def __call__(self, name: str, derive: Callable[[], Source]) -> Source:
+        """The catalogued source ``name``, registered if it is new or lacks fields. Raises ``StoreError``."""
+        known = self._known.get(name)
+        try:
+            wanted = derive()
+        except UnknownSourceError:  # nothing ships under this name: the catalog's word is all there is
+            if known is None:
+                raise
+            return known
+        if known is None or any(field.name not in known.by_name for field in wanted.fields):
+            known = self._store.register(wanted)
+            self._known[name] = known
+        return known

@@ -1,0 +1,63 @@
+"""What a worker has open: store, sink and ledger, opened when first wanted and again after a failure."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+
+from watchfloor.schema.errors import StoreError, WatchfloorError
+from watchfloor.store.bridge import EntrySink
+from watchfloor.store.settings import Settings
+from watchfloor.store.store import Store
+
+from .cells import me
+from .ledger import Ledger
+
+
+class Desk:
+    """Its properties raise ``StoreError`` while the store is down."""
+
+    def __init__(self, settings: Settings, log: logging.Logger) -> None:
+        self._settings, self._log = settings, log
+        self._store: Store | None = None
+        self._sink: EntrySink | None = None
+        self._ledger: Ledger | None = None
+        self.name = me()
+        self.problem = ""
+
+    @property
+    def store(self) -> Store:
+        if self._store is None:
+            self._store = Store.open(self._settings)
+        return self._store
+
+    @property
+    def sink(self) -> EntrySink:
+        if self._sink is None:
+            self._sink = self.store.sink()
+        return self._sink
+
+    @property
+    def ledger(self) -> Ledger:
+        if self._ledger is None:
+            self._ledger = Ledger(self.store)
+        return self._ledger
+
+    def failed(self, error: StoreError) -> bool:
+        """Drops what is open after ``error``; whether the store answers nevertheless, so that the item is to blame."""
+        self.problem = str(error)
+        self.close()
+        try:
+            self.store.sources()
+        except WatchfloorError as now:
+            self._log.error("the store does not answer: %s", now)
+            self.close()
+            return False
+        return True
+
+    def close(self) -> None:
+        for thing in (self._sink, self._ledger, self._store):
+            with suppress(Exception):
+                if thing is not None:
+                    thing.close()
+        self._store = self._sink = self._ledger = None

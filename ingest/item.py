@@ -1,0 +1,76 @@
+"""Work items: what the queue carries."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import orjson
+
+from watchfloor.schema.errors import InternalError
+
+FILE_ID_BYTES = 16
+ITEM_ID_BYTES = 8
+
+
+@dataclass(frozen=True)
+class WorkItem:
+    """One line-aligned byte range [start, end) of a file, and all that a worker must know to read it.
+
+    ``start`` and ``end`` count uncompressed bytes. ``header`` are the file's own header lines that every range needs.
+    ``size`` and ``mtime_ns`` are the file's as it was queued, and tell cheaply that it has not changed since;
+    ``length`` counts the bytes that ``file_id`` was computed from. ``split``, ``base`` and ``before`` are those of
+    ``FileScan``: how to cut the file the same way again. ``ticket`` names one act of queueing; ``again`` asks for the
+    item to be read although it is done.
+    """
+
+    path: str
+    file_id: bytes
+    start: int
+    end: int
+    feed: str
+    header: bytes
+    size: int
+    mtime_ns: int
+    length: int
+    split: int
+    base: int
+    before: str
+    compressed: bool
+    ticket: str
+    again: bool = False
+
+    @property
+    def item_id(self) -> bytes:
+        """8 bytes: what the item's counts are keyed by."""
+        text = b"%s\x00%s%d-%d" % (self.feed.encode(), self.file_id, self.start, self.end)
+        return hashlib.blake2b(text, digest_size=ITEM_ID_BYTES).digest()
+
+    @property
+    def name(self) -> str:
+        """Short words for a log line."""
+        return f"{self.path} [{self.start:,}, {self.end:,})"
+
+    def to_json(self) -> bytes:
+        fields = asdict(self)
+        fields["file_id"] = self.file_id.hex()
+        fields["header"] = base64.b64encode(self.header).decode()
+        # A path's bytes need not be UTF-8; Python keeps strays as surrogates, which JSON does not allow.
+        fields["path"] = base64.b64encode(os.fsencode(self.path)).decode()
+        return orjson.dumps(fields)
+
+    @classmethod
+    def from_json(cls, text: bytes) -> WorkItem:
+        """Raises ``InternalError`` for anything but what ``to_json`` wrote."""
+        try:
+            fields: dict[str, Any] = orjson.loads(text)
+            fields["file_id"] = bytes.fromhex(fields["file_id"])
+            fields["header"] = base64.b64decode(fields["header"], validate=True)
+            fields["path"] = os.fsdecode(base64.b64decode(fields["path"], validate=True))
+            return cls(**fields)
+        except (ValueError, TypeError, KeyError, binascii.Error) as error:
+            raise InternalError(f"not a work item: {text[:200]!r}: {error}") from error

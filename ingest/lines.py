@@ -1,0 +1,192 @@
+"""Log files as chunks of whole lines, plain or gzip, in memory bounded by the chunk and not by the file."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from watchfloor.schema.errors import InputFileError
+
+CHUNK_BYTES = 4 << 20
+MAX_LINE_BYTES = 1 << 20
+GZIP_MAGIC = b"\x1f\x8b"
+_READ_BYTES = 256 << 10
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A line that became no event: where it starts in the uncompressed file, why, and its bytes (maybe cut)."""
+
+    offset: int
+    reason: str
+    raw: bytes
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Whole lines of a file. ``offset`` is the place of ``data`` in the uncompressed file.
+
+    The last line of a file may lack its newline. ``rejected`` are lines that are not in ``data`` because they are
+    over the limit, or because their gzip stream broke off inside them.
+    """
+
+    offset: int
+    data: bytes
+    rejected: tuple[Rejected, ...] = ()
+
+
+def is_gzip(path: str | Path) -> bool:
+    with _open(path) as file:
+        return file.read(2) == GZIP_MAGIC
+
+
+def read_chunks(
+    path: str | Path,
+    start: int = 0,
+    end: int | None = None,
+    chunk_bytes: int = CHUNK_BYTES,
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Iterator[Chunk]:
+    """The lines that begin in [start, end) of the file; ``start`` must be the beginning of a line.
+
+    A line over ``max_line_bytes`` is streamed past and rejected. A gzip stream that ends early or is damaged gives
+    what could be read, then a ``Rejected`` that says so. A range of a gzip file other than the whole raises
+    ``InputFileError``, as does a file that cannot be opened or read.
+    """
+    with _open(path) as file:
+        if file.read(2) == GZIP_MAGIC:
+            if start or end is not None:
+                raise InputFileError(f"{path}: a gzip file has no byte ranges; read it whole")
+            file.seek(0)
+            yield from _assemble(_Gzip(file, chunk_bytes), 0, None, max_line_bytes)
+        else:
+            file.seek(start)
+            yield from _assemble(_Plain(file, chunk_bytes), start, end, max_line_bytes)
+
+
+def _open(path: str | Path) -> BinaryIO:
+    try:
+        return Path(path).open("rb")
+    except OSError as error:
+        raise InputFileError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+class _Plain:
+    """Blocks of a plain file."""
+
+    fault = ""
+
+    def __init__(self, file: BinaryIO, block_bytes: int) -> None:
+        self._file, self._block_bytes = file, block_bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        while block := self._file.read(self._block_bytes):
+            yield block
+
+
+class _Gzip:
+    """Blocks of a gzip file's content, member after member; ``fault`` says at the end what was wrong with it."""
+
+    def __init__(self, file: BinaryIO, block_bytes: int) -> None:
+        self._file, self._block_bytes = file, block_bytes
+        self.fault = ""
+
+    def __iter__(self) -> Iterator[bytes]:
+        pending = b""
+        member = zlib.decompressobj(wbits=31)
+        fresh = True  # nothing of this member was read yet
+        while True:
+            if not pending:
+                pending = self._file.read(_READ_BYTES)
+                if not pending:
+                    if not fresh:
+                        self.fault = "the gzip stream ends early"
+                    return
+            if fresh:
+                pending = pending.lstrip(b"\0")  # members may be padded
+                if not pending:
+                    continue
+                fresh = False
+            try:
+                block = member.decompress(pending, self._block_bytes)
+            except zlib.error as error:
+                self.fault = f"the gzip stream is damaged ({error})"
+                return
+            if block:
+                yield block
+            pending = member.unconsumed_tail
+            if member.eof:
+                pending = member.unused_data
+                member = zlib.decompressobj(wbits=31)
+                fresh = True
+
+
+def _assemble(source: _Plain | _Gzip, start: int, end: int | None, limit: int) -> Iterator[Chunk]:
+    """Cuts blocks at line ends."""
+    carry, at = b"", start  # ``carry`` begins at ``at``
+    blocks = iter(source)
+    for block in blocks:
+        carry = carry + block if carry else block
+        cut = carry.rfind(b"\n") + 1
+        if end is not None and at + cut > end:
+            # Only lines that begin before ``end`` are ours: those up to the first line end at or after it.
+            cut = carry.find(b"\n", max(end - at - 1, 0)) + 1
+            if cut and at + cut >= end:
+                yield from _within(carry[:cut], at, limit)
+                return
+        if cut:
+            yield from _within(carry[:cut], at, limit)
+            carry, at = carry[cut:], at + cut
+        if end is not None and at >= end:
+            return
+        if len(carry) > limit:
+            rejected, carry, at = _skip(blocks, carry, at, limit)
+            yield rejected
+            if end is not None and at >= end:
+                return
+    if source.fault:
+        stopped = at + len(carry)
+        reason = f"{source.fault} at byte {stopped} of what was unpacked; what followed is lost"
+        yield Chunk(at, b"", (Rejected(at, reason, carry[:limit]),))
+    elif carry:
+        yield from _within(carry, at, limit)
+
+
+def _skip(blocks: Iterator[bytes], carry: bytes, at: int, limit: int) -> tuple[Chunk, bytes, int]:
+    """Reads past the rest of a long line that begins with ``carry``: its rejection, what follows it, and where."""
+    raw, length = carry[:limit], len(carry)
+    rest, after = b"", at + length
+    for block in blocks:
+        newline = block.find(b"\n")
+        if newline < 0:
+            length += len(block)
+            after = at + length
+            continue
+        length += newline
+        rest, after = block[newline + 1 :], at + length + 1
+        break
+    return Chunk(at, b"", (Rejected(at, _too_long(length, limit), raw),)), rest, after
+
+
+def _within(data: bytes, at: int, limit: int) -> Iterator[Chunk]:
+    """``data`` as chunks, its long lines taken out."""
+    begin = position = 0
+    while len(data) - position > limit:
+        newline = data.rfind(b"\n", position, position + limit + 1)
+        if newline >= 0:
+            position = newline + 1
+            continue
+        stop = data.find(b"\n", position)
+        stop = len(data) if stop < 0 else stop
+        rejected = Rejected(at + position, _too_long(stop - position, limit), data[position : position + limit])
+        yield Chunk(at + begin, data[begin:position], (rejected,))
+        begin = position = min(stop + 1, len(data))
+    if begin < len(data):
+        yield Chunk(at + begin, data[begin:])
+
+
+def _too_long(length: int, limit: int) -> str:
+    return f"the line is {length} bytes long; the limit is {limit}"

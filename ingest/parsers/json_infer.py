@@ -1,0 +1,90 @@
+"""Fields from a sample of Zeek's JSON lines, whose writer keeps a field's kind but does not say its type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from watchfloor.schema.source import EXTRA_FIELD, Field, FieldType
+
+from .json_values import Naming, Record
+
+# Types that JSON does not show, of names that mean the same in all of Zeek's logs.
+_TYPES = {
+    FieldType.TIME: "ts ref_time org_time rec_time xmt_time certificate.not_valid_before certificate.not_valid_after "
+    "certificate_not_valid_before certificate_not_valid_after not_valid_before not_valid_after compile_ts "
+    "times.modified times.accessed times.created times.changed times_modified times_accessed times_created "
+    "times_changed thisUpdate nextUpdate revoketime up_since till from notary.first_seen notary.last_seen",
+    FieldType.IP: "id.orig_h id.resp_h tx_hosts rx_hosts src dst client_addr server_addr assigned_addr requested_addr "
+    "assigned_ip data_channel.orig_h data_channel.resp_h san.ip san_ip x_originating_ip bound.host request.host_addr",
+    FieldType.PORT: "id.orig_p id.resp_p data_channel.resp_p port_num host_p bound_p request_p",
+}
+_BY_NAME = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+_NUMERIC = (FieldType.TIME, FieldType.PORT)
+_NAME = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@-]{0,199}")
+
+
+def infer_fields(sample: Iterable[Record], naming: Naming) -> list[Field]:
+    """A field for each name whose values are all of one kind, in the order they come; others belong in ``extra``."""
+    kinds: dict[str, set[FieldType]] = {}
+    lists: dict[str, set[bool]] = {}
+    for record in sample:
+        for name, value in _leaves(record, naming, ""):
+            lists.setdefault(name, set()).add(isinstance(value, list))
+            found = kinds.setdefault(name, set())
+            found.update(_kind(item) for item in (value if isinstance(value, list) else [value]) if item is not None)
+    fields = []
+    for name, found in kinds.items():
+        kind = _merge(name, found)
+        if kind is None or len(lists[name]) > 1 or name == EXTRA_FIELD or not _NAME.fullmatch(name):
+            continue
+        is_list = lists[name] == {True}
+        fields.append(Field(name, FieldType.LIST, items=kind) if is_list else Field(name, kind))
+    return fields
+
+
+def _leaves(record: Record, naming: Naming, prefix: str, depth: int = 0) -> Iterable[tuple[str, Any]]:
+    for key, value in record.items():
+        name = prefix + key
+        if value is None or name in naming.ignored:
+            continue
+        if isinstance(value, dict):
+            if depth < 8:
+                yield from _leaves(value, naming, f"{name}.", depth + 1)
+        else:
+            yield naming.aliases.get(name, name), value
+
+
+def _kind(value: Any) -> FieldType:
+    match value:
+        case bool():
+            return FieldType.BOOL
+        case int():
+            return FieldType.INT
+        case float() | Decimal():
+            return FieldType.FLOAT
+        case str():
+            return FieldType.STRING
+    return FieldType.LIST
+
+
+def _merge(name: str, found: set[FieldType]) -> FieldType | None:
+    named = _BY_NAME.get(name)
+    if found == {FieldType.INT, FieldType.FLOAT}:
+        found = {FieldType.FLOAT}
+    if not found:
+        return named or FieldType.STRING
+    if len(found) > 1:
+        return None
+    (kind,) = found
+    if kind is FieldType.LIST:
+        return None
+    if named in _NUMERIC and kind in (FieldType.INT, FieldType.FLOAT):
+        return named if kind is FieldType.INT or named is FieldType.TIME else kind
+    if named is FieldType.IP and kind is FieldType.STRING:
+        return named
+    if named is FieldType.TIME and name == "ts":
+        return named
+    return kind

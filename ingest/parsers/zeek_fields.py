@@ -1,0 +1,94 @@
+"""Names of Zeek's logs and fields as Watchfloor has them, and which fields of a derived definition are indexed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from watchfloor.schema.source import Field, FieldType, Source, parse_definition
+
+TIME_FIELD = "ts"
+PATH_KEYS = ("_path", "@stream")
+"""Where a line of Zeek JSON may say which log it belongs to."""
+
+# The logs that Zeek's own scripts write.
+_LOGS = (
+    "analyzer capture_loss cluster config conn dce_rpc dhcp dnp3 dns dpd files ftp http intel irc kerberos "
+    "known_certs known_devices known_hosts known_modbus known_services ldap ldap_search loaded_scripts modbus "
+    "modbus_register_change mqtt_connect mqtt_publish mqtt_subscribe mysql netcontrol notice notice_alarm ntlm "
+    "ntp ocsp packet_filter pe postgresql quic radius rdp redis reporter rfb signatures sip smb_cmd smb_files "
+    "smb_mapping smtp snmp socks software ssh ssl stats syslog telemetry tls traceroute tunnel weird "
+    "weird_stats websocket x509 "
+)
+KNOWN_LOGS = frozenset(_LOGS.split())
+MAX_INDEXED = 10
+_SOUGHT = (
+    "uid uids fuid fuids conn_uids proto service host hostname host_name server_name query domain method "
+    "status_code user username client client_name mac mime_type name note md5 sha1 sha256 ja3 ja3s action "
+    "fingerprint certificate.subject mailfrom rcptto filename "
+)
+_INDEXED_NAMES = frozenset(_SOUGHT.split())
+ID_ALIASES = {f"id_{end}_{part}": f"id.{end}_{part}" for end in ("orig", "resp") for part in "hp"}
+_BAD_NAME = re.compile(r"[^A-Za-z0-9_.@-]")
+_BAD_PATH = re.compile(r"[^a-z0-9_]+")
+
+
+def source_name(path: str) -> str:
+    """``conn`` → ``zeek.conn``."""
+    part = _BAD_PATH.sub("_", path.lower()).lstrip("_")
+    return f"zeek.{part or 'unnamed'}"[:100]
+
+
+def field_name(name: str) -> str:
+    """A column's name, changed only where a definition could not have it."""
+    name = _BAD_NAME.sub("_", name) or "_"
+    return name[:200] if name[0].isalpha() or name[0] in "_@" else f"_{name}"[:200]
+
+
+def aliases(fields: tuple[Field, ...]) -> dict[str, str]:
+    """Underscore forms of dotted names → the names, where they are not names of fields themselves."""
+    names = {f.name for f in fields}
+    forms = {f.name.replace(".", "_"): f.name for f in fields if "." in f.name}
+    return {form: name for form, name in forms.items() if form not in names}
+
+
+def choose_indexed(fields: list[Field]) -> list[Field]:
+    """Addresses, ports, identifiers and the words by which analysts look things up: at most ten, in column order.
+
+    The rule is made for ingest cost too: each indexed field is one more entry per event.
+    """
+    out: list[Field] = []
+    for f in fields:
+        wanted = f.scalar in (FieldType.IP, FieldType.PORT) or (
+            f.scalar in (FieldType.STRING, FieldType.INT) and f.name in _INDEXED_NAMES
+        )
+        room = sum(g.indexed for g in out) < MAX_INDEXED
+        out.append(replace(f, indexed=True) if wanted and room else f)
+    return out
+
+
+def zeek_definition(name: str, path: str, fields: list[Field], time_field: str) -> Source:
+    """A derived definition of a Zeek log: what its lines may later bring besides is kept in ``extra``."""
+    known = {f.name for f in fields}
+    if "extra" not in known:
+        fields = [*fields, Field("extra", FieldType.STRING)]
+    return parse_definition(
+        {
+            "name": name,
+            "title": f"Zeek {path}.log",
+            "parser": {"format": "zeek"},
+            "timestamp": {"field": time_field, "format": "epoch"},
+            "unknown_fields": "extra",
+            "fields": [_json(f) for f in fields],
+        },
+        f"the fields of Zeek log {path!r}",
+    )
+
+
+def _json(f: Field) -> dict[str, object]:
+    out: dict[str, object] = {"name": f.name, "type": f.type.value}
+    if f.items is not None:
+        out["items"] = f.items.value
+    if f.indexed:
+        out["indexed"] = True
+    return out

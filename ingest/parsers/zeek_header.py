@@ -1,0 +1,138 @@
+r"""The ``#`` lines of Zeek's TSV logs: what separates, what stands for nothing, and each column's name and type."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from watchfloor.schema.errors import DefinitionError
+from watchfloor.schema.source import Field, FieldType, Source
+
+from .zeek_fields import TIME_FIELD, choose_indexed, field_name, source_name, zeek_definition
+
+_TYPES = {
+    "time": FieldType.TIME,
+    "interval": FieldType.FLOAT,
+    "double": FieldType.FLOAT,
+    "count": FieldType.INT,
+    "int": FieldType.INT,
+    "counter": FieldType.INT,
+    "port": FieldType.PORT,
+    "addr": FieldType.IP,
+    "bool": FieldType.BOOL,
+}
+_CONTAINER = re.compile(rb"(?:set|vector|table|list)\[(.+)\]")
+_HEX = re.compile(rb"\\x([0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True)
+class ZeekHeader:
+    """What a log's header says. ``fault`` is not empty where its lines cannot be read with it, and says why."""
+
+    separator: bytes = b"\t"
+    set_separator: bytes = b","
+    empty_field: bytes = b"(empty)"
+    unset_field: bytes = b"-"
+    path: str = ""
+    opened: int | None = None  # microseconds since 1970
+    names: tuple[bytes, ...] = ()
+    types: tuple[bytes, ...] = ()
+    fault: str = field(default="", compare=False)
+
+    def with_line(self, line: bytes) -> ZeekHeader:
+        """The header after one more of its lines; unknown directives are comments."""
+        if line.startswith(b"#separator "):
+            separator = unescape(line[len(b"#separator ") :].strip())
+            # A new header starts here: nothing of the one before holds on.
+            return ZeekHeader(separator) if len(separator) == 1 else ZeekHeader(fault="its separator is not one byte")
+        directive, _, rest = line.partition(self.separator)
+        match directive:
+            case b"#set_separator":
+                return replace(self, set_separator=unescape(rest))
+            case b"#empty_field":
+                return replace(self, empty_field=unescape(rest))
+            case b"#unset_field":
+                return replace(self, unset_field=unescape(rest))
+            case b"#path":
+                return replace(self, path=rest.decode(errors="replace"))
+            case b"#open":
+                return replace(self, opened=_opened(rest))
+            case b"#fields":
+                return replace(self, names=tuple(rest.split(self.separator)), types=())
+            case b"#types":
+                return replace(self, types=tuple(rest.split(self.separator)))
+        return self
+
+    @property
+    def name(self) -> str:
+        """The source of this log's events."""
+        return source_name(self.path)
+
+    def problem(self) -> str:
+        """Why lines cannot be read with this header; empty if they can."""
+        if self.fault:
+            return self.fault
+        if not self.names:
+            return "it has no #fields line"
+        if self.types and len(self.types) != len(self.names):
+            return f"it names {len(self.names)} fields but {len(self.types)} types"
+        if not self.path:
+            return "it has no #path line"
+        try:
+            self.derive()
+        except DefinitionError as error:
+            return str(error)
+        if self.time_column() is None and self.opened is None:
+            return "its lines have no time, and it has no #open line to take one from"
+        return ""
+
+    def fields(self) -> list[Field]:
+        """A field per column, in the log's order; indexes by ``choose_indexed``."""
+        types = self.types or (b"string",) * len(self.names)
+        pairs = zip(self.names, types, strict=True)
+        return choose_indexed([_field(field_name(name.decode(errors="replace")), kind) for name, kind in pairs])
+
+    def time_column(self) -> str | None:
+        """The column that holds the events' time: ``ts``, or else the first that is a time."""
+        times = [f.name for f in self.fields() if f.type is FieldType.TIME]
+        return TIME_FIELD if TIME_FIELD in times else times[0] if times else None
+
+    def derive(self) -> Source:
+        """A definition out of the header alone; raises ``DefinitionError`` where it makes none."""
+        fields = self.fields()
+        time_field = self.time_column()
+        if time_field is None:
+            time_field = TIME_FIELD
+            fields.insert(0, Field(TIME_FIELD, FieldType.TIME))
+        return zeek_definition(self.name, self.path, fields, time_field)
+
+
+def parse_header(data: bytes) -> ZeekHeader:
+    """The header that stands after all the ``#`` lines of ``data``."""
+    header = ZeekHeader()
+    for line in data.splitlines():
+        if line.startswith(b"#"):
+            header = header.with_line(line)
+    return header
+
+
+def unescape(text: bytes) -> bytes:
+    r"""``\xNN`` as bytes."""
+    return _HEX.sub(lambda match: bytes([int(match[1], 16)]), text)
+
+
+def _field(name: str, kind: bytes) -> Field:
+    container = _CONTAINER.fullmatch(kind)
+    if container:
+        return Field(name, FieldType.LIST, items=_TYPES.get(container[1].decode(errors="replace"), FieldType.STRING))
+    return Field(name, _TYPES.get(kind.decode(errors="replace"), FieldType.STRING))
+
+
+def _opened(text: bytes) -> int | None:
+    """``2016-12-28-16-25-43``: the sensor's local time, zone unknown; taken as UTC."""
+    try:
+        moment = datetime.strptime(text.decode().strip(), "%Y-%m-%d-%H-%M-%S")
+    except ValueError:
+        return None
+    return int(moment.replace(tzinfo=UTC).timestamp()) * 1_000_000

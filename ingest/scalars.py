@@ -1,0 +1,184 @@
+"""One value of text at a time: strict, with the reason where it does not fit.
+
+These functions define what is accepted. The column converters take shortcuts for whole columns and come back here
+for every value of a column that a shortcut could not take whole, so that the outcome never depends on the company a
+value keeps.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from ipaddress import IPv6Address
+from typing import Any
+
+from watchfloor.schema.source import FieldType
+
+INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
+TIME_END = 9_214_646_400_000_000
+"""2262-01-01 in microseconds: event times lie in [0, TIME_END)."""
+YEAR_1, YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
+
+_INT = re.compile(r"-?[0-9]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
+_ISO = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,30}))?(?:(Z)|([+-])(\d\d):?(\d\d)?)?", re.ASCII
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+EPOCH_UNITS = {"epoch": 6, "epoch_ms": 3, "epoch_us": 0}
+"""Powers of ten from each epoch format to microseconds."""
+
+WANTED = {
+    FieldType.STRING: "a string",
+    FieldType.INT: "an integer of 64 bits",
+    FieldType.FLOAT: "a finite number",
+    FieldType.BOOL: "T or F",
+    FieldType.TIME: "a time",
+    FieldType.IP: "an IP address",
+    FieldType.PORT: "a port (0 to 65535)",
+}
+
+
+class Unfit(ValueError):
+    """A value that is not of its type; the text says what was wanted."""
+
+
+def shorten(value: object, width: int = 60) -> str:
+    """A value as it is shown in a reason."""
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def unfit(name: str, value: object, wanted: str) -> str:
+    return f"field {name}: {shorten(value)} is not {wanted}"
+
+
+def parse_int(text: str) -> int:
+    if not _INT.fullmatch(text) or len(text) > 400 or not INT64_MIN <= (value := int(text)) <= INT64_MAX:
+        raise Unfit(WANTED[FieldType.INT])
+    return value
+
+
+def parse_float(text: str) -> float:
+    if not _NUMBER.fullmatch(text) or (value := float(text)) in (float("inf"), float("-inf")):
+        raise Unfit(WANTED[FieldType.FLOAT])
+    return value
+
+
+def parse_bool(text: str) -> bool:
+    if text not in ("T", "F"):
+        raise Unfit(WANTED[FieldType.BOOL])
+    return text == "T"
+
+
+def parse_port(text: str) -> int:
+    if not _INT.fullmatch(text) or len(text) > 400 or not 0 <= (value := int(text)) <= 65535:
+        raise Unfit(WANTED[FieldType.PORT])
+    return value
+
+
+@lru_cache(1 << 16)
+def parse_ip(text: str) -> str:
+    """An address in its normal form (RFC 5952)."""
+    try:
+        if ":" in text:
+            return str(IPv6Address(socket.inet_pton(socket.AF_INET6, text)))
+        return socket.inet_ntop(socket.AF_INET, socket.inet_pton(socket.AF_INET, text))
+    except (OSError, ValueError):
+        raise Unfit(WANTED[FieldType.IP]) from None
+
+
+def parse_epoch(text: str, power: int = 6) -> int:
+    """Seconds (``power`` 6), milliseconds (3) or microseconds (0) since 1970 as microseconds, halves rounded up.
+
+    ISO 8601 is taken too: tools that write epochs can be set to write it.
+    """
+    if _ISO.fullmatch(text):
+        return parse_iso(text)
+    if not _NUMBER.fullmatch(text):
+        raise Unfit("a time (a number of seconds since 1970)" if power == 6 else "a time (a number since 1970)")
+    return epoch_number(Decimal(text), power)
+
+
+def epoch_number(number: Decimal | int, power: int) -> int:
+    exact = Decimal(number)
+    if abs(exact) >= Decimal(10) ** (18 - power):
+        raise Unfit("a time (out of range)")
+    scaled = exact.scaleb(power) + Decimal("0.5")
+    return in_years(int(scaled // 1) - (1 if scaled < 0 and scaled % 1 else 0))
+
+
+def parse_iso(text: str) -> int:
+    """ISO 8601 date and time, UTC where it has no zone, as microseconds since 1970, halves rounded up."""
+    match = _ISO.fullmatch(text)
+    if match is None:
+        raise Unfit("a time (ISO 8601)")
+    year, month, day, hour, minute, second, fraction, _, sign, zone_hours, zone_minutes = match.groups()
+    try:
+        moment = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second), tzinfo=UTC)
+    except ValueError as error:
+        raise Unfit(f"a time ({error})") from None
+    micros = (moment - _EPOCH) // _MICROSECOND
+    if fraction:
+        micros += (int(fraction[:7].ljust(7, "0")) + 5) // 10
+    if sign:
+        hours, minutes = int(zone_hours), int(zone_minutes or 0)
+        if hours > 23 or minutes > 59:
+            raise Unfit("a time (its zone is out of range)")
+        micros -= (60 * hours + minutes) * 60_000_000 * (1 if sign == "+" else -1)
+    return in_years(micros)
+
+
+def strptime_parser(pattern: str) -> Callable[[str], int]:
+    @lru_cache(1 << 14)
+    def parse(text: str) -> int:
+        try:
+            moment = datetime.strptime(text, pattern)
+        except ValueError:
+            raise Unfit(f"a time of the form {pattern}") from None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return in_years((moment - _EPOCH) // _MICROSECOND)
+
+    return parse
+
+
+def time_parser(time_format: str) -> Callable[[str], int]:
+    """The parser of one of a definition's timestamp formats."""
+    if time_format in EPOCH_UNITS:
+        power = EPOCH_UNITS[time_format]
+        return lambda text: parse_epoch(text, power)
+    if time_format == "iso8601":
+        return parse_iso
+    return strptime_parser(time_format)
+
+
+def scalar_parser(kind: FieldType, time_format: str) -> Callable[[str], Any]:
+    """The function that reads one text of this type, or raises ``Unfit``."""
+    match kind:
+        case FieldType.INT:
+            return parse_int
+        case FieldType.FLOAT:
+            return parse_float
+        case FieldType.BOOL:
+            return parse_bool
+        case FieldType.PORT:
+            return parse_port
+        case FieldType.IP:
+            return parse_ip
+        case FieldType.TIME:
+            return time_parser(time_format)
+        case _:
+            return str
+
+
+def in_years(micros: int) -> int:
+    """``micros`` if it lies in the years 1 to 9999, which is what calendars and Python can show."""
+    if not YEAR_1 <= micros < YEAR_10000:
+        raise Unfit("a time (out of the years 1 to 9999)")
+    return micros

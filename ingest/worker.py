@@ -1,0 +1,165 @@
+"""One worker process of the ingest pool: the flow of a work item, from the queue to its committed offset.
+
+    queue ─▶ the ledger says whose turn it is ─▶ parse, write, quarantine (reading.py) ─▶ ledger ─▶ commit
+
+Started by ``pool.py`` as ``python -m watchfloor.ingest.worker`` with its settings on standard input, which stays open:
+when the pool dies the input ends, and the worker stops too.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from dataclasses import replace
+
+from watchfloor.schema.errors import QueueError, StoreError, UserError
+from watchfloor.store.settings import Settings
+
+from .desk import Desk
+from .item import WorkItem
+from .ledger import End, Run
+from .queue import Delivery, ItemConsumer
+from .reading import read_item
+from .turn import MAX_ATTEMPTS, Act, Turns
+
+BEAT_SECONDS = 2.0
+DEFER_SECONDS = 2.0
+STORE_TRIES = 10
+_STOP_SECONDS = 8.0
+log = logging.getLogger("watchfloor.worker")
+
+
+class Stopped(Exception):
+    """The worker was told to stop in the middle of an item."""
+
+
+def work(settings: Settings, stop: threading.Event) -> None:
+    """Works until ``stop``. The queue or the store being down is said, and waited for."""
+    desk, turns, wait = Desk(settings, log), Turns(), 1.0
+    while not stop.is_set():
+        try:
+            queue = ItemConsumer(settings)
+            try:
+                while not stop.is_set():
+                    delivery = queue.poll(1.0)
+                    wait = 1.0
+                    if delivery is not None:
+                        _handle(desk, queue, delivery, turns, stop)
+            finally:
+                queue.close()
+        except QueueError as error:
+            log.error("%s; trying again in %.0f s", error, wait)
+            stop.wait(wait)
+            wait = min(wait * 2, 15.0)
+    desk.close()
+
+
+def _handle(desk: Desk, queue: ItemConsumer, delivery: Delivery, turns: Turns, stop: threading.Event) -> None:
+    if delivery.item is None:
+        log.error("partition %d, offset %d: %s; skipped", delivery.partition, delivery.offset, delivery.problem)
+        queue.commit(delivery)
+        return
+    with queue.busy():
+        settled = _settle(desk, delivery.item, turns, stop)
+    if settled:
+        queue.commit(delivery)
+    elif not stop.is_set():
+        queue.defer(delivery, DEFER_SECONDS)
+
+
+def _settle(desk: Desk, item: WorkItem, turns: Turns, stop: threading.Event) -> bool:
+    """Whether the item is done with, and may be committed. Store failures are waited out."""
+    wait, failures, attempt = 1.0, 0, 0
+    while not stop.is_set():
+        try:
+            turn = turns.take(item, desk.ledger.get(item), time.time(), time.monotonic()) if not attempt else None
+            if turn is not None and turn.act is Act.WAIT:
+                return False
+            if turn is not None and turn.act is Act.SKIP:
+                return True
+            if turn is not None and turn.act is Act.GIVE_UP:
+                return _fail(desk, item, f"its worker died in it {MAX_ATTEMPTS} times; see the worker's log")
+            attempt = turn.attempt if turn is not None else attempt
+            if failures >= STORE_TRIES:
+                return _fail(desk, item, f"the store refused it {failures} times: {desk.problem}")
+            return _read(desk, item, attempt, stop)
+        except StoreError as error:
+            # Failures count only while the ledger can still be written: a store that is down is waited for.
+            failures += desk.failed(error)
+            log.error("%s: %s; trying again in %.0f s", item.name, error, wait)
+            stop.wait(wait)
+            wait = min(wait * 2, 20.0)
+        except Exception as error:
+            log.exception("%s: attempt %d failed", item.name, attempt)
+            if attempt >= MAX_ATTEMPTS:
+                return _fail(desk, item, f"{type(error).__name__}: {error}")
+            attempt += 1
+    return False
+
+
+def _read(desk: Desk, item: WorkItem, attempt: int, stop: threading.Event) -> bool:
+    run = Run(item.ticket, attempt, time.time(), desk.name)
+    desk.ledger.running(item, run)
+    said = time.monotonic()
+
+    def progress(done: int, events: int, quarantined: int) -> None:
+        nonlocal said
+        if stop.is_set():
+            raise Stopped
+        if time.monotonic() - said >= BEAT_SECONDS:
+            said = time.monotonic()
+            desk.ledger.running(item, replace(run, at=time.time(), bytes=done, events=events, quarantined=quarantined))
+
+    try:
+        end = read_item(desk.store, desk.sink, item, progress)
+    except UserError as error:
+        return _fail(desk, item, str(error))
+    except Stopped:
+        desk.ledger.running(item, replace(run, attempt=attempt - 1, at=0.0))
+        log.info("%s: let go of, another worker reads it again", item.name)
+        return False
+    desk.ledger.ended(item, end)
+    rate = (item.end - item.start) / 1e6 / max(end.seconds, 1e-3)
+    log.info("%s: %d events, %d quarantined, %.1f MB/s", item.name, end.events, end.quarantined, rate)
+    return True
+
+
+def _fail(desk: Desk, item: WorkItem, reason: str) -> bool:
+    row = desk.ledger.get(item)
+    if not (row and row.end and row.end.ticket == item.ticket and row.end.state == "done"):
+        desk.ledger.ended(item, End(item.ticket, "failed", time.time(), desk.name, reason=reason))
+        log.error("%s: failed: %s", item.name, reason)
+    return True
+
+
+def _outlive(stop: threading.Event) -> None:
+    sys.stdin.buffer.read()
+    stop.set()
+
+
+def main() -> None:
+    """The process: settings from standard input, SIGTERM or the end of the input stops it."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(message)s")
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # its every retry is a line; we say what matters
+    settings: Settings = pickle.load(sys.stdin.buffer)
+    stop = threading.Event()
+    flow = threading.Thread(target=work, args=(settings, stop), name="flow", daemon=True)
+    flow.start()
+    threading.Thread(target=_outlive, args=(stop,), name="lifeline", daemon=True).start()
+    # The flow may sit in Java for long; signals come to this thread, which does not.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    while flow.is_alive() and not stop.is_set():
+        stop.wait(0.5)
+    flow.join(_STOP_SECONDS)
+    logging.shutdown()
+    os._exit(0 if stop.is_set() else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Generated events, the demonstration and the measurements."""

@@ -1,0 +1,70 @@
+"""Quoted strings and patterns of the filter language: written form ↔ plain text."""
+
+from __future__ import annotations
+
+import re
+
+from watchfloor.schema.errors import FilterError
+
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\", "/": "/"}
+_WRITTEN = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
+# What must not stand raw in a quoted string: the quote, the backslash, and whatever a terminal would not show.
+_UNSAFE = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]')
+_PLAIN_PATTERN = re.compile(r"(?:[^/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|\\[^/\x00-\x1f])*")
+
+
+def unquote(written: str, position: int = 0) -> str:
+    """The text that ``written``, quotes included, stands for.
+
+    Raises ``FilterError`` at the escape that is not known; ``position`` is where ``written`` stands in its filter.
+    """
+
+    def plain(match: re.Match[str]) -> str:
+        code = match[1] or match[2]
+        if code:
+            return chr(int(code, 16))
+        if match[3] not in _ESCAPES:
+            raise FilterError(
+                f"unknown escape \\{match[3]} in a quoted string; write a backslash as \\\\",
+                "",
+                position + 1 + match.start(),
+            )
+        return _ESCAPES[match[3]]
+
+    text = _ESCAPE.sub(plain, written[1:-1]) if "\\" in written else written[1:-1]
+    try:
+        # Two \u escapes may be the halves of one character beyond U+FFFF, as in JSON.
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise FilterError("half of a surrogate pair is no character", "", position) from None
+
+
+def quote(text: str) -> str:
+    """``text`` in double quotes, so that ``unquote`` gives it back."""
+    return f'"{_UNSAFE.sub(_escaped, text)}"'
+
+
+def unquote_pattern(written: str, position: int = 0) -> tuple[str, bool]:
+    """Pattern and ignore-case flag of ``/pattern/i`` or ``"pattern"i``."""
+    end = written.rindex(written[0])
+    flags = written[end + 1 :]
+    if flags not in ("", "i"):
+        raise FilterError(f"unknown flag {flags!r}; a pattern's only flag is i", "", position + end + 1)
+    if written[0] != "/":
+        return unquote(written[: end + 1], position), bool(flags)
+    # Only the slash needs an escape between slashes; every other backslash belongs to the pattern.
+    return re.sub(r"\\(.)", lambda m: "/" if m[1] == "/" else m[0], written[1:end]), bool(flags)
+
+
+def quote_pattern(pattern: str, ignore_case: bool) -> str:
+    """A pattern between slashes, or in quotes where slashes could not give it back."""
+    flag = "i" if ignore_case else ""
+    if not _PLAIN_PATTERN.fullmatch(pattern.replace("/", "")) or "\\/" in pattern:
+        return quote(pattern) + flag
+    return f"/{pattern.replace('/', chr(92) + '/')}/{flag}"
+
+
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
+    return _WRITTEN.get(character) or (f"\\x{ord(character):02x}" if character < "\x80" else f"\\u{ord(character):04x}")

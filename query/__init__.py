@@ -1,0 +1,1 @@
+"""From a filter's text to events. Reading order: ``service``, ``language``, ``typing``, ``batching``, ``executor``."""

@@ -1,0 +1,209 @@
+"""Query batches: the pieces of a query's time range that are run one after the other, newest first.
+
+A policy is a pure state machine. ``start`` gives the first batch, ``next`` the one after a batch that has run, from
+the rows it gave and the seconds it took; None is the end. A batch carries all the state there is. Batches are
+half-open ranges of whole microseconds that touch and do not overlap, so together they cover [since, until) exactly
+once, save the time that is known to be empty, which is jumped over.
+
+A query has at most ``FREE_BATCHES`` batches and as many more as ``growth`` needs to grow one microsecond to the
+whole range (at most 107 at the default, 4,320 at the smallest growth): batch ``FREE_BATCHES + n`` is at least
+``growth ** n`` µs wide, whatever the policy asks for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from watchfloor.schema.errors import InternalError, UserError
+
+FREE_BATCHES = 10_000
+"""Batches of one query whose width is the policy's affair alone."""
+MAX_WIDTH = 2**62
+"""Microseconds: more than any time range, and small enough that no width overflows."""
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    """How queries are batched. Raises ``UserError`` for values that could not work.
+
+    ``policy``: a key of ``POLICIES``. ``first_rows`` (the paper's k_0) rows are aimed at first, then each time
+    ``growth`` (c) times as many. A batch should run ``min_seconds`` to ``max_seconds`` (T_min, T_max) and is never
+    narrower than ``min_width`` µs (t_min). ``width`` (µs) is the width of policy ``fixed``.
+    """
+
+    policy: str = "llcysa"
+    growth: float = 1.5
+    min_width: int = 1_000
+    min_seconds: float = 1.0
+    max_seconds: float = 30.0
+    first_rows: float = 10.0
+    width: int = 3_600_000_000
+
+    def __post_init__(self) -> None:
+        for name, good, wanted in (
+            ("policy", self.policy in POLICIES, f"one of {', '.join(POLICIES)}"),
+            ("growth", 1.01 <= self.growth <= 1_000, "between 1.01 and 1,000"),
+            ("min_width", 1 <= self.min_width <= MAX_WIDTH, "at least 1 µs"),
+            ("min_seconds", 0 < self.min_seconds <= self.max_seconds, "above 0 s and at most max_seconds"),
+            ("max_seconds", math.isfinite(self.max_seconds), "finite"),
+            ("first_rows", 1 <= self.first_rows <= 1e9, "at least 1 row"),
+            ("width", 1 <= self.width <= MAX_WIDTH, "at least 1 µs"),
+        ):
+            if not good:
+                raise UserError(f"batching: {name} = {getattr(self, name)!r} must be {wanted}")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The time range [since, until) in µs, run as one unit, and the policy's whole state.
+
+    ``start`` is where the query's range begins, ``number`` counts from 0, ``target`` is the rows aimed at (k_i).
+    """
+
+    since: int
+    until: int
+    start: int
+    number: int
+    target: float
+
+    @property
+    def width(self) -> int:
+        """Microseconds."""
+        return self.until - self.since
+
+
+class Policy(Protocol):
+    """What the executor needs of a policy."""
+
+    def start(self, since: int, until: int, first_width: int | None = None) -> Batch | None:
+        """The newest batch of [since, until), about ``first_width`` µs wide; None if the range has no events."""
+        ...
+
+    def next(self, batch: Batch, rows: int, seconds: float) -> Batch | None:
+        """The batch before ``batch``, which gave ``rows`` in ``seconds``; None when nothing is left."""
+        ...
+
+
+def make_policy(settings: BatchSettings, busy: Iterable[Span] | None = None) -> Policy:
+    """The policy that ``settings`` name.
+
+    ``busy`` are the time ranges in µs that may hold events, in any order (None: all of time may); the rest is jumped
+    over, so they must be complete.
+    """
+    return POLICIES[settings.policy](settings, None if busy is None else _merged(busy))
+
+
+def first_width(
+    matches: float, since: int, until: int, settings: BatchSettings, busy: Iterable[Span] | None = None
+) -> int:
+    """b_0 in µs: the width that should hold ``settings.first_rows`` of the ``matches`` expected in [since, until).
+
+    With ``busy`` the matches are taken to lie there, and not in the empty time between.
+    """
+    whole = max(0, until - since)
+    held = whole
+    if busy is not None:
+        held = sum(max(0, min(until, hi) - max(since, lo)) for lo, hi in _merged(busy))
+    if matches <= settings.first_rows:
+        return max(1, whole)
+    return max(1, min(whole, max(settings.min_width, int(held * settings.first_rows / matches))))
+
+
+@dataclass(frozen=True)
+class _Base:
+    """What all policies share: covering the range, jumping over empty time, and an end."""
+
+    settings: BatchSettings
+    busy: tuple[Span, ...] | None = None
+
+    def start(self, since: int, until: int, first_width: int | None = None) -> Batch | None:
+        width = until - since if first_width is None else first_width
+        return self._batch(since, until, self._first(width, until - since), 0, self.settings.first_rows)
+
+    def next(self, batch: Batch, rows: int, seconds: float) -> Batch | None:
+        if rows < 0 or not seconds >= 0:
+            raise InternalError(f"a batch cannot give {rows} rows in {seconds} s")
+        target = min(1e12, self.settings.growth * batch.target)
+        width = self._following(batch, target, rows, seconds)
+        return self._batch(batch.start, batch.since, width, batch.number + 1, target)
+
+    def _first(self, width: int, whole: int) -> int:
+        """The first batch's width in µs; ``width`` is what the counts suggest."""
+        raise NotImplementedError
+
+    def _following(self, batch: Batch, target: float, rows: int, seconds: float) -> float:
+        """The width in µs of the batch after ``batch``, which should give ``target`` rows."""
+        raise NotImplementedError
+
+    def _batch(self, start: int, until: int, width: float, number: int, target: float) -> Batch | None:
+        """The batch of ``width`` that ends at ``until`` or, if the time before it is empty, earlier."""
+        if self.busy is not None:
+            until = next((min(until, hi) for lo, hi in reversed(self.busy) if lo < until), start)
+        if until <= start:
+            return None
+        past = max(0, number - FREE_BATCHES)
+        floor = self.settings.growth ** min(past, math.log(MAX_WIDTH) / math.log(self.settings.growth))
+        whole = int(min(MAX_WIDTH, max(1.0, width, floor, self.settings.min_width)))
+        return Batch(max(start, until - whole), until, start, number, target)
+
+
+class Single(_Base):
+    """``none``: the whole range as one batch."""
+
+    def _first(self, width: int, whole: int) -> int:
+        return whole
+
+    def _following(self, batch: Batch, target: float, rows: int, seconds: float) -> float:
+        return batch.since - batch.start
+
+
+class Fixed(_Base):
+    """``fixed``: batches of one width, that of the settings."""
+
+    def _first(self, width: int, whole: int) -> int:
+        return self.settings.width
+
+    def _following(self, batch: Batch, target: float, rows: int, seconds: float) -> float:
+        return self.settings.width
+
+
+class Adaptive(_Base):
+    """``llcysa``: widths follow the rows and the seconds of the batch before.
+
+    k' = c·k, b' = b·k'/r (no rows: c·b), T' = T·b'/b; where T' would leave [T_min, T_max], b' is scaled back to it.
+    """
+
+    def _first(self, width: int, whole: int) -> int:
+        return width
+
+    def _following(self, batch: Batch, target: float, rows: int, seconds: float) -> float:
+        settings = self.settings
+        factor = target / rows if rows else settings.growth
+        # A clock may see no time pass at all; a microsecond is less than any batch takes.
+        spent = max(seconds, 1e-6)
+        expected = spent * factor
+        if expected < settings.min_seconds:
+            factor = settings.min_seconds / spent
+        elif expected > settings.max_seconds:
+            factor = settings.max_seconds / spent
+        return batch.width * factor
+
+
+POLICIES: dict[str, type[_Base]] = {"none": Single, "fixed": Fixed, "llcysa": Adaptive}
+"""Policies by the name that settings and requests use."""
+
+
+def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """The same time as disjoint spans, oldest first."""
+    merged: list[Span] = []
+    for lo, hi in sorted(span for span in spans if span[0] < span[1]):
+        if merged and lo <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(hi, merged[-1][1]))
+        else:
+            merged.append((lo, hi))
+    return tuple(merged)

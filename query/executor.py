@@ -1,0 +1,104 @@
+"""Runs a plan: time range by time range, newest first, each through the index or as a scan."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.planner.plan import IndexIntersection, IndexUnion, Plan
+from watchfloor.schema.source import Source
+from watchfloor.store.layouts import layout_of
+from watchfloor.store.store import Store
+
+from .batching import Policy
+
+FIRST_ROWS = 20
+"""Events after which the first batch of results is handed over: about what a screen shows at once."""
+
+
+@dataclass
+class Run:
+    """What has happened so far in a running query."""
+
+    rows: int = 0
+    batches: int = 0
+    first_seconds: float | None = None
+    limited: bool = False
+    widths: list[tuple[int, int, int, float]] = field(default_factory=list)
+    """Per query batch: since, until (µs), rows, seconds spent reading."""
+
+
+def execute(
+    store: Store,
+    source: Source,
+    plan: Plan,
+    policy: Policy,
+    since: int,
+    until: int,
+    first_width: int,
+    columns: Sequence[str],
+    limit: int | None,
+    run: Run,
+) -> Iterator[pa.RecordBatch]:
+    """Typed record batches of at most ``limit`` events in [since, until), newest first; ``run`` is kept up to date."""
+    started = time.perf_counter()
+    batch = policy.start(since, until, first_width)
+    while batch is not None and not run.limited:
+        rows, seconds = 0, 0.0
+        clock = time.perf_counter()
+        with closing(read_span(store, source, plan, batch.since, batch.until, columns)) as found:
+            for events in found:
+                # Only time spent reading counts towards the batch: the consumer may be slow.
+                seconds += time.perf_counter() - clock
+                if limit is not None:
+                    events = events.slice(0, limit - run.rows)
+                rows += len(events)
+                run.rows += len(events)
+                run.limited = limit is not None and run.rows >= limit
+                if len(events):
+                    if run.first_seconds is None:
+                        run.first_seconds = time.perf_counter() - started
+                    yield events
+                clock = time.perf_counter()
+                if run.limited:
+                    break
+            seconds += time.perf_counter() - clock
+        run.batches += 1
+        run.widths.append((batch.since, batch.until, rows, seconds))
+        batch = policy.next(batch, rows, seconds)
+
+
+def read_span(
+    store: Store, source: Source, plan: Plan, since: int, until: int, columns: Sequence[str]
+) -> Generator[pa.RecordBatch, None, None]:
+    """The events of one time range."""
+    layout = layout_of(source)
+    access = plan.access
+    if not isinstance(access, (IndexUnion, IndexIntersection)):
+        yield from layout.scan(store, source, since, until, plan.residual, columns, FIRST_ROWS)
+        return
+    found = [layout.hits(store, source, source.field(term.field), term.value, since, until) for term in access.terms]
+    hits = union(found) if isinstance(access, IndexUnion) else intersection(found)
+    where = plan.residual if layout.hits_exact else plan.tree
+    yield from layout.fetch(store, source, hits, where, columns, FIRST_ROWS)
+
+
+def union(parts: Sequence[pa.Array]) -> pa.Array:
+    """Sorted IDs that are in any part."""
+    if len(parts) == 1:
+        return parts[0]
+    together = pc.unique(pa.concat_arrays(parts))
+    return together.take(pc.sort_indices(together))
+
+
+def intersection(parts: Sequence[pa.Array]) -> pa.Array:
+    """Sorted IDs that are in every part."""
+    smallest, *others = sorted(parts, key=len)
+    for other in others:
+        smallest = smallest.filter(pc.is_in(smallest, value_set=other))
+    return smallest

@@ -1,0 +1,77 @@
+"""What is said when a filter's text breaks off: what was expected, what stands there, and the likely remedy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from lark import UnexpectedInput, UnexpectedToken
+from watchfloor.schema.errors import FilterError
+
+# The grammar's terminals in words, in the order in which they are listed.
+_NAMES = {
+    "FIELD": "a field",
+    "COMPARE": "an operator (= != < <= > >=)",
+    "_TILDE": "~",
+    "_IN": "in",
+    "_LIKE": "like",
+    "_STARTSWITH": "startswith",
+    "WORD": "a value",
+    "LIKE_WORD": "a pattern such as *.example.com",
+    "REGEX": "a pattern between slashes",
+    "_EXISTS": "exists",
+    "_NOT": "not",
+    "_AND": "and",
+    "_OR": "or",
+    "LPAR": "an opening parenthesis",
+    "RPAR": "a closing parenthesis",
+    "COMMA": "a comma",
+    "$END": "the end of the filter",
+}
+# What stands there, where it is likely meant (one of these terminals was expected), and what to write.
+_HINTS = (
+    (r"==", {"WORD"}, "equality is written ="),
+    (r"<>", {"WORD"}, "inequality is written !="),
+    (r"=~", {"WORD"}, "a pattern is written FIELD ~ /…/"),
+    (r"!~", {"_TILDE"}, "write FIELD not ~ /…/"),
+    (r"!", {"FIELD"}, "write not"),
+    (r"&&?", {"_AND"}, "write and"),
+    (r"\|\|?", {"_OR"}, "write or"),
+    (r"\*|\?", {"WORD", "_AND"}, "put the value in quotes, or use like for wildcards"),
+    (r"(?:and|or|not)\b", {"WORD", "LIKE_WORD"}, "the word is reserved; put it in quotes if it is meant as a value"),
+    (r"(?:in|like|startswith|exists)\b", {"FIELD"}, "put a field of that name in backticks"),
+    (r"[\"'`]", {"FIELD", "WORD", "LIKE_WORD", "REGEX"}, "the quote is never closed"),
+    (r"/", {"REGEX"}, "the pattern's closing slash is missing"),
+    (r"[^\x00-\x7f]|[({}\[\]\\;#<>=!~]", {"WORD", "_AND"}, "a value with such characters goes in quotes"),
+)
+_FOUND = re.compile(r"[\w.@-]+|\S")
+
+
+def syntax_error(text: str, error: UnexpectedInput, accepts: Iterable[str]) -> FilterError:
+    """The error to show for what the parser could not read; ``accepts`` are the terminals it would have taken."""
+    ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
+    position = len(text.rstrip()) if ended else error.pos_in_stream or 0
+    accepted = set(accepts)
+    expected = [name for terminal, name in _NAMES.items() if terminal in accepted]
+    message = f"expected {_listed(expected)}, found {_found(text, position)}"
+    hint = _hint(text, position, accepted)
+    return FilterError(f"{message}; {hint}" if hint else message, text, position)
+
+
+def _listed(names: list[str]) -> str:
+    return " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def _found(text: str, position: int) -> str:
+    match = _FOUND.match(text, position)
+    return f"{match[0][:30]!r}" if match else "the end of the filter"
+
+
+def _hint(text: str, position: int, accepted: set[str]) -> str:
+    # A doubled operator is taken for its first half, so the trouble begins at its second.
+    for start in (position - 1, position):
+        for pattern, expected, hint in _HINTS:
+            match = re.compile(pattern, re.IGNORECASE).match(text, max(0, start))
+            if match and match.end() > position and accepted & expected:
+                return hint
+    return ""

@@ -1,0 +1,114 @@
+"""One exception tree, split by who must act.
+
+WatchfloorError
+├── UserError                the request must change (REST: 4xx; command line: exit 2)
+│   ├── FilterError          a filter's text, with the place (``position``) and a caret in its message
+│   ├── UnknownSourceError
+│   ├── UnknownFieldError    with the nearest names
+│   ├── TimeRangeError
+│   ├── DefinitionError      a source definition that breaks its schema
+│   └── InputFileError       a log file that cannot be read, or whose kind is not known
+├── OperatorError            the installation must change (REST: 503; command line: exit 3)
+│   ├── StoreError           Accumulo is down, or refused a write: names the table and the cause
+│   ├── QueueError           Kafka is down
+│   ├── StackError           a local server that does not start: port, memory, disk, missing tool
+│   └── SettingsError        a settings file or variable with a bad value
+└── InternalError            we must act: a broken promise inside Watchfloor
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class WatchfloorError(Exception):
+    """Base of all errors that Watchfloor raises on purpose; its text is fit to be shown."""
+
+
+class UserError(WatchfloorError):
+    """The request must change."""
+
+
+class FilterError(UserError):
+    """A filter that does not parse or does not fit its source.
+
+    ``text`` is the whole filter, ``position`` the 0-based character where the trouble begins.
+    """
+
+    def __init__(self, message: str, text: str = "", position: int = 0) -> None:
+        self.message, self.text, self.position = message, text, position
+        super().__init__(f"{message}\n{caret(text, position)}" if text else message)
+
+
+class UnknownSourceError(UserError):
+    """No source of this name is known to the store."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"unknown source {name!r}{suggest(name, known)}")
+
+
+class UnknownFieldError(FilterError):
+    """The source has no field of this name."""
+
+    def __init__(self, field: str, source: str, known: Iterable[str], text: str = "", position: int = 0) -> None:
+        super().__init__(f"source {source} has no field {field!r}{suggest(field, known)}", text, position)
+
+
+class TimeRangeError(UserError):
+    """A time that cannot be read, or a range that ends before it begins."""
+
+
+class DefinitionError(UserError):
+    """A source definition that breaks the definition schema."""
+
+
+class InputFileError(UserError):
+    """A log file that cannot be read, or whose kind is not known."""
+
+
+class OperatorError(WatchfloorError):
+    """The installation must change."""
+
+
+class StoreError(OperatorError):
+    """Accumulo is down, or refused what it was given."""
+
+
+class QueueError(OperatorError):
+    """Kafka is down, or refused what it was given."""
+
+
+class StackError(OperatorError):
+    """A local server cannot be started or stopped."""
+
+
+class SettingsError(OperatorError):
+    """A setting with a bad value."""
+
+
+class InternalError(WatchfloorError):
+    """A broken promise inside Watchfloor."""
+
+
+def caret(text: str, position: int, width: int = 96) -> str:
+    """The line of ``text`` that holds ``position`` and a caret under it, cut to ``width`` around the place."""
+    start = text.rfind("\n", 0, position) + 1
+    end = text.find("\n", position)
+    line = text[start : len(text) if end < 0 else end].replace("\t", " ")
+    column = min(position - start, len(line))
+    cut = max(0, column - width // 2)
+    return f"  {line[cut : cut + width]}\n  {' ' * (column - cut)}^"
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """``"; did you mean a, b?"`` for the names nearest to ``name``, or the first few known ones."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    # A last part that fits ("orig_h" for "id.orig_h") is nearer to what was meant than its spelling shows.
+    near += [k for k in names if k not in near and name and k.rpartition(".")[2] == name][:2]
+    if near:
+        return f"; did you mean {', '.join(near)}?"
+    if not names:
+        return "; none is known yet"
+    return f"; known are {', '.join(names[:8])}{', …' if len(names) > 8 else ''}"

@@ -1,0 +1,225 @@
+"""The ``cell`` layout, the paper's: an entry per field, an index entry per indexed value (``docs/keys.md``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.schema.filter import Filter, Value
+from watchfloor.schema.source import Field, Source
+
+from .aggregates import ItemCounts, constant
+from .keys import (
+    KEY_BYTES,
+    ROW_BYTES,
+    SHARD_BYTES,
+    aggregate_table,
+    event_rows,
+    event_table,
+    index_prefix,
+    index_table,
+    key_bounds,
+    rows_array,
+    shard_names,
+    times_of_keys,
+)
+from .layout import TableWrite
+from .program import compile_filter
+from .ranges import Ranges
+from .values import (
+    decode_column,
+    encode_column,
+    encode_elements,
+    encode_value,
+    fixed_binary,
+    fixed_rows,
+    index_value,
+    index_values,
+)
+
+if TYPE_CHECKING:
+    from .store import Store
+
+BATCH_ROWS = 4096
+"""Events in a batch of results, once the first is out."""
+
+
+class CellEncoder:
+    """Entries of one work item's events of one source."""
+
+    def __init__(self, source: Source, file_id: bytes, item_id: bytes) -> None:
+        self._source, self._file_id = source, file_id
+        self._counts = ItemCounts(source, item_id)
+
+    def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
+        source = self._source
+        times = events.column(source.time_field).cast(pa.int64()).to_numpy()
+        rows, shards = event_rows(self._file_id, times, events.column(events.num_columns - 1).to_numpy(), source.shards)
+        self._counts.add_total(times)
+        cells: dict[str, pa.Array] = {}
+        writes: list[TableWrite] = []
+        for field in source.fields:
+            if field.name == source.time_field:
+                continue
+            column = events.column(field.name)
+            cells[field.name] = encode_column(field, column)
+            if field.indexed and column.null_count < len(column):
+                writes += self._index(field, column, cells[field.name], rows, shards, times)
+        return [self._events(rows, cells), *writes]
+
+    def finish(self) -> list[TableWrite]:
+        table = aggregate_table(self._source)
+        return [TableWrite(table, batch, False, len(batch)) for batch in self._counts.entries()]
+
+    def _events(self, rows: np.ndarray, cells: dict[str, pa.Array]) -> TableWrite:
+        source = self._source
+        names = [name for name, column in cells.items() if column.null_count < len(column)]
+        columns = [cells[name] for name in names]
+        fields = [
+            pa.field(n, pa.binary(), metadata={"qualifier": n, "visibility": source.visibility_of(source.field(n))})
+            for n in names
+        ]
+        filled = sum((c.is_valid().to_numpy(zero_copy_only=False).astype(np.int64) for c in columns), np.zeros(len(rows), np.int64))
+        entries = int(filled.sum())
+        if (filled == 0).any():
+            # An event that has nothing but its time still needs a cell to exist.
+            fields.append(pa.field("", pa.binary(), metadata={"qualifier": "", "visibility": source.visibility}))
+            columns.append(pc.if_else(pa.array(filled == 0), pa.scalar(b""), pa.scalar(None, pa.binary())))
+            entries += int((filled == 0).sum())
+        schema = pa.schema([pa.field("row", pa.binary()), *fields])
+        return TableWrite(event_table(source), pa.RecordBatch.from_arrays([rows_array(rows), *columns], schema=schema), True, entries)
+
+    def _index(
+        self, field: Field, column: pa.Array, encoded: pa.Array, rows: np.ndarray, shards: np.ndarray, times: np.ndarray
+    ) -> list[TableWrite]:
+        """Index entries grouped by their row, so that the sink makes one mutation of each group."""
+        if field.is_list:
+            values = index_values(encode_elements(field, column.flatten()))
+            events = pc.list_parent_indices(column).to_numpy()
+        else:
+            values, events = index_values(encoded), np.arange(len(column))
+        dictionary = values.dictionary_encode()
+        valid = dictionary.is_valid().to_numpy(zero_copy_only=False)
+        codes = dictionary.indices.fill_null(0).to_numpy()[valid].astype(np.int64)
+        events = events[valid]
+        if field.is_list:  # a value counts once an event, however often its list has it
+            _, first = np.unique(codes * len(rows) + events, return_index=True)
+            codes, events = codes[first], events[first]
+        if not len(codes):
+            return []
+        self._counts.add(field, dictionary.dictionary, codes, times[events])
+        shard_count = self._source.shards
+        groups = codes * shard_count + shards[events]
+        order = np.argsort(groups, kind="stable")
+        distinct, positions = np.unique(groups[order], return_inverse=True)
+        prefix = index_prefix(field.name)
+        names = shard_names(shard_count)
+        distinct_values = dictionary.dictionary.to_pylist()
+        index_rows = [names[g % shard_count] + prefix + distinct_values[g // shard_count] for g in distinct.tolist()]
+        batch = pa.RecordBatch.from_pydict(
+            {
+                "row": pa.DictionaryArray.from_arrays(
+                    pa.array(positions.astype(np.int32)), pa.array(index_rows, pa.binary())
+                ),
+                "qualifier": fixed_binary(np.ascontiguousarray(rows[events[order], SHARD_BYTES:])),
+                "visibility": constant(self._source.visibility_of(field).encode(), len(order)),
+                "value": constant(b"", len(order)),
+            }
+        )
+        return [TableWrite(index_table(self._source), batch, False, len(batch))]
+
+
+class CellLayout:
+    """Reading and writing of the paper's tables."""
+
+    name = "cell"
+    hits_exact = True
+
+    def encoder(self, source: Source, file_id: bytes, item_id: bytes) -> CellEncoder:
+        return CellEncoder(source, file_id, item_id)
+
+    def scan(
+        self,
+        store: Store,
+        source: Source,
+        since: int,
+        until: int,
+        where: Filter | None,
+        columns: Sequence[str],
+        first_rows: int,
+    ) -> Iterator[pa.RecordBatch]:
+        low, high = key_bounds(since, until)
+        ranges = Ranges()
+        for shard in shard_names(source.shards):
+            ranges.add_rows(shard + low, shard + high)
+        yield from self._read(store, source, ranges, where, columns, first_rows, ordered=True)
+
+    def hits(self, store: Store, source: Source, field: Field, value: Value, since: int, until: int) -> pa.Array:
+        low, high = key_bounds(since, until)
+        suffix = index_prefix(field.name) + index_value(encode_value(field.scalar, value))
+        ranges = Ranges()
+        for shard in shard_names(source.shards):
+            ranges.add_qualifiers(shard + suffix, low, high)
+        parts = []
+        for batch in store.scan(index_table(source), ranges, ordered=False):
+            shards = pc.binary_slice(batch.column("row"), 0, SHARD_BYTES)
+            parts.append(pc.binary_join_element_wise(batch.column("qualifier"), shards, b""))
+        found = pa.concat_arrays(parts) if parts else pa.array([], pa.binary())
+        return found.take(pc.sort_indices(found))
+
+    def fetch(
+        self, store: Store, source: Source, hits: pa.Array, where: Filter | None, columns: Sequence[str], first_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        start, step = 0, first_rows
+        while start < len(hits):
+            keys = hits.slice(start, step)
+            rows = pc.binary_join_element_wise(
+                pc.binary_slice(keys, KEY_BYTES, ROW_BYTES), pc.binary_slice(keys, 0, KEY_BYTES), b""
+            )
+            ranges = Ranges.exact_rows(rows)
+            parts = list(self._read(store, source, ranges, where, columns, BATCH_ROWS, ordered=False))
+            if parts:
+                yield _newest_first(pa.concat_batches(parts))
+            start += step
+            step = min(step * 4, BATCH_ROWS)
+
+    def _read(
+        self,
+        store: Store,
+        source: Source,
+        ranges: Ranges,
+        where: Filter | None,
+        columns: Sequence[str],
+        first_rows: int,
+        ordered: bool,
+    ) -> Iterator[pa.RecordBatch]:
+        stored = [name for name in columns if name != source.time_field]
+        program = compile_filter(where, source) if where is not None else None
+        batches = store.read_events(
+            event_table(source), ranges, program, source.time_field, stored, first_rows, BATCH_ROWS, ordered
+        )
+        for batch in batches:
+            yield _typed(batch, source, columns)
+
+
+def _typed(batch: pa.RecordBatch, source: Source, columns: Sequence[str]) -> pa.RecordBatch:
+    """A batch of bytes as typed columns, with ``_key`` (REVTS HASH) last. Its columns are the row, then the stored."""
+    rows = fixed_rows(batch.column(0), ROW_BYTES)
+    stored = iter(batch.columns[1:])
+    arrays = []
+    for name in columns:
+        if name == source.time_field:
+            arrays.append(pa.array(times_of_keys(rows[:, SHARD_BYTES:])).cast(pa.timestamp("us", tz="UTC")))
+        else:
+            arrays.append(decode_column(source.field(name), next(stored)))
+    schema = pa.schema([pa.field(name, source.field(name).arrow) for name in columns] + [pa.field("_key", pa.binary())])
+    key = fixed_binary(np.ascontiguousarray(rows[:, SHARD_BYTES:]))
+    return pa.RecordBatch.from_arrays([*arrays, key], schema=schema)
+
+
+def _newest_first(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.take(pc.sort_indices(batch.column(batch.num_columns - 1)))

@@ -1,0 +1,157 @@
+package watchfloor.bridge;
+
+import java.io.IOException;
+import java.io.StringReader;
+import java.util.Properties;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.accumulo.core.client.Accumulo;
+import org.apache.accumulo.core.client.AccumuloClient;
+import org.apache.accumulo.core.client.security.tokens.PasswordToken;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
+
+/**
+ * A client of one Accumulo instance as one user.
+ *
+ * <p>Made from the text of an {@code accumulo-client.properties}. Beside Accumulo's own it may hold
+ * {@code watchfloor.connect.timeout}, {@code watchfloor.scan.timeout} and {@code watchfloor.write.timeout}: seconds
+ * after which a store that does not answer is an error.
+ */
+public final class Connection implements AutoCloseable {
+  /** Of all vectors; what is exported stays counted here until its reader lets go of it. */
+  static final BufferAllocator ALLOCATOR = new RootAllocator();
+
+  private static final String OUR_KEYS = "watchfloor.";
+  private static final long CLOSE_SECONDS = 2;
+
+  private final AccumuloClient client;
+  private final String place;
+  private final long connectSeconds;
+  private final long scanSeconds;
+  private final long writeSeconds;
+
+  private Connection(Properties properties, String user, String password) {
+    connectSeconds = seconds(properties, "connect", 15);
+    scanSeconds = seconds(properties, "scan", 60);
+    writeSeconds = seconds(properties, "write", 60);
+    place = properties.getProperty("instance.name") + " at " + properties.getProperty("instance.zookeepers");
+    Properties theirs = new Properties();
+    properties.stringPropertyNames().stream()
+        .filter(key -> !key.startsWith(OUR_KEYS))
+        .forEach(key -> theirs.setProperty(key, properties.getProperty(key)));
+    client = Accumulo.newClient().from(theirs).as(user, new PasswordToken(password)).build();
+  }
+
+  private static long seconds(Properties properties, String what, long standard) {
+    String key = OUR_KEYS + what + ".timeout";
+    String text = properties.getProperty(key, Long.toString(standard));
+    try {
+      long seconds = Long.parseLong(text.trim());
+      if (seconds > 0) {
+        return seconds;
+      }
+    } catch (NumberFormatException e) {
+      // Said below, like a number that is too small.
+    }
+    throw new StoreException("client property " + key + " is a number of seconds above 0, not '" + text + "'");
+  }
+
+  /** Connects, and has the user's password checked by a tablet server, so that a store that is down is known now. */
+  public static Connection open(String clientPropertiesText, String user, String password) {
+    Properties properties = new Properties();
+    try {
+      properties.load(new StringReader(clientPropertiesText));
+    } catch (IOException | IllegalArgumentException e) {
+      throw new StoreException("client properties cannot be read: " + e.getMessage(), e);
+    }
+    Connection connection;
+    try {
+      connection = new Connection(properties, user, password);
+    } catch (StoreException e) {
+      throw e;
+    } catch (RuntimeException e) {
+      throw new StoreException("Accumulo client properties are not complete: " + e.getMessage(), e);
+    }
+    try {
+      if (!connection.authenticates(user, password)) {
+        throw new StoreException("Accumulo " + connection.place + ": unknown user or wrong password: " + user);
+      }
+      return connection;
+    } catch (RuntimeException e) {
+      connection.close();
+      throw e;
+    }
+  }
+
+  private boolean authenticates(String user, String password) {
+    Future<Boolean> answer =
+        Threads.POOL.submit(() -> client.securityOperations().authenticateUser(user, new PasswordToken(password)));
+    try {
+      return answer.get(connectSeconds, TimeUnit.SECONDS);
+    } catch (TimeoutException e) {
+      throw new StoreException("Accumulo " + place + " does not answer within " + connectSeconds + " s", e);
+    } catch (ExecutionException e) {
+      Throwable cause = e.getCause();
+      throw new StoreException("Accumulo " + place + ": " + cause.getMessage(), cause);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("Accumulo " + place + ": interrupted while connecting", e);
+    } finally {
+      answer.cancel(true);
+    }
+  }
+
+  /** Throws a StoreException if no tablet server answers: to be asked when a scan has been silent for long. */
+  void probe() {
+    Future<Boolean> answer =
+        Threads.POOL.submit(
+            () -> {
+              for (String server : client.instanceOperations().getTabletServers()) {
+                client.instanceOperations().ping(server);
+                return true;
+              }
+              return false;
+            });
+    try {
+      if (!answer.get(connectSeconds, TimeUnit.SECONDS)) {
+        throw new StoreException("Accumulo " + place + " has no tablet server");
+      }
+    } catch (TimeoutException | ExecutionException e) {
+      throw new StoreException("Accumulo " + place + " does not answer any more", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("Accumulo " + place + ": interrupted", e);
+    } finally {
+      answer.cancel(true);
+    }
+  }
+
+  public AccumuloClient client() {
+    return client;
+  }
+
+  long scanSeconds() {
+    return scanSeconds;
+  }
+
+  long writeSeconds() {
+    return writeSeconds;
+  }
+
+  /** Lets go of the client; not waited for for long, as it may be busy with a store that is gone. */
+  @Override
+  public void close() {
+    Future<?> closing = Threads.POOL.submit(client::close);
+    try {
+      closing.get(CLOSE_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException e) {
+      // What is left of it are daemon threads, and nothing of ours hangs on them.
+      closing.cancel(true);
+    }
+  }
+}

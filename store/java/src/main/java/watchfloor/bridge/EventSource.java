@@ -1,0 +1,149 @@
+package watchfloor.bridge;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.accumulo.core.client.BatchScanner;
+import org.apache.accumulo.core.client.IteratorSetting;
+import org.apache.accumulo.core.client.Scanner;
+import org.apache.accumulo.core.client.ScannerBase;
+import org.apache.accumulo.core.data.ByteSequence;
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.Range;
+import org.apache.accumulo.core.data.Value;
+import org.apache.accumulo.core.security.Authorizations;
+import org.apache.arrow.vector.FieldVector;
+import watchfloor.iterators.Bytes;
+import watchfloor.iterators.EventFilterIterator;
+import watchfloor.iterators.FilterProgram;
+
+/**
+ * Events that satisfy a filter, as record batches with the column {@code row} and a nullable one for each wanted
+ * field, all binary.
+ *
+ * <p>Ordered: the ranges are one a shard, each is read by a thread of its own, and all are merged by what follows the
+ * shard in the row ID, so that events come newest first over all shards. Otherwise the ranges are looked up by a
+ * BatchScanner and events come in any order.
+ */
+public final class EventSource extends ScanStream {
+  private static final int PRIORITY = 100;
+  private static final int SHARD_LENGTH = 4;
+  private static final int CELL_HEADER = Short.BYTES + Integer.BYTES;
+
+  private final Authorizations authorizations;
+  private final IteratorSetting filter;
+  private final ByteBuilder row = new ByteBuilder("row");
+  private final ByteBuilder[] columns;
+
+  /**
+   * @param filterOptions base64 of the filter program or null, and the time field's name or null
+   * @param firstBatchRows rows of the first batch, which is also all that the servers are asked for at first
+   */
+  public EventSource(
+      Connection connection,
+      String table,
+      String[] authorizations,
+      long rangesArrayAddress,
+      long rangesSchemaAddress,
+      String[] columns,
+      String[] filterOptions,
+      int firstBatchRows,
+      int batchRows,
+      int threads,
+      boolean ordered) {
+    super(connection, table, firstBatchRows, batchRows);
+    List<Range> ranges = Ranges.read(rangesArrayAddress, rangesSchemaAddress);
+    this.authorizations = new Authorizations(authorizations);
+    this.columns = new ByteBuilder[columns.length];
+    for (int i = 0; i < columns.length; i++) {
+      this.columns[i] = new ByteBuilder(columns[i]);
+    }
+    filter = setting(columns, filterOptions[0], filterOptions[1]);
+    List<Feed.Reader> readers = new ArrayList<>();
+    if (ordered) {
+      ranges.forEach(range -> readers.add(feed -> read(feed, range, firstBatchRows, batchRows)));
+    } else if (!ranges.isEmpty()) {
+      readers.add(
+          feed -> {
+            BatchScanner scanner = connection.client().createBatchScanner(table, this.authorizations, threads);
+            scanner.setRanges(ranges);
+            feed.drain(Scans.prepared(connection, scanner, List.of(filter)), Long.MAX_VALUE);
+          });
+    }
+    start(readers, NEWEST_FIRST);
+  }
+
+  private static final Comparator<Key> NEWEST_FIRST =
+      (a, b) -> {
+        ByteSequence x = a.getRowData();
+        ByteSequence y = b.getRowData();
+        int order = compareAfterShard(x, y);
+        return order != 0 ? order : x.compareTo(y);
+      };
+
+  private static int compareAfterShard(ByteSequence x, ByteSequence y) {
+    return Arrays.compareUnsigned(
+        x.getBackingArray(),
+        x.offset() + Math.min(SHARD_LENGTH, x.length()),
+        x.offset() + x.length(),
+        y.getBackingArray(),
+        y.offset() + Math.min(SHARD_LENGTH, y.length()),
+        y.offset() + y.length());
+  }
+
+  private static IteratorSetting setting(String[] columns, String program, String timeField) {
+    Map<String, String> options = new HashMap<>();
+    if (program != null) {
+      FilterProgram.check(Base64.getDecoder().decode(program));
+      options.put(EventFilterIterator.FILTER, program);
+    }
+    if (columns.length > 0) {
+      options.put(EventFilterIterator.COLUMNS, String.join(EventFilterIterator.SEPARATOR, columns));
+    }
+    if (timeField != null) {
+      options.put(EventFilterIterator.TIME, timeField);
+    }
+    return new IteratorSetting(PRIORITY, "events", EventFilterIterator.class.getName(), options);
+  }
+
+  /** Few entries first, so that the first rows are out at once, then the rest in large batches. */
+  private void read(Feed feed, Range range, int first, int rest) throws Exception {
+    Key last = feed.drain(scanner(range, Math.min(first, rest)), Math.min(first, rest));
+    if (last != null) {
+      feed.drain(
+          scanner(new Range(last, false, range.getEndKey(), range.isEndKeyInclusive()), rest), Long.MAX_VALUE);
+    }
+  }
+
+  private ScannerBase scanner(Range range, int batchSize) throws Exception {
+    Scanner scanner = connection.client().createScanner(table, authorizations);
+    scanner.setRange(range);
+    scanner.setBatchSize(batchSize);
+    return Scans.prepared(connection, scanner, List.of(filter));
+  }
+
+  @Override
+  void append(int at, Key key, Value answer) {
+    row.set(at, key.getRowData());
+    byte[] bytes = answer.get();
+    for (int cell = 0; cell < bytes.length; ) {
+      int length = Bytes.getInt(bytes, cell + Short.BYTES);
+      columns[Bytes.getUnsignedShort(bytes, cell)].set(at, bytes, cell + CELL_HEADER, length);
+      cell += CELL_HEADER + length;
+    }
+  }
+
+  @Override
+  List<FieldVector> take(int count) {
+    List<FieldVector> vectors = new ArrayList<>();
+    vectors.add(row.take(count, Connection.ALLOCATOR));
+    for (ByteBuilder column : columns) {
+      vectors.add(column.take(count, Connection.ALLOCATOR));
+    }
+    return vectors;
+  }
+}

@@ -1,0 +1,179 @@
+package watchfloor.bridge;
+
+import java.util.Arrays;
+import java.util.Map.Entry;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.Future;
+import org.apache.accumulo.core.client.ScannerBase;
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.Value;
+
+/**
+ * Entries that a thread of the feed's own reads ahead. The thread appends to one side, the consumer takes all that has
+ * come and reads it without locks; so an entry is never held back for the sake of a full chunk.
+ */
+final class Feed {
+  /** What a feed's thread does: opens scanners and drains them. */
+  interface Reader {
+    void read(Feed feed) throws Exception;
+  }
+
+  private static final int CAPACITY = 8192;
+
+  private final long maxBytes;
+  private final Future<?> thread;
+
+  // The reader's side, guarded by this.
+  private Key[] keys = new Key[64];
+  private Value[] values = new Value[64];
+  private int size;
+  private long bytes;
+  private ScannerBase scanner;
+  private Throwable error;
+  private boolean done;
+  private boolean closed;
+
+  // The consumer's side.
+  private Key[] takenKeys = new Key[64];
+  private Value[] takenValues = new Value[64];
+  private int taken;
+  private int at = -1;
+
+  /** @param maxBytes of values that may wait to be taken */
+  Feed(Reader reader, long maxBytes) {
+    this.maxBytes = maxBytes;
+    thread = Threads.POOL.submit(() -> run(reader));
+  }
+
+  private void run(Reader reader) {
+    Throwable failure = null;
+    try {
+      reader.read(this);
+    } catch (Throwable e) {
+      failure = e;
+    }
+    synchronized (this) {
+      error = failure;
+      done = true;
+      notifyAll();
+    }
+  }
+
+  /**
+   * Reads a scanner to its end or until {@code most} entries have been read, and closes it.
+   *
+   * @return the last key if {@code most} was reached, else null
+   */
+  Key drain(ScannerBase source, long most) throws InterruptedException {
+    try (source) {
+      synchronized (this) {
+        scanner = source;
+      }
+      long count = 0;
+      for (Entry<Key, Value> entry : source) {
+        add(entry.getKey(), entry.getValue());
+        if (++count == most) {
+          return entry.getKey();
+        }
+      }
+      return null;
+    }
+  }
+
+  private synchronized void add(Key key, Value value) throws InterruptedException {
+    while ((size == CAPACITY || bytes >= maxBytes) && !closed) {
+      wait();
+    }
+    if (closed) {
+      throw new CancellationException("closed");
+    }
+    if (size == keys.length) {
+      keys = Arrays.copyOf(keys, size * 2);
+      values = Arrays.copyOf(values, size * 2);
+    }
+    keys[size] = key;
+    values[size++] = value;
+    bytes += value.getSize();
+    if (size == 1) {
+      notifyAll();
+    }
+  }
+
+  /** What {@link #advance} has found. */
+  enum Head {
+    ENTRY,
+    END,
+    NOTHING_YET
+  }
+
+  /** Moves on to the next entry and waits at most so long for it. Throws what the reader met. */
+  Head advance(long millis) throws Exception {
+    if (at + 1 < taken) {
+      at++;
+      return Head.ENTRY;
+    }
+    synchronized (this) {
+      if (size == 0 && !done && !closed && millis > 0) {
+        wait(millis);
+      }
+      if (closed) {
+        throw new CancellationException("closed");
+      }
+      if (size == 0) {
+        if (!done) {
+          return Head.NOTHING_YET;
+        }
+        if (error instanceof Exception) {
+          throw (Exception) error;
+        }
+        if (error != null) {
+          throw (Error) error;
+        }
+        return Head.END;
+      }
+      swap();
+      return Head.ENTRY;
+    }
+  }
+
+  private void swap() {
+    Arrays.fill(takenKeys, 0, taken, null);
+    Arrays.fill(takenValues, 0, taken, null);
+    Key[] freeKeys = takenKeys;
+    Value[] freeValues = takenValues;
+    takenKeys = keys;
+    takenValues = values;
+    taken = size;
+    at = 0;
+    keys = freeKeys;
+    values = freeValues;
+    boolean full = size == CAPACITY || bytes >= maxBytes;
+    size = 0;
+    bytes = 0;
+    if (full) {
+      notifyAll();
+    }
+  }
+
+  Key key() {
+    return takenKeys[at];
+  }
+
+  Value value() {
+    return takenValues[at];
+  }
+
+  /** Stops the reader and the servers' work; from any thread. */
+  void close() {
+    ScannerBase open;
+    synchronized (this) {
+      closed = true;
+      open = done ? null : scanner;
+      notifyAll();
+    }
+    if (open != null) {
+      open.close();
+    }
+    thread.cancel(true);
+  }
+}

@@ -1,0 +1,133 @@
+package watchfloor.iterators;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.accumulo.core.data.ByteSequence;
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.Value;
+
+/**
+ * The cells of one event that a filter or a result needs, copied out of the row as it goes by.
+ *
+ * <p>A needed field has a slot. Cells of a row come sorted by qualifier, so one cursor over the sorted names finds
+ * their slots without hashing, and their bytes go into one buffer that is used again for every row: a row that does not
+ * match costs no allocation.
+ */
+final class EventCells {
+  /** Bytes of an event's row ID before its reversed time, and that time's end. */
+  static final int SHARD_LENGTH = 4;
+  static final int TIME_END = SHARD_LENGTH + Long.BYTES;
+
+  private static final int TIME_SLOT = 0;
+
+  private final List<byte[]> names = new ArrayList<>(List.of(new byte[0]));
+  private boolean timeNeeded;
+  private byte[][] sorted;
+  private int[] sortedSlots;
+  private int[] offsets;
+  private int[] lengths;
+  private byte[] bytes = new byte[4096];
+  private int used;
+  private int cursor;
+
+  /** The slot of a field, new or known. To be asked before the first row. */
+  int slot(String name) {
+    byte[] raw = name.getBytes(StandardCharsets.UTF_8);
+    for (int i = 1; i < names.size(); i++) {
+      if (Arrays.equals(names.get(i), raw)) {
+        return i;
+      }
+    }
+    names.add(raw);
+    return names.size() - 1;
+  }
+
+  /** The slot of the time field, whose value stands in the row ID and in no cell. */
+  int timeSlot() {
+    timeNeeded = true;
+    return TIME_SLOT;
+  }
+
+  /** Ends the naming of slots. */
+  void freeze() {
+    Integer[] order = new Integer[names.size() - 1];
+    Arrays.setAll(order, i -> i + 1);
+    Arrays.sort(order, (a, b) -> Arrays.compareUnsigned(names.get(a), names.get(b)));
+    sorted = new byte[order.length][];
+    sortedSlots = new int[order.length];
+    for (int i = 0; i < order.length; i++) {
+      sorted[i] = names.get(order[i]);
+      sortedSlots[i] = order[i];
+    }
+    offsets = new int[names.size()];
+    lengths = new int[names.size()];
+  }
+
+  /** Forgets the last row and begins another. */
+  void begin(Key first) {
+    Arrays.fill(lengths, -1);
+    used = 0;
+    cursor = 0;
+    if (timeNeeded) {
+      ByteSequence row = first.getRowData();
+      if (row.length() >= TIME_END) {
+        long micros = Long.MAX_VALUE - Bytes.getLong(row.getBackingArray(), row.offset() + SHARD_LENGTH);
+        Bytes.putLong(bytes, 0, micros ^ Long.MIN_VALUE);
+        offsets[TIME_SLOT] = 0;
+        lengths[TIME_SLOT] = Long.BYTES;
+        used = Long.BYTES;
+      }
+    }
+  }
+
+  /** Looks at the row's next cell and keeps it if it is needed. Of two cells of a field the first one counts. */
+  void offer(Key key, Value value) {
+    if (cursor == sorted.length || key.getColumnFamilyData().length() > 0) {
+      return;
+    }
+    ByteSequence qualifier = key.getColumnQualifierData();
+    byte[] raw = qualifier.getBackingArray();
+    int from = qualifier.offset();
+    int to = from + qualifier.length();
+    do {
+      byte[] name = sorted[cursor];
+      int order = Arrays.compareUnsigned(raw, from, to, name, 0, name.length);
+      if (order < 0) {
+        return;
+      }
+      if (order == 0) {
+        int slot = sortedSlots[cursor];
+        if (lengths[slot] < 0) {
+          keep(slot, value.get());
+        }
+        return;
+      }
+    } while (++cursor < sorted.length);
+  }
+
+  private void keep(int slot, byte[] value) {
+    if (bytes.length - used < value.length) {
+      bytes = Arrays.copyOf(bytes, Math.max(bytes.length * 2, used + value.length));
+    }
+    System.arraycopy(value, 0, bytes, used, value.length);
+    offsets[slot] = used;
+    lengths[slot] = value.length;
+    used += value.length;
+  }
+
+  /** The buffer that holds all values; another one after a row has grown it. */
+  byte[] bytes() {
+    return bytes;
+  }
+
+  int offset(int slot) {
+    return offsets[slot];
+  }
+
+  /** Length of a field's value, -1 if the event does not have the field. */
+  int length(int slot) {
+    return lengths[slot];
+  }
+}

@@ -1,0 +1,227 @@
+package watchfloor.stack;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Map.Entry;
+import java.util.Properties;
+import java.util.TreeMap;
+import org.apache.accumulo.core.Constants;
+import org.apache.accumulo.core.client.Accumulo;
+import org.apache.accumulo.core.client.AccumuloClient;
+import org.apache.accumulo.core.client.Scanner;
+import org.apache.accumulo.core.client.security.tokens.PasswordToken;
+import org.apache.accumulo.core.clientImpl.ClientContext;
+import org.apache.accumulo.core.conf.SiteConfiguration;
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.Value;
+import org.apache.accumulo.core.fate.zookeeper.ZooReaderWriter;
+import org.apache.accumulo.core.fate.zookeeper.ZooUtil.NodeExistsPolicy;
+import org.apache.accumulo.core.master.thrift.TableInfo;
+import org.apache.accumulo.core.rpc.ThriftUtil;
+import org.apache.accumulo.core.rpc.clients.ThriftClientTypes;
+import org.apache.accumulo.core.security.Authorizations;
+import org.apache.accumulo.core.tabletserver.thrift.TabletClientService;
+import org.apache.accumulo.core.trace.TraceUtil;
+import org.apache.accumulo.core.util.HostAndPort;
+import org.apache.accumulo.server.init.Initialize;
+import org.apache.hadoop.io.Text;
+import org.apache.thrift.transport.TTransportException;
+
+/**
+ * What the local stack asks of Accumulo, as a short-lived process of its own: the caller can then
+ * end it when it takes too long, and needs no JVM inside itself. Passwords come from files, because
+ * other users of the machine can read a process's arguments.
+ */
+public final class Admin {
+  private static final Text LOCATION = new Text("loc");
+  private static final Text TABLET = new Text("~tab");
+  private static final Text END_ROW = new Text("~pr");
+  private static final long RPC_MILLIS = 5_000;
+  private static final long POLL_MILLIS = 100;
+
+  private Admin() {}
+
+  public static void main(String[] args) throws Exception {
+    int code = 0;
+    try {
+      switch (args.length == 0 ? "" : args[0]) {
+        case "init" -> init(args[1], args[2]);
+        case "prepare" -> {
+          try (AccumuloClient client = open(args[1], args[2], args[3])) {
+            allowService(client);
+            awaitTablets(client, System.nanoTime() + Long.parseLong(args[6]) * 1_000_000_000L);
+            ensureUser(client, args[4], password(args[5]));
+          }
+        }
+        case "tables" -> {
+          try (AccumuloClient client = open(args[1], args[2], args[3])) {
+            System.out.print(tables(client));
+          }
+        }
+        case "stop" -> {
+          try (AccumuloClient client = open(args[1], args[2], args[3])) {
+            stop(client, Arrays.copyOfRange(args, 4, args.length));
+          }
+        }
+        default -> throw new IllegalArgumentException("init | prepare | tables | stop");
+      }
+    } catch (Exception | LinkageError e) {
+      System.err.println(e);
+      for (Throwable cause = e.getCause(); cause != null; cause = cause.getCause()) {
+        System.err.println("caused by " + cause);
+      }
+      code = 1;
+    }
+    System.out.flush();
+    // Accumulo's and ZooKeeper's client threads need not be waited for.
+    Runtime.getRuntime().halt(code);
+  }
+
+  private static void init(String instance, String passwordFile) throws Exception {
+    new Initialize().execute(new String[] {"--instance-name", instance, "--password", password(passwordFile)});
+  }
+
+  private static AccumuloClient open(String properties, String user, String passwordFile) throws Exception {
+    Properties settings = new Properties();
+    try (var in = Files.newBufferedReader(Path.of(properties))) {
+      settings.load(in);
+    }
+    return Accumulo.newClient().from(settings).as(user, new PasswordToken(password(passwordFile))).build();
+  }
+
+  private static String password(String file) throws Exception {
+    return Files.readString(Path.of(file), StandardCharsets.UTF_8).strip();
+  }
+
+  /** A stop leaves word in ZooKeeper that everything shall end; a manager that starts later would obey it. */
+  private static void allowService(AccumuloClient client) throws Exception {
+    String path = Constants.ZROOT + "/" + client.instanceOperations().getInstanceId() + Constants.ZMANAGER_GOAL_STATE;
+    new ZooReaderWriter(SiteConfiguration.auto())
+        .putPersistentData(path, "NORMAL".getBytes(StandardCharsets.UTF_8), NodeExistsPolicy.OVERWRITE);
+  }
+
+  private static void ensureUser(AccumuloClient client, String user, String password) throws Exception {
+    var security = client.securityOperations();
+    PasswordToken token = new PasswordToken(password);
+    if (!security.listLocalUsers().contains(user)) {
+      security.createLocalUser(user, token);
+    } else if (!security.authenticateUser(user, token)) {
+      security.changeLocalUserPassword(user, token);
+    }
+  }
+
+  /** Returns when every tablet of every online table is served; ends with an exception at the deadline. */
+  private static void awaitTablets(AccumuloClient client, long deadline) throws Exception {
+    while (true) {
+      int wanted = 0;
+      int served = 0;
+      boolean all = true;
+      for (TableState table : states(client).values()) {
+        wanted += table.online ? table.tablets : 0;
+        served += table.online ? table.served : 0;
+        all &= !table.online || table.tablets > 0 && table.served >= table.tablets;
+      }
+      if (all) {
+        return;
+      }
+      if (System.nanoTime() > deadline) {
+        throw new IllegalStateException(served + " of " + wanted + " tablets are served");
+      }
+      Thread.sleep(POLL_MILLIS);
+    }
+  }
+
+  /** One line a table: name, online or offline, tablets, served tablets, entries, entries in memory. */
+  public static String tables(AccumuloClient client) throws Exception {
+    StringBuilder lines = new StringBuilder();
+    for (TableState t : states(client).values()) {
+      lines.append(String.join("\t", t.name, t.online ? "online" : "offline", "" + t.tablets, "" + t.served,
+          "" + t.entries, "" + t.memory)).append('\n');
+    }
+    return lines.toString();
+  }
+
+  private static final class TableState {
+    String name;
+    boolean online = true;
+    int tablets;
+    int served;
+    long entries;
+    long memory;
+  }
+
+  /** Tablets as the metadata lists them, the rest as the living tablet servers tell it themselves: the
+   *  metadata still names a killed server until the manager has noticed. */
+  private static Map<String, TableState> states(AccumuloClient client) throws Exception {
+    Map<String, TableState> byId = new HashMap<>();
+    Map<String, TableState> byName = new TreeMap<>();
+    var operations = client.tableOperations();
+    for (Entry<String, String> table : operations.tableIdMap().entrySet()) {
+      TableState state = new TableState();
+      state.name = table.getKey();
+      state.online = operations.isOnline(state.name);
+      byId.put(table.getValue(), state);
+      byName.put(state.name, state);
+    }
+    ClientContext context = (ClientContext) client;
+    for (String server : client.instanceOperations().getTabletServers()) {
+      TabletClientService.Client rpc = null;
+      try {
+        rpc = ThriftUtil.getClient(ThriftClientTypes.TABLET_SERVER, HostAndPort.fromString(server), context, RPC_MILLIS);
+        var status = rpc.getTabletServerStatus(TraceUtil.traceInfo(), context.rpcCreds());
+        for (Entry<String, TableInfo> table : status.getTableMap().entrySet()) {
+          TableState state = byId.get(table.getKey());
+          if (state != null) {
+            state.served += table.getValue().getOnlineTablets();
+            state.entries += table.getValue().getRecs();
+            state.memory += table.getValue().getRecsInMemory();
+          }
+        }
+      } catch (TTransportException e) {
+        // A killed server stays in ZooKeeper until its session has run out; it serves nothing.
+      } finally {
+        if (rpc != null) {
+          ThriftUtil.close(rpc, context);
+        }
+      }
+    }
+    TableState root = byName.get("accumulo.root");
+    TableState metadata = byName.get("accumulo.metadata");
+    // A scan of tablets that nobody serves yet would back off for seconds at a time; asking the servers is cheap.
+    root.tablets = 1;
+    if (root.served == 0 || metadata.served == 0) {
+      return byName;
+    }
+    for (String table : new String[] {root.name, metadata.name}) {
+      try (Scanner scanner = client.createScanner(table, Authorizations.EMPTY)) {
+        scanner.fetchColumn(TABLET, END_ROW);
+        for (Entry<Key, Value> entry : scanner) {
+          String row = entry.getKey().getRow().toString();
+          TableState state = byId.get(row.split("[;<]", 2)[0]);
+          if (state != null) {
+            state.tablets++;
+          }
+        }
+      }
+    }
+    return byName;
+  }
+
+  /** Asks the manager to unload the tablets of the servers named (all and itself, if none is): they write out what
+   *  they hold in memory, so that the next start has no log to recover. */
+  private static void stop(AccumuloClient client, String[] servers) throws Exception {
+    ClientContext context = (ClientContext) client;
+    for (String server : servers) {
+      ThriftClientTypes.MANAGER.executeVoid(context,
+          rpc -> rpc.shutdownTabletServer(TraceUtil.traceInfo(), context.rpcCreds(), server, false));
+    }
+    if (servers.length == 0) {
+      ThriftClientTypes.MANAGER.executeVoid(context,
+          rpc -> rpc.shutdown(TraceUtil.traceInfo(), context.rpcCreds(), true));
+    }
+  }
+}

@@ -1,0 +1,101 @@
+"""The JVM inside this process: started once, with all its settings here.
+
+A JVM lives as long as its process, cannot be started a second time, and does not survive a fork: its threads are left
+behind and the first call into it hangs. So a server that forks starts it after the fork, and workers are processes of
+their own.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import jpype
+import jpype.config
+from watchfloor.schema.errors import InternalError, StoreError
+
+from .stack_java import find_java
+
+_OUR_JAR = "watchfloor-accumulo-*.jar"
+# Servers that share the folder of jars with us; a JVM that need not open them is up sooner.
+_NOT_OURS = ("kafka", "scala", "accumulo-tserver", "accumulo-manager", "accumulo-gc", "accumulo-server")
+
+_OPTIONS = (
+    # Arrow reaches into java.nio for the addresses of buffers.
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "-Darrow.enable_unsafe_memory_access=true",
+    "-Darrow.enable_null_check_for_get=false",
+    # Signals stay Python's: ^C is a KeyboardInterrupt, and SIGTERM is the worker's to handle.
+    "-Xrs",
+    "-XX:+UseSerialGC",
+    "-XX:-UsePerfData",
+    "-Xshare:auto",
+    "-Djava.awt.headless=true",
+    "-Dlog4j2.configurationFile=classpath:watchfloor-bridge-log4j2.properties",
+    "-Dlog4j2.disableJmx=true",
+    "-Dlog4j.shutdownHookEnabled=false",
+)
+
+_lock = threading.Lock()
+_owner: int | None = None
+
+
+def class_path(jars: Path) -> list[str]:
+    """Our jar first, then those that the bridge runs on. StoreError if there are none."""
+    ours = sorted(jars.glob(_OUR_JAR))
+    if not ours:
+        raise StoreError(f"no {_OUR_JAR} in {jars}: run `make setup`, or set `jars` to the folder that holds it")
+    others = [jar for jar in sorted(jars.glob("*.jar")) if jar not in ours and not jar.name.startswith(_NOT_OURS)]
+    return [str(jar) for jar in (*ours, *others)]
+
+
+def _library(home: Path) -> Path:
+    """The JVM's shared library in a Java home."""
+    for name in ("libjvm.so", "libjvm.dylib"):
+        if (home / "lib/server" / name).exists():
+            return home / "lib/server" / name
+    raise StoreError(f"no lib/server/libjvm in {home}: it is not a whole Java installation")
+
+
+def start(jars: Path, heap: str = "256m") -> None:
+    """Starts the JVM if it does not run yet; later calls find it running, whatever they ask for.
+
+    ``jars`` is the folder that the Maven module filled, ``heap`` what the JVM reads after ``-Xmx``. Raises
+    ``StackError`` if there is no Java 17 or 21, ``StoreError`` if it does not start, and ``InternalError`` in a process
+    that was forked from one with a JVM.
+    """
+    global _owner
+    with _lock:
+        if _owner is not None:
+            _check_owner()
+            return
+        # What Python still holds of Java's memory at exit is released by callbacks into the JVM: it is stopped from
+        # calling Python then, but not destroyed.
+        jpype.config.destroy_jvm = False
+        try:
+            jpype.startJVM(
+                str(_library(find_java())),
+                *_OPTIONS,
+                f"-Xmx{heap}",
+                classpath=class_path(jars),
+                convertStrings=False,
+                interrupt=False,
+            )
+        except (OSError, RuntimeError, jpype.JVMNotFoundException, jpype.JVMNotSupportedException) as error:
+            raise StoreError(f"the JVM does not start: {error}") from error
+        _owner = os.getpid()
+
+
+def java_class(name: str) -> Any:
+    """A Java class by its full name; ``InternalError`` if there is no JVM in this process."""
+    if _owner is None:
+        raise InternalError("the JVM has not been started")
+    _check_owner()
+    return jpype.JClass(name)
+
+
+def _check_owner() -> None:
+    if _owner != os.getpid():
+        raise InternalError("the JVM does not survive a fork: start it in the process that uses it")

@@ -1,0 +1,14 @@
+"""The layouts there are, by name."""
+
+from __future__ import annotations
+
+from watchfloor.schema.source import Source
+
+from .cell import CellLayout
+from .layout import Layout
+
+_LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (CellLayout(),)}
+
+
+def layout_of(source: Source) -> Layout:
+    return _LAYOUTS[source.layout]

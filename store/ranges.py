@@ -1,0 +1,56 @@
+"""Key ranges as the columns that cross the bridge."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_SCHEMA = pa.schema(
+    [pa.field(name, pa.binary()) for name in ("start_row", "start_qualifier", "end_row", "end_qualifier")]
+)
+
+
+class Ranges:
+    """A growing list of half-open key ranges."""
+
+    def __init__(self) -> None:
+        self._columns: tuple[list[bytes | None], ...] = ([], [], [], [])
+        self._batch: pa.RecordBatch | None = None
+
+    def add_rows(self, start: bytes, end: bytes | None) -> None:
+        """Rows in [start, end); to the table's end with None."""
+        self._add(start, None, end, None)
+
+    def add_prefix(self, prefix: bytes) -> None:
+        """Rows that start with ``prefix``, whose last byte is not 0xFF."""
+        self._add(prefix, None, prefix[:-1] + bytes([prefix[-1] + 1]), None)
+
+    def add_row(self, row: bytes) -> None:
+        self._add(row, None, row + b"\x00", None)
+
+    def add_qualifiers(self, row: bytes, start: bytes, end: bytes) -> None:
+        """Qualifiers in [start, end) of one row."""
+        self._add(row, start, row, end)
+
+    @classmethod
+    def exact_rows(cls, rows: pa.BinaryArray) -> Ranges:
+        """A range for each of many rows."""
+        ranges = cls()
+        ends = pc.binary_join_element_wise(rows, pa.scalar(b""), b"\x00")
+        nulls = pa.nulls(len(rows), pa.binary())
+        ranges._batch = pa.RecordBatch.from_arrays([rows, nulls, ends, nulls], schema=_SCHEMA)
+        return ranges
+
+    def batch(self) -> pa.RecordBatch:
+        if self._batch is None:
+            self._batch = pa.RecordBatch.from_arrays(
+                [pa.array(column, pa.binary()) for column in self._columns], schema=_SCHEMA
+            )
+        return self._batch
+
+    def __len__(self) -> int:
+        return len(self.batch()) if self._batch is not None else len(self._columns[0])
+
+    def _add(self, *values: bytes | None) -> None:
+        for column, value in zip(self._columns, values, strict=True):
+            column.append(value)

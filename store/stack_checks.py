@@ -1,0 +1,100 @@
+"""What must be so before servers start: free ports, memory, disk. A StackError names what is not, and the remedy."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import shutil
+import socket
+import time
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import psutil
+from watchfloor.schema.errors import StackError
+
+# Below the range from which systems draw ports for outgoing connections, so that none of those takes a server's port.
+_PORTS = range(20_000, 32_000)
+DISK_BYTES = 1 << 30
+_HOST = "127.0.0.1"
+
+
+def free_ports(count: int, taken: Collection[int] = ()) -> list[int]:
+    """``count`` ports of the loopback address that nobody listens on now, drawn at random, none of ``taken``."""
+    found: list[int] = []
+    for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
+        if len(found) == count:
+            break
+        if port not in taken and is_free(port):
+            found.append(port)
+    if len(found) < count:
+        raise StackError(f"no free ports left between {_PORTS.start} and {_PORTS.stop}")
+    return found
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen on ``port`` of the loopback address."""
+    with socket.socket() as probe:
+        # Java's servers set this too: a connection that was closed a moment ago does not hold the port.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_HOST, port))
+            probe.listen(1)
+        except OSError:
+            return False
+    return True
+
+
+def check_ports(ports: Mapping[str, int], seconds: float = 5) -> None:
+    """StackError that names the first port of ``ports`` (server to port) that is taken, and by whom if it can be told.
+
+    A server that was killed a moment ago holds its port until the system has taken it apart: ``seconds`` at most.
+    """
+    deadline = time.monotonic() + seconds
+    for name, port in ports.items():
+        while not is_free(port) and not holder(port) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        if not is_free(port):
+            raise StackError(
+                f"port {port} of {name} is taken{holder(port)}: end that process, "
+                "or remove the port from conf/stack.json to have another one chosen"
+            )
+
+
+def holder(port: int) -> str:
+    """``" by PID (command line)"``, empty when the system does not tell."""
+    with contextlib.suppress(psutil.Error, OSError):
+        for connection in psutil.net_connections("tcp"):
+            address = connection.laddr
+            if connection.status == psutil.CONN_LISTEN and address and address.port == port and connection.pid:
+                command = " ".join(psutil.Process(connection.pid).cmdline())
+                return f" by process {connection.pid} ({command[:160]}{'…' if len(command) > 160 else ''})"
+    return ""
+
+
+def check_memory(wanted: int) -> None:
+    """StackError when less than ``wanted`` bytes are available on the machine, or to the container we run in."""
+    available = min(psutil.virtual_memory().available, _container_memory())
+    if available < wanted:
+        raise StackError(
+            f"not enough memory: the servers to start may use {wanted >> 20} MiB, {available >> 20} MiB are available; "
+            "free some, or set smaller heaps (tserver_heap, tserver_maps, kafka_heap)"
+        )
+
+
+def check_disk(home: Path) -> None:
+    """StackError when the file system of ``home`` has less than 1 GiB left."""
+    free = shutil.disk_usage(home).free
+    if free < DISK_BYTES:
+        raise StackError(
+            f"not enough disk: {free >> 20} MiB are free for {home}, {DISK_BYTES >> 20} MiB are wanted; "
+            "free some, or choose another --home"
+        )
+
+
+def _container_memory() -> int:
+    group = Path("/sys/fs/cgroup")
+    with contextlib.suppress(OSError, ValueError):
+        limit = int((group / "memory.max").read_text())
+        return limit - int((group / "memory.current").read_text())
+    return 1 << 62

@@ -1,0 +1,181 @@
+"""The store: one connection to Accumulo, its sources, and batches in and out.
+
+Read ``writer.py`` for how events get in, ``layout.py`` for what a layout is, ``counts.py`` for the aggregates.
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+from watchfloor.schema.errors import StoreError, UnknownSourceError, WatchfloorError
+from watchfloor.schema.source import Source, parse_definition
+
+from . import tables
+from .bridge import Connection, EntrySink, EntrySource, EventSource
+from .ranges import Ranges
+from .settings import Role, Settings
+
+Iterators = Sequence[tuple[int, str, str, Mapping[str, str | bytes]]]
+"""(priority, name, Java class, options); an option of bytes is sent in base64."""
+
+_SCAN_THREADS = 8
+
+
+class Store:
+    """An open store. ``role`` is whose rights are used: ``ingest`` writes, ``query`` can only read."""
+
+    def __init__(self, settings: Settings, connection: Connection, user: str, authorizations: Sequence[str]) -> None:
+        self.settings = settings
+        self.connection = connection
+        self.user = user
+        self.authorizations = tuple(authorizations)
+        self._sources: dict[str, Source] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, settings: Settings, role: Role = "ingest", authorizations: Sequence[str] | None = None) -> Store:
+        """Connects. ``authorizations`` None means all that the user has. Raises ``StoreError`` within seconds."""
+        user, password = settings.credentials(role)
+        connection = Connection.open(settings, user, password)
+        try:
+            client = connection.client
+            if role == "ingest":
+                tables.make_instance_tables(client, [settings.credentials("query")[0]])
+            if authorizations is None:
+                authorizations = tables.user_labels(client, user)
+        except WatchfloorError:
+            connection.close()
+            raise
+        except Exception as error:
+            connection.close()
+            raise StoreError(f"the store does not answer: {error}; see `watchfloor status`") from error
+        return cls(settings, connection, user, authorizations)
+
+    def with_authorizations(self, authorizations: Sequence[str]) -> Store:
+        """The same connection, seeing only what these labels let through."""
+        return Store(self.settings, self.connection, self.user, authorizations)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Sources
+
+    def sources(self) -> dict[str, Source]:
+        """All sources of the catalog, by name, as they are now."""
+        ranges = Ranges()
+        ranges.add_rows(b"", None)
+        found = {}
+        for batch in self.scan(tables.SOURCES_TABLE, ranges):
+            for name, definition in zip(batch.column("row").to_pylist(), batch.column("value").to_pylist(), strict=True):
+                found[name.decode()] = parse_definition(definition, f"stored definition of {name.decode()}")
+        with self._lock:
+            self._sources = found
+        return dict(found)
+
+    def source(self, name: str) -> Source:
+        """A source as last seen; the catalog is read again for a name that is new."""
+        found = self._sources.get(name)
+        if found is None:
+            known = self.sources()
+            if name not in known:
+                raise UnknownSourceError(name, known)
+            found = known[name]
+        return found
+
+    def register(self, source: Source) -> Source:
+        """Puts a source in the catalog and makes its tables; one that is there gets the fields that it lacks.
+
+        Shards and layout of a source that is there stay as they are. Doing it again changes nothing.
+        """
+        known = self.sources().get(source.name)
+        stored = known.with_fields(list(source.fields)) if known else source
+        if known is not None and stored == known:
+            return known
+        readers = [self.settings.credentials("query")[0]]
+        try:
+            client = self.connection.client
+            tables.make_source_tables(client, stored, readers)
+            tables.allow_labels(client, [self.user, *readers], tables.labels_of(stored))
+        except Exception as error:
+            raise StoreError(f"cannot make the tables of {source.name}: {error}") from error
+        self.put(tables.SOURCES_TABLE, [(source.name.encode(), b"", b"", stored.to_json().encode())])
+        with self._lock:
+            self._sources[source.name] = stored
+        return stored
+
+    # Entries in and out
+
+    def sink(self) -> EntrySink:
+        """A sink for entries; one per thread that writes."""
+        s = self.settings
+        return EntrySink(self.connection, s.sink_memory_mb << 20, s.sink_threads, s.sink_latency_ms)
+
+    def put(self, table: str, entries: Sequence[tuple[bytes, bytes, bytes, bytes]]) -> None:
+        """Writes a few (row, family, qualifier, value) entries, durably."""
+        names = ("row", "family", "qualifier", "value")
+        columns = {name: pa.array(column, pa.binary()) for name, column in zip(names, zip(*entries, strict=True), strict=True)}
+        with self.sink() as sink:
+            sink.write_entries(table, pa.RecordBatch.from_pydict(columns))
+            sink.flush()
+
+    def scan(
+        self, table: str, ranges: Ranges, iterators: Iterators = (), ordered: bool = True, batch_rows: int = 4096
+    ) -> Iterator[pa.RecordBatch]:
+        """Entries in ``ranges`` as batches of row, family, qualifier, visibility, value."""
+        if not len(ranges):
+            return
+        settings = [_iterator_setting(*iterator) for iterator in iterators]
+        with EntrySource(
+            self.connection, table, self.authorizations, ranges.batch(), settings, batch_rows, _SCAN_THREADS, ordered
+        ) as source:
+            yield from source
+
+    def read_events(
+        self,
+        table: str,
+        ranges: Ranges,
+        program: bytes | None,
+        time_field: str,
+        columns: Sequence[str],
+        first_rows: int,
+        batch_rows: int,
+        ordered: bool,
+    ) -> Iterator[pa.RecordBatch]:
+        """Events in ``ranges`` that satisfy ``program``: the row and a binary column per wanted field."""
+        if not len(ranges):
+            return
+        with EventSource(
+            self.connection,
+            table,
+            self.authorizations,
+            ranges.batch(),
+            columns,
+            program,
+            time_field,
+            first_rows,
+            batch_rows,
+            _SCAN_THREADS,
+            ordered,
+        ) as source:
+            yield from source
+
+
+def _iterator_setting(priority: int, name: str, java_class: str, options: Mapping[str, Any]) -> list[str]:
+    setting = [str(priority), name, java_class]
+    for key, value in options.items():
+        setting += [key, base64.b64encode(value).decode() if isinstance(value, bytes) else value]
+    return setting

@@ -1,0 +1,96 @@
+"""Making the tables of a source, and those of the instance, through Accumulo's own API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import jpype
+
+from watchfloor.schema.source import Source
+
+from .keys import aggregate_table, event_table, index_table, namespace, shard_names
+
+SOURCES_TABLE = "watchfloor.sources"
+ITEMS_TABLE = "watchfloor.items"
+QUARANTINE_TABLE = "watchfloor.quarantine"
+
+_PROPERTIES: Mapping[str, str] = {
+    "table.file.compress.type": "snappy",
+    "table.cache.block.enable": "true",
+    "table.cache.index.enable": "true",
+}
+
+
+def make_source_tables(client: Any, source: Source, readers: Sequence[str]) -> None:
+    """The three tables of a source, one tablet per shard; those there are already are left alone."""
+    make_namespace(client, namespace(source.name), readers)
+    splits = shard_names(source.shards)[1:]
+    for table in (event_table(source), index_table(source), aggregate_table(source)):
+        make_table(client, table, splits)
+
+
+def make_instance_tables(client: Any, readers: Sequence[str]) -> None:
+    make_namespace(client, "watchfloor", readers)
+    for table in (SOURCES_TABLE, ITEMS_TABLE, QUARANTINE_TABLE):
+        make_table(client, table, ())
+
+
+def make_namespace(client: Any, name: str, readers: Sequence[str]) -> None:
+    """A namespace whose tables ``readers`` may read."""
+    operations = client.namespaceOperations()
+    if not operations.exists(name):
+        exists = jpype.JClass("org.apache.accumulo.core.client.NamespaceExistsException")
+        try:
+            operations.create(name)
+        except exists:
+            pass  # another worker made it at the same time
+    read = jpype.JClass("org.apache.accumulo.core.security.NamespacePermission").READ
+    for user in readers:
+        client.securityOperations().grantNamespacePermission(user, name, read)
+
+
+def make_table(client: Any, name: str, splits: Iterable[bytes]) -> None:
+    operations = client.tableOperations()
+    if operations.exists(name):
+        return
+    text = jpype.JClass("org.apache.hadoop.io.Text")
+    points = jpype.JClass("java.util.TreeSet")()
+    for split in splits:
+        points.add(text(jpype.JArray(jpype.JByte)(split)))
+    properties = jpype.JClass("java.util.HashMap")()
+    for key, value in _PROPERTIES.items():
+        properties.put(key, value)
+    configuration = jpype.JClass("org.apache.accumulo.core.client.admin.NewTableConfiguration")()
+    configuration = configuration.setProperties(properties)
+    if points.size():
+        configuration = configuration.withSplits(points)
+    exists = jpype.JClass("org.apache.accumulo.core.client.TableExistsException")
+    try:
+        operations.create(name, configuration)
+    except exists:
+        pass  # another worker made it at the same time
+
+
+def labels_of(source: Source) -> set[str]:
+    """The words of all visibility expressions of a source."""
+    expressions = [source.visibility, *(f.visibility for f in source.fields)]
+    return {word for expression in expressions for word in re.split(r"[&|]", expression) if word}
+
+
+def allow_labels(client: Any, users: Sequence[str], labels: set[str]) -> None:
+    """Lets ``users`` ask for these labels; which of them one query may see is said with the query."""
+    if not labels:
+        return
+    authorizations = jpype.JClass("org.apache.accumulo.core.security.Authorizations")
+    security = client.securityOperations()
+    for user in users:
+        have = {str(a) for a in str(security.getUserAuthorizations(user)).split(",") if a}
+        if not labels <= have:
+            security.changeUserAuthorizations(user, authorizations(*sorted(have | labels)))
+
+
+def user_labels(client: Any, user: str) -> list[str]:
+    """All labels that a user may ask for."""
+    return [a for a in str(client.securityOperations().getUserAuthorizations(user)).split(",") if a]

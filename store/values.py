@@ -1,0 +1,249 @@
+"""Values as bytes that sort as the values do.
+
+Cells, index rows and filter constants all use this encoding, so tablet servers compare bytes and never ask for a type:
+
+====== =====================================================================================================
+type   bytes
+====== =====================================================================================================
+string UTF-8
+int    8, big-endian, sign bit flipped
+float  8, IEEE 754 big-endian; sign bit flipped if positive, all bits flipped if negative; -0.0 becomes 0.0
+bool   1: 0 or 1
+time   as int, microseconds since 1970 UTC
+port   2, big-endian
+ip     0x04 and 4 bytes, or 0x06 and 16 bytes: all of IPv4 before all of IPv6
+list   per element a 4-byte big-endian length and the element's bytes; a null element has length 0xFFFFFFFF
+====== =====================================================================================================
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from datetime import datetime, timedelta, timezone
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.schema.errors import InternalError
+from watchfloor.schema.filter import Value
+from watchfloor.schema.source import ARROW_TYPES, Field, FieldType
+
+_SIGN = np.uint64(1 << 63)
+_NULL_ELEMENT = b"\xff\xff\xff\xff"
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+MAX_INDEXED = 1024
+"""Longest value, in bytes, that stands whole in an index row."""
+
+
+def encode_value(kind: FieldType, value: Value) -> bytes:
+    """One typed Python value as bytes; the constant of a filter."""
+    match kind, value:
+        case FieldType.STRING, str():
+            return value.encode()
+        case FieldType.BOOL, bool():
+            return b"\x01" if value else b"\x00"
+        case FieldType.INT, int():
+            return struct.pack(">Q", (value + (1 << 63)) & 0xFFFFFFFFFFFFFFFF)
+        case FieldType.PORT, int():
+            return struct.pack(">H", value)
+        case FieldType.FLOAT, int() | float():
+            return _float_bytes(np.array([value], dtype=np.float64)).tobytes()
+        case FieldType.TIME, datetime():
+            return encode_value(FieldType.INT, (value - _EPOCH) // timedelta(microseconds=1))
+        case FieldType.IP, IPv4Address() | IPv6Address():
+            return address_bytes(value)
+    raise InternalError(f"a filter value {value!r} does not fit the type {kind.value}; type the tree first")
+
+
+def address_bytes(address: IPv4Address | IPv6Address) -> bytes:
+    return (b"\x04" if address.version == 4 else b"\x06") + address.packed
+
+
+def network_bounds(network: IPv4Network | IPv6Network) -> tuple[bytes, bytes]:
+    """The first and the last address of a network, as bytes, both within it."""
+    return address_bytes(network.network_address), address_bytes(network.broadcast_address)
+
+
+def encode_column(field: Field, column: pa.Array) -> pa.BinaryArray:
+    """A column of a field's values as bytes; nulls stay null."""
+    if not field.is_list:
+        return _encode_scalars(field.scalar, column)
+    elements = encode_elements(field, column.flatten())
+    lengths = pc.binary_length(elements).fill_null(-1).to_numpy(zero_copy_only=False)
+    frames = _fixed_width(lengths.astype(">i4").view(np.uint8), 4, None)
+    framed = pc.binary_join_element_wise(frames, elements.fill_null(b""), b"")
+    offsets = _list_offsets(column)
+    joined = pc.binary_join(pa.ListArray.from_arrays(offsets, framed), b"")
+    return pc.if_else(column.is_valid(), joined, pa.scalar(None, pa.binary())) if column.null_count else joined
+
+
+def encode_elements(field: Field, elements: pa.Array) -> pa.BinaryArray:
+    """The flattened elements of a list column as bytes."""
+    return _encode_scalars(field.scalar, elements)
+
+
+def decode_column(field: Field, column: pa.BinaryArray) -> pa.Array:
+    """The inverse of ``encode_column``: bytes as a column of the field's Arrow type."""
+    if not field.is_list:
+        return _decode_scalars(field.scalar, column)
+    dictionary = column.dictionary_encode()
+    flat: list[bytes | None] = []
+    offsets = [0]
+    for value in dictionary.dictionary.to_pylist():
+        at = 0
+        while at < len(value):
+            if value[at : at + 4] == _NULL_ELEMENT:
+                flat.append(None)
+                at += 4
+                continue
+            (length,) = struct.unpack_from(">I", value, at)
+            flat.append(value[at + 4 : at + 4 + length])
+            at += 4 + length
+        offsets.append(len(flat))
+    elements = _decode_scalars(field.scalar, pa.array(flat, pa.binary()))
+    distinct = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), elements)
+    return distinct.take(dictionary.indices)
+
+
+def index_values(column: pa.BinaryArray) -> pa.BinaryArray:
+    """Encoded values as they stand in index rows: long ones are cut and told apart by a hash."""
+    lengths = pc.binary_length(column)
+    longest = pc.max(lengths).as_py()
+    if longest is None or longest <= MAX_INDEXED:
+        return column
+    return pa.array([v if v is None else index_value(v) for v in column.to_pylist()], pa.binary())
+
+
+def index_value(value: bytes) -> bytes:
+    """One encoded value as it stands in an index row."""
+    from hashlib import blake2b
+
+    if len(value) <= MAX_INDEXED:
+        return value
+    return value[:1000] + blake2b(value, digest_size=16).digest()
+
+
+def decode_value(kind: FieldType, value: bytes) -> object:
+    """One encoded value as a Python value (addresses as text), for the few values of a top list."""
+    return _decode_scalars(kind, pa.array([value], pa.binary()))[0].as_py()
+
+
+def _encode_scalars(kind: FieldType, column: pa.Array) -> pa.BinaryArray:
+    match kind:
+        case FieldType.STRING:
+            return column.cast(pa.binary())
+        case FieldType.INT:
+            return _fixed_width(_signed(column), 8, column)
+        case FieldType.TIME:
+            return _fixed_width(_signed(column.cast(pa.int64())), 8, column)
+        case FieldType.FLOAT:
+            return _fixed_width(_float_bytes(_numbers(column, 0.0)), 8, column)
+        case FieldType.BOOL:
+            return _fixed_width(_numbers(column.cast(pa.uint8()), 0), 1, column)
+        case FieldType.PORT:
+            return _fixed_width(_numbers(column, 0).astype(">u2").view(np.uint8), 2, column)
+        case FieldType.IP:
+            dictionary = column.dictionary_encode()
+            packed = [_pack_address(text) for text in dictionary.dictionary.to_pylist()]
+            return pa.array(packed, pa.binary()).take(dictionary.indices)
+    raise InternalError(f"no encoding for {kind}")
+
+
+def _decode_scalars(kind: FieldType, column: pa.BinaryArray) -> pa.Array:
+    match kind:
+        case FieldType.STRING:
+            return column.cast(pa.string())
+        case FieldType.INT | FieldType.TIME:
+            bits = _bytes_of(column, 8).view(">u8").astype(np.uint64) ^ _SIGN
+            return _with_nulls(pa.array(bits.view(np.int64)), column).cast(ARROW_TYPES[kind])
+        case FieldType.FLOAT:
+            bits = _bytes_of(column, 8).view(">u8").astype(np.uint64)
+            positive = bits & _SIGN != 0
+            return _with_nulls(pa.array(np.where(positive, bits ^ _SIGN, ~bits).view(np.float64)), column)
+        case FieldType.BOOL:
+            return _with_nulls(pa.array(_bytes_of(column, 1).astype(bool)), column)
+        case FieldType.PORT:
+            return _with_nulls(pa.array(_bytes_of(column, 2).view(">u2").astype(np.uint16)), column)
+        case FieldType.IP:
+            dictionary = column.dictionary_encode()
+            texts = [_unpack_address(value) for value in dictionary.dictionary.to_pylist()]
+            return pa.array(texts, pa.string()).take(dictionary.indices)
+    raise InternalError(f"no decoding for {kind}")
+
+
+def _pack_address(text: str) -> bytes:
+    if ":" in text:
+        return b"\x06" + socket.inet_pton(socket.AF_INET6, text)
+    return b"\x04" + socket.inet_pton(socket.AF_INET, text)
+
+
+def _unpack_address(value: bytes) -> str:
+    if value[0] == 4:
+        return socket.inet_ntop(socket.AF_INET, value[1:])
+    return str(IPv6Address(value[1:]))
+
+
+def _signed(column: pa.Array) -> np.ndarray:
+    values = _numbers(column, 0).astype(np.int64, copy=False)
+    return (values.view(np.uint64) ^ _SIGN).astype(">u8").view(np.uint8)
+
+
+def _float_bytes(values: np.ndarray) -> np.ndarray:
+    bits = (values + 0.0).view(np.uint64)  # -0.0 + 0.0 is 0.0
+    negative = bits & _SIGN != 0
+    return np.where(negative, ~bits, bits ^ _SIGN).astype(">u8").view(np.uint8)
+
+
+def _numbers(column: pa.Array, filler: float) -> np.ndarray:
+    if column.null_count:
+        column = column.fill_null(filler)
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _fixed_width(data: np.ndarray, width: int, like: pa.Array | None) -> pa.BinaryArray:
+    """Rows of ``width`` bytes as a binary array that is null where ``like`` is."""
+    rows = len(data) // width
+    offsets = np.arange(0, (rows + 1) * width, width, dtype=np.int32)
+    valid = None
+    if like is not None and like.null_count:
+        mask = like.is_valid().to_numpy(zero_copy_only=False)
+        valid = pa.py_buffer(np.packbits(mask, bitorder="little").tobytes())
+    buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
+    return pa.Array.from_buffers(pa.binary(), rows, buffers)
+
+
+def fixed_binary(rows: np.ndarray) -> pa.BinaryArray:
+    """A (rows, width) array of bytes as a binary array."""
+    return _fixed_width(rows.reshape(-1), rows.shape[1], None)
+
+
+def fixed_rows(column: pa.BinaryArray, width: int) -> np.ndarray:
+    """A binary array without nulls, all of one width, as a (rows, width) array of bytes."""
+    return _bytes_of(column, width).reshape(-1, width)
+
+
+def _bytes_of(column: pa.BinaryArray, width: int) -> np.ndarray:
+    if column.null_count:
+        column = column.fill_null(b"\x00" * width)
+    if len(column) == 0:
+        return np.empty(0, np.uint8)
+    offsets = np.frombuffer(column.buffers()[1], np.int32, len(column) + 1, column.offset * 4)
+    if (np.diff(offsets) != width).any():
+        raise InternalError(f"a stored value is not {width} bytes long; was it written by another version?")
+    return np.frombuffer(column.buffers()[2], np.uint8, len(column) * width, int(offsets[0]))
+
+
+def _with_nulls(values: pa.Array, like: pa.Array) -> pa.Array:
+    if not like.null_count:
+        return values
+    return pc.if_else(like.is_valid(), values, pa.scalar(None, values.type))
+
+
+def _list_offsets(column: pa.ListArray) -> pa.Array:
+    """Offsets into ``column.flatten()``, which leaves null lists and a slice's surroundings out."""
+    lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+    return pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())

@@ -1,0 +1,56 @@
+"""Writes the events of one work item and, at its end, their counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from watchfloor.schema.source import Source
+
+from .layout import Encoder, TableWrite
+from .layouts import layout_of
+
+if TYPE_CHECKING:
+    from .bridge import EntrySink
+
+
+class ItemWriter:
+    """What is written is a pure function of the events, ``file_id`` (16 bytes) and ``item_id`` (8 bytes).
+
+    Nothing is promised to be durable, or counted, before ``finish`` has returned. Raises ``StoreError``.
+    """
+
+    def __init__(self, sink: EntrySink, item_id: bytes, file_id: bytes) -> None:
+        self._sink, self._item_id, self._file_id = sink, item_id, file_id
+        self._encoders: dict[str, Encoder] = {}
+        self.events = 0
+        self.entries = 0
+
+    def encode(self, source: Source, events: pa.RecordBatch) -> list[TableWrite]:
+        """Entries of a batch; counts it. To be called in the order of the file."""
+        encoder = self._encoders.get(source.name)
+        if encoder is None:
+            encoder = layout_of(source).encoder(source, self._file_id, self._item_id)
+            self._encoders[source.name] = encoder
+        self.events += len(events)
+        return encoder.encode(events)
+
+    def put(self, writes: list[TableWrite]) -> None:
+        """Hands entries to the sink; waits while it is full."""
+        for write in writes:
+            if write.wide:
+                self._sink.write_rows(write.table, write.batch)
+            else:
+                self._sink.write_entries(write.table, write.batch)
+            self.entries += write.entries
+
+    def write(self, source: Source, events: pa.RecordBatch) -> None:
+        self.put(self.encode(source, events))
+
+    def finish(self) -> tuple[int, int]:
+        """Writes the counts and makes everything durable; the numbers of events and of entries."""
+        for encoder in self._encoders.values():
+            self.put(encoder.finish())
+        self._sink.flush()
+        return self.events, self.entries

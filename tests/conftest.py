@@ -1,0 +1,33 @@
+"""One local stack for the whole run, and the real logs where they are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from watchfloor.store.settings import Settings, load_settings
+from watchfloor.store.stack import down, up
+
+
+@pytest.fixture(scope="session")
+def store_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Settings of a running stack that belongs to this test run and is stopped at its end."""
+    home = tmp_path_factory.mktemp("stack") / "home"
+    settings = load_settings(home=home)
+    try:
+        up(settings)
+        yield settings
+    finally:
+        down(settings)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real logs, ``$WATCHFLOOR_TEST_DATA`` or ``../shared/data``; tests that need it skip without it."""
+    folder = Path(os.environ.get("WATCHFLOOR_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no real logs at {folder}; set WATCHFLOOR_TEST_DATA to their folder")
+    return folder

@@ -1,0 +1,102 @@
+"""The curated source definitions, and definitions that break their schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from watchfloor.schema.errors import DefinitionError
+from watchfloor.schema.source import FieldType, builtin_definitions, parse_definition
+
+CURATED = builtin_definitions()
+
+
+def test_what_ships() -> None:
+    eve = "alert dns http flow fileinfo tls stats anomaly ssh smtp".split()
+    assert set(CURATED) == {
+        "zeek.conn",
+        "zeek.dns",
+        "zeek.http",
+        "web.access",
+        "proxy.events",
+        *(f"suricata.{kind}" for kind in eve),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(CURATED))
+def test_each_is_sound(name: str) -> None:
+    source = CURATED[name]
+    assert source.name == name
+    assert parse_definition(source.to_json()) == source
+    assert len(source.indexed) <= 9
+    assert source.by_name[source.time_field].type is FieldType.TIME
+    if source.unknown_fields == "extra":
+        assert source.fields[-1].name == "extra"
+
+
+def test_the_generated_proxy_events_have_exactly_these_fields() -> None:
+    source = CURATED["proxy.events"]
+    spec = (
+        "ts:time src_ip:ip* src_port:port user:string* dest_ip:ip* dest_port:port method:string domain:string* "
+        "path:string query:string status:int* bytes_in:int bytes_out:int duration_ms:float user_agent:string "
+        "referrer:string content_type:string* action:string* category:string* cached:bool"
+    )
+    assert " ".join(f"{f.name}:{f.type.value}{'*' * f.indexed}" for f in source.fields) == spec
+    assert source.shards == 4 and source.time_format == "iso8601"
+
+
+def test_zeek_fields_keep_the_names_that_analysts_know() -> None:
+    for name, fields in {
+        "zeek.conn": "ts uid id.orig_h id.resp_p service conn_state tunnel_parents orig_l2_addr inner_vlan ip_proto",
+        "zeek.dns": "query qtype_name rcode_name AA answers TTLs rejected rtt opcode",
+        "zeek.http": "method host uri user_agent status_code resp_mime_types cookie_vars origin proxied",
+    }.items():
+        assert set(fields.split()) <= set(CURATED[name].by_name)
+
+
+def definition(**changes: Any) -> dict[str, Any]:
+    return {
+        "name": "lab.door",
+        "parser": {"format": "json"},
+        "timestamp": {"field": "ts", "format": "iso8601"},
+        "fields": [{"name": "ts", "type": "time"}, {"name": "who", "type": "string"}],
+        **changes,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": "Door"}, r"\.name"),
+        ({"name": None}, r"\.name"),
+        ({"colour": "red"}, "colour"),
+        ({"parser": {"format": "xml"}}, r"\.parser\.format.*'xml' is not one of"),
+        ({"fields": []}, r"\.fields"),
+        ({"fields": [{"name": "ts", "type": "time"}, {"name": "n", "type": "number"}]}, r"\.fields\[1\]\.type"),
+        ({"fields": [{"name": "ts", "type": "time"}] * 2}, "'ts' is defined twice"),
+        ({"fields": [{"name": "ts", "type": "int"}]}, "must be of type time"),
+        ({"timestamp": {"field": "when"}}, "'when' is not among the fields"),
+        ({"timestamp": {"field": "ts", "format": "fortnight"}}, r"\.timestamp\.format"),
+        ({"visibility": "a&b|c"}, r"\.visibility"),
+        ({"unknown_fields": "extra"}, "needs a string field named 'extra'"),
+        ({"shards": 0}, r"\.shards"),
+    ],
+)
+def test_a_definition_that_breaks_the_schema_is_refused_with_its_place(changes: dict[str, Any], message: str) -> None:
+    broken = {key: value for key, value in definition(**changes).items() if value is not None}
+    if changes == {"name": None}:
+        message = "'name' is a required property"
+    with pytest.raises(DefinitionError, match=message):
+        parse_definition(broken, "door.json")
+
+
+def test_a_definition_that_is_no_json_is_refused() -> None:
+    with pytest.raises(DefinitionError, match=r"door\.json: not JSON"):
+        parse_definition('{"name": ', "door.json")
+
+
+def test_a_good_definition_is_taken() -> None:
+    source = parse_definition(json.dumps(definition()), "door.json")
+    assert [f.name for f in source.fields] == ["ts", "who"]

@@ -1,0 +1,459 @@
+"""The filter language: text, tree and JSON form; typing against a source; errors with their places."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import fields
+from datetime import UTC, datetime
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import filters, holds, pools_of
+from watchfloor.planner.cost import Costs
+from watchfloor.planner.quoting import quote, quote_pattern, unquote, unquote_pattern
+from watchfloor.planner.rules import RULES, SCHEMES
+from watchfloor.query.batching import POLICIES, BatchSettings
+from watchfloor.query.jsonform import from_json, to_json
+from watchfloor.query.language import MAX_DEPTH, MAX_LENGTH, MAX_TERMS, parse_filter
+from watchfloor.query.patterns import MAX_PATTERN
+from watchfloor.query.text import to_text
+from watchfloor.query.times import from_micros
+from watchfloor.query.typing import type_filter, typed_filter
+from watchfloor.schema.errors import FilterError, UnknownFieldError
+from watchfloor.schema.filter import (
+    And,
+    Cidr,
+    Compare,
+    Exists,
+    Filter,
+    In,
+    Matches,
+    Not,
+    Or,
+    Prefix,
+    Wildcard,
+    fields_of,
+)
+from watchfloor.schema.source import Source, parse_definition
+
+NOW = 1_456_833_600_000_000  # 2016-03-01T12:00:00Z
+
+
+def source_of(**kinds: str) -> Source:
+    """A source with these fields; a type may be ``list of X``."""
+    return parse_definition(
+        {
+            "name": "test.events",
+            "parser": {"format": "json"},
+            "timestamp": {"field": "ts"},
+            "fields": [
+                {"name": name, "type": "list", "items": kind.removeprefix("list of ")}
+                if kind.startswith("list of ")
+                else {"name": name, "type": kind}
+                for name, kind in {"ts": "time", **kinds}.items()
+            ],
+        }
+    )
+
+
+SOURCE = source_of(
+    status="int",
+    bytes="int",
+    ratio="float",
+    ok="bool",
+    src="ip",
+    port="port",
+    uri="string",
+    method="string",
+    seen="time",
+    tags="list of string",
+    answers="list of ip",
+    **{"id.orig_h": "ip", "id.resp_h": "ip", "@version": "string", "user-agent": "string", "and": "string"},
+)
+EVENTS = [
+    {
+        "ts": from_micros(NOW + i * 1_000_001),
+        "status": (200, 404, None)[i % 3],
+        "bytes": i * 1000,
+        "ratio": i / 7,
+        "ok": i % 2 == 0,
+        "src": ("10.0.0.1", "192.168.1.9", "2001:db8::1")[i % 3],
+        "port": 443 + i,
+        "uri": ("/index.html", "/a?b=c*d", 'x"y\\z', "größe\n", "")[i % 5],
+        "method": ("GET", "POST")[i % 2],
+        "tags": (["a", "b"], [], None, ["b", None])[i % 4],
+        "answers": (["10.0.0.1", "::1"], None)[i % 2],
+    }
+    for i in range(12)
+]
+TYPED = filters(SOURCE, pools_of(SOURCE, EVENTS))
+
+
+TREES: list[tuple[str, Filter]] = [
+    ("status = 404", Compare("status", "=", "404")),
+    ("status=404", Compare("status", "=", "404")),
+    ("bytes >= -5", Compare("bytes", ">=", "-5")),
+    ("a!=b", Compare("a", "!=", "b")),
+    ("uri = /index.html", Compare("uri", "=", "/index.html")),
+    ("mail = a.b+c@example.com", Compare("mail", "=", "a.b+c@example.com")),
+    ("share = 50%", Compare("share", "=", "50%")),
+    ("name = grün", Compare("name", "=", "grün")),
+    ("src = 2001:db8::1", Compare("src", "=", "2001:db8::1")),
+    ("ts >= 2016-03-01T12:00:00.5+01:00", Compare("ts", ">=", "2016-03-01T12:00:00.5+01:00")),
+    ('uri = "a b"', Compare("uri", "=", "a b")),
+    ("uri = 'it\"s'", Compare("uri", "=", 'it"s')),
+    (r'uri = "\"\\\n\t\x41\u00e9\ud83d\ude00\/"', Compare("uri", "=", '"\\\n\tAé😀/')),
+    ('uri = ""', Compare("uri", "=", "")),
+    ("id.orig_h = 1", Compare("id.orig_h", "=", "1")),
+    ("@version = 1", Compare("@version", "=", "1")),
+    ("user-agent = 1", Compare("user-agent", "=", "1")),
+    ("`and` = 1", Compare("and", "=", "1")),
+    ('"odd name" = 1', Compare("odd name", "=", "1")),
+    ("android = 1", Compare("android", "=", "1")),
+    ("not.me = 1", Compare("not.me", "=", "1")),
+    ("ts < now", Compare("ts", "<", "now")),
+    ("method = in", Compare("method", "=", "in")),
+    ("a in (1, 'x y',\n 3)", In("a", ("1", "x y", "3"))),
+    ("a IN(1)", In("a", ("1",))),
+    ("src in 10.0.0.0/8", Cidr("src", ip_network("10.0.0.0/8"))),
+    ("src in 10.1.2.3/8", Cidr("src", ip_network("10.0.0.0/8"))),
+    ('src in "2001:db8::/32"', Cidr("src", ip_network("2001:db8::/32"))),
+    ("src in ::/0", Cidr("src", ip_network("::/0"))),
+    ("uri ~ /x+/", Matches("uri", "x+")),
+    (r"uri ~ /a\/b\d[\/]/i", Matches("uri", r"a/b\d[/]", True)),
+    (r'uri ~ "a\\d/"', Matches("uri", r"a\d/")),
+    ('uri ~ "a"i', Matches("uri", "a", True)),
+    ("uri ~ //", Matches("uri", "")),
+    ("uri startswith /a", Prefix("uri", "/a")),
+    ('uri StartsWith "a b"', Prefix("uri", "a b")),
+    ("domain like *.example.com", Wildcard("domain", "*.example.com")),
+    (r'domain like "a?\\*"', Wildcard("domain", r"a?\*")),
+    ("exists a", Exists("a")),
+    ("EXISTS `exists`", Exists("exists")),
+    ("not exists a", Not(Exists("a"))),
+    ("not not a = 1", Not(Not(Compare("a", "=", "1")))),
+    ("a not in (1, 2)", Not(In("a", ("1", "2")))),
+    ("a not in 10.0.0.0/8", Not(Cidr("a", ip_network("10.0.0.0/8")))),
+    ("a not ~ /x/", Not(Matches("a", "x"))),
+    ("a not like b*", Not(Wildcard("a", "b*"))),
+    ("a NOT startswith b", Not(Prefix("a", "b"))),
+    ("exists a and exists b or exists c", Or((And((Exists("a"), Exists("b"))), Exists("c")))),
+    ("exists a and (exists b or exists c)", And((Exists("a"), Or((Exists("b"), Exists("c")))))),
+    ("(exists a and exists b) and exists c", And((And((Exists("a"), Exists("b"))), Exists("c")))),
+    ("exists a AND exists b And exists c", And((Exists("a"), Exists("b"), Exists("c")))),
+    ("not exists a and exists b", And((Not(Exists("a")), Exists("b")))),
+    ("not (exists a and exists b)", Not(And((Exists("a"), Exists("b"))))),
+    ("((((exists a))))", Exists("a")),
+    ("(" * 2000 + "exists a" + ")" * 2000, Exists("a")),
+]
+
+
+@pytest.mark.parametrize(("text", "tree"), TREES)
+def test_parse(text: str, tree: Filter) -> None:
+    assert parse_filter(text) == tree
+    assert parse_filter(to_text(tree)) == tree
+    assert from_json(json.loads(json.dumps(to_json(tree)))) == tree
+
+
+# text, place of the caret, a part of the message
+SYNTAX_ERRORS = [
+    ("status = ", 8, "expected a value, found the end of the filter"),
+    ("status", 6, "expected an operator (= != < <= > >=)"),
+    ("status = 1 and", 14, "expected a field, exists, not or an opening parenthesis, found the end"),
+    ("status = 1 uri = 2", 11, "expected and, or or the end of the filter, found 'uri'"),
+    ("(status = 1", 11, "expected a closing parenthesis, found the end"),
+    ("status = 1)", 10, "expected the end of the filter, found ')'"),
+    ("1 = 1", 0, "expected a field"),
+    ("a == 1", 3, "equality is written ="),
+    ("a <> 1", 3, "inequality is written !="),
+    ("a = 1 && b = 2", 6, "write and"),
+    ("a = 1 || b = 2", 6, "write or"),
+    ("!a = 1", 0, "write not"),
+    ("a !~ /x/", 2, "write FIELD not ~"),
+    ("a =~ /x/", 3, "a pattern is written FIELD ~"),
+    ("a = *.com", 4, "use like for wildcards"),
+    ("a = and b = 1", 4, "reserved"),
+    ("in = 1", 0, "backticks"),
+    ("a = 1 or or b = 2", 9, "expected a field"),
+    ('a = "x', 4, "the quote is never closed"),
+    ("a ~ /x", 4, "closing slash is missing"),
+    ("a ~ x", 4, "expected a pattern between slashes"),
+    ("a ~ /x/g", 7, "unknown flag 'g'"),
+    ('a = "x\\d"', 6, "unknown escape \\d"),
+    ('a = "\\ud800"', 4, "surrogate"),
+    ("a in ()", 6, "expected a value"),
+    ("a in (1,)", 8, "expected a value"),
+    ("a in (1 2)", 8, "expected a closing parenthesis or a comma"),
+    ("a in 10.0.0.1", 5, "is no network"),
+    ("a in 10.0.0.0/33", 5, "is no network"),
+    ("a in x/y", 5, "is no network"),
+    ("exists", 6, "expected a field"),
+    ("not " * MAX_DEPTH + "a = 1", 4 * MAX_DEPTH, "deeper than 64 levels"),
+    ("a = 1\nand b @ 2", 12, "expected an operator"),
+    ("a = 1 # note", 6, "expected and, or"),
+    ("a = x!", 5, "a value with such characters goes in quotes"),
+    ("a = x?y=1", 5, "put the value in quotes"),
+    ("a = (1)", 4, "goes in quotes"),
+]
+
+
+@pytest.mark.parametrize(("text", "position", "message"), SYNTAX_ERRORS)
+def test_syntax_errors_show_the_place(text: str, position: int, message: str) -> None:
+    with pytest.raises(FilterError) as caught:
+        parse_filter(text)
+    assert message in caught.value.message
+    assert caught.value.position == position
+    assert caught.value.text == text
+    assert str(caught.value).endswith("^")
+
+
+def test_limits_are_named() -> None:
+    with pytest.raises(FilterError, match=f"at most {MAX_LENGTH:,} are allowed"):
+        parse_filter("a = " + "x" * MAX_LENGTH)
+    many = f"a in ({','.join('1' * (MAX_TERMS + 1))})"
+    with pytest.raises(FilterError, match=f"at most {MAX_TERMS:,} fit"):
+        parse_filter(many)
+    with pytest.raises(FilterError, match=f"at most {MAX_TERMS:,} fit"):
+        from_json({"field": "a", "op": "in", "values": list(range(MAX_TERMS + 1))})
+    with pytest.raises(FilterError, match=f"at most {MAX_TERMS:,} fit"):
+        type_filter(In("status", tuple(range(MAX_TERMS + 1))), SOURCE)
+    assert len(parse_filter(" or ".join(["a=1"] * MAX_TERMS)).children) == MAX_TERMS  # type: ignore[union-attr]
+    deep: dict[str, object] = {"field": "a", "op": "exists"}
+    tree: Filter = Exists("ts")
+    for _ in range(MAX_DEPTH):
+        deep, tree = {"not": deep}, Not(tree)
+    for refused in (lambda: from_json(deep), lambda: type_filter(tree, SOURCE)):
+        with pytest.raises(FilterError, match=f"deeper than {MAX_DEPTH} levels"):
+            refused()
+    with pytest.raises(FilterError, match="the filter is empty"):
+        parse_filter(" \n")
+
+
+@given(TYPED)
+@settings(max_examples=100, deadline=None)
+def test_typed_trees_come_back_from_text_and_json(tree: Filter) -> None:
+    text = to_text(tree)
+    assert "\n" not in text
+    assert type_filter(parse_filter(text), SOURCE, text, NOW) == tree
+    assert type_filter(from_json(json.loads(json.dumps(to_json(tree)))), SOURCE, now=NOW) == tree
+    assert type_filter(tree, SOURCE) == tree
+
+
+@given(st.text(), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_quoting_gives_any_text_back(text: str, ignore_case: bool) -> None:
+    assert unquote(quote(text)) == text
+    assert unquote_pattern(quote_pattern(text, ignore_case)) == (text, ignore_case)
+
+
+@pytest.mark.parametrize("pattern", ["", "/", "\\/", "\\\\/", "a\\", "\n", "\\d/\\", '"', "a\\\n", "/\\//"])
+def test_patterns_of_slashes_and_backslashes(pattern: str) -> None:
+    assert parse_filter(to_text(Matches("a", pattern, True))) == Matches("a", pattern, True)
+
+
+@given(st.text(alphabet="a=1 ()\"'`/~<>!,\\*?.and or not in like exists 10.0.0.0/8\n", max_size=40))
+@settings(max_examples=200, deadline=None)
+def test_any_text_parses_or_is_refused_with_a_place(text: str) -> None:
+    try:
+        tree = parse_filter(text)
+    except FilterError as error:
+        assert 0 <= error.position <= len(text)
+    else:
+        assert parse_filter(to_text(tree)) == tree
+
+
+CONVERSIONS: list[tuple[str, Filter]] = [
+    ("status = 0404", Compare("status", "=", 404)),
+    ("bytes = -9223372036854775808", Compare("bytes", "=", -(2**63))),
+    ("ratio < 1e-3", Compare("ratio", "<", 0.001)),
+    ("ratio = -0", Compare("ratio", "=", 0.0)),
+    ("ratio < inf", Compare("ratio", "<", float("inf"))),
+    ("ok = T", Compare("ok", "=", True)),
+    ("ok != no", Compare("ok", "!=", False)),
+    ("port = 65535", Compare("port", "=", 65535)),
+    ("src = 2001:0db8::0001", Compare("src", "=", ip_address("2001:db8::1"))),
+    ("src > 10.0.0.1", Compare("src", ">", ip_address("10.0.0.1"))),
+    ("ts >= 2016-03-01", Compare("ts", ">=", datetime(2016, 3, 1, tzinfo=UTC))),
+    ("seen > -1h", Compare("seen", ">", datetime(2016, 3, 1, 11, tzinfo=UTC))),
+    ("uri = 404", Compare("uri", "=", "404")),
+    ("tags = a", Compare("tags", "=", "a")),
+    ("tags startswith a", Prefix("tags", "a")),
+    ("answers in 10.0.0.0/8", Cidr("answers", ip_network("10.0.0.0/8"))),
+    ("status in (1, 2)", In("status", (1, 2))),
+    ("src in (10.0.0.1)", In("src", (ip_address("10.0.0.1"),))),
+    ("src in (10.0.0.0/8)", Cidr("src", ip_network("10.0.0.0/8"))),
+    (
+        "src in (10.0.0.0/8, ::1)",
+        Or((Cidr("src", ip_network("10.0.0.0/8")), In("src", (ip_address("::1"),)))),
+    ),
+    ("`and` = x", Compare("and", "=", "x")),
+]
+
+
+@pytest.mark.parametrize(("text", "tree"), CONVERSIONS)
+def test_values_become_those_of_the_field(text: str, tree: Filter) -> None:
+    assert typed_filter(text, SOURCE, NOW) == tree
+
+
+TYPE_ERRORS = [
+    ("stats = 1", 0, "has no field 'stats'; did you mean status"),
+    ("status = 1 and orig_h = 10.0.0.1", 15, "did you mean id.orig_h"),
+    ("status = abc", 9, "field status is an int: 'abc' is not a whole number"),
+    ("status = 1.5", 9, "is not a whole number"),
+    ("status = ١", 9, "is not a whole number"),
+    ("status = 9223372036854775808", 9, "is outside -9223372036854775808..9223372036854775807"),
+    ("status in (1, 2, x)", 17, "'x' is not a whole number"),
+    ("port = 65536", 7, "field port is a port: 65536 is outside 0..65535"),
+    ("port = -1", 7, "is outside 0..65535"),
+    ("ratio = nan", 8, "'nan' is not a number"),
+    ("ratio = 1e999", 8, "too large for a float"),
+    ("ok = maybe", 5, "field ok is a bool: 'maybe' is neither true nor false"),
+    ("ok < true", 5, "a bool has no order"),
+    ("src = 10.0.0", 6, "field src is an ip: '10.0.0' is no address"),
+    ("src = fe80::1%eth0", 6, "is no address"),
+    ("src = 10.0.0.0/8", 6, "is a network; write in 10.0.0.0/8"),
+    ("src in (10.0.0.1, 10.0.0.0/40)", 18, "is no address"),
+    ("uri in 10.0.0.0/8", 7, "field uri is a string: a network fits addresses only"),
+    ("status startswith 4", 18, "startswith fits strings only"),
+    ("src like 10.*", 9, "like fits strings only"),
+    ("answers ~ /x/", 10, "field answers is a list of ip: a pattern fits strings only"),
+    ("uri ~ /(/", 6, "RE2's syntax: missing ): ("),
+    ("uri ~ /(?=a)/", 6, "RE2's syntax"),
+    (r"uri ~ /\1/", 6, "RE2's syntax"),
+    (r"uri ~ /\C/", 6, "is not available"),
+    (r"uri ~ /\p{Kawi}/", 6, "the character class Kawi is not available"),
+    ("uri ~ /((a{100}){100}){100}/", 6, "RE2's syntax"),
+    (f"uri ~ /{'a' * (MAX_PATTERN + 1)}/", 6, "at most 1,000 are allowed"),
+    (f"uri like {'a' * (MAX_PATTERN + 1)}", 9, "at most 1,000 are allowed"),
+    (r'uri like "a\\b"', 9, "a backslash in a wildcard"),
+    ("ts > yesterday", 5, "field ts is a time: 'yesterday' is no time"),
+    ("seen = 20160301", 7, "is ambiguous"),
+]
+
+
+@pytest.mark.parametrize(("text", "position", "message"), TYPE_ERRORS)
+def test_type_errors_show_the_place(text: str, position: int, message: str) -> None:
+    with pytest.raises(FilterError) as caught:
+        typed_filter(text, SOURCE, NOW)
+    assert message in caught.value.message
+    assert (caught.value.position, caught.value.text) == (position, text)
+
+
+def test_type_errors_without_text_show_the_condition() -> None:
+    with pytest.raises(FilterError, match=r"field status is an int: 'x' is not .* \(in: status > \"x\"\)"):
+        typed_filter({"field": "status", "op": ">", "value": "x"}, SOURCE)
+    with pytest.raises(UnknownFieldError, match="did you mean status"):
+        typed_filter({"field": "statis", "op": "exists"}, SOURCE)
+    with pytest.raises(FilterError, match="unknown operator '=='"):
+        type_filter(Compare("status", "==", 1), SOURCE)
+    for field, value in (("uri", 5), ("status", True), ("ok", 1), ("src", 5), ("ts", True), ("uri", "\ud800")):
+        with pytest.raises(FilterError, match=f"field {field} is"):
+            type_filter(Compare(field, "=", value), SOURCE)
+    with pytest.raises(FilterError, match="has no time zone"):
+        type_filter(Compare("ts", "=", datetime(2016, 3, 1)), SOURCE)
+    assert type_filter(Compare("ratio", "=", 1), SOURCE) == Compare("ratio", "=", 1.0)
+    assert type_filter(Compare("status", "=", 404.0), SOURCE) == Compare("status", "=", 404)
+    assert type_filter(Compare("ts", "=", 1.5), SOURCE) == Compare("ts", "=", from_micros(1_500_000))
+    assert typed_filter(None, SOURCE) is None
+
+
+JSON_ERRORS = [
+    ([], "filter: an object was expected, found a list"),
+    (None, "filter: an object was expected, found nothing"),
+    ({}, "filter: and, or, not, or the name of a field was expected"),
+    ({"and": []}, "filter.and: a list of one or more filters"),
+    ({"and": {}}, "filter.and: a list of one or more filters"),
+    ({"or": [{"not": {"field": "a"}}]}, "filter.or[0].not.op: one of"),
+    ({"and": [], "or": []}, "filter: 'or' does not belong beside and"),
+    ({"field": 1, "op": "="}, "the name of a field was expected"),
+    ({"field": "a", "op": "=="}, "filter.op: one of = != < <= > >= in startswith ~ like exists was expected"),
+    ({"field": "a", "op": []}, "filter.op: one of"),
+    ({"field": "a", "op": "="}, "filter.value: a string, a number, true or false was expected, found nothing"),
+    ({"field": "a", "op": "=", "value": 1, "case": 2}, "filter: 'case' does not belong"),
+    ({"field": "a", "op": "exists", "value": 1}, "filter: 'value' does not belong"),
+    ({"field": "a", "op": "in", "values": []}, "filter.values: a list of one or more values"),
+    ({"field": "a", "op": "in", "values": [1, None]}, "filter.values[1]: a string"),
+    ({"field": "a", "op": "in", "value": "10.0.0.1"}, "filter.value: '10.0.0.1' is no network"),
+    ({"field": "a", "op": "in", "value": "1/2/3"}, "is no network"),
+    ({"field": "a", "op": "in", "values": [1], "value": "::/0"}, "'value' does not belong"),
+    ({"field": "a", "op": "like", "value": 5}, "filter.value: a string was expected, found a number"),
+    ({"field": "a", "op": "~", "value": "x", "ignore_case": 1}, "filter.ignore_case: true or false"),
+]
+
+
+@pytest.mark.parametrize(("form", "message"), JSON_ERRORS)
+def test_json_errors_show_the_place(form: object, message: str) -> None:
+    with pytest.raises(FilterError) as caught:
+        from_json(form)
+    assert message in caught.value.message
+
+
+def test_a_json_group_of_one_is_its_member() -> None:
+    assert from_json({"and": [{"or": [{"field": "a", "op": "exists"}]}]}) == Exists("a")
+
+
+ORACLE = [
+    ("status = 404", True),
+    ("status != 404", False),
+    ("missing_value != 404", True),
+    ("missing_value < 404 or not exists missing_value", True),
+    ("tags = a and tags = b", True),
+    ("tags != a", False),
+    ("exists none", True),
+    ("none = a", False),
+    ("src in 10.0.0.0/8 and src < ::1", True),
+    ("uri > A and uri < größf and uri > z", False),
+    ("uri like gr*e and uri like gr??e and not uri like gr?e", True),
+    (r'uri like "gr\\*e"', False),
+    ("uri ~ /^GR.SSE$/", False),
+    ("uri ~ /^GR.SSE$/i", False),
+    ("uri ~ /^GRÖ.E$/i", True),
+    ("uri startswith gr", True),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), ORACLE)
+def test_the_oracle(text: str, expected: bool) -> None:
+    source = source_of(
+        status="int", missing_value="int", tags="list of string", none="list of string", src="ip", uri="string"
+    )
+    event = {"status": 404, "tags": [None, "a", "b"], "none": [], "src": "10.0.0.1", "uri": "größe"}
+    assert holds(typed_filter(text, source), event) is expected  # type: ignore[arg-type]
+
+
+@given(TYPED)
+@settings(max_examples=100, deadline=None)
+def test_drawn_filters_fit_the_source_and_the_oracle(tree: Filter) -> None:
+    assert fields_of(tree) <= set(SOURCE.by_name)
+    assert {holds(tree, event) for event in EVENTS} <= {True, False}
+
+
+def test_no_jvm_is_needed() -> None:
+    code = (
+        "import sys, watchfloor.planner.rules, watchfloor.query.typing, watchfloor.query.batching;"
+        "sys.exit('jpype' in sys.modules or any(m.startswith('watchfloor.store') for m in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_documentation_is_right() -> None:
+    docs = Path(__file__).parent.parent / "docs"
+    page = (docs / "query-language.md").read_text("utf-8")
+    examples = [line for block in re.findall(r"```filter\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    assert len(examples) >= 7
+    for line in examples:
+        parse_filter(line)
+    for limit in (MAX_LENGTH, MAX_DEPTH, MAX_TERMS, MAX_PATTERN):
+        assert f"{limit:,}" in page
+    planner = (docs / "planner.md").read_text("utf-8")
+    for word in (*SCHEMES, *(rule.name for rule in RULES), *(field.name for field in fields(Costs))):
+        assert re.search(rf"\b{word}\b", planner), word
+    batching = (docs / "batching.md").read_text("utf-8")
+    for word in (*POLICIES, *(field.name for field in fields(BatchSettings) if field.name != "policy")):
+        assert f"`{word}`" in batching, word
