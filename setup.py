@@ -1,14 +1,16 @@
 """Each room at the top level is a sub-package of ``watchfloor``; tools' settings stand in pyproject.toml."""
 
-from setuptools import setup
+from setuptools import find_packages, setup
 
 ROOMS = ("schema", "store", "ingest", "planner", "query", "api", "loadgen")
 
 setup(
-    packages=[f"watchfloor.{room}" for room in ROOMS],
+    packages=[
+        f"watchfloor.{name}" for room in ROOMS for name in (room, *(f"{room}.{sub}" for sub in find_packages(room)))
+    ],
     package_dir={f"watchfloor.{room}": room for room in ROOMS},
     package_data={
-        f"watchfloor.{room}": ["py.typed", "*.lark", "*.json", "definitions/*.json", "templates/*", "static/*"]
+        f"watchfloor.{room}": ["py.typed", "*.lark", "*.json", "definitions/*.json", "*.xml", "*.properties"]
         for room in ROOMS
     },
 )

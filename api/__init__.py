@@ -1,1 +1,1 @@
-"""What faces people: the command line and the REST service."""
+"""What faces people: the command line, the REST service, and the formats of results."""

@@ -48,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit status."""
+    """Runs one command and returns its exit status. Without ``argv`` this is the process's command: it ends here."""
     arguments, rest = _split(list(sys.argv[1:] if argv is None else argv))
     args = build_parser().parse_args(_joined(arguments))
     args.rest = rest
@@ -56,15 +56,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = args.run(args) or OK
         sys.stdout.flush()
-        return status
     except KeyboardInterrupt:
-        return INTERRUPTED
+        status = INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has enough. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
+        status = OK
     except WatchfloorError as error:
-        return _failed(error, args.verbose)
+        status = _failed(error, args.verbose)
+    if argv is None and "jpype" in sys.modules:
+        # Threads of the JVM that still call into Python while it shuts down would abort the process.
+        logging.shutdown()
+        sys.stderr.flush()
+        os._exit(status)
+    return status
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:

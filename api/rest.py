@@ -6,7 +6,6 @@ Read the routes below; ``body`` checks what comes in, ``stream`` sends results, 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -18,13 +17,13 @@ from watchfloor.schema.source import Source
 from .answers import count_answer, source_answer, sources_answer, timeline_answer, top_answer
 from .asks import query_request
 from .body import MAX_BODY, number, read_parameters, read_query
+from .health import Health
 from .problems import RETRY_SECONDS, Problem, problem_of
 from .stream import Abandoned, QueryStream
 from .tokens import Holder
 
 PREFIX = "/api/v1"
 NDJSON = "application/x-ndjson"
-HEALTH_SECONDS = 1.0
 TOP_MOST = 10_000
 
 
@@ -46,7 +45,11 @@ def create_app(services: Services, tokens: Holders, streams: int = 6) -> Flask:
     """``streams`` is how many queries may run at once, so that short requests always find a thread."""
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
-    free, abandoned, health = threading.BoundedSemaphore(streams), Abandoned(), _Health(services)
+    free, abandoned, health = (
+        threading.BoundedSemaphore(streams),
+        Abandoned(),
+        Health(lambda: len(services.sources(None))),
+    )
 
     def service() -> QueryService:
         return services(g.holder.authorizations)
@@ -130,28 +133,6 @@ def create_app(services: Services, tokens: Holders, streams: int = 6) -> Flask:
         return _json({"status": "ok", "store": "answers", "sources": health.sources()})
 
     return app
-
-
-class _Health:
-    """Asks the store at most once a second: anybody may ask for the health."""
-
-    def __init__(self, services: Services) -> None:
-        self._services, self._lock = services, threading.Lock()
-        self._asked, self._answer = -HEALTH_SECONDS, 0
-        self._error: Exception | None = None
-
-    def sources(self) -> int:
-        """How many sources the store knows; raises what asking it raised."""
-        with self._lock:
-            if time.monotonic() - self._asked >= HEALTH_SECONDS:
-                try:
-                    self._answer, self._error = len(self._services.sources(None)), None
-                except Exception as error:
-                    self._error = error
-                self._asked = time.monotonic()
-            if self._error is not None:
-                raise self._error
-            return self._answer
 
 
 def _json(answer: Any) -> Response:

@@ -143,13 +143,16 @@ class Load:
             for path in self._paths:
                 yield self._progress("queueing", offers, {}, total)
                 offers.append(intake.offer(path, self._feed, again=self._again, all_open=True))
+                if offers[-1].queued:
+                    pool.watch()
             yield from self._wait(_Watcher(self._settings, offers), pool, offers)
 
     def _wait(self, watcher: _Watcher, pool: Pool, offers: list[Offer]) -> Iterator[Progress]:
         total = sum(offer.bytes for offer in offers)
         with watcher:
             while not watcher.finished:
-                pool.watch()
+                if any(offer.queued for offer in offers):
+                    pool.watch()
                 if self._workers and pool.deaths >= _MAX_DEATHS:
                     raise StackError(f"the load's workers die as soon as they start; see {self.log_file}")
                 yield self._progress("loading", offers, watcher.rows, total, watcher.problem)

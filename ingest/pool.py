@@ -87,7 +87,6 @@ class Pool:
             seat.process = None
 
     def __enter__(self) -> Pool:
-        self.watch()
         return self
 
     def __exit__(self, *_: object) -> None:

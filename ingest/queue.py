@@ -34,6 +34,7 @@ _HEARTBEAT_MS = 1_500
 _MAX_POLL_MS = 600_000
 _KEEP_SECONDS = 0.5
 _COMMIT_TRIES = 10
+_ASK_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
@@ -195,6 +196,7 @@ class ItemConsumer:
             )
             self._consumer.subscribe([settings.topic])
         self._lock = threading.Lock()
+        self._heard = time.monotonic()
         self._deferred: dict[TopicPartition, float] = {}
 
     def poll(self, seconds: float) -> Delivery | None:
@@ -203,7 +205,12 @@ class ItemConsumer:
             self._resume()
             for records in self._consumer.poll(timeout_ms=int(seconds * 1000), max_records=1).values():
                 for record in records:
+                    self._heard = time.monotonic()
                     return _delivery(record)
+            if time.monotonic() - self._heard > _ASK_SECONDS:
+                # A consumer whose broker is gone just finds nothing; only a question tells.
+                self._consumer.end_offsets([TopicPartition(self._settings.topic, 0)], timeout_ms=_CONNECT_MS)
+                self._heard = time.monotonic()
         return None
 
     def commit(self, delivery: Delivery) -> None:

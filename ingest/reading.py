@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from watchfloor.store.bridge import EntrySink
@@ -19,27 +21,43 @@ from watchfloor.store.writer import ItemWriter
 from .ahead import ahead
 from .catalog import Catalog
 from .cells import me
-from .item import WorkItem
+from .item import ITEM_ID_BYTES, WorkItem
 from .ledger import End
 from .lines import Rejected, read_chunks
-from .parsers import Parser, open_parser
+from .parsers import Parsed, open_parser
 from .quarantine import CLEARED, OPEN, RETRIED, Quarantine
 from .scan import WHOLE, check_unchanged
 
+PART_BYTES = 128 << 20
+"""Counts of a long item (a large gzip file) are written for every so many bytes of it, each part under an identity of
+its own, so that memory stays bounded. Never to be changed: what was counted in other parts would count twice."""
 _DEPTH = 1
+Offsets = npt.NDArray[np.int64]
 Progress = Callable[[int, int, int], None]
 """Called between chunks with bytes, events and quarantined lines so far; may raise to stop."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Piece:
-    """What one chunk became. ``cut``: rejected lines of which only the beginning is there."""
+    """What one chunk became. ``cut``: rejected lines of which only the beginning is there. ``full``: writers of parts
+    that end with this piece."""
 
-    writes: list[TableWrite]
-    events: int
+    upto: int
     rejected: list[Rejected]
     cut: Sequence[Rejected]
-    upto: int
+    events: int = 0
+    writes: list[tuple[ItemWriter, list[TableWrite]]] = field(default_factory=list)
+    full: list[ItemWriter] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Earlier:
+    """The item's lines that an earlier reading put in quarantine: those still ``open``, and those ``taken`` on by a
+    retry, which counts them; ``retried`` of these are events by now."""
+
+    open: Offsets
+    taken: Offsets
+    retried: int
 
 
 def read_item(store: Store, sink: EntrySink, item: WorkItem, progress: Progress) -> End:
@@ -51,75 +69,100 @@ def read_item(store: Store, sink: EntrySink, item: WorkItem, progress: Progress)
     began = time.monotonic()
     check_unchanged(item)
     quarantine = Quarantine(store)
-    before = list(_known(quarantine, item))
-    retried = sum(state == RETRIED for _, state, _ in before)
-    taken = np.array([offset for offset, state, claim in before if state == RETRIED or claim], np.int64)
-    pending = len(taken) - retried
-    writer = ItemWriter(sink, item.item_id, item.file_id)
+    earlier = _earlier(quarantine, item)
     offsets = array("q")
-    events = 0
-    with ahead(_pieces(store.settings, item, Catalog(store), writer, taken), _DEPTH) as pieces:
+    events = entries = 0
+    with ahead(_pieces(store.settings, sink, item, Catalog(store), earlier.taken), _DEPTH) as pieces:
         for piece in pieces:
-            writer.put(piece.writes)
+            for writer, writes in piece.writes:
+                writer.put(writes)
             quarantine.put(sink, item, piece.rejected, piece.cut)
             offsets.extend(r.offset for r in piece.rejected)
+            entries += sum(writer.finish()[1] for writer in piece.full)
             events += piece.events
             progress(piece.upto - item.start, events, len(offsets))
-    _clear(quarantine, sink, item, {offset for offset, state, claim in before if state == OPEN and not claim}, offsets)
+    fits = set(np.setdiff1d(earlier.open, np.array(offsets, np.int64)).tolist())
+    if fits:  # lines that were in quarantine and became events in this reading
+        quarantine.mark(sink, (q for q in quarantine.of_item(item.item_id) if q.offset in fits), CLEARED)
+    sink.flush()
     check_unchanged(item)
-    _, entries = writer.finish()
     return End(
         item.ticket,
         "done",
         time.time(),
         me(),
         events=events,
-        quarantined=len(offsets) + pending,
-        retried=retried,
+        quarantined=len(offsets) + len(earlier.taken) - earlier.retried,
+        retried=earlier.retried,
         entries=entries,
         seconds=round(time.monotonic() - began, 3),
     )
 
 
-def _known(quarantine: Quarantine, item: WorkItem) -> Iterator[tuple[int, str, str]]:
-    """Offset, state and claim of the item's lines that an earlier reading put in quarantine."""
-    return ((line.offset, line.state, line.claim) for line in quarantine.of_item(item.item_id))
+def _earlier(quarantine: Quarantine, item: WorkItem) -> _Earlier:
+    still_open, taken, retried = array("q"), array("q"), 0
+    for line in quarantine.of_item(item.item_id):
+        retried += line.state == RETRIED
+        if line.state == RETRIED or line.claim:
+            taken.append(line.offset)
+        elif line.state == OPEN:
+            still_open.append(line.offset)
+    return _Earlier(np.array(still_open, np.int64), np.array(taken, np.int64), retried)
 
 
-def _clear(quarantine: Quarantine, sink: EntrySink, item: WorkItem, before: set[int], now: Sequence[int]) -> None:
-    """Lines that were in quarantine before and have become events in this reading are no longer open."""
-    gone = before.difference(now)
-    if gone:
-        lines = (line for line in quarantine.of_item(item.item_id) if line.offset in gone)
-        quarantine.mark(sink, lines, CLEARED)
-
-
-def _pieces(
-    settings: Settings, item: WorkItem, catalog: Catalog, writer: ItemWriter, taken: np.ndarray
-) -> Iterator[_Piece]:
-    parser: Parser = open_parser(item.feed, item.header, catalog)
+def _pieces(settings: Settings, sink: EntrySink, item: WorkItem, catalog: Catalog, taken: Offsets) -> Iterator[_Piece]:
+    parser = open_parser(item.feed, item.header, catalog)
     # What cannot be cut (gzip, a log whose header changes on the way) is read from its beginning, whatever is wanted.
     start, end = (0, None) if item.compressed or item.split == WHOLE else (item.start, item.end)
+    writers: dict[int, ItemWriter] = {}
+    piece = None
     for chunk in read_chunks(item.path, start, end, settings.chunk_bytes, settings.max_line_bytes):
         if chunk.offset >= item.end and item.end < item.length:
-            return
+            break
+        if piece is not None:
+            yield piece
         # A plain file may have grown in the middle of its last line since it was queued.
         data = chunk.data[: max(item.end - chunk.offset, 0)]
         parsed = parser.parse(replace(chunk, data=data))
-        writes: list[TableWrite] = []
-        events = 0
+        rejected = _wanted_lines(parsed, item.start, taken)
+        piece = _Piece(max(chunk.offset + len(data), item.start), rejected, chunk.rejected)
         for source, batch in parsed.events:
-            wanted = _wanted(batch, item.start, taken)
-            writes += writer.encode(source, wanted)
-            events += wanted.num_rows
-        rejected = [r for r in parsed.rejected if r.offset >= item.start and r.offset not in taken]
-        yield _Piece(writes, events, rejected, chunk.rejected, max(chunk.offset + len(data), item.start))
+            for part, events in _parts(batch, item.start, taken):
+                if part not in writers:
+                    writers[part] = ItemWriter(sink, part_id(item.item_id, part), item.file_id)
+                piece.writes.append((writers[part], writers[part].encode(source, events)))
+                piece.events += events.num_rows
+        current = (piece.upto - item.start) // PART_BYTES
+        piece.full = [writers.pop(part) for part in sorted(writers) if part < current]
+    if piece is not None:
+        piece.full += writers.values()
+        yield piece
 
 
-def _wanted(batch: pa.RecordBatch, start: int, taken: np.ndarray) -> pa.RecordBatch:
-    """The events from ``start`` on, but for those of lines that a retry has taken on, and counted, already."""
+def part_id(item_id: bytes, part: int) -> bytes:
+    """What the counts of an item's part are keyed by."""
+    if not part:
+        return item_id
+    return hashlib.blake2b(b"part%d" % part + item_id, digest_size=ITEM_ID_BYTES).digest()
+
+
+def _parts(batch: pa.RecordBatch, start: int, taken: Offsets) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The wanted events of a batch by the part of the item that they lie in."""
     offsets = batch.column("_offset").to_numpy()
-    unwanted = offsets < start
-    if len(taken):
-        unwanted |= np.isin(offsets, taken)
-    return batch.filter(pa.array(~unwanted)) if unwanted.any() else batch
+    wanted = _is_wanted(offsets, start, taken)
+    parts = (offsets - start) // PART_BYTES
+    for part in np.unique(parts[wanted]).tolist():
+        here = wanted & (parts == part)
+        yield part, batch if here.all() else batch.filter(pa.array(here))
+
+
+def _wanted_lines(parsed: Parsed, start: int, taken: Offsets) -> list[Rejected]:
+    offsets = np.fromiter((r.offset for r in parsed.rejected), np.int64, len(parsed.rejected))
+    wanted = _is_wanted(offsets, start, taken)
+    return [r for r, keep in zip(parsed.rejected, wanted.tolist(), strict=True) if keep]
+
+
+def _is_wanted(offsets: Offsets, start: int, taken: Offsets) -> npt.NDArray[np.bool_]:
+    """Whether lines lie in the item, and are not those that a retry has taken on, and counts, already."""
+    wanted = offsets >= start
+    return wanted & ~np.isin(offsets, taken) if len(taken) else wanted

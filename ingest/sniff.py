@@ -147,11 +147,28 @@ def _json(path: Path, feed: str | None, sources: Mapping[str, Source], lines: li
     if eve:
         return Sniffed(SURICATA, b"", _eve_sources(path, sources))
     if feed is None and not (any(map(_is_zeek, peeked)) or (_named_log(path) in KNOWN_LOGS and peeked)):
+        fitting = _fitting(peeked, sources)
+        if len(fitting) == 1:
+            return Sniffed(fitting[0].name, b"", (fitting[0],))
+        which = f"the sources {', '.join(s.name for s in fitting)} all fit" if fitting else "no known source fits"
         raise InputFileError(
-            f"{path}: JSON lines of no kind known here; it begins {_show(lines[0])}; "
-            "write a source definition for them and name it"
+            f"{path}: JSON lines, and {which}; it begins {_show(lines[0])}; "
+            "name its source, or write a source definition for it"
         )
     return _zeek_json(path, feed, sources, peeked)
+
+
+def _fitting(records: list[Record], sources: Mapping[str, Source]) -> list[Source]:
+    """The JSON sources that have every key of ``records``, whose lines all have their time."""
+    keys = {key for record in records for key in record}
+    return [
+        source
+        for source in sources.values()
+        if records
+        and source.parser["format"] == "json"
+        and all(source.time_field in record for record in records)
+        and keys <= {name for f in source.fields for name in (f.name, f.name.partition(".")[0])}
+    ]
 
 
 def _zeek_json(path: Path, feed: str | None, sources: Mapping[str, Source], peeked: list[Record]) -> Sniffed:

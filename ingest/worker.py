@@ -9,10 +9,6 @@ when the pool dies the input ends, and the worker stops too.
 from __future__ import annotations
 
 import logging
-import os
-import pickle
-import signal
-import sys
 import threading
 import time
 from dataclasses import replace
@@ -23,6 +19,7 @@ from watchfloor.store.settings import Settings
 from .desk import Desk
 from .item import WorkItem
 from .ledger import End, Run
+from .process import run_process
 from .queue import Delivery, ItemConsumer
 from .reading import read_item
 from .turn import MAX_ATTEMPTS, Act, Turns
@@ -30,7 +27,6 @@ from .turn import MAX_ATTEMPTS, Act, Turns
 BEAT_SECONDS = 2.0
 DEFER_SECONDS = 2.0
 STORE_TRIES = 10
-_STOP_SECONDS = 8.0
 log = logging.getLogger("watchfloor.worker")
 
 
@@ -62,12 +58,15 @@ def work(settings: Settings, stop: threading.Event) -> None:
 def _handle(desk: Desk, queue: ItemConsumer, delivery: Delivery, turns: Turns, stop: threading.Event) -> None:
     if delivery.item is None:
         log.error("partition %d, offset %d: %s; skipped", delivery.partition, delivery.offset, delivery.problem)
-        queue.commit(delivery)
-        return
-    with queue.busy():
-        settled = _settle(desk, delivery.item, turns, stop)
+        settled = True
+    else:
+        with queue.busy():
+            settled = _settle(desk, delivery.item, turns, stop)
     if settled:
-        queue.commit(delivery)
+        try:
+            queue.commit(delivery)
+        except QueueError as error:  # whoever gets the item next sees by the ledger that it is done
+            log.warning("%s", error)
     elif not stop.is_set():
         queue.defer(delivery, DEFER_SECONDS)
 
@@ -137,29 +136,5 @@ def _fail(desk: Desk, item: WorkItem, reason: str) -> bool:
     return True
 
 
-def _outlive(stop: threading.Event) -> None:
-    sys.stdin.buffer.read()
-    stop.set()
-
-
-def main() -> None:
-    """The process: settings from standard input, SIGTERM or the end of the input stops it."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(message)s")
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # its every retry is a line; we say what matters
-    settings: Settings = pickle.load(sys.stdin.buffer)
-    stop = threading.Event()
-    flow = threading.Thread(target=work, args=(settings, stop), name="flow", daemon=True)
-    flow.start()
-    threading.Thread(target=_outlive, args=(stop,), name="lifeline", daemon=True).start()
-    # The flow may sit in Java for long; signals come to this thread, which does not.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    while flow.is_alive() and not stop.is_set():
-        stop.wait(0.5)
-    flow.join(_STOP_SECONDS)
-    logging.shutdown()
-    os._exit(0 if stop.is_set() else 1)
-
-
 if __name__ == "__main__":
-    main()
+    run_process(work)

@@ -7,6 +7,7 @@ their own.
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from pathlib import Path
@@ -71,8 +72,8 @@ def start(jars: Path, heap: str = "256m") -> None:
         if _owner is not None:
             _check_owner()
             return
-        # What Python still holds of Java's memory at exit is released by callbacks into the JVM: it is stopped from
-        # calling Python then, but not destroyed.
+        # At exit Python may still hold batches in Java's memory, which it gives back by calls into the JVM: so the
+        # JVM is not destroyed, it ends with the process.
         jpype.config.destroy_jvm = False
         try:
             jpype.startJVM(
@@ -86,6 +87,17 @@ def start(jars: Path, heap: str = "256m") -> None:
         except (OSError, RuntimeError, jpype.JVMNotFoundException, jpype.JVMNotSupportedException) as error:
             raise StoreError(f"the JVM does not start: {error}") from error
         _owner = os.getpid()
+        atexit.register(_stop_calling_python)
+
+
+def _stop_calling_python() -> None:
+    """Ends JPype's thread in the JVM that drops references to Python objects.
+
+    Only a JVM that is destroyed would end it, and a thread that wants the interpreter's lock while the interpreter
+    ends is killed in a way that aborts the whole process.
+    """
+    if _owner == os.getpid():
+        jpype.JClass("org.jpype.ref.JPypeReferenceQueue").getInstance().stop()
 
 
 def java_class(name: str) -> Any:

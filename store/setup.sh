@@ -98,3 +98,6 @@ else
         echo "$wanted" >$target/native-lib/stamp
     fi
 fi
+
+# An archive of the servers' classes, with which a stack starts in about half the time.
+.venv/bin/python -m watchfloor.store.stack_archive

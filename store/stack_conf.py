@@ -18,6 +18,7 @@ from pathlib import Path
 from watchfloor.schema.errors import StackError
 from watchfloor.store.settings import Settings
 from watchfloor.store.settings_value import size
+from watchfloor.store.stack_archive import CORE_SITE
 from watchfloor.store.stack_checks import free_ports
 
 LOOPBACK = "127.0.0.1"
@@ -203,14 +204,6 @@ def _kafka(settings: Settings, data: Path, ports: dict[str, int]) -> dict[str, o
         **one,
     }
 
-
-CORE_SITE = """<?xml version="1.0"?>
-<!-- Hadoop's own local file system ignores sync, and the write-ahead log would lose data without a word. -->
-<configuration>
-  <property><name>fs.file.impl</name><value>org.apache.hadoop.fs.RawLocalFileSystem</value></property>
-  <property><name>fs.AbstractFileSystem.file.impl</name><value>org.apache.hadoop.fs.local.RawLocalFs</value></property>
-</configuration>
-"""
 
 # Logs roll over at 20 MB and two old ones are kept; what a JVM prints before logging works goes to NAME.out.
 LOGGING = """status = error

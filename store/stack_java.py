@@ -11,6 +11,7 @@ from pathlib import Path
 
 from watchfloor.schema.errors import StackError
 from watchfloor.store.settings import Settings
+from watchfloor.store.stack_archive import cache
 
 VERSIONS = (17, 21)
 OURS = "watchfloor-accumulo-"
@@ -79,11 +80,22 @@ def stage_jar(settings: Settings) -> None:
     temporary.replace(folder / "watchfloor.jar")
 
 
-def class_path(settings: Settings) -> str:
-    """For every server: the stack's configuration first (Hadoop looks for core-site.xml there), then all jars."""
+def archived_jars(settings: Settings) -> list[Path]:
+    """All jars but ours, the one that changes: what a class archive can be made of."""
+    return [jar for jar in jars(settings) if not jar.name.startswith(OURS)]
+
+
+def class_path(settings: Settings, java: Path) -> list[str]:
+    """JVM flags for every server: core-site.xml, all jars, ours last; and the class archive if there is one."""
+    others = archived_jars(settings)
+    folder = cache(settings, java, others)
+    core_site = folder / "core-site.jar"
     staged = settings.home / "lib/watchfloor.jar"
-    found = [jar for jar in jars(settings) if not (staged.exists() and jar.name.startswith(OURS))]
-    return ":".join(str(part) for part in (settings.conf, *([staged] if staged.exists() else ()), *found))
+    ours = [staged] if staged.exists() else [jar for jar in jars(settings) if jar not in others]
+    path = [core_site if core_site.exists() else settings.conf, *others, *ours]
+    archive = folder / "servers.jsa"
+    flags = [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"] if archive.exists() else []
+    return [*flags, "-cp", ":".join(map(str, path))]
 
 
 def native_library(settings: Settings) -> Path | None:

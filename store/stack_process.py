@@ -58,14 +58,19 @@ def find(pid_file: Path) -> psutil.Process | None:
     try:
         record = json.loads(pid_file.read_text())
         process = psutil.Process(int(record["pid"]))
-        # A child of ours that has ended stays a zombie until somebody asks for its exit status.
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(process.pid, os.WNOHANG)
-        if process.status() == psutil.STATUS_ZOMBIE or abs(process.create_time() - float(record["started"])) > 1:
+        if abs(process.create_time() - float(record["started"])) > 1:
             return None
-        return process
+        return None if _ended(process) else process
     except (FileNotFoundError, ValueError, KeyError, TypeError, psutil.Error):
         return None
+
+
+def _ended(process: psutil.Process) -> bool:
+    """A child of ours stays a zombie until it is waited for, and holds its ports until its last thread is gone."""
+    try:
+        return os.waitpid(process.pid, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
 
 
 def state(server: Server) -> State:

@@ -20,7 +20,6 @@ _SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:CICompilerCount=1"
 _COMMON = (
     "-XX:+ExitOnOutOfMemoryError",
     "-XX:-UsePerfData",
-    "-Xshare:auto",
     "-Djava.net.preferIPv4Stack=true",
     "-Dzookeeper.jmx.log4j.disable=true",
     "-Dzookeeper.admin.enableServer=false",
@@ -108,8 +107,9 @@ def format_kafka(settings: Settings, kafka_id: str) -> list[str]:
 
 
 def _java(settings: Settings) -> list[str]:
+    java = find_java()
     logging = f"-Dlog4j2.configurationFile={settings.conf / 'log4j2.properties'}"
-    return [str(find_java() / "bin" / "java"), *_COMMON, logging, "-cp", class_path(settings)]
+    return [str(java / "bin" / "java"), *_COMMON, logging, *class_path(settings, java)]
 
 
 def _zookeeper_answers(port: int) -> bool:

@@ -94,3 +94,29 @@ def allow_labels(client: Any, users: Sequence[str], labels: set[str]) -> None:
 def user_labels(client: Any, user: str) -> list[str]:
     """All labels that a user may ask for."""
     return [a for a in str(client.securityOperations().getUserAuthorizations(user)).split(",") if a]
+
+
+def drop_source(client: Any, source: Source) -> None:
+    """Removes a source's tables and its namespace, and then its row in the catalog."""
+    for table in (event_table(source), index_table(source), aggregate_table(source)):
+        if client.tableOperations().exists(table):
+            client.tableOperations().delete(table)
+    name = namespace(source.name)
+    if client.namespaceOperations().exists(name):
+        client.namespaceOperations().delete(name)
+    delete_rows(client, SOURCES_TABLE, [source.name.encode()])
+
+
+def delete_rows(client: Any, table: str, rows: Iterable[bytes]) -> None:
+    """Deletes whole rows of a table."""
+    text, range_ = jpype.JClass("org.apache.hadoop.io.Text"), jpype.JClass("org.apache.accumulo.core.data.Range")
+    ranges = jpype.JClass("java.util.ArrayList")()
+    for row in rows:
+        ranges.add(range_(text(jpype.JArray(jpype.JByte)(row))))
+    authorizations = jpype.JClass("org.apache.accumulo.core.security.Authorizations").EMPTY
+    deleter = client.createBatchDeleter(table, authorizations, 1)
+    try:
+        deleter.setRanges(ranges)
+        deleter.delete()
+    finally:
+        deleter.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -11,8 +11,15 @@ from watchfloor.schema.source import Source
 from .layout import Encoder, TableWrite
 from .layouts import layout_of
 
-if TYPE_CHECKING:
-    from .bridge import EntrySink
+
+class Sink(Protocol):
+    """Where entries go: an ``EntrySink``, or what stands in for one in a measurement."""
+
+    def write_entries(self, table: str, batch: pa.RecordBatch) -> None: ...
+
+    def write_rows(self, table: str, batch: pa.RecordBatch) -> None: ...
+
+    def flush(self) -> None: ...
 
 
 class ItemWriter:
@@ -21,7 +28,7 @@ class ItemWriter:
     Nothing is promised to be durable, or counted, before ``finish`` has returned. Raises ``StoreError``.
     """
 
-    def __init__(self, sink: EntrySink, item_id: bytes, file_id: bytes) -> None:
+    def __init__(self, sink: Sink, item_id: bytes, file_id: bytes) -> None:
         self._sink, self._item_id, self._file_id = sink, item_id, file_id
         self._encoders: dict[str, Encoder] = {}
         self.events = 0

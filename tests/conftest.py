@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from loaded import Loaded, load, parse
 
 from watchfloor.store.settings import Settings, load_settings
 from watchfloor.store.stack import down, up
+from watchfloor.store.store import Store
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +33,19 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real logs at {folder}; set WATCHFLOOR_TEST_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def brobeat(store_settings: Settings, data_dir: Path) -> dict[str, Loaded]:
+    """Zeek's conn, dns and http of one office, loaded through the queue; by source."""
+    files = [data_dir / "zeek" / "brobeat" / f"{name}.log" for name in ("conn", "dns", "http")]
+    result = load(store_settings, *files)
+    assert result.clean, result
+    return {loaded.source.name: loaded for path in files for loaded in parse(path)}
+
+
+@pytest.fixture(scope="session")
+def query_store(store_settings: Settings, brobeat: dict[str, Loaded]) -> Iterator[Store]:
+    """The store as analysts see it, with brobeat loaded."""
+    with Store.open(store_settings, role="query") as store:
+        yield store

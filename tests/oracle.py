@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from hypothesis import strategies as st
+
 from watchfloor.schema.filter import (
     COMPARISONS,
     And,

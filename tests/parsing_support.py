@@ -83,6 +83,12 @@ class Loaded:
         return [(r.offset, r.reason) for r in self.rejected]
 
 
+def outcome(loaded: Loaded) -> list[dict[str, Any]]:
+    """Events and rejected lines, as fixtures have them."""
+    faults = [{"rejected": offset, "reason": reason} for offset, reason in sorted(loaded.faults())]
+    return loaded.rows() + faults
+
+
 def _plain(column: pa.Array) -> list[Any]:
     if pa.types.is_timestamp(column.type):
         return column.cast(pa.int64()).to_pylist()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
+
 from watchfloor.api.tokens import Holder
 from watchfloor.query.service import SCHEMES, QueryRequest
 from watchfloor.query.typing import typed_filter

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from watchfloor.query.batching import (
     FREE_BATCHES,
     POLICIES,

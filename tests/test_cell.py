@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ SOURCE = parse_definition(
         ],
     }
 )
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FILE, ITEM = b"f" * 16, b"i" * 8
 
 EVENTS = st.lists(

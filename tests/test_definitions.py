@@ -14,7 +14,7 @@ CURATED = builtin_definitions()
 
 
 def test_what_ships() -> None:
-    eve = "alert dns http flow fileinfo tls stats anomaly ssh smtp".split()
+    eve = ("alert", "dns", "http", "flow", "fileinfo", "tls", "stats", "anomaly", "ssh", "smtp")
     assert set(CURATED) == {
         "zeek.conn",
         "zeek.dns",

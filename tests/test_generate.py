@@ -9,6 +9,7 @@ import tracemalloc
 from datetime import UTC, datetime, timedelta
 
 import pytest
+
 from watchfloor.loadgen.generate import CHUNK, DEFAULT_END, FIELDS, Generated, generate
 from watchfloor.loadgen.vocabulary import MIDDLING, POPULAR, RARE
 from watchfloor.schema.errors import UserError

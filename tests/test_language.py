@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import filters, holds, pools_of
+
 from watchfloor.planner.cost import Costs
 from watchfloor.planner.quoting import quote, quote_pattern, unquote, unquote_pattern
 from watchfloor.planner.rules import RULES, SCHEMES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 import zlib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,7 @@ def test_ranges_split_at_lines_cover_a_file_once(folder: Path, data: bytes, bloc
     begins = [0] + [i + 1 for i, byte in enumerate(data) if byte == 10]
     cuts = sorted({0, len(data), *draw.draw(st.lists(st.sampled_from(begins), max_size=4))})
     lines, long = [], []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         for chunk in read_chunks(path, start, end, chunk_bytes=block, max_line_bytes=15):
             lines += lines_of([chunk])
             long += [r.offset for r in chunk.rejected]
@@ -137,7 +138,7 @@ def test_gzip_members_follow_each_other(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_an_error_that_names_the_file(tmp_path: Path) -> None:
-    with pytest.raises(InputFileError, match="none.log: cannot be read: No such file"):
+    with pytest.raises(InputFileError, match=r"none\.log: cannot be read: No such file"):
         list(read_chunks(tmp_path / "none.log"))
     with pytest.raises(InputFileError, match="directory"):
         list(read_chunks(tmp_path))

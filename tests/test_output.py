@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from watchfloor.api.ndjson import to_ndjson
 from watchfloor.api.output import open_output, open_writer
 from watchfloor.api.table import TableWriter, fit, pad

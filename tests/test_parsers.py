@@ -6,6 +6,8 @@ import csv
 import gzip
 import json
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from ipaddress import ip_address
@@ -13,36 +15,24 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from parsing_support import DATA, Catalog, Loaded, load, log_lines, outcome, parse_chunks, shared, unzipped
 
-from parsing_support import DATA, Catalog, Loaded, load, log_lines, parse_chunks, shared, unzipped
-from watchfloor.ingest import scalars
-from watchfloor.ingest.convert import convert_texts
 from watchfloor.ingest.lines import Chunk, read_chunks
 from watchfloor.ingest.parsers import open_parser
-from watchfloor.ingest.parsers.base import Parsed
-from watchfloor.ingest.parsers.json_lines import JsonReader
-from watchfloor.ingest.rows import split_rows
 from watchfloor.ingest.sniff import sniff
 from watchfloor.schema.errors import UnknownSourceError
-from watchfloor.schema.source import FieldType, Source, builtin_definitions, parse_definition
+from watchfloor.schema.source import Source, parse_definition
 
 FIXTURES = Path(__file__).parent / "fixtures" / "sources"
 NAMES = sorted(path.name for path in FIXTURES.iterdir())
-PROXY = builtin_definitions()["proxy.events"]
 
 
 def feed_of(name: str) -> str | None:
     """Fixtures are sniffed, but for those whose kind cannot be told by content."""
     return name if name == "proxy.events" else None
-
-
-def outcome(loaded: Loaded) -> list[dict[str, Any]]:
-    faults = [{"rejected": offset, "reason": reason} for offset, reason in sorted(loaded.faults())]
-    return loaded.rows() + faults
 
 
 # Fixtures
@@ -323,7 +313,7 @@ def test_nul_and_separator_bytes_survive_in_values() -> None:
     text = "a\0b\x1fc\x1ed\x7f\u0085\u2028\ufeff\\ \t"
     (row,) = parse("proxy.events", orjson.dumps({"ts": "2024-01-01T00:00:00Z", "user": text}) + b"\n").rows()
     assert row["user"] == text
-    line = f'192.0.2.1 - - [05/Mar/2024:08:00:01 +0100] "GET /a\0\x1f\u2028b HTTP/1.1" 200 5\n'
+    line = '192.0.2.1 - - [05/Mar/2024:08:00:01 +0100] "GET /a\0\x1f\u2028b HTTP/1.1" 200 5\n'
     (row,) = parse("web.access", line.encode()).rows()
     assert row["path"] == "/a\0\x1f\u2028b"
     header = b"#separator \\x09\n#path\tx\n#fields\tts\ts\n#types\ttime\tstring\n"
@@ -415,92 +405,28 @@ def test_a_log_that_sniffing_did_not_see_gets_its_fields_from_its_lines() -> Non
     assert "neither _path nor @stream" in loaded.rejected[0].reason
 
 
-# The fast and the slow way agree
+MEMORY = """
+import resource, sys
+from parsing_support import Catalog
+from watchfloor.ingest.lines import read_chunks
+from watchfloor.ingest.parsers import open_parser
 
-TEXT = st.one_of(st.text(max_size=6), st.sampled_from(["10.0.0.1", "::1", "2024-03-05T08:00:00Z", "1.5", "x}y", "{}"]))
-NUMBER = st.one_of(st.integers(-3, 70_000), st.integers(), st.floats(width=32), st.floats(), st.just(1 << 63))
-VALUE = st.one_of(st.none(), st.booleans(), NUMBER, TEXT)
-STAMP = st.one_of(
-    st.datetimes().map(lambda t: t.isoformat() + "Z"),
-    st.just("2024-03-05T08:00:00.5+01:00"),
-    st.just("2024-03-05T08:00:00.5+01:00"),
-    VALUE,
-)
-FITTING = st.fixed_dictionaries(
-    {"ts": st.just("2024-03-05T08:00:00Z")},
-    optional={
-        "user": TEXT,
-        "status": st.integers(-(2**63), 2**63 - 1),
-        "src_port": st.integers(0, 65535),
-        "duration_ms": st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.integers(-5, 5)),
-        "cached": st.booleans(),
-        "src_ip": st.ip_addresses().map(str),
-    },
-)
-ANY = st.fixed_dictionaries(
-    {"ts": STAMP},
-    optional={
-        name: st.one_of(VALUE, st.lists(VALUE, max_size=2), st.dictionaries(TEXT, VALUE, max_size=1))
-        for name in ("user", "status", "src_port", "duration_ms", "cached", "src_ip", "colour")
-    },
-)
-LINES = st.lists(st.one_of(FITTING, FITTING, ANY).map(json.dumps), min_size=1, max_size=6)
+def peak(path):
+    parser = open_parser("web.access", b"", Catalog())
+    events = sum(parser.parse(chunk).count for chunk in read_chunks(path))
+    return events, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+print(*peak(sys.argv[1]), *peak(sys.argv[2]))
+"""
 
 
-@given(LINES, st.sampled_from(["", " ", "\t", ",", "}", "{}", "null", " null ", "\r"]))
-@example(['{"ts":"2024-03-05T08:00:00Z","status":1}', '{"ts":"2024-03-05T08:00:00Z","duration_ms":NaN}'], "")
-@settings(max_examples=150, deadline=None)
-def test_fast_and_slow_json_agree(lines: list[str], tail: str) -> None:
-    data = "\n".join([*lines[:-1], lines[-1] + tail]).encode()
-    rows = split_rows(Chunk(0, data))
-    reader = JsonReader(PROXY)
-    fast, slow = Parsed(), Parsed()
-    reader.read(rows, fast)
-    reader.read_slowly(rows, slow)
-
-    def result(parsed: Parsed) -> list[dict[str, Any]]:
-        return outcome(Loaded(None, parsed.events, parsed.rejected))
-
-    assert result(fast) == result(slow)
-    one_by_one = Parsed()
-    for row in range(len(rows)):
-        JsonReader(PROXY).read(rows.where(slice(row, row + 1)), one_by_one)
-    assert result(one_by_one) == result(fast)
-
-
-SCALARS = {
-    FieldType.INT: st.one_of(st.integers().map(str), st.from_regex(r"[-+]?[0-9]{1,20}")),
-    FieldType.PORT: st.one_of(st.integers(-2, 65_540).map(str), st.just("0080")),
-    FieldType.FLOAT: st.one_of(st.floats().map(str), st.from_regex(r"[-+]?[0-9.]{1,5}([eE][-+]?[0-9]{1,3})?")),
-    FieldType.BOOL: st.sampled_from(["T", "F"]),
-    FieldType.IP: st.one_of(st.ip_addresses().map(str), st.just("::FFFF:1.2.3.4"), st.just("1.2.3.04")),
-    FieldType.TIME: st.one_of(
-        st.datetimes().map(lambda t: t.isoformat() + "Z"),
-        st.from_regex(r"-?[0-9]{1,10}(\.[0-9]{0,11})?"),
-        st.from_regex(
-            r"(1969|2024|2261)-[01][0-9]-[0-3][0-9][T ][0-2][0-9]:[0-6][0-9](:[0-6][0-9](\.[0-9]{0,9})?)?(Z|[+-][0-9]{2}:?([0-9]{2})?)?"
-        ),
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", list(SCALARS))
-@pytest.mark.parametrize("time_format", ["epoch", "epoch_us", "iso8601"])
-@given(data=st.data())
-@settings(max_examples=60, deadline=None)
-def test_columns_and_single_values_agree(kind: FieldType, time_format: str, data: st.DataObject) -> None:
-    odd = st.sampled_from(["", "-", "0x1f", " 1", "1 ", "é", "nan", "inf", "1_0", "T", "１"])
-    values = data.draw(st.lists(st.one_of(st.none(), SCALARS[kind], SCALARS[kind], odd), max_size=5))
-    parse_one = scalars.scalar_parser(kind, time_format)
-    expected, faults = [], set()
-    for place, value in enumerate(values):
-        try:
-            expected.append(None if value is None else parse_one(value.rstrip("\n")))
-        except scalars.Unfit:
-            expected.append(None)
-            faults.add(place)
-    reasons: dict[int, str] = {}
-    text = pa.array([None if v is None else v.rstrip("\n") for v in values], pa.string())
-    column = convert_texts("f", kind, text, time_format, reasons)
-    got = column.cast(pa.int64()).to_pylist() if kind is FieldType.TIME else column.to_pylist()
-    assert (got, set(reasons)) == (expected, faults)
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    line = b'192.0.2.1 - - [05/Mar/2024:08:00:01 +0100] "GET /some/page HTTP/1.1" 200 5 "-" "probe/1.0 (lab; en)"\n'
+    paths = [tmp_path / "small.log", tmp_path / "large.log"]
+    for path, count in zip(paths, (160_000, 800_000), strict=True):
+        path.write_bytes(line * count)
+    command = [sys.executable, "-c", MEMORY, *map(str, paths)]
+    result = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+    few, before, many, after = map(int, result.stdout.split())
+    assert (few, many) == (160_000, 800_000)
+    assert after < before + 48 and after < 400

@@ -27,6 +27,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import filters, holds
+
 from watchfloor.planner.access import IndexIntersection, IndexUnion, Scan, equalities, flatten
 from watchfloor.planner.cost import Costs
 from watchfloor.planner.counts import DictCounts

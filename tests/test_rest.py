@@ -18,7 +18,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from rest_fakes import SOURCE, TOKEN, FakeService, FakeServices, FakeTokens, events
 from waitress import create_server
+
 from watchfloor.api.body import MAX_BODY
+from watchfloor.api.health import Health
 from watchfloor.api.problems import KINDS, type_of
 from watchfloor.api.rest import create_app
 from watchfloor.api.tokens import Tokens, digest
@@ -137,6 +139,19 @@ def test_health_needs_no_token_and_says_when_the_store_is_down(
     response = client.get("/healthz")
     check_problem(response, "unavailable")
     assert int(response.headers["Retry-After"]) > 0
+
+
+def test_health_is_told_soon_although_the_store_hangs() -> None:
+    answer = threading.Event()
+    health = Health(lambda: answer.wait(20) and 7, patience=0.2)
+    for _ in range(2):
+        began = time.monotonic()
+        with pytest.raises(StoreError, match="has not answered"):
+            health.sources()
+        assert time.monotonic() - began < 2
+    answer.set()
+    time.sleep(0.2)
+    assert health.sources() == 7
 
 
 # Errors

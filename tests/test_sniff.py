@@ -7,13 +7,14 @@ import json
 from pathlib import Path
 
 import pytest
-
 from parsing_support import shared
+
 from watchfloor.ingest.sniff import sniff
 from watchfloor.schema.errors import InputFileError, UnknownSourceError
 from watchfloor.schema.source import FieldType, builtin_definitions, parse_definition
 
 HEADER = "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n"
+INDEXED = ("uid", "id.orig_h", "id.orig_p", "id.resp_h", "id.resp_p", "proto", "host", "note", "a", "b")
 ACCESS = '192.0.2.1 - - [05/Mar/2024:08:00:01 +0100] "GET / HTTP/1.1" 200 5\n'
 
 
@@ -23,7 +24,7 @@ def zeek(path: str, fields: str, types: str, *lines: str, opened: str = "2024-03
 
 
 @pytest.fixture
-def write(tmp_path: Path):  # noqa: ANN201
+def write(tmp_path: Path):
     def _write(content: str | bytes, name: str = "some.log") -> Path:
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -55,7 +56,7 @@ def test_indexes_of_a_derived_source_are_few_and_useful(write) -> None:
     fields = "ts uid id.orig_h id.orig_p id.resp_h id.resp_p proto host note msg a b c d"
     types = "time string addr port addr port enum string enum string addr addr addr addr"
     (source,) = sniff(write(zeek("thing", fields, types, "\t".join("-" * 14))), None, {}).sources
-    assert [f.name for f in source.indexed] == "uid id.orig_h id.orig_p id.resp_h id.resp_p proto host note a b".split()
+    assert [f.name for f in source.indexed] == list(INDEXED)
 
 
 def test_a_header_that_changes_on_the_way_makes_a_file_one_item(write) -> None:
@@ -139,7 +140,7 @@ def test_an_empty_file(write) -> None:
     [
         (bytes(range(256)) * 9, None, "not a Zeek log, JSON lines or an access log; it begins .*; if it is one all"),
         ("Aug 31 12:37:51 host postfix/qmgr[1]: warning\n", None, "it begins 'Aug 31 12:37:51 host"),
-        ('{"a": 1}\n', None, "JSON lines of no kind known here.*write a source definition"),
+        ('{"a": 1}\n', None, "JSON lines, and no known source fits.*write a source definition"),
         ('{"a": 1}\n', "web.access", "JSON lines, not web.access"),
         (zeek("dns", "ts", "time"), "zeek.conn", "a Zeek dns log, not zeek.conn; name zeek.dns or no source"),
         (zeek("dns", "ts", "time"), "web.access", "a Zeek dns log, not web.access"),

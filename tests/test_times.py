@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from watchfloor.query.times import TIME_MAX, from_micros, parse_time, to_micros
 from watchfloor.schema.errors import TimeRangeError
 

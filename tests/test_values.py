@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from typing import Any
 
@@ -22,7 +22,7 @@ from watchfloor.store.values import (
     index_values,
 )
 
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIMES = st.integers(0, 9_214_646_400_000_000).map(lambda us: EPOCH + timedelta(microseconds=us))
 ADDRESSES = st.ip_addresses().filter(lambda a: getattr(a, "scope_id", None) is None)
 

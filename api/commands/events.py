@@ -63,7 +63,7 @@ def _print(service: QueryService, request: Any, writer: Any) -> int:
 
 
 def summary_line(summary: dict[str, Any]) -> str:
-    """``12 rows in 2 batches, first after 8 ms, all after 31 ms; …`` and the plan in one line."""
+    """``12 rows in 2 batches, first after 8 ms, all after 31 ms; …`` and below it the plan."""
     first = summary.get("first_seconds")
     parts = [f"{_count(summary['rows'], 'row')} in {_count(summary['batches'], 'batch', 'batches')}"]
     if first is not None:
@@ -71,12 +71,7 @@ def summary_line(summary: dict[str, Any]) -> str:
     parts.append(f"all after {summary['seconds'] * 1000:,.0f} ms")
     if summary["status"] == "limit":
         parts.append("stopped at the limit")
-    return ", ".join(parts) + "\n" + _plan_text(summary["plan"])
-
-
-def _plan_text(plan: Any) -> str:
-    text = plan if isinstance(plan, str) else plan.get("text", "") if isinstance(plan, dict) else plan.text()
-    return f"plan: {text}" if text else "plan: none"
+    return "\n".join([", ".join(parts), *(f"  {line}" for line in summary["plan"]["text"].splitlines())])
 
 
 def _count(n: int, one: str, many: str = "") -> str:

@@ -58,11 +58,12 @@ class AccessLogParser:
                     texts = {name: cut_column(lines.data, *cuts[name]) for name in cuts}
                     self._finish(lines, texts, {}, parsed)
             if len(other):
-                self._slowly(other, parsed)
+                self.parse_slowly(other, parsed)
         parsed.rejected.sort(key=lambda r: r.offset)
         return parsed
 
-    def _slowly(self, rows: Rows, parsed: Parsed) -> None:
+    def parse_slowly(self, rows: Rows, parsed: Parsed) -> None:
+        """Adds what becomes of UTF-8 lines, line by line; says what an access log line is."""
         reasons: Reasons = {}
         texts: dict[str, list[str | None]] = {name: [] for name in TEXT_PARTS}
         for row in range(len(rows)):

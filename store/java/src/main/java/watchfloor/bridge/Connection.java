@@ -9,6 +9,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.accumulo.core.client.Accumulo;
 import org.apache.accumulo.core.client.AccumuloClient;
+import org.apache.accumulo.core.client.AccumuloSecurityException;
+import org.apache.accumulo.core.client.security.SecurityErrorCode;
 import org.apache.accumulo.core.client.security.tokens.PasswordToken;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
@@ -95,6 +97,10 @@ public final class Connection implements AutoCloseable {
       throw new StoreException("Accumulo " + place + " does not answer within " + connectSeconds + " s", e);
     } catch (ExecutionException e) {
       Throwable cause = e.getCause();
+      if (cause instanceof AccumuloSecurityException
+          && ((AccumuloSecurityException) cause).getSecurityErrorCode() == SecurityErrorCode.BAD_CREDENTIALS) {
+        return false;
+      }
       throw new StoreException("Accumulo " + place + ": " + cause.getMessage(), cause);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -127,6 +133,11 @@ public final class Connection implements AutoCloseable {
     } finally {
       answer.cancel(true);
     }
+  }
+
+  /** Bytes of Arrow memory that are held, by us or by readers of what was exported. */
+  public static long allocated() {
+    return ALLOCATOR.getAllocatedMemory();
   }
 
   public AccumuloClient client() {

@@ -100,13 +100,17 @@ public final class EntrySink implements AutoCloseable {
     }
   }
 
-  private <T> T guarded(String table, String action, Callable<T> call) {
+  private void checkUsable() {
     if (failure != null) {
-      throw new StoreException("table " + table + ": this sink has failed before: " + failure.getMessage(), failure);
+      throw new StoreException("this sink has failed before: " + failure.getMessage(), failure);
     }
     if (closed) {
-      throw new StoreException("table " + table + ": this sink is closed");
+      throw new StoreException("this sink is closed");
     }
+  }
+
+  private <T> T guarded(String table, String action, Callable<T> call) {
+    checkUsable();
     try {
       return bounded(table, action, call);
     } catch (BadArgumentException e) {
@@ -229,6 +233,7 @@ public final class EntrySink implements AutoCloseable {
 
   /** Returns when all that was written is durable; the tables are flushed side by side. */
   public void flush() {
+    checkUsable();
     Map<String, Future<?>> flushes = new HashMap<>();
     writers.forEach(
         (table, writer) ->

@@ -1,0 +1,27 @@
+"""Experiments, one a file, by the name that ``watchfloor bench NAME`` gives them."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Protocol
+
+from ..measure import Figure, Metric
+from ..rig import Rig
+
+
+class Experiment(Protocol):
+    """A module of this package. ``HEAP``: what the JVM of the measuring process needs."""
+
+    SUMMARY: str
+    HEAP: str
+    METRICS: Sequence[Metric]
+
+    def add_options(self, parser: ArgumentParser) -> None: ...
+
+    def run(self, rig: Rig, options: Namespace) -> list[Figure]: ...
+
+
+NAMES: Mapping[str, str] = MappingProxyType({"ceiling": "ceiling", "first-result": "first_result", "memory": "memory"})
+"""Names and their modules."""

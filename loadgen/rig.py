@@ -1,0 +1,91 @@
+"""Where an experiment runs: a stack, sources of its own on it, a folder for its files; all gone at its end."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from watchfloor.ingest.item import WorkItem
+from watchfloor.ingest.scan import WHOLE, items_of, scan_file
+from watchfloor.schema.source import Source, builtin_definitions, parse_definition
+from watchfloor.store import tables
+from watchfloor.store.settings import Settings, load_settings
+from watchfloor.store.stack import down, up
+from watchfloor.store.store import Store
+
+TOPIC = "watchfloor.bench"
+"""Topic and consumer group of items that bench queues: other workers of a shared stack do not take them."""
+
+
+class Rig:
+    """A running stack and what an experiment has put on it. ``store`` has the rights to write."""
+
+    def __init__(self, settings: Settings, store: Store, folder: Path) -> None:
+        self.settings, self.store, self.folder = settings, store, folder
+        self._sources: list[Source] = []
+        self._ledger_rows: list[bytes] = []
+
+    def source(self, kind: str, shards: int | None = None) -> Source:
+        """A fresh source with empty tables, its fields those of a built-in definition (``proxy.events``)."""
+        like = builtin_definitions()[kind]
+        name = f"bench.{kind.replace('.', '_')}_{secrets.token_hex(4)}"
+        source = self.store.register(parse_definition({**like.definition, "name": name}).with_shards(shards or like.shards))
+        self._sources.append(source)
+        return source
+
+    def item(self, path: Path, source: Source) -> WorkItem:
+        """A whole file as one work item of ``source``, not queued."""
+        (item,) = items_of(scan_file(path, WHOLE), str(path), source.name, b"", secrets.token_hex(8))
+        return item
+
+    def loaded(self, path: Path, items: list[WorkItem]) -> None:
+        """Remembers what a load has written to the ledger, to remove it at the end."""
+        self._ledger_rows += [b"i" + item.file_id + item.item_id for item in items]
+        self._ledger_rows.append(b"p" + str(path).encode())
+
+    def drop(self, source: Source) -> None:
+        """Removes a source's tables and its place in the catalog."""
+        if source in self._sources:
+            self._sources.remove(source)
+            tables.drop_source(self.store.connection.client, source)
+
+    def close(self) -> None:
+        for source in list(self._sources):
+            self.drop(source)
+        if self._ledger_rows:
+            tables.delete_rows(self.store.connection.client, tables.ITEMS_TABLE, self._ledger_rows)
+
+
+def say(text: str) -> None:
+    """Progress, on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def open_rig(home: str | None, jvm_heap: str | None = None) -> Iterator[Rig]:
+    """A rig on the running stack in ``home``, or on one of its own that is stopped and removed at the end.
+
+    ``jvm_heap``: heap of this process's JVM; the processes that it starts keep the setting's. Raises ``StackError``
+    or ``StoreError``.
+    """
+    with tempfile.TemporaryDirectory(prefix="watchfloor-bench-") as name:
+        folder = Path(name).resolve()
+        settings = load_settings(home=home or folder / "home", overrides=None if home else {"tservers": 1})
+        settings = replace(settings, topic=TOPIC, group=TOPIC)
+        try:
+            if home is None:
+                up(settings, report=lambda line: say(f"  {line}"))
+            with Store.open(replace(settings, jvm_heap=jvm_heap or settings.jvm_heap)) as store:
+                rig = Rig(settings, store, folder)
+                try:
+                    yield rig
+                finally:
+                    rig.close()
+        finally:
+            if home is None:
+                down(settings, report=lambda line: say(f"  {line}"))

@@ -1,0 +1,40 @@
+"""``make demo``, small, on the stack of the tests."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from watchfloor.store.settings import Settings
+
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
+
+
+def test_the_demo_shows_the_main_job(store_settings: Settings, tmp_path: Path) -> None:
+    extra = tmp_path / "site.log"
+    extra.write_text('203.0.113.7 - - [01/Mar/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 12 "-" "curl/8"\n')
+    command = [sys.executable, "-m", "watchfloor.api.cli", "--home", str(store_settings.home)]
+    done = subprocess.run(
+        [*command, "demo", "--events", "20000", str(extra)], capture_output=True, text=True, timeout=540, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = done.stdout
+    for command_shown in (
+        "up",
+        "generate",
+        "worker --workers 2",
+        "master --watch",
+        "items",
+        "count",
+        "timeline",
+        "top",
+    ):
+        assert f"$ watchfloor {command_shown}" in shown
+    assert len(re.findall(r"^\$ watchfloor query proxy.events .*--explain$", shown, re.MULTILINE)) == 3
+    assert len(re.findall(r"^scheme +batched-(index|scan)", shown, re.MULTILINE)) == 3
+    assert '"status": "complete"' in shown and '"rows": 10' in shown, "the rare value's ten events over REST"
+    assert "make down" in shown

@@ -1,0 +1,373 @@
+"""Ingest on a real stack: loads, the ledger, quarantine, the master, and items that cannot be read."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ingest_support import counts, exactly, line, load, load_while, log_file, own, pool, source, wait_for
+
+from watchfloor.ingest.intake import Intake
+from watchfloor.ingest.ledger import Ledger, LedgerRow, Run
+from watchfloor.ingest.load import Load
+from watchfloor.ingest.master import master
+from watchfloor.ingest.quarantine import Quarantine
+from watchfloor.ingest.queue import ItemProducer, queue_lag
+from watchfloor.ingest.retry import _Retry, retry
+from watchfloor.schema.errors import InputFileError, QueueError, StoreError, UserError
+from watchfloor.store.settings import Settings
+from watchfloor.store.store import Store
+
+pytestmark = pytest.mark.stack
+
+
+@pytest.fixture(scope="module")
+def store(store_settings: Settings) -> Iterator[Store]:
+    with Store.open(store_settings) as opened:
+        yield opened
+
+
+def ledger_rows(store: Store, path: Path) -> list[LedgerRow]:
+    return [row for row in Ledger(store).rows() if row.path == str(path)]
+
+
+def open_keys(store: Store, path: Path) -> list[str]:
+    return [quarantined.key for quarantined in Quarantine(store).open_lines(str(path))]
+
+
+def test_a_file_loaded_twice_changes_nothing(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    settings, kind = own(store_settings, "twice"), store.register(source("twice"))
+    file = log_file(tmp_path / "a.log", 5000)
+    first = load(settings, file, feed=kind.name, workers=2)
+    assert (first.events, first.quarantined, first.clean) == (5000, 0, True)
+    assert first.files[0].items > 3 and first.bytes == file.stat().st_size
+    assert counts(store, kind) == exactly(5000)
+    second = load(settings, file, feed=kind.name)
+    assert second.files[0].skipped and second.events == 5000
+    third = load(settings, file, feed=kind.name, again=True)
+    assert not third.files[0].skipped and third.events == 5000
+    # Cut in other pieces, its counts would lie beside those that are there; it is cut as it was.
+    load(replace(settings, item_bytes=1 << 20), file, feed=kind.name, again=True)
+    assert counts(store, kind) == exactly(5000)
+    assert {row.state for row in ledger_rows(store, file)} == {"done"}
+    assert queue_lag(settings) == 0
+
+
+def test_copies_renamed_and_compressed_are_the_same_file(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    settings, kind = own(store_settings, "copies"), store.register(source("copies"))
+    file = log_file(tmp_path / "a.log", 3000)
+    load(settings, file, feed=kind.name)
+    (tmp_path / "a.log.1").write_bytes(file.read_bytes())
+    (tmp_path / "a.log.2.gz").write_bytes(gzip.compress(file.read_bytes()))
+    result = load(settings, tmp_path / "a.log.*", feed=kind.name)
+    assert all(f.skipped for f in result.files) and len(result.files) == 2
+    load(settings, tmp_path / "a.log.2.gz", feed=kind.name, again=True)
+    assert counts(store, kind) == exactly(3000)
+
+
+def test_only_the_growth_of_a_file_is_read(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    settings, kind = own(store_settings, "growth"), store.register(source("growth"))
+    file = log_file(tmp_path / "a.log", 1000)
+    load(settings, file, feed=kind.name)
+    for lines in (1500, 1800):
+        log_file(file, lines)
+        assert load(settings, file, feed=kind.name).events < 1000
+    assert counts(store, kind) == exactly(1800)
+    assert load(settings, file, feed=kind.name, again=True).events == 1800
+    assert counts(store, kind) == exactly(1800)
+
+
+def test_nothing_is_queued_if_any_file_is_bad(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    settings, kind = own(store_settings, "bad"), store.register(source("bad"))
+    good = log_file(tmp_path / "a.log", 10)
+    for path, why in ((tmp_path / "no.log", "No such file"), (tmp_path, "folder"), (tmp_path / "*.x", "no file fits")):
+        with pytest.raises(InputFileError, match=why):
+            Load(settings, [good, path], kind.name)
+    (tmp_path / "junk").write_bytes(os.urandom(3000))
+    with pytest.raises(InputFileError, match="junk"):
+        list(Load(settings, [good, tmp_path / "junk"]))
+    assert not ledger_rows(store, good)
+
+
+def test_servers_that_are_down_are_named(store_settings: Settings, tmp_path: Path) -> None:
+    file = log_file(tmp_path / "a.log", 10)
+    began = time.monotonic()
+    with pytest.raises(QueueError, match=r"127\.0\.0\.1:1.*watchfloor up"):
+        list(Load(replace(own(store_settings, "down"), kafka_bootstrap="127.0.0.1:1"), [file], "web.access"))
+    assert time.monotonic() - began < 20
+
+
+def bad_lines(path: Path) -> Path:
+    """300 lines, of which 100 carry a field that the definition lacks, and three are no events by any."""
+    texts = [line(i, extra=i) if i % 3 == 0 else line(i) for i in range(297)]
+    path.write_text("\n".join([*texts, "{", '{"host": "no time"}', "x" * 300]) + "\n")
+    return path
+
+
+WIDER = ({"name": "extra", "type": "int"},)
+
+
+def test_quarantine_lists_shows_and_retries(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    settings, kind = own(store_settings, "quarantine", item_bytes=8192), store.register(source("quarantine"))
+    file = bad_lines(tmp_path / "a.log")
+    result = load(settings, file, feed=kind.name)
+    assert (result.lines, result.events, result.clean) == (300, 198, False)
+    quarantine = Quarantine(store)
+    lines = list(quarantine.open_lines(str(file)))
+    assert len(lines) == 102 and all(q.reason and q.path == str(file) for q in lines)
+    text = file.read_bytes()
+    assert all(text[q.offset :].startswith(q.raw) for q in lines)
+    shown = quarantine.show(lines[0].key)
+    assert shown == lines[0] and shown.raw.decode() == line(0, extra=0)
+    for key in ("nonsense", "00", f"{lines[0].item_id.hex()}:1"):
+        with pytest.raises(UserError):
+            quarantine.show(key)
+
+    assert retry(store, path=str(file)).events == 0
+    kind = store.register(source("quarantine", extra=WIDER))
+    one = retry(store, key=lines[0].key)
+    assert (one.lines, one.events) == (1, 1)
+    with pytest.raises(UserError, match="retried already"):
+        retry(store, key=lines[0].key)
+    done = retry(store, path=str(file))
+    assert (done.events, sum(done.kept.values())) == (98, 3)
+    assert counts(store, kind) == exactly(297)
+    rows = ledger_rows(store, file)
+    assert (sum(r.events for r in rows), sum(r.quarantined for r in rows)) == (297, 3)
+    assert retry(store, path=str(file)).events == 0
+    # Reading the whole file again finds the retried lines good now, and must not count them a second time.
+    again = load(settings, file, feed=kind.name, again=True)
+    assert (again.events, again.quarantined) == (297, 3)
+    assert counts(store, kind) == exactly(297)
+
+
+def test_lines_that_fit_in_a_second_reading_leave_quarantine(
+    store_settings: Settings, store: Store, tmp_path: Path
+) -> None:
+    settings, kind = own(store_settings, "cleared"), store.register(source("cleared"))
+    file = bad_lines(tmp_path / "a.log")
+    load(settings, file, feed=kind.name)
+    kind = store.register(source("cleared", extra=WIDER))
+    again = load(settings, file, feed=kind.name, again=True)
+    assert (again.events, again.quarantined, len(open_keys(store, file))) == (297, 3, 3)
+    assert counts(store, kind) == exactly(297)
+
+
+@pytest.mark.parametrize("step", ["claim", "_write", "_mark"])
+def test_a_retry_that_broke_off_is_completed(
+    step: str, store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"broken{step.strip('_')}"
+    settings, kind = own(store_settings, name), store.register(source(name))
+    file = bad_lines(tmp_path / "a.log")
+    load(settings, file, feed=kind.name)
+    kind = store.register(source(name, extra=WIDER))
+    with monkeypatch.context() as patch:
+
+        def broken(*_: object) -> None:
+            raise StoreError("gone")
+
+        patch.setattr(Quarantine if step == "claim" else _Retry, step, broken)
+        with pytest.raises(StoreError, match="gone"):
+            retry(store, path=str(file))
+    # The file is read again in between, when it is not clear which lines are in the store by the retry.
+    assert load(settings, file, feed=kind.name, again=True).lines == 300
+    retry(store, path=str(file))
+    assert counts(store, kind) == exactly(297)
+    rows = ledger_rows(store, file)
+    assert (sum(r.events for r in rows), sum(r.quarantined for r in rows)) == (297, 3)
+
+
+def test_a_half_marked_retry_is_not_written_again(
+    store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, kind = own(store_settings, "half"), store.register(source("half"))
+    file = bad_lines(tmp_path / "a.log")
+    load(settings, file, feed=kind.name)
+    kind = store.register(source("half", extra=WIDER))
+    whole = Quarantine.mark
+
+    def half(self, sink, lines, state):  # type: ignore[no-untyped-def]
+        whole(self, sink, list(lines)[:40], state)
+        sink.flush()
+        raise StoreError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Quarantine, "mark", half)
+        with pytest.raises(StoreError, match="gone"):
+            retry(store, path=str(file))
+    assert len(open_keys(store, file)) == 62
+    assert retry(store, path=str(file)).events == 59
+    assert counts(store, kind) == exactly(297)
+
+
+@contextmanager
+def running_master(settings: Settings, folder: Path, feed: str | None, **options: object) -> Iterator[None]:
+    stop = threading.Event()
+    thread = threading.Thread(target=master, args=(settings, [folder], stop), kwargs={"feed": feed, **options})
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(30)
+
+
+@pytest.mark.parametrize("polling", [False, True])
+def test_the_master_queues_each_file_once(
+    polling: bool, store_settings: Settings, store: Store, tmp_path: Path
+) -> None:
+    name = f"master{int(polling)}"
+    settings, kind = own(store_settings, name), store.register(source(name))
+    folder = tmp_path / "in"
+    folder.mkdir()
+    log_file(folder / "before.log", 100, "b" + name)
+    with pool(settings):
+        with running_master(settings, folder, kind.name, settle=1.0, polling=polling):
+            log_file(folder / "now.log", 200, "n" + name)
+            log_file(folder / "copy.part", 400, "p" + name)
+            log_file(tmp_path / "moved.log", 800, "m" + name).rename(folder / "moved.log")
+            (folder / "link.log").symlink_to(folder / "now.log")
+            os.mkfifo(folder / "pipe")
+            wait_for(lambda: counts(store, kind) == exactly(1100))
+            (folder / "copy.part").rename(folder / "copy.log")
+            wait_for(lambda: counts(store, kind) == exactly(1500))
+            (folder / "now.log").rename(folder / "now.log.1")
+            time.sleep(3)
+        lag = _sent(settings)
+        with running_master(settings, folder, kind.name, settle=0.5, polling=True):
+            log_file(folder / "after.log", 50, "a" + name)
+            wait_for(lambda: counts(store, kind) == exactly(1550))
+            time.sleep(2)
+        assert _sent(settings) == lag + 1
+    assert len([row for row in Ledger(store).rows() if row.path.startswith(str(folder))]) == 5
+
+
+def _sent(settings: Settings) -> int:
+    """Messages that the topic has ever held."""
+    return queue_lag(replace(settings, group=f"{settings.group}.nobody"))
+
+
+def test_the_master_refuses_unknown_kinds_once(
+    store_settings: Settings, store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = own(store_settings, "refuses")
+    junk = tmp_path / "junk.bin"
+    junk.write_bytes(os.urandom(5000))
+    for _ in range(2):
+        with running_master(settings, tmp_path, None, settle=0.2, polling=True):
+            time.sleep(3)
+    assert sum("refused" in record.message for record in caplog.records) == 1
+    (row,) = [row for row in Ledger(store).rows(["refused"]) if row.path == str(junk)]
+    assert row.reason and row.state == "refused"
+
+
+def test_a_folder_that_is_none_is_refused(store_settings: Settings, tmp_path: Path) -> None:
+    with pytest.raises(InputFileError, match="not a folder"):
+        master(store_settings, [tmp_path / "no"], threading.Event())
+
+
+@pytest.mark.parametrize("what", ["vanishes", "changes"])
+def test_a_file_that_is_not_what_was_queued_fails(
+    what: str, store_settings: Settings, store: Store, tmp_path: Path
+) -> None:
+    settings, kind = own(store_settings, what), store.register(source(what))
+    file = log_file(tmp_path / "a.log", 100)
+    with ItemProducer(settings) as producer:
+        intake = Intake(store, Ledger(store), producer)
+        intake.offer(str(file), kind.name)
+    assert [row.state for row in ledger_rows(store, file)] == ["queued"]
+    if what == "vanishes":
+        file.unlink()
+    else:
+        file.write_text(file.read_text().replace("h1", "hX"))
+    with pool(settings):
+        wait_for(lambda: ledger_rows(store, file)[0].state == "failed")
+        wait_for(lambda: queue_lag(settings) == 0)
+    reason = ledger_rows(store, file)[0].reason
+    assert str(file) in reason and ("No such file" if what == "vanishes" else "changed after it was queued") in reason
+    # It can be queued again, and then ends well.
+    log_file(file, 100)
+    assert load(settings, file, feed=kind.name).events == 100
+    assert counts(store, kind) == exactly(100)
+
+
+def test_a_load_reports_a_file_that_vanished(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    settings, kind = own(store_settings, "gone"), store.register(source("gone"))
+    file = log_file(tmp_path / "a.log", 100)
+    with ExitStack() as later:
+
+        def vanish(_: object) -> bool:
+            file.unlink()
+            later.enter_context(pool(settings))
+            return True
+
+        result = load_while(Load(settings, [file], kind.name, workers=0), vanish)
+    assert not result.clean and len(result.failed) == 1 and "No such file" in result.failed[0]
+
+
+POISON = '''
+import os, signal
+import watchfloor.ingest.reading as reading
+original = reading.read_chunks
+def read_chunks(path, *rest):
+    for chunk in original(path, *rest):
+        if b"poison" in chunk.data:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield chunk
+reading.read_chunks = read_chunks
+'''
+
+
+def test_an_item_that_kills_its_workers_fails_in_the_end(
+    store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, kind = own(store_settings, "poison", partitions=1), store.register(source("poison"))
+    bad, good = log_file(tmp_path / "bad.log", 50, "poison"), log_file(tmp_path / "good.log", 50)
+    (tmp_path / "sitecustomize.py").write_text(POISON)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    result = load(settings, bad, good, feed=kind.name)
+    assert result.events == 50 and len(result.failed) == 1 and "died in it 3 times" in result.failed[0]
+    (row,) = ledger_rows(store, bad)
+    assert (row.state, row.attempts) == ("failed", 3)
+    assert counts(store, kind).events == 50
+
+
+def test_a_worker_that_is_told_to_stop_lets_go(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    settings = own(store_settings, "stops", item_bytes=1 << 30, chunk_bytes=4096)
+    kind = store.register(source("stops"))
+    file = log_file(tmp_path / "a.log", 20_000)
+    with ItemProducer(settings) as producer:
+        Intake(store, Ledger(store), producer).offer(str(file), kind.name)
+    with pool(settings):
+        wait_for(lambda: ledger_rows(store, file)[0].progress > 0)
+        began = time.monotonic()
+    assert time.monotonic() - began < 10
+    (row,) = ledger_rows(store, file)
+    assert (row.state, row.attempts) == ("queued", 0)
+    with pool(replace(settings, chunk_bytes=1 << 20)):
+        wait_for(lambda: ledger_rows(store, file)[0].state == "done")
+    assert counts(store, kind) == exactly(20_000)
+
+
+def test_two_workers_do_not_read_one_item_at_once(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    settings, kind = own(store_settings, "turns"), store.register(source("turns"))
+    file = log_file(tmp_path / "a.log", 100)
+    with ItemProducer(settings) as producer:
+        ledger = Ledger(store)
+        (item,) = Intake(store, ledger, producer).offer(str(file), kind.name).items
+        ledger.running(item, Run(item.ticket, 1, time.time() + 4, "another"))
+        with pool(settings):
+            time.sleep(8)
+            assert ledger_rows(store, file)[0].by == "another"
+            wait_for(lambda: ledger_rows(store, file)[0].state == "done")
+        ledger.close()
+    assert ledger_rows(store, file)[0].attempts == 2
+    assert counts(store, kind) == exactly(100)

@@ -1,0 +1,104 @@
+"""Processes killed in the middle of a load: it ends without help, and every count is exact."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from ingest_support import counts, exactly, load_while, log_file, own, source, workers_of
+
+from watchfloor.ingest.load import Load, Progress
+from watchfloor.ingest.queue import queue_lag
+from watchfloor.store.settings import Settings
+from watchfloor.store.stack import up
+from watchfloor.store.store import Store
+
+pytestmark = [pytest.mark.stack, pytest.mark.crash]
+LINES = 60_000
+
+
+@pytest.fixture
+def store(store_settings: Settings) -> Iterator[Store]:
+    with Store.open(store_settings) as opened:
+        yield opened
+
+
+def kill_server(settings: Settings, name: str) -> None:
+    pid = json.loads((settings.home / "run" / f"{name}.json").read_text())["pid"]
+    os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("run", [1, 2])
+def test_a_worker_is_killed(run: int, store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    settings, kind = own(store_settings, f"killed{run}"), store.register(source(f"killed{run}"))
+    killed = 0
+
+    def kill(progress: Progress) -> bool:
+        nonlocal killed
+        if progress.events > killed * LINES // 5 and (workers := workers_of(settings)):
+            workers[killed % len(workers)].kill()
+            killed += 1
+        return killed == 3
+
+    load = Load(settings, [log_file(tmp_path / "a.log", LINES)], kind.name, workers=2)
+    result = load_while(load, kill)
+    assert (result.events, result.quarantined, result.failed) == (LINES, 0, ())
+    assert counts(store, kind) == exactly(LINES)
+
+
+@pytest.mark.parametrize("run", [1, 2])
+def test_a_tablet_server_is_killed(run: int, store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    settings, kind = own(store_settings, f"tserver{run}"), store.register(source(f"tserver{run}"))
+    problems = set()
+    with ExitStack() as later:
+
+        def kill(progress: Progress) -> bool:
+            if not LINES // 10 < progress.events < LINES:
+                return False
+            kill_server(settings, "tserver1")
+            restart = threading.Timer(8, up, [settings])
+            restart.start()
+            later.callback(restart.join)
+            return True
+
+        def watched(progress: Progress) -> bool:
+            problems.add(progress.problem)
+            return kill(progress)
+
+        load = Load(settings, [log_file(tmp_path / "a.log", LINES)], kind.name, workers=2)
+        result = load_while(load, watched)
+    assert (result.events, result.quarantined, result.failed) == (LINES, 0, ())
+    assert counts(store, kind) == exactly(LINES)
+
+
+def test_the_queue_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    settings, kind = own(store_settings, "broker"), store.register(source("broker"))
+    with ExitStack() as later:
+
+        def kill(progress: Progress) -> bool:
+            if not LINES // 10 < progress.events < LINES:
+                return False
+            kill_server(settings, "kafka")
+            restart = threading.Timer(8, up, [settings])
+            restart.start()
+            later.callback(restart.join)
+            return True
+
+        load = Load(settings, [log_file(tmp_path / "a.log", LINES)], kind.name, workers=2)
+        result = load_while(load, kill)
+    assert (result.events, result.failed) == (LINES, ())
+    assert counts(store, kind) == exactly(LINES)
+    until = time.monotonic() + 30
+    while queue_lag(settings) and time.monotonic() < until:
+        time.sleep(1)
+
+
+def test_no_worker_outlives_its_load(store_settings: Settings, tmp_path: Path) -> None:
+    assert not workers_of(store_settings)

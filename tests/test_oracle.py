@@ -1,0 +1,138 @@
+"""Every scheme gives the events that plain Python finds, whatever the filter, time range and batching."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+from loaded import Loaded
+from oracle import filters, holds, pools_of
+
+from watchfloor.query.batching import POLICIES, BatchSettings
+from watchfloor.query.jsonform import to_json
+from watchfloor.query.service import SCHEMES, QueryRequest, QueryService
+from watchfloor.store.store import Store
+
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+COLUMNS = {
+    "zeek.conn": ("ts", "uid", "id.orig_h", "id.resp_p", "duration", "orig_bytes", "local_orig"),
+    "zeek.dns": ("ts", "uid", "query", "trans_id", "answers", "rtt", "RA"),
+    "zeek.http": ("ts", "uid", "host", "status_code", "trans_depth", "resp_mime_types", "referrer"),
+}
+
+batchings = st.builds(
+    BatchSettings,
+    policy=st.sampled_from(sorted(POLICIES)),
+    growth=st.sampled_from([1.1, 1.5, 10.0]),
+    min_width=st.sampled_from([1_000, 60_000_000, 3_600_000_000]),
+    min_seconds=st.sampled_from([0.001, 0.05, 1.0]),
+    first_rows=st.sampled_from([1.0, 10.0, 1000.0]),
+    # A fixed width of a second would be a hundred thousand batches over brobeat's days.
+    width=st.sampled_from([3_600_000_000, 24 * 3_600_000_000]),
+)
+
+
+def micros(moment: datetime) -> int:
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def hashable(row: dict[str, Any], columns: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(tuple(v) if isinstance(v, list) else v for v in (row[c] for c in columns))
+
+
+@pytest.fixture(scope="module")
+def pools(brobeat: dict[str, Loaded]) -> dict[str, dict[str, list[Any]]]:
+    return {name: pools_of(loaded.source, loaded.events) for name, loaded in brobeat.items()}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@given(data=st.data())
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+def test_all_schemes_agree_with_plain_python(
+    name: str,
+    data: st.DataObject,
+    brobeat: dict[str, Loaded],
+    pools: dict[str, dict[str, list[Any]]],
+    query_store: Store,
+) -> None:
+    loaded = brobeat[name]
+    columns = COLUMNS[name]
+    tree = data.draw(filters(loaded.source, pools[name]), label="filter")
+    times = [micros(event["ts"]) for event in (loaded.events[0], loaded.events[-1])]
+    moments = st.integers(times[1] - 1, times[0] + 2) | st.sampled_from(loaded.events).map(lambda e: micros(e["ts"]))
+    ends = data.draw(st.none() | st.tuples(moments, moments).filter(lambda p: p[0] != p[1]), label="range")
+    since, until = (None, None) if ends is None else (min(ends), max(ends))
+    expected = Counter(
+        hashable(event, columns)
+        for event in loaded.events
+        if (since is None or since <= micros(event["ts"])) and (until is None or micros(event["ts"]) < until)
+        if holds(tree, event)
+    )
+    batching = data.draw(batchings, label="batching")
+    service = QueryService(query_store)
+    for scheme in SCHEMES:
+        request = QueryRequest(name, since, until, to_json(tree), columns, scheme=scheme, batching=batching)
+        result = service.run(request)
+        rows = [row for batch in result for row in batch.to_pylist()]
+        note(result.plan.text())
+        assert Counter(hashable(row, columns) for row in rows) == expected, scheme
+        moments_seen = [row["ts"] for row in rows]
+        assert moments_seen == sorted(moments_seen, reverse=True), f"{scheme}: not newest first"
+        assert result.summary["status"] == "complete" and result.summary["rows"] == len(rows)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_value_comes_back(name: str, brobeat: dict[str, Loaded], query_store: Store) -> None:
+    loaded = brobeat[name]
+    rows = [row for batch in QueryService(query_store).run(QueryRequest(name)) for row in batch.to_pylist()]
+    names = tuple(field.name for field in loaded.source.fields)
+    assert Counter(hashable(r, names) for r in rows) == Counter(hashable(e, names) for e in loaded.events)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("limit", [1, 7, 500])
+def test_a_limit_gives_the_newest(scheme: str, limit: int, brobeat: dict[str, Loaded], query_store: Store) -> None:
+    expected = [e["ts"] for e in brobeat["zeek.conn"].events if e["proto"] == "udp"][:limit]
+    result = QueryService(query_store).run(
+        QueryRequest("zeek.conn", where="proto = udp", columns=("ts",), limit=limit, scheme=scheme)
+    )
+    assert [row["ts"] for batch in result for row in batch.to_pylist()] == expected
+    assert result.summary["status"] == "limit" and result.summary["rows"] == limit
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@given(data=st.data())
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_counts_are_exact(
+    name: str,
+    data: st.DataObject,
+    brobeat: dict[str, Loaded],
+    pools: dict[str, dict[str, list[Any]]],
+    query_store: Store,
+) -> None:
+    loaded = brobeat[name]
+    service = QueryService(query_store)
+    moments = st.sampled_from(loaded.events).map(lambda e: micros(e["ts"]))
+    since, until = sorted(data.draw(st.tuples(moments, moments).filter(lambda p: p[0] != p[1])))
+    inside = [e for e in loaded.events if since <= micros(e["ts"]) < until]
+    assert service.count(name, since, until) == len(inside)
+    field = data.draw(st.sampled_from(loaded.source.indexed))
+    held = [set(v) if isinstance(v := e[field.name], list) else {v} for e in inside]
+    counted = Counter(value for values in held for value in values if value is not None)
+    value = data.draw(st.sampled_from(pools[name][field.name] or ["nobody"]))
+    if pools[name][field.name]:
+        assert service.count(name, since, until, field.name, value) == counted[value]
+        timeline = service.timeline(name, since, until, "hour", field.name, value)
+        assert sum(count for _, count in timeline) == counted[value]
+    top = service.top(name, field.name, since, until, 5)
+    assert [count for _, count in top] == [count for _, count in counted.most_common(5)]
+    assert all(counted[value] == count for value, count in top)
+    bucket, width = data.draw(st.sampled_from([("minute", 60), ("hour", 3600), ("day", 86400)]))
+    buckets = Counter(micros(e["ts"]) // (width * 10**6) * (width * 10**6) for e in inside)
+    assert dict(service.timeline(name, since, until, bucket)) == dict(buckets)

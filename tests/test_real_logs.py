@@ -1,0 +1,87 @@
+"""Every line of real logs is an event or in quarantine with a reason, and loading again changes nothing."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from loaded import load
+
+from watchfloor.ingest.ledger import Ledger
+from watchfloor.ingest.quarantine import Quarantine
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.store.settings import Settings
+from watchfloor.store.store import Store
+
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
+
+
+def lines_of(path: Path) -> int:
+    """The lines of a log, counted without any of the parsers: neither blank nor a Zeek header."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rb") as file:
+        return sum(1 for line in file if line.strip() and not line.startswith(b"#"))
+
+
+def scanned(service: QueryService, name: str, column: str) -> int:
+    return sum(len(b) for b in service.run(QueryRequest(name, scheme="scan", columns=(column,))))
+
+
+def state(settings: Settings) -> dict[str, tuple[int, int, tuple[tuple[object, int], ...]]]:
+    """Per source: events by scanning, events by the aggregates, the top values of its first indexed field."""
+    with Store.open(settings, role="query") as store:
+        service = QueryService(store)
+        found = {}
+        for name, source in store.sources().items():
+            top = tuple(service.top(name, source.indexed[0].name, n=5)) if source.indexed else ()
+            found[name] = (scanned(service, name, source.time_field), service.count(name), top)
+        return found
+
+
+@pytest.fixture(scope="module")
+def access_log(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with zipfile.ZipFile(data_dir / "web_access" / "access3.log.zip") as archive:
+        return Path(archive.extract("access3.log", tmp_path_factory.mktemp("access")))
+
+
+@pytest.fixture(scope="module")
+def logs(data_dir: Path, access_log: Path) -> list[Path]:
+    folders = [data_dir / "zeek" / "brobeat", data_dir / "zeek" / "wrccdc"]
+    zeek = [path for folder in folders for path in sorted(folder.glob("*.log*"))]
+    suricata = sorted((data_dir / "suricata").rglob("*.json"))
+    return [*zeek, *suricata, access_log]
+
+
+def test_every_line_is_accounted_for_and_loading_again_changes_nothing(
+    store_settings: Settings, logs: list[Path], access_log: Path
+) -> None:
+    result = load(store_settings, *logs, workers=2)
+    assert not result.failed
+    by_path = {Path(file.path).resolve(): file for file in result.files}
+    for path in logs:
+        file = by_path[path.resolve()]
+        assert file.events + file.quarantined == lines_of(path), path
+    assert by_path[access_log.resolve()].events == 206_860
+    with Store.open(store_settings) as store:
+        reasons = Counter(line.path for line in Quarantine(store).open_lines() if line.reason.strip())
+        for path in logs:
+            assert reasons[str(path.resolve())] == by_path[path.resolve()].quarantined
+
+    before = state(store_settings)
+    assert before["web.access"][:2] == (206_860, 206_860)
+    assert all(scan == counted for scan, counted, _ in before.values())
+
+    known = load(store_settings, *logs)
+    assert all(file.skipped for file in known.files)
+    assert state(store_settings) == before
+
+    again = [path for path in logs if "brobeat" in str(path) or path.suffix == ".json"] + [access_log]
+    repeated = load(store_settings, *again, workers=2, again=True)
+    assert not any(file.skipped for file in repeated.files)
+    assert repeated.events == sum(by_path[path.resolve()].events for path in again)
+    assert state(store_settings) == before
+    with Store.open(store_settings) as store:
+        assert all(row.state == "done" for row in Ledger(store).rows() if Path(row.path) in by_path)

@@ -1,0 +1,77 @@
+"""The rooms: who may import whom, and that each can be installed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MAY_IMPORT = {
+    "schema": set(),
+    "store": {"schema"},
+    "planner": {"schema"},
+    "ingest": {"schema", "store"},
+    "query": {"schema", "store", "planner"},
+    "api": {"schema", "store", "planner", "ingest", "query"},
+    "loadgen": {"schema", "store", "planner", "ingest", "query", "api"},
+}
+# The command line is the one door through which `bench` and `demo` are reached.
+DOORS = {("api/commands/experiments.py", "loadgen")}
+FILES = [path for room in MAY_IMPORT for path in sorted((ROOT / room).rglob("*.py"))]
+
+
+def imported(path: Path) -> set[str]:
+    """The modules that a file imports, wherever in it, by their full names."""
+    names: set[str] = set()
+    package = ["watchfloor", *path.relative_to(ROOT).parent.parts]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_one_way(path: Path) -> None:
+    room = path.relative_to(ROOT).parts[0]
+    rooms = {name.split(".")[1] for name in imported(path) if name.startswith("watchfloor.")}
+    wrong = {
+        other
+        for other in rooms & set(MAY_IMPORT) - {room} - MAY_IMPORT[room]
+        if (str(path.relative_to(ROOT)), other) not in DOORS
+    }
+    assert not wrong, f"{room} must not import {wrong}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_only_the_store_knows_the_jvm(path: Path) -> None:
+    if path.relative_to(ROOT).parts[0] != "store":
+        assert not {name for name in imported(path) if name.split(".")[0] == "jpype"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_file_is_too_long_to_read(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 500
+
+
+def test_language_planner_and_batching_start_no_jvm() -> None:
+    code = (
+        "import sys, watchfloor.query.language, watchfloor.query.typing, watchfloor.query.batching, "
+        "watchfloor.planner.rules; sys.exit('jpype' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_every_package_is_installed() -> None:
+    code = "import setuptools; from distutils.core import run_setup as run; "
+    code += "print(*run('setup.py', stop_after='init').packages)"
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert set(listed) == {".".join(("watchfloor", *path.parent.relative_to(ROOT).parts)) for path in FILES}
