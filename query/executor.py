@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -29,6 +29,8 @@ class Run:
     batches: int = 0
     first_seconds: float | None = None
     limited: bool = False
+    cancelled: bool = False
+    """Set from outside to stop the query."""
     widths: list[tuple[int, int, int, float]] = field(default_factory=list)
     """Per query batch: since, until (µs), rows, seconds spent reading."""
 
@@ -44,11 +46,11 @@ def execute(
     columns: Sequence[str],
     limit: int | None,
     run: Run,
-) -> Iterator[pa.RecordBatch]:
+) -> Generator[pa.RecordBatch, None, None]:
     """Typed record batches of at most ``limit`` events in [since, until), newest first; ``run`` is kept up to date."""
     started = time.perf_counter()
     batch = policy.start(since, until, first_width)
-    while batch is not None and not run.limited:
+    while batch is not None and not (run.limited or run.cancelled):
         rows, seconds = 0, 0.0
         clock = time.perf_counter()
         with closing(read_span(store, source, plan, batch.since, batch.until, columns)) as found:
@@ -65,7 +67,7 @@ def execute(
                         run.first_seconds = time.perf_counter() - started
                     yield events
                 clock = time.perf_counter()
-                if run.limited:
+                if run.limited or run.cancelled:
                     break
             seconds += time.perf_counter() - clock
         run.batches += 1

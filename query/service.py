@@ -6,7 +6,8 @@ The main flow is ``QueryService.run``: type the filter, read densities, plan, cu
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,7 +58,9 @@ class QueryResult:
     ``limit`` (stopped there; more may exist) or ``failed``, or ``cancelled``.
     """
 
-    def __init__(self, plan: Plan, schema: pa.Schema, run: Run, batches: Iterator[pa.RecordBatch], started: float) -> None:
+    def __init__(
+        self, plan: Plan, schema: pa.Schema, run: Run, batches: Generator[pa.RecordBatch, None, None], started: float
+    ) -> None:
         self.plan = plan
         self.schema = schema
         self._run, self._batches, self._started = run, batches, started
@@ -78,10 +81,14 @@ class QueryResult:
         self._end("limit" if self._run.limited else "complete")
 
     def close(self) -> None:
-        """Stops the query, on the servers too. Nothing happens to one that has ended."""
-        close = getattr(self._batches, "close", None)
-        if close is not None:
-            close()
+        """Stops the query, on the servers too. Nothing happens to one that has ended.
+
+        Another thread that is just waiting for rows is let finish that wait; it then finds the query stopped.
+        """
+        self._run.cancelled = True
+        # A generator that is running in another thread cannot be closed; it looks at ``cancelled`` itself.
+        with suppress(ValueError):
+            self._batches.close()
         self._end("cancelled")
 
     @property
@@ -151,7 +158,12 @@ class QueryService:
         return self._prepare(request).plan
 
     def count(
-        self, source: str, since: int | None = None, until: int | None = None, field: str | None = None, value: Any = None
+        self,
+        source: str,
+        since: int | None = None,
+        until: int | None = None,
+        field: str | None = None,
+        value: Any = None,
     ) -> int:
         """How many events there are in [since, until), or how many have ``field = value``. Exact."""
         reader, known, span = self._reader(source, since, until)

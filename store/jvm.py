@@ -8,6 +8,7 @@ their own.
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import threading
 from pathlib import Path

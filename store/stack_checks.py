@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import psutil
+
 from watchfloor.schema.errors import StackError
 
 # Below the range from which systems draw ports for outgoing connections, so that none of those takes a server's port.

@@ -21,6 +21,7 @@ def run(settings: Settings, name: str, command: Sequence[str], deadline: float, 
     without it the command would only wait.
     """
     path = settings.home / "log" / f"{name}.out"
+    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as errors:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=settings.home, text=True

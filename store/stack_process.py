@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 import psutil
+
 from watchfloor.schema.errors import StackError
 from watchfloor.store.stack_conf import LOOPBACK, write
 

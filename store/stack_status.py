@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import psutil
+
 from watchfloor.schema.errors import StackError, WatchfloorError
 from watchfloor.store.settings import Settings
 from watchfloor.store.stack_conf import load_state

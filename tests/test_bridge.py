@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import struct
@@ -11,7 +12,6 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import jpype
 import pyarrow as pa
@@ -108,7 +108,12 @@ def events_batch(count: int = EVENTS) -> pa.RecordBatch:
     """Events with a dictionary column, one with nulls and NUL bytes, and a labelled one."""
     numbers = range(count)
     host = binary([host_of(i) for i in numbers]).dictionary_encode()
-    columns = [binary([row_of(i) for i in numbers]), host, binary([note_of(i) for i in numbers]), binary([b"s"] * count)]
+    columns = [
+        binary([row_of(i) for i in numbers]),
+        host,
+        binary([note_of(i) for i in numbers]),
+        binary([b"s"] * count),
+    ]
     fields = [
         pa.field("row", pa.binary()),
         pa.field("0", host.type, metadata={"qualifier": "host", "visibility": ""}),
@@ -313,6 +318,8 @@ def test_a_wrong_password(store_settings: Settings) -> None:
 
 def test_a_store_that_is_down_is_said_so_at_once(store_settings: Settings) -> None:
     properties = "instance.name=none\ninstance.zookeepers=127.0.0.1:1\nwatchfloor.connect.timeout=2\n"
+    # The client goes on trying for twice this, and holds up all other connections of the process meanwhile.
+    properties += "instance.zookeepers.timeout=2s\n"
     begin = time.monotonic()
     with pytest.raises(StoreError, match=r"none at 127\.0\.0\.1:1 does not answer"):
         Connection.connect(store_settings, properties, "root", "secret")
@@ -368,7 +375,6 @@ def test_no_memory_is_left_at_exit(store_settings: Settings, events: str) -> Non
     user, password = store_settings.credentials("ingest")
     program = textwrap.dedent(f"""
         import sys
-        from pathlib import Path
         from watchfloor.store.settings import load_settings
         from watchfloor.store.bridge import Connection, EntrySink, EntrySource
         from watchfloor.store.ranges import Ranges
@@ -415,8 +421,10 @@ def test_a_killed_server_is_said_within_the_time_out(store_settings: Settings, t
         writer = sink(brief)
         writer.write_rows(table, events_batch(100))
         writer.flush()
-        for pid_file in sorted(Path(store_settings.home, "run").glob("tserver*.pid")):
-            os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
+        servers = [json.loads(path.read_text())["pid"] for path in (store_settings.home / "run").glob("tserver*.json")]
+        assert servers
+        for pid in servers:
+            os.kill(pid, signal.SIGKILL)
         try:
             begin = time.monotonic()
             with pytest.raises(StoreError, match=table):

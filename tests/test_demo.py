@@ -34,7 +34,9 @@ def test_the_demo_shows_the_main_job(store_settings: Settings, tmp_path: Path) -
         "top",
     ):
         assert f"$ watchfloor {command_shown}" in shown
-    assert len(re.findall(r"^\$ watchfloor query proxy.events .*--explain$", shown, re.MULTILINE)) == 3
-    assert len(re.findall(r"^scheme +batched-(index|scan)", shown, re.MULTILINE)) == 3
+    assert len(re.findall(r"^\$ watchfloor query proxy.events", shown, re.MULTILINE)) == 3
+    # What a query says of itself goes to standard error: its plan and its first-result time.
+    assert len(re.findall(r"^ +scheme +batched-(index|scan)", done.stderr, re.MULTILINE)) == 3
+    assert len(re.findall(r"^5 rows in .* first after [0-9.]+ m?s", done.stderr, re.MULTILINE)) == 3
     assert '"status": "complete"' in shown and '"rows": 10' in shown, "the rare value's ten events over REST"
     assert "make down" in shown

@@ -130,3 +130,10 @@ def test_every_setting_is_described() -> None:
     for setting in describe():
         assert setting.variable == "WATCHFLOOR_" + setting.name.upper()
         assert 10 < len(setting.doc) < 100
+
+
+def test_the_manual_lists_every_setting_as_it_is() -> None:
+    manual = (Path(__file__).parents[1] / "docs" / "operations.md").read_text()
+    for setting in describe():
+        default = f"`{setting.default}`" if setting.default else ""
+        assert f"| `{setting.name}` | {default} | {setting.doc} |" in manual

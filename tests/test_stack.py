@@ -123,7 +123,9 @@ def test_secrets_are_private_and_not_in_any_command_line(running: Settings) -> N
 def test_a_killed_tablet_server_is_started_again_and_has_lost_nothing(running: Settings) -> None:
     ask(running, WRITE)
     killed = pids(running)["tserver1"]
-    psutil.Process(killed).kill()
+    process = psutil.Process(killed)
+    process.kill()
+    process.wait(10)
     found = status(running)
     assert found.problems[0] == "tserver1: died"
     lines: list[str] = []

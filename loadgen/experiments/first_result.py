@@ -1,5 +1,175 @@
-SUMMARY="x"
-HEAP="256m"
-METRICS=()
-def add_options(p): pass
-def run(rig,o): return []
+"""How soon a query's first rows are there: rare, middling and dense values, each scheme, in process and through REST.
+
+Turns are dealt out evenly: each goes once through all cases, so that a busy moment of the machine falls on all of them.
+"""
+
+from __future__ import annotations
+
+import http.client
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+
+from watchfloor.ingest.reading import read_item
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.errors import StackError
+from watchfloor.store.store import Store
+
+from ..generate import Generated, generate
+from ..measure import Figure, Goal, Metric
+from ..rig import Rig, say
+
+SUMMARY = "time to the first rows of a query, in process and through REST"
+HEAP = "256m"
+SCHEMES = ("auto", "batched-index", "batched-scan", "scan", "index")
+MANY = 100
+WARM_UP = 5
+
+FIRST = Metric("first_rows_ms", "ms", "from the call of the query service to its first rows in the caller's hands, planning included")
+HUNDRED = Metric("hundred_rows_ms", "ms", f"the same to {MANY} rows, or to the end of a result that is smaller")
+REST_FIRST = Metric("rest_first_rows_ms", "ms", "from sending the request on an open connection to the first line of its answer")
+REST_HUNDRED = Metric("rest_hundred_rows_ms", "ms", f"the same to {MANY} lines, or to the end of a result that is smaller")
+REST_ADDS = Metric("rest_adds_ms", "ms", "median rest_first_rows_ms less median first_rows_ms; samples: turn by turn")
+METRICS = (FIRST, HUNDRED, REST_FIRST, REST_HUNDRED, REST_ADDS)
+
+_GOALS = {"rare": Goal(40, at_most=True), "dense": Goal(60, at_most=True)}
+_GOAL_SCHEMES = ("auto", "batched-index")
+
+Case = tuple[str, str]
+"""Which value and which scheme."""
+Times = tuple[float, float]
+"""Milliseconds to the first rows and to ``MANY``."""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--events", metavar="N", type=int, default=200_000, help="proxy events to ask (default 200000)")
+    parser.add_argument("--turns", metavar="N", type=int, default=20, help="samples of each case (default 20)")
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    source, made = _load(rig, options.events, options.seed)
+    values = {"rare": made.rare, "middling": made.middling, "dense": made.popular}
+    cases = {(name, scheme): values[name].domain for name in values for scheme in SCHEMES}
+    direct: dict[Case, list[Times]] = defaultdict(list)
+    rest: dict[Case, list[Times]] = defaultdict(list)
+    with Store.open(rig.settings, role="query") as store, _server(rig) as server:
+        service = QueryService(store)
+        for turn in range(-WARM_UP, options.turns):
+            for case, domain in cases.items():
+                where = f'domain = "{domain}"'
+                times = _ask(service, QueryRequest(source, where=where, scheme=case[1])), server.ask(source, where, case[1])
+                if turn >= 0:
+                    direct[case].append(times[0])
+                    rest[case].append(times[1])
+            say(f"turn {turn + 1} of {options.turns}" if turn >= 0 else "warming up")
+    return [figure for case in cases for figure in _figures(case, direct[case], rest[case])]
+
+
+def _load(rig: Rig, events: int, seed: int) -> tuple[str, Generated]:
+    path = rig.folder / "proxy.json"
+    with path.open("wb") as out:
+        made = generate(out, events, seed)
+    source = rig.source("proxy.events")
+    with rig.store.sink() as sink:
+        end = read_item(rig.store, sink, rig.item(path, source), lambda done, count, quarantined: None)
+    say(f"{end.events:,} events loaded in {end.seconds:.1f} s")
+    return source.name, made
+
+
+def _figures(case: Case, direct: list[Times], rest: list[Times]) -> Iterator[Figure]:
+    of = {"value": case[0], "scheme": case[1]}
+    first, hundred = (tuple(column) for column in zip(*direct, strict=True))
+    rest_first, rest_hundred = (tuple(column) for column in zip(*rest, strict=True))
+    goal = _GOALS.get(case[0]) if case[1] in _GOAL_SCHEMES else None
+    yield (ours := Figure(FIRST, first, of, goal))
+    yield Figure(HUNDRED, hundred, of)
+    yield (theirs := Figure(REST_FIRST, rest_first, of))
+    yield Figure(REST_HUNDRED, rest_hundred, of)
+    adds = tuple(b - a for a, b in zip(first, rest_first, strict=True))
+    goal = Goal(15, at_most=True) if case[1] in _GOAL_SCHEMES else None
+    yield Figure(REST_ADDS, adds, of, goal, theirs.value - ours.value)
+
+
+def _ask(service: QueryService, request: QueryRequest) -> Times:
+    """Asks, reads ``MANY`` rows and lets go."""
+    started = time.perf_counter()
+    first, rows = 0.0, 0
+    result = service.run(request)
+    batches = iter(result)
+    for batch in batches:
+        rows += len(batch)
+        first = first or time.perf_counter() - started
+        if rows >= MANY:
+            break
+    whole = time.perf_counter() - started
+    result.close()
+    return first * 1000, whole * 1000
+
+
+class _Client:
+    """A keep-alive client of one server."""
+
+    def __init__(self, host: str, port: int, token: str) -> None:
+        self._connection = http.client.HTTPConnection(host, port, timeout=60)
+        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+
+    def ask(self, source: str, where: str, scheme: str) -> Times:
+        """Asks for ``MANY`` rows and reads the answer to its end; the summary is no row."""
+        body = orjson.dumps({"source": source, "where": where, "scheme": scheme, "limit": MANY})
+        started = time.perf_counter()
+        self._connection.request("POST", "/api/v1/query", body, self._headers)
+        answer = self._connection.getresponse()
+        line = answer.readline()
+        first = time.perf_counter() - started
+        whole, rows = first, 0
+        while line and not line.startswith(b'{"summary"'):
+            rows += 1
+            whole = time.perf_counter() - started
+            line = answer.readline()
+        answer.read()
+        if answer.status != 200 or not rows:
+            raise StackError(f"the REST service answered {answer.status}: {line[:300]!r}")
+        return first * 1000, whole * 1000
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@contextmanager
+def _server(rig: Rig) -> Iterator[_Client]:
+    """``watchfloor serve`` as a process of its own, on a free port."""
+    log = rig.folder / "serve.log"
+    command = [sys.executable, "-m", "watchfloor.api.cli", "--home", str(rig.settings.home), "serve", "--port", "0"]
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=out)
+    try:
+        host, port = _address(process, log)
+        client = _Client(host, port, (rig.settings.secret / "rest.token").read_text().strip())
+        yield client
+        client.close()
+    finally:
+        process.terminate()
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:
+    """Where the server says that it listens."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
+        for line in log.read_text().splitlines():
+            if line.startswith("serving http://"):
+                host, _, port = line.removeprefix("serving http://").partition("/")[0].rpartition(":")
+                return host, int(port)
+        time.sleep(0.1)
+    raise StackError(f"`watchfloor serve` does not start: {log.read_text()[-500:]}")
