@@ -191,6 +191,8 @@ class ItemConsumer:
                 max_poll_interval_ms=_MAX_POLL_MS,
                 max_poll_records=1,
                 fetch_max_wait_ms=500,
+                # With incremental sessions kafka-python 3.0.12 never asks again from an offset it has gone back to.
+                enable_incremental_fetch_sessions=False,
                 partition_assignment_strategy=(CooperativeStickyAssignor,),
                 metadata_max_age_ms=30_000,
             )

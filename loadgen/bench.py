@@ -39,7 +39,9 @@ def _plain(value: object) -> object:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="watchfloor bench", description="Experiments; docs/bench.md defines each metric.")
+    parser = argparse.ArgumentParser(
+        prog="watchfloor bench", description="Experiments; docs/bench.md defines each metric."
+    )
     commands = parser.add_subparsers(dest="name", required=True, metavar="NAME")
     for name, module in NAMES.items():
         experiment: Experiment = importlib.import_module(f"{__package__}.experiments.{module}")  # type: ignore[assignment]
@@ -50,7 +52,9 @@ def _parser() -> argparse.ArgumentParser:
             default=os.environ.get("WATCHFLOOR_HOME"),
             help="measure on the running stack in DIR; without it one is started for this, and stopped",
         )
-        command.add_argument("--json", metavar="FILE", type=Path, help="write figures, samples and surroundings to FILE")
+        command.add_argument(
+            "--json", metavar="FILE", type=Path, help="write figures, samples and surroundings to FILE"
+        )
         command.add_argument("--seed", metavar="S", type=int, default=1, help="of the generated events (default 1)")
         command.add_argument("--strict", action="store_true", help="exit with 1 if a goal is missed")
         experiment.add_options(command)

@@ -166,7 +166,9 @@ def table(figures: Sequence[Figure]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     right = {2, 6, 7, 8}
     lines = (
-        "  ".join(cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        "  ".join(
+            cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
         for row in rows
     )
     return "\n".join(line.rstrip() for line in lines)

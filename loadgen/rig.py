@@ -34,7 +34,9 @@ class Rig:
         """A fresh source with empty tables, its fields those of a built-in definition (``proxy.events``)."""
         like = builtin_definitions()[kind]
         name = f"bench.{kind.replace('.', '_')}_{secrets.token_hex(4)}"
-        source = self.store.register(parse_definition({**like.definition, "name": name}).with_shards(shards or like.shards))
+        source = self.store.register(
+            parse_definition({**like.definition, "name": name}).with_shards(shards or like.shards)
+        )
         self._sources.append(source)
         return source
 

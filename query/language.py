@@ -15,6 +15,7 @@ from ipaddress import ip_network
 from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
+
 from watchfloor.planner.quoting import unquote, unquote_pattern
 from watchfloor.schema.errors import FilterError
 from watchfloor.schema.filter import (

@@ -93,7 +93,7 @@ class QueryResult:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Status, rows, batches (query batches run), seconds in all and to the first rows, planning included; the plan."""
+        """Status, rows, query batches run, seconds in all and to the first rows (planning included), and the plan."""
         run = self._run
         first = None if run.first_seconds is None else round(self._planned + run.first_seconds, 6)
         seconds = self._seconds if self._seconds is not None else time.perf_counter() - self._started
@@ -134,7 +134,7 @@ class QueryService:
         self._store = store
 
     def run(self, request: QueryRequest) -> QueryResult:
-        """Starts a query. Raises ``UserError`` for a request that does not fit, ``StoreError`` when the store is down."""
+        """Starts a query. ``UserError`` for a request that does not fit, ``StoreError`` when the store is down."""
         started = time.perf_counter()
         prepared = self._prepare(request)
         source, plan = prepared.source, prepared.plan
@@ -189,7 +189,7 @@ class QueryService:
         field: str | None = None,
         value: Any = None,
     ) -> list[tuple[int, int]]:
-        """(start in µs, count) of the buckets that have events, oldest first. Exact, partial buckets at the ends too."""
+        """(start in µs, count) of the buckets that have events, oldest first. Exact, in partial buckets too."""
         reader, known, span = self._reader(source, since, until)
         term = self._term(known, field, value)
         return reader.timeline(bucket, *(span or (0, 0)), *term)

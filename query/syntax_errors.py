@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from lark import UnexpectedInput, UnexpectedToken
+
 from watchfloor.schema.errors import FilterError
 
 # The grammar's terminals in words, in the order in which they are listed.

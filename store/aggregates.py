@@ -1,10 +1,10 @@
 """Counts of one work item's events, summed before they are written.
 
-For each indexed field's value, and for the source as a whole, events are counted per hour. A value that the item has in
-only one hour of a day gets one cell (family ``s``: it stands for the hour and for the day); a value with several hours
-gets a cell per hour (``h``) and one for the day (``d``). So a value that is seen once costs one entry, and a day is read
-from the fewest cells. The total has minutes (``m``) too. Every cell carries the item's ID, so writing an item again
-writes the same cells again and changes no sum.
+For each indexed field's value, and for the source as a whole, events are counted per hour. A value that the item has
+in only one hour of a day gets one cell (family ``s``: it stands for the hour and for the day); a value with several
+hours gets a cell per hour (``h``) and one for the day (``d``). So a value that is seen once costs one entry, and a day
+is read from the fewest cells. The total has minutes (``m``) too. Every cell carries the item's ID, so writing an item
+again writes the same cells again and changes no sum.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import jpype
 import pyarrow as pa
+
 from watchfloor.schema.errors import InternalError, StoreError
 
 from . import jvm

@@ -83,7 +83,9 @@ class CellEncoder:
             pa.field(n, pa.binary(), metadata={"qualifier": n, "visibility": source.visibility_of(source.field(n))})
             for n in names
         ]
-        filled = sum((c.is_valid().to_numpy(zero_copy_only=False).astype(np.int64) for c in columns), np.zeros(len(rows), np.int64))
+        filled = np.zeros(len(rows), np.int64)
+        for column in columns:
+            filled += column.is_valid().to_numpy(zero_copy_only=False)
         entries = int(filled.sum())
         if (filled == 0).any():
             # An event that has nothing but its time still needs a cell to exist.
@@ -91,7 +93,8 @@ class CellEncoder:
             columns.append(pc.if_else(pa.array(filled == 0), pa.scalar(b""), pa.scalar(None, pa.binary())))
             entries += int((filled == 0).sum())
         schema = pa.schema([pa.field("row", pa.binary()), *fields])
-        return TableWrite(event_table(source), pa.RecordBatch.from_arrays([rows_array(rows), *columns], schema=schema), True, entries)
+        batch = pa.RecordBatch.from_arrays([rows_array(rows), *columns], schema=schema)
+        return TableWrite(event_table(source), batch, True, entries)
 
     def _index(
         self, field: Field, column: pa.Array, encoded: pa.Array, rows: np.ndarray, shards: np.ndarray, times: np.ndarray
@@ -172,7 +175,13 @@ class CellLayout:
         return found.take(pc.sort_indices(found))
 
     def fetch(
-        self, store: Store, source: Source, hits: pa.Array, where: Filter | None, columns: Sequence[str], first_rows: int
+        self,
+        store: Store,
+        source: Source,
+        hits: pa.Array,
+        where: Filter | None,
+        columns: Sequence[str],
+        first_rows: int,
     ) -> Iterator[pa.RecordBatch]:
         start, step = 0, first_rows
         while start < len(hits):

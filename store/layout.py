@@ -64,6 +64,12 @@ class Layout(Protocol):
         """What the index has for ``field = value`` in [since, until): opaque binary IDs that sort newest first."""
 
     def fetch(
-        self, store: Store, source: Source, hits: pa.Array, where: Filter | None, columns: Sequence[str], first_rows: int
+        self,
+        store: Store,
+        source: Source,
+        hits: pa.Array,
+        where: Filter | None,
+        columns: Sequence[str],
+        first_rows: int,
     ) -> Iterator[pa.RecordBatch]:
         """The events of sorted hits that satisfy ``where``, newest first."""

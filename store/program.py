@@ -36,8 +36,10 @@ def compile_filter(tree: Filter, source: Source) -> bytes:
         case Compare(name, op, value):
             constant = encode_value(source.field(name).scalar, value)
             inclusive = op.endswith("=")
-            return _range(name, source, hi=constant, hi_inclusive=inclusive) if op[0] == "<" else _range(
-                name, source, lo=constant, lo_inclusive=inclusive
+            return (
+                _range(name, source, hi=constant, hi_inclusive=inclusive)
+                if op[0] == "<"
+                else _range(name, source, lo=constant, lo_inclusive=inclusive)
             )
         case In(name, values):
             kind = source.field(name).scalar
@@ -68,7 +70,8 @@ def wildcard_regex(pattern: str) -> str:
     """The RE2 pattern of a wildcard pattern, for the whole string."""
     parts = re.findall(r"\\.|[*?]|[^*?\\]+|\\", pattern, re.DOTALL)
     words = {"*": ".*", "?": "."}
-    return r"(?s)\A" + "".join(words.get(p) or _quote(p[1:] if len(p) == 2 and p[0] == "\\" else p) for p in parts) + r"\z"
+    body = (words.get(part) or _quote(part[1:] if len(part) == 2 and part[0] == "\\" else part) for part in parts)
+    return r"(?s)\A" + "".join(body) + r"\z"
 
 
 def _quote(text: str) -> str:

@@ -76,7 +76,11 @@ done
 wanted=$(digest store/java/pom.xml store/java/src)
 if ! unchanged $target/stamp "$wanted" || [ ! -d $target/jars ]; then
     say "building jars with Maven (the first time it fetches about 100 MB)"
-    (cd store/java && mvn -q -B -Dstyle.color=never -DskipTests package)
+    mkdir -p $target
+    (cd store/java && mvn -q -B -DskipTests package) >$target/maven.log 2>&1 || {
+        cat $target/maven.log >&2
+        fail "Maven did not build store/java"
+    }
     echo "$wanted" >$target/stamp
 fi
 

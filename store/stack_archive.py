@@ -49,6 +49,7 @@ def make(settings: Settings) -> Path:
     archive = folder / "servers.jsa"
     if archive.exists():
         return archive
+    print("setup: noting which classes the servers load, by running a stack once", flush=True)
     shutil.rmtree(folder.parent, ignore_errors=True)
     folder.mkdir(parents=True)
     with zipfile.ZipFile(folder / "core-site.jar", "w") as jar:

@@ -80,7 +80,9 @@ class Store:
         ranges.add_rows(b"", None)
         found = {}
         for batch in self.scan(tables.SOURCES_TABLE, ranges):
-            for name, definition in zip(batch.column("row").to_pylist(), batch.column("value").to_pylist(), strict=True):
+            for name, definition in zip(
+                batch.column("row").to_pylist(), batch.column("value").to_pylist(), strict=True
+            ):
                 found[name.decode()] = parse_definition(definition, f"stored definition of {name.decode()}")
         with self._lock:
             self._sources = found
@@ -127,9 +129,9 @@ class Store:
     def put(self, table: str, entries: Sequence[tuple[bytes, bytes, bytes, bytes]]) -> None:
         """Writes a few (row, family, qualifier, value) entries, durably."""
         names = ("row", "family", "qualifier", "value")
-        columns = {name: pa.array(column, pa.binary()) for name, column in zip(names, zip(*entries, strict=True), strict=True)}
+        columns = [pa.array(column, pa.binary()) for column in zip(*entries, strict=True)]
         with self.sink() as sink:
-            sink.write_entries(table, pa.RecordBatch.from_pydict(columns))
+            sink.write_entries(table, pa.RecordBatch.from_arrays(columns, names=names))
             sink.flush()
 
     def scan(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import jpype
@@ -42,10 +43,8 @@ def make_namespace(client: Any, name: str, readers: Sequence[str]) -> None:
     operations = client.namespaceOperations()
     if not operations.exists(name):
         exists = jpype.JClass("org.apache.accumulo.core.client.NamespaceExistsException")
-        try:
+        with suppress(exists):  # another worker may make it at the same time
             operations.create(name)
-        except exists:
-            pass  # another worker made it at the same time
     read = jpype.JClass("org.apache.accumulo.core.security.NamespacePermission").READ
     for user in readers:
         client.securityOperations().grantNamespacePermission(user, name, read)
@@ -67,10 +66,8 @@ def make_table(client: Any, name: str, splits: Iterable[bytes]) -> None:
     if points.size():
         configuration = configuration.withSplits(points)
     exists = jpype.JClass("org.apache.accumulo.core.client.TableExistsException")
-    try:
+    with suppress(exists):  # another worker may make it at the same time
         operations.create(name, configuration)
-    except exists:
-        pass  # another worker made it at the same time
 
 
 def labels_of(source: Source) -> set[str]:

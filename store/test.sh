@@ -7,7 +7,10 @@ reports=store/java/target/surefire-reports
 JAVA_HOME=$(.venv/bin/python -c 'from watchfloor.store.stack_java import find_java; print(find_java())')
 export JAVA_HOME
 rm -rf $reports
-(cd store/java && mvn -q -B -Dstyle.color=never test)
+(cd store/java && mvn -q -B test) >store/java/target/maven-test.log 2>&1 || {
+    cat store/java/target/maven-test.log >&2
+    exit 1
+}
 if [ -d $reports ]; then
     cat $reports/*.txt | grep '^Tests run'
 fi

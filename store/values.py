@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 import numpy as np
@@ -33,7 +33,7 @@ from watchfloor.schema.source import ARROW_TYPES, Field, FieldType
 
 _SIGN = np.uint64(1 << 63)
 _NULL_ELEMENT = b"\xff\xff\xff\xff"
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 MAX_INDEXED = 1024
 """Longest value, in bytes, that stands whole in an index row."""

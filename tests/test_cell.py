@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,7 @@ EVENTS = st.lists(
 def to_batch(events: list[tuple[Any, ...]]) -> pa.RecordBatch:
     times, names, sizes, tags = zip(*events, strict=True)
     moments = [EPOCH + timedelta(microseconds=t) for t in times]
-    columns = [
-        pa.array(c, f.arrow) for c, f in zip((moments, names, sizes, tags), SOURCE.fields, strict=True)
-    ]
+    columns = [pa.array(c, f.arrow) for c, f in zip((moments, names, sizes, tags), SOURCE.fields, strict=True)]
     return pa.RecordBatch.from_arrays(
         [*columns, pa.array(range(0, 10 * len(events), 10), pa.int64())],
         schema=SOURCE.arrow_schema.append(pa.field("_offset", pa.int64())),
@@ -83,7 +82,7 @@ def test_entries_are_those_of_plain_python(events: list[tuple[Any, ...]]) -> Non
     wide = [w for w in writes if w.wide]
     rows = [row for w in wide for row in w.batch.column(0).to_pylist()]
     assert len(set(rows)) == len(events)
-    for (time, name, size, tags), row in zip(events, rows, strict=True):
+    for (time, *_), row in zip(events, rows, strict=True):
         assert row[4:12] == keys.reverse_time(time)
         low, high = keys.key_bounds(time, time + 1)
         assert low <= row[4:] < high
@@ -150,7 +149,7 @@ def test_a_cover_is_the_range(a: int, b: int) -> None:
     parts = cover(since, until)
     spans = sorted(parts.days + parts.hours + parts.edges)
     assert sum(end - start for start, end in spans) == until - since
-    for (_, end), (start, _) in zip(spans, spans[1:], strict=False):
+    for (_, end), (start, _) in pairwise(spans):
         assert end == start
     if spans:
         assert spans[0][0] == since and spans[-1][1] == until

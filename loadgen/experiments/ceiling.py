@@ -26,18 +26,36 @@ from ..rig import Rig, say
 SUMMARY = "a worker's speed beside that of a plain BatchWriter loop with the same entries"
 HEAP = "1500m"
 
-EVENTS = Metric("events_per_second", "events/s", "events of the file / seconds from its first byte read to its last count flushed")
+EVENTS = Metric(
+    "events_per_second", "events/s", "events of the file / seconds from its first byte read to its last count flushed"
+)
 ENTRIES = Metric("entries_per_second", "entries/s", "entries written (events, index, counts) / the same seconds")
-RATIO = Metric("ceiling_ratio", "", "median events_per_second of the worker / median of the plain loop; samples: turn by turn")
-MEGABYTES = Metric("megabytes_per_second", "MB/s", "bytes of the log file / 1,000,000 / seconds; of the worker's own clock where it is a process")
-LOAD = Metric("load_megabytes_per_second", "MB/s", "bytes of the log file / 1,000,000 / seconds of a whole `load` with one worker, processes started and stopped")
+RATIO = Metric(
+    "ceiling_ratio", "", "median events_per_second of the worker / median of the plain loop; samples: turn by turn"
+)
+MEGABYTES = Metric(
+    "megabytes_per_second",
+    "MB/s",
+    "bytes of the log file / 1,000,000 / seconds; of the worker's own clock where it is a process",
+)
+LOAD = Metric(
+    "load_megabytes_per_second",
+    "MB/s",
+    "bytes of the log file / 1,000,000 / seconds of a whole `load` with one worker, processes started and stopped",
+)
 METRICS = (EVENTS, ENTRIES, RATIO, MEGABYTES, LOAD)
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--events", metavar="N", type=int, default=100_000, help="proxy events of a turn (default 100000)")
-    parser.add_argument("--log-bytes", metavar="N", type=int, default=40_000_000, help="size of the access log (default 40 MB)")
-    parser.add_argument("--access-log", metavar="FILE", type=Path, help="a real web access log instead of a made-up one")
+    parser.add_argument(
+        "--events", metavar="N", type=int, default=100_000, help="proxy events of a turn (default 100000)"
+    )
+    parser.add_argument(
+        "--log-bytes", metavar="N", type=int, default=40_000_000, help="size of the access log (default 40 MB)"
+    )
+    parser.add_argument(
+        "--access-log", metavar="FILE", type=Path, help="a real web access log instead of a made-up one"
+    )
     parser.add_argument("--repeats", metavar="N", type=int, default=3, help="turns of each (default 3)")
 
 

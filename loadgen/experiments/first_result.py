@@ -32,10 +32,18 @@ SCHEMES = ("auto", "batched-index", "batched-scan", "scan", "index")
 MANY = 100
 WARM_UP = 5
 
-FIRST = Metric("first_rows_ms", "ms", "from the call of the query service to its first rows in the caller's hands, planning included")
+FIRST = Metric(
+    "first_rows_ms",
+    "ms",
+    "from the call of the query service to its first rows in the caller's hands, planning included",
+)
 HUNDRED = Metric("hundred_rows_ms", "ms", f"the same to {MANY} rows, or to the end of a result that is smaller")
-REST_FIRST = Metric("rest_first_rows_ms", "ms", "from sending the request on an open connection to the first line of its answer")
-REST_HUNDRED = Metric("rest_hundred_rows_ms", "ms", f"the same to {MANY} lines, or to the end of a result that is smaller")
+REST_FIRST = Metric(
+    "rest_first_rows_ms", "ms", "from sending the request on an open connection to the first line of its answer"
+)
+REST_HUNDRED = Metric(
+    "rest_hundred_rows_ms", "ms", f"the same to {MANY} lines, or to the end of a result that is smaller"
+)
 REST_ADDS = Metric("rest_adds_ms", "ms", "median rest_first_rows_ms less median first_rows_ms; samples: turn by turn")
 METRICS = (FIRST, HUNDRED, REST_FIRST, REST_HUNDRED, REST_ADDS)
 
@@ -64,7 +72,10 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
         for turn in range(-WARM_UP, options.turns):
             for case, domain in cases.items():
                 where = f'domain = "{domain}"'
-                times = _ask(service, QueryRequest(source, where=where, scheme=case[1])), server.ask(source, where, case[1])
+                times = (
+                    _ask(service, QueryRequest(source, where=where, scheme=case[1])),
+                    server.ask(source, where, case[1]),
+                )
                 if turn >= 0:
                     direct[case].append(times[0])
                     rest[case].append(times[1])

@@ -22,7 +22,12 @@ SUMMARY = "the most memory that a worker process holds while it loads a large fi
 HEAP = "256m"
 GIGABYTE = 1_000_000_000
 
-PEAK = Metric("peak_rss_megabytes", "MB", "largest resident set of the worker process, 1,000,000 bytes; samples: ten a second", "max")
+PEAK = Metric(
+    "peak_rss_megabytes",
+    "MB",
+    "largest resident set of the worker process, 1,000,000 bytes; samples: ten a second",
+    "max",
+)
 SPEED = Metric("megabytes_per_second", "MB/s", "bytes of the file / 1,000,000 / seconds of the whole load")
 METRICS = (PEAK, SPEED)
 
@@ -32,7 +37,12 @@ _EVENT_BYTES = 480
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--bytes", metavar="N", type=int, default=2 * GIGABYTE, help="size of the file (default 2 GB)")
-    parser.add_argument("--feed", choices=("web.access", "proxy.events"), default="web.access", help="kind of its lines (default %(default)s)")
+    parser.add_argument(
+        "--feed",
+        choices=("web.access", "proxy.events"),
+        default="web.access",
+        help="kind of its lines (default %(default)s)",
+    )
     parser.add_argument("--whole", action="store_true", help="as one work item, as a compressed file would be")
 
 
