@@ -16,7 +16,7 @@ _STOP_SECONDS = 8.0
 
 
 def run_process(work: Callable[[Settings, threading.Event], None]) -> None:
-    """Runs ``work`` with the settings from standard input until SIGTERM, SIGINT or the end of the input; does not return.
+    """Runs ``work`` with the settings from standard input until a signal or the end of the input; does not return.
 
     What does not stop within seconds then, because it waits for a server, is left behind: nothing of it was promised.
     """

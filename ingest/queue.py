@@ -2,8 +2,7 @@
 
 kafka-python sends heartbeats from a thread of its own, so a long item does not cost a worker its membership. But a
 rebalance (a worker comes or goes) waits until every member has polled; ``ItemConsumer.busy`` therefore keeps polling
-with all partitions paused while an item is worked on. Partitions are assigned cooperatively: a member keeps those it
-has unless they must move.
+while an item is worked on. Partitions are assigned cooperatively: a member keeps those it has unless they must move.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from random import randrange
 from typing import Any
 
@@ -25,6 +23,7 @@ from kafka.structs import OffsetAndMetadata
 from watchfloor.schema.errors import InternalError, QueueError
 from watchfloor.store.settings import Settings
 
+from .inbox import Delivery, Inbox
 from .item import WorkItem
 
 _CONNECT_MS = 5_000
@@ -33,19 +32,10 @@ _SESSION_MS = 6_000
 _HEARTBEAT_MS = 1_500
 _MAX_POLL_MS = 600_000
 _KEEP_SECONDS = 0.5
+_TURN_SECONDS = 0.2
 _COMMIT_TRIES = 10
 _ASK_SECONDS = 5.0
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """An item as it came from the queue; ``item`` is None for a message that is not one (its ``problem`` says why)."""
-
-    item: WorkItem | None
-    partition: int
-    offset: int
-    problem: str = ""
 
 
 @contextmanager
@@ -175,7 +165,11 @@ def _gcd(a: int, b: int) -> int:
 
 
 class ItemConsumer:
-    """One member of the group. One item is out at a time: ``poll``, work in ``busy``, then ``commit`` or ``defer``."""
+    """One member of the group. One item is out at a time: ``poll``, work in ``busy``, then ``commit`` or ``defer``.
+
+    What a poll brings beside the item that is out is kept here. kafka-python's own ways for that, to pause a partition
+    or to seek back, are of no use: its version 3.0.12 may forget a paused partition for good.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -189,50 +183,49 @@ class ItemConsumer:
                 session_timeout_ms=_SESSION_MS,
                 heartbeat_interval_ms=_HEARTBEAT_MS,
                 max_poll_interval_ms=_MAX_POLL_MS,
-                max_poll_records=1,
                 fetch_max_wait_ms=500,
-                # With incremental sessions kafka-python 3.0.12 never asks again from an offset it has gone back to.
-                enable_incremental_fetch_sessions=False,
                 partition_assignment_strategy=(CooperativeStickyAssignor,),
                 metadata_max_age_ms=30_000,
             )
             self._consumer.subscribe([settings.topic])
         self._lock = threading.Lock()
+        self._inbox = Inbox()
         self._heard = time.monotonic()
-        self._deferred: dict[TopicPartition, float] = {}
 
     def poll(self, seconds: float) -> Delivery | None:
         """The next item, or None if none came within ``seconds``. Raises ``QueueError``."""
         with self._lock, _queue_errors(self._settings, "waiting for items"):
-            self._resume()
-            for records in self._consumer.poll(timeout_ms=int(seconds * 1000), max_records=1).values():
-                for record in records:
-                    self._heard = time.monotonic()
-                    return _delivery(record)
-            if time.monotonic() - self._heard > _ASK_SECONDS:
+            now = time.monotonic()
+            found = self._inbox.take(now)
+            if found is None:
+                self._turn(min(seconds, self._inbox.next_due - now))
+                found = self._inbox.take(time.monotonic())
+            if found is None and time.monotonic() - self._heard > _ASK_SECONDS:
                 # A consumer whose broker is gone just finds nothing; only a question tells.
                 self._consumer.end_offsets([TopicPartition(self._settings.topic, 0)], timeout_ms=_CONNECT_MS)
                 self._heard = time.monotonic()
-        return None
+            return found
 
     def commit(self, delivery: Delivery) -> None:
-        """Says that the item is done. If the partition has moved on, its new owner reads the item again: harmless."""
+        """Says that the item is done. If its partition has moved, the new owner reads the item again: harmless."""
         partition = TopicPartition(self._settings.topic, delivery.partition)
-        after = OffsetAndMetadata(delivery.offset + 1, "", -1)
         with self._lock, _queue_errors(self._settings, "committing an offset"):
+            offset = self._inbox.done(delivery)
             for left in reversed(range(_COMMIT_TRIES)):
+                if partition not in self._consumer.assignment():
+                    return
                 try:
+                    after = OffsetAndMetadata(offset, "", -1)
                     return self._consumer.commit({partition: after}, timeout_ms=_REQUEST_MS)
                 except RebalanceInProgressError:
                     if not left:
                         raise
-                    self._turn()
+                    self._turn(_TURN_SECONDS)
 
     def defer(self, delivery: Delivery, seconds: float) -> None:
-        """Puts the item back; its partition rests for ``seconds`` while others go on."""
+        """Gives the item back for ``seconds``; others go on meanwhile."""
         with self._lock:
-            self._put_back(TopicPartition(self._settings.topic, delivery.partition), delivery.offset)
-            self._deferred[TopicPartition(self._settings.topic, delivery.partition)] = time.monotonic() + seconds
+            self._inbox.defer(delivery, time.monotonic() + seconds)
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -255,28 +248,17 @@ class ItemConsumer:
         while not stop.wait(_KEEP_SECONDS):
             try:
                 with self._lock:
-                    self._turn()
+                    self._turn(_TURN_SECONDS)
             except Exception as error:
                 log.warning("queue: %s; the item goes on", _words(error))
 
-    def _turn(self) -> None:
-        """Takes part in the group's life without taking items."""
-        self._consumer.pause(*self._consumer.assignment())
-        for partition, records in self._consumer.poll(timeout_ms=200, max_records=1).items():
-            self._put_back(partition, records[0].offset)  # of a partition that this very poll was given
-
-    def _put_back(self, partition: TopicPartition, offset: int) -> None:
-        if partition in self._consumer.assignment():
-            self._consumer.seek(partition, offset)
-            self._consumer.pause(partition)
-
-    def _resume(self) -> None:
-        now = time.monotonic()
-        self._deferred = {partition: until for partition, until in self._deferred.items() if until > now}
-        paused = self._consumer.paused()
-        assigned = self._consumer.assignment()
-        self._consumer.resume(*(p for p in paused if p in assigned and p not in self._deferred))
-        self._consumer.pause(*(p for p in self._deferred if p in assigned and p not in paused))
+    def _turn(self, seconds: float) -> None:
+        """Takes part in the group's life, and what item comes along."""
+        for records in self._consumer.poll(timeout_ms=max(0, int(seconds * 1000)), max_records=1).values():
+            for record in records:
+                self._heard = time.monotonic()
+                self._inbox.put(_delivery(record))
+        self._inbox.keep({partition.partition for partition in self._consumer.assignment()})
 
 
 def _delivery(record: Any) -> Delivery:

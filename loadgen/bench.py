@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from .experiments import NAMES, Experiment
 from .measure import Measured, now, table, write_json
@@ -44,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="name", required=True, metavar="NAME")
     for name, module in NAMES.items():
-        experiment: Experiment = importlib.import_module(f"{__package__}.experiments.{module}")  # type: ignore[assignment]
+        experiment = cast(Experiment, importlib.import_module(f"{__package__}.experiments.{module}"))
         command = commands.add_parser(name, help=experiment.SUMMARY, description=experiment.SUMMARY)
         command.add_argument(
             "--home",

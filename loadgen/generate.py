@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
 from watchfloor.schema.errors import UserError
 
 from .vocabulary import CATEGORIES, MIDDLING, NUMBERS, POPULAR, RARE, TABLE_BITS, Vocabulary, vocabulary

@@ -7,7 +7,7 @@ import os
 import platform
 import statistics
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -83,7 +83,7 @@ class Figure:
         }
 
 
-STATISTICS = {"median": statistics.median, "max": max}
+STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {"median": statistics.median, "max": max}
 
 
 @dataclass(frozen=True)

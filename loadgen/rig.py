@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from kafka import KafkaAdminClient
+
 from watchfloor.ingest.item import WorkItem
 from watchfloor.ingest.scan import WHOLE, items_of, scan_file
 from watchfloor.schema.source import Source, builtin_definitions, parse_definition
@@ -18,8 +20,7 @@ from watchfloor.store.settings import Settings, load_settings
 from watchfloor.store.stack import down, up
 from watchfloor.store.store import Store
 
-TOPIC = "watchfloor.bench"
-"""Topic and consumer group of items that bench queues: other workers of a shared stack do not take them."""
+_KAFKA_MS = 10_000
 
 
 class Rig:
@@ -78,7 +79,9 @@ def open_rig(home: str | None, jvm_heap: str | None = None) -> Iterator[Rig]:
     with tempfile.TemporaryDirectory(prefix="watchfloor-bench-") as name:
         folder = Path(name).resolve()
         settings = load_settings(home=home or folder / "home", overrides=None if home else {"tservers": 1})
-        settings = replace(settings, topic=TOPIC, group=TOPIC)
+        # Other workers of a shared stack must not take the items that are queued here.
+        topic = f"watchfloor.bench.{secrets.token_hex(4)}"
+        settings = replace(settings, topic=topic, group=topic)
         try:
             if home is None:
                 up(settings, report=lambda line: say(f"  {line}"))
@@ -88,6 +91,18 @@ def open_rig(home: str | None, jvm_heap: str | None = None) -> Iterator[Rig]:
                     yield rig
                 finally:
                     rig.close()
+            if home is not None:
+                _delete_topic(settings)
         finally:
             if home is None:
                 down(settings, report=lambda line: say(f"  {line}"))
+
+
+def _delete_topic(settings: Settings) -> None:
+    """Removes the topic of this run, if anything was ever queued."""
+    admin = KafkaAdminClient(bootstrap_servers=settings.kafka.split(","), request_timeout_ms=_KAFKA_MS)
+    try:
+        if settings.topic in admin.list_topics():
+            admin.delete_topics([settings.topic])
+    finally:
+        admin.close()

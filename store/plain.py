@@ -10,8 +10,10 @@ from .store import Store
 
 
 class PlainWriter:
-    """Takes what an ``EntrySink`` takes, so that an ``ItemWriter`` can fill it, and holds it in Java's memory (about 200
-    bytes an entry) until ``write``, which uses the settings of the store's sinks."""
+    """Takes what an ``EntrySink`` takes, so that an ``ItemWriter`` can fill it, and holds it until ``write``.
+
+    Entries are held in Java's memory, some 100 bytes each; they are written with the settings of the store's sinks.
+    """
 
     def __init__(self, store: Store) -> None:
         s = store.settings

@@ -98,8 +98,9 @@ class _Sampler:
                 if not workers or not workers[0].is_running():
                     workers = [p for p in me.children() if "watchfloor.ingest.worker" in p.cmdline()]
                 for worker in workers:
-                    self.samples.append(worker.memory_info().rss)
-                    self.peak = max(self.peak, _high_water(worker.pid))
+                    if resident := worker.memory_info().rss:  # a process that has just ended has none
+                        self.samples.append(resident)
+                        self.peak = max(self.peak, _high_water(worker.pid))
             except psutil.Error:
                 workers = []
 

@@ -1,0 +1,70 @@
+"""Items that one worker has from the queue and has not done: what to take next, and how far may be committed. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict, deque
+from dataclasses import dataclass
+
+from .item import WorkItem
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """An item as it came from the queue; ``item`` is None for a message that is not one (its ``problem`` says why)."""
+
+    item: WorkItem | None
+    partition: int
+    offset: int
+    problem: str = ""
+
+
+class Inbox:
+    """Offsets are committed per partition, and committing one says that all before it are done; so what may be
+    committed is the first that is still in here. Times are monotonic seconds."""
+
+    def __init__(self) -> None:
+        self._ready: deque[Delivery] = deque()
+        self._deferred: list[tuple[float, Delivery]] = []
+        self._open: dict[int, set[int]] = defaultdict(set)
+        self._after: dict[int, int] = {}
+
+    def put(self, delivery: Delivery) -> None:
+        """Takes in what the queue brought; what is here already, and came again after a rebalance, is left out."""
+        held = self._open[delivery.partition]
+        if delivery.offset in held:
+            return
+        held.add(delivery.offset)
+        self._after[delivery.partition] = max(delivery.offset + 1, self._after.get(delivery.partition, 0))
+        self._ready.append(delivery)
+
+    def take(self, now: float) -> Delivery | None:
+        """The next item: one that was deferred until now, or the oldest."""
+        for entry in self._deferred:
+            if entry[0] <= now:
+                self._deferred.remove(entry)
+                return entry[1]
+        return self._ready.popleft() if self._ready else None
+
+    @property
+    def next_due(self) -> float:
+        """When the next deferred item is due; infinity without any."""
+        return min((due for due, _ in self._deferred), default=math.inf)
+
+    def defer(self, delivery: Delivery, until: float) -> None:
+        if delivery.offset in self._open[delivery.partition]:
+            self._deferred.append((until, delivery))
+
+    def done(self, delivery: Delivery) -> int:
+        """The offset that may be committed now that the item is done: all before it are."""
+        held = self._open[delivery.partition]
+        held.discard(delivery.offset)
+        return min(held, default=max(self._after.get(delivery.partition, 0), delivery.offset + 1))
+
+    def keep(self, partitions: set[int]) -> None:
+        """Forgets what belongs to other partitions than these: whoever has them now gets it."""
+        for partition in [partition for partition in self._open if partition not in partitions]:
+            del self._open[partition]
+            self._after.pop(partition, None)
+        self._ready = deque(d for d in self._ready if d.partition in partitions)
+        self._deferred = [(due, d) for due, d in self._deferred if d.partition in partitions]

@@ -1,0 +1,96 @@
+"""The experiments: small runs on the stack, and that every metric has a definition."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from watchfloor.ingest.lines import read_chunks
+from watchfloor.ingest.parsers.access_log import AccessLogParser
+from watchfloor.loadgen import bench
+from watchfloor.loadgen.access_log import write_access_log
+from watchfloor.loadgen.experiments import NAMES, ceiling, first_result, memory
+from watchfloor.loadgen.measure import Figure, Goal, Metric, table
+from watchfloor.schema.source import builtin_definitions
+from watchfloor.store.settings import Settings
+from watchfloor.store.store import Store
+
+DOC = (Path(__file__).parents[1] / "docs/bench.md").read_text()
+SPEED = Metric("speed", "m/s", "metres / seconds")
+EXPERIMENTS = {"ceiling": ceiling, "first-result": first_result, "memory": memory}
+SMALL = {
+    "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "2"],
+    "first-result": ["--events", "3000", "--turns", "2"],
+    "memory": ["--bytes", "2000000"],
+}
+
+
+def test_a_figure_is_the_median_of_its_samples_unless_it_is_derived() -> None:
+    assert Figure(SPEED, (1.0, 9.0, 2.0)).value == 2.0
+    assert Figure(SPEED, (1.0, 9.0), derived=3.0).value == 3.0
+    assert Figure(Metric("peak", "MB", "", "max"), (1.0, 9.0, 2.0)).value == 9.0
+
+
+def test_goals_are_bounds_from_above_or_below() -> None:
+    slow, fast = Figure(SPEED, (3.0,), goal=Goal(4, at_most=False)), Figure(SPEED, (3.0,), goal=Goal(4, at_most=True))
+    assert (slow.met, fast.met, Figure(SPEED, (3.0,)).met) == (False, True, None)
+    assert str(slow.goal) == "≥ 4"
+
+
+def test_the_table_names_what_missed_its_goal() -> None:
+    lines = table([Figure(SPEED, (3.0, 5.0), {"by": "a bicycle"}, Goal(6, at_most=False))]).splitlines()
+    assert len(lines) == 2
+    assert lines[1].split() == ["speed", "a", "bicycle", "4.00", "m/s", "≥", "6", "MISSED", "3.00", "5.00", "2"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_experiment_and_metric_is_documented(name: str) -> None:
+    assert f"## {name}" in DOC
+    section = DOC.split(f"## {name}")[1].split("\n## ")[0]
+    for metric in EXPERIMENTS[name].METRICS:
+        assert f"`{metric.name}`" in section and metric.unit in section
+
+
+def test_access_log_lines_are_the_same_for_the_same_seed_and_all_parse(tmp_path: Path) -> None:
+    first, again, other = tmp_path / "a", tmp_path / "b", tmp_path / "c"
+    lines = write_access_log(first, 200_000, seed=1)
+    write_access_log(again, 200_000, seed=1)
+    write_access_log(other, 200_000, seed=2)
+    assert first.read_bytes() == again.read_bytes() != other.read_bytes()
+    assert first.read_bytes().count(b"\n") == lines and 200_000 <= first.stat().st_size < 201_000
+    parser = AccessLogParser(builtin_definitions()["web.access"])
+    times = []
+    for chunk in read_chunks(first):
+        parsed = parser.parse(chunk)
+        assert not parsed.rejected
+        times += [t for _, events in parsed.events for t in events.column("ts").to_pylist()]
+    assert len(times) == lines and times == sorted(times)
+
+
+@pytest.mark.stack
+@pytest.mark.parametrize("name", NAMES)
+def test_small_runs_write_all_and_leave_nothing(
+    name: str, store_settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "out.json"
+    assert bench.main([name, "--home", str(store_settings.home), "--json", str(path), *SMALL[name]]) == 0
+    written = json.loads(path.read_text())
+    assert {f["metric"] for f in written["figures"]} == {m.name for m in EXPERIMENTS[name].METRICS}
+    assert all(f["samples"] for f in written["figures"])
+    assert written["experiment"] == name and written["options"]["seed"] == 1
+    assert (
+        written["machine"]["cores"] and written["settings"]["sink_memory_mb"] and written["versions"]["accumulo-core"]
+    )
+    shown = capsys.readouterr().out
+    assert all(metric.name in shown for metric in EXPERIMENTS[name].METRICS)
+    with Store.open(store_settings) as store:
+        assert not [source for source in store.sources() if source.startswith("bench.")]
+        assert not [t for t in store.connection.client.tableOperations().list() if str(t).startswith("bench")]
+
+
+def test_an_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        bench.main(["horses"])
+    assert "ceiling" in capsys.readouterr().err
