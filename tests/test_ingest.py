@@ -345,7 +345,7 @@ def test_an_item_that_kills_its_workers_fails_in_the_end(
 def test_a_worker_that_is_told_to_stop_lets_go(store_settings: Settings, store: Store, tmp_path: Path) -> None:
     settings = own(store_settings, "stops", item_bytes=1 << 30, chunk_bytes=4096)
     kind = store.register(source("stops"))
-    file = log_file(tmp_path / "a.log", 20_000)
+    file = log_file(tmp_path / "a.log", 100_000)
     with ItemProducer(settings) as producer:
         Intake(store, Ledger(store), producer).offer(str(file), kind.name)
     with pool(settings):
@@ -356,7 +356,7 @@ def test_a_worker_that_is_told_to_stop_lets_go(store_settings: Settings, store: 
     assert (row.state, row.attempts) == ("queued", 0)
     with pool(replace(settings, chunk_bytes=1 << 20)):
         wait_for(lambda: ledger_rows(store, file)[0].state == "done")
-    assert counts(store, kind) == exactly(20_000)
+    assert counts(store, kind) == exactly(100_000)
 
 
 def test_two_workers_do_not_read_one_item_at_once(store_settings: Settings, store: Store, tmp_path: Path) -> None:

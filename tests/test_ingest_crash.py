@@ -53,10 +53,9 @@ def test_a_worker_is_killed(run: int, store_settings: Settings, store: Store, tm
     assert counts(store, kind) == exactly(LINES)
 
 
-@pytest.mark.parametrize("run", [1, 2])
-def test_a_tablet_server_is_killed(run: int, store_settings: Settings, store: Store, tmp_path: Path) -> None:
-    settings, kind = own(store_settings, f"tserver{run}"), store.register(source(f"tserver{run}"))
-    problems = set()
+def test_the_only_tablet_server_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    """Started again, as a service manager would; the load itself needs no help."""
+    settings, kind = own(store_settings, "tserver1"), store.register(source("tserver1"))
     with ExitStack() as later:
 
         def kill(progress: Progress) -> bool:
@@ -68,14 +67,28 @@ def test_a_tablet_server_is_killed(run: int, store_settings: Settings, store: St
             later.callback(restart.join)
             return True
 
-        def watched(progress: Progress) -> bool:
-            problems.add(progress.problem)
-            return kill(progress)
-
-        load = Load(settings, [log_file(tmp_path / "a.log", LINES)], kind.name, workers=2)
-        result = load_while(load, watched)
+        result = load_while(Load(settings, [log_file(tmp_path / "a.log", LINES)], kind.name, workers=2), kill)
     assert (result.events, result.quarantined, result.failed) == (LINES, 0, ())
     assert counts(store, kind) == exactly(LINES)
+
+
+def test_one_of_two_tablet_servers_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    """The other takes its tablets over; nobody starts anything."""
+    up(store_settings, tservers=2)
+    settings, kind = own(store_settings, "tserver2"), store.register(source("tserver2"))
+    try:
+
+        def kill(progress: Progress) -> bool:
+            if not LINES // 10 < progress.events < LINES:
+                return False
+            kill_server(settings, "tserver1")
+            return True
+
+        result = load_while(Load(settings, [log_file(tmp_path / "a.log", LINES)], kind.name, workers=2), kill)
+        assert (result.events, result.quarantined, result.failed) == (LINES, 0, ())
+        assert counts(store, kind) == exactly(LINES)
+    finally:
+        up(store_settings)
 
 
 def test_the_queue_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ TIMEOUT = 4
 
 def impatient(settings: Settings, folder: Path) -> Settings:
     """The same store, of which an answer is expected within seconds."""
-    text = settings.accumulo_properties.read_text() + f"\nwatchfloor.scan.timeout={TIMEOUT}\n"
+    text = settings.client_properties.read_text() + f"\nwatchfloor.scan.timeout={TIMEOUT}\n"
     properties = folder / "client.properties"
     properties.write_text(text)
     return replace(
