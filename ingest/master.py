@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -139,7 +140,7 @@ class _Watch:
         return current == found
 
     def _observe(self) -> BaseObserver | None:
-        observer = Observer()
+        observer = _observer()
         handler = _Closed(self._closed, self._folders)
         try:
             for folder in self._folders:
@@ -157,6 +158,15 @@ class _Watch:
         if self._observer is not None:
             self._observer.stop()
             self._observer.join(5)
+
+
+def _observer() -> BaseObserver:
+    if sys.platform == "linux":
+        from watchdog.observers.inotify import InotifyObserver
+
+        # Full events: a file moved in from outside the folders is reported as moved, not as one that is being made.
+        return InotifyObserver(generate_full_events=True)
+    return Observer()
 
 
 class _Closed(FileSystemEventHandler):

@@ -28,9 +28,10 @@ from .parsers import Parsed, open_parser
 from .quarantine import CLEARED, OPEN, RETRIED, Quarantine
 from .scan import WHOLE, check_unchanged
 
-PART_BYTES = 128 << 20
+PART_BYTES = 72 << 20
 """Counts of a long item (a large gzip file) are written for every so many bytes of it, each part under an identity of
-its own, so that memory stays bounded. Never to be changed: what was counted in other parts would count twice."""
+its own, so that memory stays bounded; an item of the usual size is one part. Never to be changed: what was counted in
+other parts would count twice."""
 _DEPTH = 1
 Offsets = npt.NDArray[np.int64]
 Progress = Callable[[int, int, int], None]
@@ -78,7 +79,9 @@ def read_item(store: Store, sink: EntrySink, item: WorkItem, progress: Progress)
                 writer.put(writes)
             quarantine.put(sink, item, piece.rejected, piece.cut)
             offsets.extend(r.offset for r in piece.rejected)
-            entries += sum(writer.finish()[1] for writer in piece.full)
+            for writer in piece.full:
+                entries += writer.finish()[1]
+                pa.default_memory_pool().release_unused()
             events += piece.events
             progress(piece.upto - item.start, events, len(offsets))
     fits = set(np.setdiff1d(earlier.open, np.array(offsets, np.int64)).tolist())

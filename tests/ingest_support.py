@@ -1,4 +1,4 @@
-"""What the tests of ingest share: sources of their own, files of known content, and counts read straight from tables."""
+"""What the tests of ingest share: sources of their own, files of known content, counts read straight from tables."""
 
 from __future__ import annotations
 
@@ -41,7 +41,12 @@ def source(name: str, *, extra: tuple[dict[str, object], ...] = ()) -> Source:
         {"name": "text", "type": "string"},
         *extra,
     ]
-    definition = {"name": f"test{RUN}.{name}", "parser": {"format": "json"}, "timestamp": {"field": "ts"}, "fields": fields}
+    definition = {
+        "name": f"test{RUN}.{name}",
+        "parser": {"format": "json"},
+        "timestamp": {"field": "ts"},
+        "fields": fields,
+    }
     return parse_definition({**definition, "shards": 2})
 
 
@@ -145,5 +150,3 @@ def wait_for(what: Callable[[], object], seconds: float = 60.0) -> None:
     while not what():
         assert time.monotonic() < until, "waited in vain"
         time.sleep(0.2)
-
-

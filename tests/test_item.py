@@ -137,7 +137,11 @@ def _touched(file: Path, item: WorkItem) -> WorkItem:
 
 def test_only_regular_files_are_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path, why in ((tmp_path, "a folder"), (tmp_path / "pipe", "not a regular file"), (tmp_path / "no", "No such file")):
+    for path, why in (
+        (tmp_path, "a folder"),
+        (tmp_path / "pipe", "not a regular file"),
+        (tmp_path / "no", "No such file"),
+    ):
         with pytest.raises(InputFileError, match=why):
             open_regular(path)
     with pytest.raises(InputFileError, match="not a regular file"):

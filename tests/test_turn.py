@@ -86,7 +86,12 @@ def test_state(run: Run | None, end: End | None, again: bool, state: str) -> Non
 
 def test_figures_of_a_row() -> None:
     running = row(Run("new", 1, 101.0, "w", bytes=4, events=3, quarantined=1))
-    assert running is not None and (running.progress, running.events, running.quarantined, running.lines) == (4, 3, 1, 4)
+    assert running is not None and (running.progress, running.events, running.quarantined, running.lines) == (
+        4,
+        3,
+        1,
+        4,
+    )
     done = row(None, End("new", "done", 105.0, "w", events=7, quarantined=2, retried=1, entries=90))
     assert done is not None and (done.progress, done.events, done.quarantined, done.entries) == (10, 8, 2, 90)
     assert item_row({"run": b"{}"}) is None

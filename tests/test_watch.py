@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,7 @@ def test_no_file_is_taken_twice_as_it_is(steps: list[tuple[int, float]]) -> None
         for found in settling.ready(now):
             settling.took(found)
             taken.append(found.size)
-    assert all(a != b for a, b in zip(taken, taken[1:], strict=False))
+    assert all(a != b for a, b in pairwise(taken))
 
 
 @pytest.mark.parametrize("name", [".a.log", "a.part", "a.TMP", "a.log~", "a.swp", ".git", "x.crdownload"])

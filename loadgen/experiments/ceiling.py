@@ -25,6 +25,7 @@ from ..rig import Rig, say
 
 SUMMARY = "a worker's speed beside that of a plain BatchWriter loop with the same entries"
 HEAP = "1500m"
+WARM_UP = 2
 
 EVENTS = Metric(
     "events_per_second", "events/s", "events of the file / seconds from its first byte read to its last count flushed"
@@ -73,8 +74,9 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
 
 def _compare(rig: Rig, kind: str, path: Path, repeats: int) -> list[Figure]:
     say(f"{kind}: warming up")
-    _worker(rig, kind, path)
-    _plain(rig, kind, path)
+    for _ in range(WARM_UP):
+        _worker(rig, kind, path)
+        _plain(rig, kind, path)
     size = path.stat().st_size
     turns: dict[str, list[tuple[int, int, float]]] = {"worker": [], "plain": []}
     for turn in range(repeats):
