@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
+
 from watchfloor.schema.errors import UserError
 
 from .ndjson import iso_times, to_ndjson

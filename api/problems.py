@@ -14,6 +14,8 @@ from typing import Any
 
 import orjson
 from flask import Response
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
+
 from watchfloor.schema.errors import (
     FilterError,
     OperatorError,
@@ -23,7 +25,6 @@ from watchfloor.schema.errors import (
     UserError,
     caret,
 )
-from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import orjson
 from flask import Flask, Response, g, request
+
 from watchfloor.query.service import QueryService
 from watchfloor.schema.source import Source
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from flask import Flask
 from waitress import create_server
+
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import OperatorError, SettingsError
 from watchfloor.schema.source import Source

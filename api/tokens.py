@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+
 from watchfloor.schema.errors import SettingsError
 
 TOKENS_FILE, FIRST_TOKEN_FILE, FIRST_NAME = "tokens.json", "rest.token", "first"
