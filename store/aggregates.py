@@ -13,11 +13,10 @@ from collections import defaultdict
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from watchfloor.schema.source import Field, Source
 
-from .keys import DAY, HOUR, MINUTE, aggregate_shard, index_prefix, reverse_times
+from .keys import DAY, HOUR, MINUTE, aggregate_rows, aggregate_shard, index_prefix, reverse_times
 from .values import fixed_binary
 
 TOTAL = ""
@@ -63,7 +62,7 @@ class ItemCounts:
         """The cells, ready for the sink."""
         batches = [self._total_entries()] if self._minutes else []
         for name, pending in self._groups.items():
-            batches += self._field_entries(name, _fold(pending))
+            batches.append(self._field_entries(name, _fold(pending)))
         return batches
 
     def _total_entries(self) -> pa.RecordBatch:
@@ -79,34 +78,28 @@ class ItemCounts:
         counts = np.array(list(cells.values()), np.int64)
         return self._batch(rows, pa.array(families, pa.binary()), starts, counts, self._source.visibility)
 
-    def _field_entries(self, name: str, hours: pa.Table) -> list[pa.RecordBatch]:
-        hours = hours.append_column("day", pc.divide(hours["hour"], 24))
-        days = hours.group_by(["value", "day"]).aggregate([("count", "sum"), ("count", "count")])
-        several = days.filter(pc.greater(days["count_count"], 1))
-        families = _hour_families(hours, days)
-        cells = pa.table(
-            {
-                "value": pa.chunked_array(hours["value"].chunks + several["value"].chunks, pa.binary()),
-                "family": pa.chunked_array([families, pa.array([b"d"] * len(several), pa.binary())], pa.binary()),
-                "start": np.concatenate([hours["hour"].to_numpy() * HOUR, several["day"].to_numpy() * DAY]),
-                "count": np.concatenate([hours["count"].to_numpy(), several["count_sum"].to_numpy()]),
-            }
+    def _field_entries(self, name: str, hours: pa.Table) -> pa.RecordBatch:
+        values = hours["value"].combine_chunks().dictionary_encode()
+        codes, starts = values.indices.to_numpy().astype(np.int64), hours["hour"].to_numpy() * HOUR
+        counts, days = hours["count"].to_numpy(), starts // DAY
+        first, span = int(days.min()), int(days.max() - days.min()) + 1
+        groups, of, size = np.unique(codes * span + (days - first), return_inverse=True, return_counts=True)
+        sums = np.zeros(len(groups), np.int64)
+        np.add.at(sums, of, counts)
+        several = size > 1
+        # 0: the only hour of its value and day; 1: one of several hours; 2: a day of several hours
+        kinds = np.concatenate([several[of].astype(np.int64), np.full(several.sum(), 2)])
+        codes = np.concatenate([codes, groups[several] // span])
+        starts = np.concatenate([starts, (groups[several] % span + first) * DAY])
+        counts = np.concatenate([counts, sums[several]])
+        order = np.argsort(codes, kind="stable")
+        row_values = aggregate_rows(name, values.dictionary.to_pylist(), self._source.shards)
+        rows = pa.DictionaryArray.from_arrays(
+            pa.array(codes[order].astype(np.int32)), pa.array(row_values, pa.binary())
         )
-        values = cells["value"].combine_chunks()
-        values = values if isinstance(values, pa.Array) else values.chunk(0)
-        dictionary = values.dictionary_encode()
-        prefix = index_prefix(name)
-        shards = self._source.shards
-        row_values = pa.array(
-            [aggregate_shard(name, v, shards) + prefix + v for v in dictionary.dictionary.to_pylist()], pa.binary()
-        )
-        order = pc.sort_indices(dictionary.indices)
-        rows = pa.DictionaryArray.from_arrays(dictionary.indices.take(order), row_values)
-        at = order.to_numpy()
+        families = pa.array([b"s", b"h", b"d"], pa.binary()).take(pa.array(kinds[order]))
         visibility = self._source.visibility_of(self._source.field(name))
-        family = cells["family"].take(order).combine_chunks()
-        batch = self._batch(rows, family, cells["start"].to_numpy()[at], cells["count"].to_numpy()[at], visibility)
-        return [batch]
+        return self._batch(rows, families, starts[order], counts[order], visibility)
 
     def _batch(
         self, rows: pa.Array, families: pa.Array, starts: np.ndarray, counts: np.ndarray, visibility: str
@@ -116,7 +109,7 @@ class ItemCounts:
         qualifiers[:, 8:] = np.frombuffer(self._item_id, np.uint8)
         columns = {
             "row": rows,
-            "family": families if isinstance(families, pa.Array) else families.chunk(0),
+            "family": families,
             "qualifier": fixed_binary(qualifiers),
             "visibility": constant(visibility.encode(), len(rows)),
             "value": fixed_binary(counts.astype(">i8").view(np.uint8).reshape(-1, 8)),
@@ -134,12 +127,3 @@ def _fold(pending: list[pa.Table]) -> pa.Table:
         return pending[0]
     summed = pa.concat_tables(pending).group_by(["value", "hour"]).aggregate([("count", "sum")])
     return summed.rename_columns(["value", "hour", "count"])
-
-
-def _hour_families(hours: pa.Table, days: pa.Table) -> pa.Array:
-    """``s`` where an hour is the only one of its value and day, else ``h``."""
-    joined = hours.append_column("order", pa.array(np.arange(len(hours)))).join(
-        days.select(["value", "day", "count_count"]), ["value", "day"]
-    )
-    several = joined.sort_by("order")["count_count"].to_numpy() > 1
-    return pa.array([b"s", b"h"], pa.binary()).take(pa.array(several.astype(np.int64)))

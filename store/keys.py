@@ -102,5 +102,12 @@ def aggregate_shard(field: str, value: bytes, shards: int) -> bytes:
     return shard_name(zlib.crc32(index_prefix(field) + value) % shards)
 
 
+def aggregate_rows(field: str, values: list[bytes], shards: int) -> list[bytes]:
+    """The aggregate rows of many encoded values of a field."""
+    prefix, names = index_prefix(field), shard_names(shards)
+    begun = zlib.crc32(prefix)
+    return [names[zlib.crc32(value, begun) % shards] + prefix + value for value in values]
+
+
 def rows_array(rows: np.ndarray) -> pa.BinaryArray:
     return fixed_binary(rows)
