@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,15 +17,19 @@ from watchfloor.store.store import Store
 
 
 @pytest.fixture(scope="session")
-def store_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """Settings of a running stack that belongs to this test run and is stopped at its end."""
-    home = tmp_path_factory.mktemp("stack") / "home"
+def store_settings() -> Iterator[Settings]:
+    """Settings of a running stack that belongs to this test run, is stopped at its end and leaves nothing.
+
+    Not in pytest's own temporary folder: of that other runs delete all but the last few, whether in use or not.
+    """
+    home = Path(tempfile.mkdtemp(prefix="watchfloor-test-"))
     settings = load_settings(home=home)
     try:
         up(settings)
         yield settings
     finally:
         down(settings)
+        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
