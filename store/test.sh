@@ -14,5 +14,4 @@ rm -rf $reports
 if [ -d $reports ]; then
     cat $reports/*.txt | grep '^Tests run'
 fi
-# Two at a time, each with a stack of its own: most tests wait for servers, not for processors.
-exec .venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder "$@"
+exec .venv/bin/pytest "$@"
