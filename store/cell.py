@@ -23,7 +23,6 @@ from .keys import (
     index_prefix,
     index_table,
     key_bounds,
-    rows_array,
     shard_names,
     times_of_keys,
 )
@@ -93,7 +92,7 @@ class CellEncoder:
             columns.append(pc.if_else(pa.array(filled == 0), pa.scalar(b""), pa.scalar(None, pa.binary())))
             entries += int((filled == 0).sum())
         schema = pa.schema([pa.field("row", pa.binary()), *fields])
-        batch = pa.RecordBatch.from_arrays([rows_array(rows), *columns], schema=schema)
+        batch = pa.RecordBatch.from_arrays([fixed_binary(rows), *columns], schema=schema)
         return TableWrite(event_table(source), batch, True, entries)
 
     def _index(

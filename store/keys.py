@@ -5,11 +5,8 @@ from __future__ import annotations
 import zlib
 
 import numpy as np
-import pyarrow as pa
 
 from watchfloor.schema.source import Source
-
-from .values import fixed_binary
 
 MAX_TIME = (1 << 63) - 1
 KEY_BYTES = 16
@@ -107,7 +104,3 @@ def aggregate_rows(field: str, values: list[bytes], shards: int) -> list[bytes]:
     prefix, names = index_prefix(field), shard_names(shards)
     begun = zlib.crc32(prefix)
     return [names[zlib.crc32(value, begun) % shards] + prefix + value for value in values]
-
-
-def rows_array(rows: np.ndarray) -> pa.BinaryArray:
-    return fixed_binary(rows)
