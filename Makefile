@@ -18,7 +18,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy -p watchfloor
-	$(BIN)/pytest $(TESTS)
+	@store/test.sh $(TESTS)
 
 down:
 	@if [ -x $(BIN)/watchfloor ]; then $(BIN)/watchfloor down; fi

@@ -157,6 +157,7 @@ def down(settings: Settings, report: Report = _silent) -> None:
                 report(f"{name} did not end when asked to and was killed")
         for path in _pid_files(settings):
             path.unlink(missing_ok=True)
+        shutil.rmtree(settings.home / "tmp", ignore_errors=True)
         report(f"stopped {', '.join(running)}" if running else "nothing was running")
 
 

@@ -3,6 +3,7 @@
 conf/    stack.json (ports, what was set up), and a file per server, written anew at each ``up``
 secret/  root.password, query.password, instance.secret: made once, mode 0600
 data/    zookeeper, accumulo, kafka      log/  a log per server      run/  a pid file per server
+tmp/     what Java leaves in its temporary folder; emptied by `down`
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def write(path: Path, text: str, mode: int = 0o644) -> None:
 def make_folders(settings: Settings) -> None:
     """All folders of a stack. StackError when one cannot be made or written."""
     try:
-        for name in ("conf", "data", "log", "run", "secret"):
+        for name in ("conf", "data", "log", "run", "secret", "tmp"):
             folder = settings.home / name
             folder.mkdir(parents=True, exist_ok=True)
             probe = folder / ".writable"

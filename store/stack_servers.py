@@ -109,7 +109,9 @@ def format_kafka(settings: Settings, kafka_id: str) -> list[str]:
 def _java(settings: Settings) -> list[str]:
     java = find_java()
     logging = f"-Dlog4j2.configurationFile={settings.conf / 'log4j2.properties'}"
-    return [str(java / "bin" / "java"), *_COMMON, logging, *class_path(settings, java)]
+    # Accumulo makes a folder in the temporary one at each start and leaves it there: let it be ours.
+    temporary = f"-Djava.io.tmpdir={settings.home / 'tmp'}"
+    return [str(java / "bin" / "java"), *_COMMON, temporary, logging, *class_path(settings, java)]
 
 
 def _zookeeper_answers(port: int) -> bool:

@@ -11,9 +11,22 @@ from pathlib import Path
 import pytest
 from loaded import Loaded, load, parse
 
+from watchfloor.query.service import QueryService
 from watchfloor.store.settings import Settings, load_settings
 from watchfloor.store.stack import down, up
 from watchfloor.store.store import Store
+
+# The order in which files are shared out among the processes of a run: first those that kill servers, because a server
+# that comes back recovers every table that tests have made by then, and after them those that take longest.
+ORDER = (
+    "test_ingest_crash", "test_oracle", "test_bridge", "test_server_down",
+    "test_real_logs", "test_ingest", "test_bench", "test_stack", "test_demo",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    ranks = {f"{name}.py": rank for rank, name in enumerate(ORDER)}
+    items.sort(key=lambda item: ranks.get(item.path.name, len(ranks)))
 
 
 @pytest.fixture(scope="session")
@@ -54,4 +67,7 @@ def brobeat(store_settings: Settings, data_dir: Path) -> dict[str, Loaded]:
 def query_store(store_settings: Settings, brobeat: dict[str, Loaded]) -> Iterator[Store]:
     """The store as analysts see it, with brobeat loaded."""
     with Store.open(store_settings, role="query") as store:
+        for name, loaded in brobeat.items():
+            counted = QueryService(store).count(name)
+            assert counted == len(loaded.events), f"another test has loaded events into {name}"
         yield store

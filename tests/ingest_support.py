@@ -16,6 +16,7 @@ import psutil
 
 from watchfloor.ingest.load import Load, LoadResult, Progress
 from watchfloor.ingest.pool import Pool
+from watchfloor.ingest.worker import work
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store.keys import aggregate_table, event_table, index_table
 from watchfloor.store.ranges import Ranges
@@ -106,10 +107,25 @@ def _scan(store: Store, table: str) -> Iterator:  # type: ignore[type-arg]
     return store.scan(table, ranges)
 
 
-def load(settings: Settings, *paths: Path, feed: str, workers: int = 1, again: bool = False) -> LoadResult:
-    run = Load(settings, paths, feed, workers=workers, again=again)
-    for _ in run:
-        pass
+@contextmanager
+def worker_here(settings: Settings) -> Iterator[None]:
+    """A worker in this process, whose JVM is warm: seconds sooner at work than a process of its own."""
+    stop = threading.Event()
+    thread = threading.Thread(target=work, args=(settings, stop))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def load(settings: Settings, *paths: Path, feed: str, again: bool = False) -> LoadResult:
+    """Loads files by a worker in this process."""
+    run = Load(settings, paths, feed, workers=0, again=again)
+    with worker_here(settings):
+        for _ in run:
+            pass
     return run.result
 
 

@@ -21,7 +21,7 @@ DOC = (Path(__file__).parents[1] / "docs/bench.md").read_text()
 SPEED = Metric("speed", "m/s", "metres / seconds")
 EXPERIMENTS = {"ceiling": ceiling, "first-result": first_result, "memory": memory}
 SMALL = {
-    "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "2"],
+    "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "1"],
     "first-result": ["--events", "3000", "--turns", "2"],
     "memory": ["--bytes", "2000000"],
 }

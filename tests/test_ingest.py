@@ -45,7 +45,7 @@ def open_keys(store: Store, path: Path) -> list[str]:
 def test_a_file_loaded_twice_changes_nothing(store_settings: Settings, store: Store, tmp_path: Path) -> None:
     settings, kind = own(store_settings, "twice"), store.register(source("twice"))
     file = log_file(tmp_path / "a.log", 5000)
-    first = load(settings, file, feed=kind.name, workers=2)
+    first = load(settings, file, feed=kind.name)
     assert (first.events, first.quarantined, first.clean) == (5000, 0, True)
     assert first.files[0].items > 3 and first.bytes == file.stat().st_size
     assert counts(store, kind) == exactly(5000)
@@ -335,7 +335,10 @@ def test_an_item_that_kills_its_workers_fails_in_the_end(
     bad, good = log_file(tmp_path / "bad.log", 50, "poison"), log_file(tmp_path / "good.log", 50)
     (tmp_path / "sitecustomize.py").write_text(POISON)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    result = load(settings, bad, good, feed=kind.name)
+    running = Load(settings, [bad, good], kind.name)
+    for _ in running:
+        pass
+    result = running.result
     assert result.events == 50 and len(result.failed) == 1 and "died in it 3 times" in result.failed[0]
     (row,) = ledger_rows(store, bad)
     assert (row.state, row.attempts) == ("failed", 3)
