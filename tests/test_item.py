@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from watchfloor.ingest.item import WorkItem
@@ -58,6 +58,7 @@ def test_only_what_was_added_to_a_file_is_new(
     file: Path, lines: list[bytes], more: list[bytes], ends: bool, split: int, zipped: bool
 ) -> None:
     old = content(lines, ends)
+    assume(not old.startswith(b"\x1f\x8b"))  # gzip's magic: not a text that could grow
     first = scan_file(write(file, old), split)
     data = old + content(more, True)
     pack = gzip.compress if zipped else bytes
