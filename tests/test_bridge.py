@@ -351,6 +351,14 @@ def test_close_from_another_thread_ends_a_scan(connection: Connection, events: s
     assert not [t for t in open_scans(connection) if events in t]
 
 
+def test_a_scan_closed_at_its_start_leaves_nothing_on_the_servers(connection: Connection, events: str) -> None:
+    for millis in range(40):
+        source = EventSource(connection, events, [], shards().batch(), ["host"], None, "ts", 1, 1, 2, True)
+        time.sleep(millis / 4000)
+        source.close()
+    assert not [t for t in open_scans(connection) if events in t]
+
+
 def open_scans(connection: Connection, seconds: float = 10) -> list[str]:
     """Tables that are being scanned, when there are none any more or the time is up."""
     deadline = time.monotonic() + seconds

@@ -4,6 +4,8 @@ import java.util.Arrays;
 import java.util.Map.Entry;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.apache.accumulo.core.client.Scanner;
 import org.apache.accumulo.core.client.ScannerBase;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
@@ -20,6 +22,13 @@ final class Feed {
 
   private static final int CAPACITY = 8192;
 
+  /**
+   * A Scanner's thread is not interrupted before this: by then the servers have answered its first request (after a
+   * second at most, with or without a hit). Interrupted in that request it would never learn the name of the session,
+   * which would stay open on the server for a minute.
+   */
+  private static final long FIRST_ANSWER_NANOS = TimeUnit.SECONDS.toNanos(2);
+
   private final long maxBytes;
   private final Future<?> thread;
 
@@ -29,6 +38,8 @@ final class Feed {
   private int size;
   private long bytes;
   private ScannerBase scanner;
+  /** By nanoTime. */
+  private long interruptibleAt = System.nanoTime();
   private Throwable error;
   private boolean done;
   private boolean closed;
@@ -67,7 +78,12 @@ final class Feed {
   Key drain(ScannerBase source, long most) throws InterruptedException {
     try (source) {
       synchronized (this) {
+        if (closed) {
+          throw new CancellationException("closed");
+        }
         scanner = source;
+        // A BatchScanner asks in threads of its own.
+        interruptibleAt = System.nanoTime() + (source instanceof Scanner ? FIRST_ANSWER_NANOS : 0);
       }
       long count = 0;
       for (Entry<Key, Value> entry : source) {
@@ -166,14 +182,20 @@ final class Feed {
   /** Stops the reader and the servers' work; from any thread. */
   void close() {
     ScannerBase open;
+    long wait;
     synchronized (this) {
+      if (closed || done) {
+        closed = true;
+        return;
+      }
       closed = true;
-      open = done ? null : scanner;
+      open = scanner;
+      wait = interruptibleAt - System.nanoTime();
       notifyAll();
     }
     if (open != null) {
       open.close();
     }
-    thread.cancel(true);
+    Threads.LATER.schedule(() -> thread.cancel(true), wait, TimeUnit.NANOSECONDS);
   }
 }

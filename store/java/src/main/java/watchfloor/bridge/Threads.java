@@ -2,10 +2,15 @@ package watchfloor.bridge;
 
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 
 /** The bridge's threads: all daemons, so that none keeps a process alive, and reused, so that a scan starts at once. */
 final class Threads {
   static final ExecutorService POOL = Executors.newCachedThreadPool(task -> daemon("watchfloor-bridge", task));
+
+  /** For what is due later and is over at once. */
+  static final ScheduledExecutorService LATER =
+      Executors.newSingleThreadScheduledExecutor(task -> daemon("watchfloor-bridge-later", task));
 
   private Threads() {}
 
