@@ -152,7 +152,9 @@ def _assemble(source: _Plain | _Gzip, start: int, end: int | None, limit: int) -
         reason = f"{source.fault} at byte {stopped} of what was unpacked; what followed is lost"
         yield Chunk(at, b"", (Rejected(at, reason, carry[:limit]),))
     elif carry:
-        yield from _within(carry, at, limit)
+        # What follows a long line may reach over ``end``.
+        stop = None if end is None else carry.find(b"\n", max(end - at - 1, 0)) + 1
+        yield from _within(carry[: stop or None], at, limit)
 
 
 def _skip(blocks: Iterator[bytes], carry: bytes, at: int, limit: int) -> tuple[Chunk, bytes, int]:

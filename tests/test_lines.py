@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 import zlib
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
@@ -74,6 +74,14 @@ def test_ranges_split_at_lines_cover_a_file_once(folder: Path, data: bytes, bloc
     good, over = expected(data, 15)
     assert lines == good
     assert long == [offset for offset, _ in over]
+
+
+def test_what_follows_a_long_line_at_the_end_of_a_file_is_read_by_its_own_range_only(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"x" * 40 + b"\nab\ncd\n")
+    for cut, block in product((41, 44), range(1, 64)):
+        chunks = [*read_chunks(path, 0, cut, block, 15), *read_chunks(path, cut, None, block, 15)]
+        assert lines_of(chunks) == [(41, b"ab"), (44, b"cd")]
 
 
 def test_a_range_takes_a_line_that_begins_in_it_whole(tmp_path: Path) -> None:
