@@ -12,7 +12,6 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import time
 import urllib.request
@@ -27,6 +26,7 @@ from watchfloor.schema.errors import InputFileError, InternalError, StackError
 from watchfloor.store.settings import Settings, load_settings
 from watchfloor.store.store import Store
 
+from .background import background, serving
 from .generate import Generated, generate
 from .samples import real_logs
 
@@ -96,8 +96,8 @@ def ingest(settings: Settings, files: Sequence[Path], watched: Path) -> None:
     """Moves the files into the watched folder and waits until the ledger says that each is done."""
     watched.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        stack.enter_context(background(settings, "worker", "--workers", str(WORKERS)))
-        stack.enter_context(background(settings, "master", "--watch", str(watched)))
+        stack.enter_context(shown_background(settings, "worker", "--workers", str(WORKERS)))
+        stack.enter_context(shown_background(settings, "master", "--watch", str(watched)))
         names = [path.rename(watched / path.name) for path in files]
         wait_for(settings, [os.path.realpath(name) for name in names])
     run(settings, "items", *TABLE)
@@ -113,7 +113,8 @@ def wait_for(settings: Settings, paths: Sequence[str]) -> None:
             finished = {row.path for row in rows if row.state in ("done", "failed", "refused")}
             finished -= {row.path for row in rows if row.state in ("queued", "running")}
             # A file whose content was loaded before, under another name, has no row of its own.
-            known = {path for path in paths if path in finished or (ledger.seen(path) and path not in _paths(rows))}
+            begun = {row.path for row in rows}
+            known = {path for path in paths if path in finished or (path not in begun and ledger.seen(path))}
             seconds = time.monotonic() - began
             if seconds - shown_at >= 2 or len(known) == len(paths):
                 shown_at = seconds
@@ -133,10 +134,6 @@ def wait_for(settings: Settings, paths: Sequence[str]) -> None:
                 missing = ", ".join(sorted(set(paths) - known)[:3])
                 raise StackError(f"not loaded after {_WAIT_SECONDS} s: {missing}; see {settings.home / 'log'}")
             time.sleep(0.5)
-
-
-def _paths(rows: Sequence[object]) -> set[str]:
-    return {getattr(row, "path", "") for row in rows}
 
 
 def counts(settings: Settings) -> None:
@@ -162,11 +159,12 @@ def queries(settings: Settings, generated: Generated) -> None:
 
 def rest(settings: Settings, generated: Generated) -> None:
     """The rare value's query through the service, as a program would ask."""
-    with background(settings, "serve", "--port", "0") as service:
-        url, token = _address(settings, service)
+    print(f"$ {shown('serve')} &", flush=True)
+    with serving(settings, _log(settings, "serve")) as service:
+        url = f"http://{service.host}:{service.port}/api/v1"
         body = {"source": "proxy.events", "where": f"domain = {generated.rare.domain}", "columns": ["ts", "domain"]}
         print(f"$ curl -H 'Authorization: Bearer …' {url}/query -d '{json.dumps(body)}'")
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{url}/query", json.dumps(body).encode(), headers)
         for _ in range(2):  # the second time, as a service that has been running for a while answers
             with urllib.request.urlopen(request, timeout=60) as answer:
@@ -176,16 +174,6 @@ def rest(settings: Settings, generated: Generated) -> None:
         print("\n".join([*lines[:3], f"… {len(lines) - 4} more rows …", json.dumps({"summary": summary})]))
         if summary["rows"] != generated.rare.events:
             raise InternalError(f"REST gave {summary['rows']} rows of {generated.rare.events}")
-
-
-def _address(settings: Settings, service: _Follow) -> tuple[str, str]:
-    from watchfloor.api.tokens import FIRST_TOKEN_FILE
-
-    for line in service:
-        if "http://" in line:
-            url = "http://" + line.split("http://", 1)[1].split()[0].rstrip("/.,;")
-            return url, (settings.secret / FIRST_TOKEN_FILE).read_text().strip()
-    raise StackError(f"the REST service did not start; see {settings.home / 'log'}")
 
 
 def title(text: str) -> None:
@@ -206,45 +194,15 @@ def run(settings: Settings, *arguments: str) -> None:
 
 
 @contextmanager
-def background(settings: Settings, *arguments: str) -> Iterator[_Follow]:
-    """A command as a process of its own, stopped at the end; its messages go to the stack's log folder."""
+def shown_background(settings: Settings, *arguments: str) -> Iterator[None]:
+    """Prints a command and runs it as a process of its own; its messages go to the stack's log folder."""
     print(f"$ {shown(*arguments)} &", flush=True)
-    log = settings.home / "log" / f"demo-{arguments[0]}.log"
-    with log.open("w") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "watchfloor.api.cli", "--home", str(settings.home), *arguments],
-            stdout=file,
-            stderr=file,
-            stdin=subprocess.DEVNULL,
-        )
-    try:
-        yield _Follow(log, process)
-    finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    with background(settings, _log(settings, arguments[0]), *arguments):
+        yield
 
 
-class _Follow:
-    """The lines of a log as they are written, while its process lives, for at most a minute."""
-
-    def __init__(self, path: Path, process: subprocess.Popen[bytes]) -> None:
-        self._path, self._process = path, process
-
-    def __iter__(self) -> Iterator[str]:
-        until = time.monotonic() + 60
-        with self._path.open() as file:
-            while time.monotonic() < until:
-                line = file.readline()
-                if line:
-                    yield line
-                elif self._process.poll() is not None:
-                    return
-                else:
-                    time.sleep(0.1)
+def _log(settings: Settings, command: str) -> Path:
+    return settings.home / "log" / f"demo-{command}.log"
 
 
 def _farewell(settings: Settings) -> str:

@@ -6,14 +6,11 @@ Turns are dealt out evenly: each goes once through all cases, so that a busy mom
 from __future__ import annotations
 
 import http.client
-import subprocess
-import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import closing
 
 import orjson
 
@@ -22,6 +19,7 @@ from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import StackError
 from watchfloor.store.store import Store
 
+from ..background import Service, serving
 from ..generate import Generated, generate
 from ..measure import Figure, Goal, Metric
 from ..rig import Rig, say
@@ -67,7 +65,12 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
     cases = {(name, scheme): values[name].domain for name in values for scheme in SCHEMES}
     direct: dict[Case, list[Times]] = defaultdict(list)
     rest: dict[Case, list[Times]] = defaultdict(list)
-    with Store.open(rig.settings, role="query") as store, _server(rig) as server:
+    log = rig.folder / "serve.log"
+    with (
+        Store.open(rig.settings, role="query") as store,
+        serving(rig.settings, log) as serve,
+        closing(_Client(serve)) as server,
+    ):
         service = QueryService(store)
         for turn in range(-WARM_UP, options.turns):
             for case, domain in cases.items():
@@ -127,9 +130,9 @@ def _ask(service: QueryService, request: QueryRequest) -> Times:
 class _Client:
     """A keep-alive client of one server."""
 
-    def __init__(self, host: str, port: int, token: str) -> None:
-        self._connection = http.client.HTTPConnection(host, port, timeout=60)
-        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    def __init__(self, service: Service) -> None:
+        self._connection = http.client.HTTPConnection(service.host, service.port, timeout=60)
+        self._headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
 
     def ask(self, source: str, where: str, scheme: str) -> Times:
         """Asks for ``MANY`` rows and reads the answer to its end; the summary is no row."""
@@ -151,36 +154,3 @@ class _Client:
 
     def close(self) -> None:
         self._connection.close()
-
-
-@contextmanager
-def _server(rig: Rig) -> Iterator[_Client]:
-    """``watchfloor serve`` as a process of its own, on a free port."""
-    log = rig.folder / "serve.log"
-    command = [sys.executable, "-m", "watchfloor.api.cli", "--home", str(rig.settings.home), "serve", "--port", "0"]
-    with log.open("wb") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out)
-    try:
-        host, port = _address(process, log)
-        client = _Client(host, port, (rig.settings.secret / "rest.token").read_text().strip())
-        yield client
-        client.close()
-    finally:
-        process.terminate()
-        try:
-            process.wait(15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _address(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:
-    """Where the server says that it listens."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until and process.poll() is None:
-        for line in log.read_text().splitlines():
-            if line.startswith("serving http://"):
-                host, _, port = line.removeprefix("serving http://").partition("/")[0].rpartition(":")
-                return host, int(port)
-        time.sleep(0.1)
-    raise StackError(f"`watchfloor serve` does not start: {log.read_text()[-500:]}")
