@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from ingest_support import counts, exactly, load_while, log_file, own, source, workers_of
 
-from watchfloor.ingest.load import Load, Progress
+from watchfloor.ingest.load import Load, LoadResult, Progress
 from watchfloor.ingest.queue import queue_lag
+from watchfloor.schema.source import Source
 from watchfloor.store.settings import Settings
 from watchfloor.store.stack import up
 from watchfloor.store.store import Store
@@ -30,9 +31,21 @@ def store(store_settings: Settings) -> Iterator[Store]:
         yield opened
 
 
-def kill_server(settings: Settings, name: str) -> None:
-    pid = json.loads((settings.home / "run" / f"{name}.json").read_text())["pid"]
-    os.kill(pid, signal.SIGKILL)
+def load_while_killing(server: str, settings: Settings, kind: Source, folder: Path, *, restart: bool) -> LoadResult:
+    """Loads LINES; kills a server once that is under way, and starts it again later, as a service manager would."""
+    with ExitStack() as later:
+
+        def kill(progress: Progress) -> bool:
+            if not LINES // 10 < progress.events < LINES:
+                return False
+            os.kill(json.loads((settings.home / "run" / f"{server}.json").read_text())["pid"], signal.SIGKILL)
+            if restart:
+                timer = threading.Timer(8, up, [settings])
+                timer.start()
+                later.callback(timer.join)
+            return True
+
+        return load_while(Load(settings, [log_file(folder / "a.log", LINES)], kind.name, workers=2), kill)
 
 
 @pytest.mark.parametrize("run", [1, 2])
@@ -53,38 +66,22 @@ def test_a_worker_is_killed(run: int, store_settings: Settings, store: Store, tm
     assert counts(store, kind) == exactly(LINES)
 
 
-def test_the_only_tablet_server_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:
-    """Started again, as a service manager would; the load itself needs no help."""
-    settings, kind = own(store_settings, "tserver1"), store.register(source("tserver1"))
-    with ExitStack() as later:
-
-        def kill(progress: Progress) -> bool:
-            if not LINES // 10 < progress.events < LINES:
-                return False
-            kill_server(settings, "tserver1")
-            restart = threading.Timer(8, up, [settings])
-            restart.start()
-            later.callback(restart.join)
-            return True
-
-        result = load_while(Load(settings, [log_file(tmp_path / "a.log", LINES)], kind.name, workers=2), kill)
+@pytest.mark.parametrize("run", [1, 2])
+def test_the_only_tablet_server_is_killed(run: int, store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    """The load itself needs no help."""
+    settings, kind = own(store_settings, f"only{run}"), store.register(source(f"only{run}"))
+    result = load_while_killing("tserver1", settings, kind, tmp_path, restart=True)
     assert (result.events, result.quarantined, result.failed) == (LINES, 0, ())
     assert counts(store, kind) == exactly(LINES)
 
 
-def test_one_of_two_tablet_servers_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize("run", [1, 2])
+def test_one_of_two_tablet_servers_is_killed(run: int, store_settings: Settings, store: Store, tmp_path: Path) -> None:
     """The other takes its tablets over; nobody starts anything."""
     up(store_settings, tservers=2)
-    settings, kind = own(store_settings, "tserver2"), store.register(source("tserver2"))
+    settings, kind = own(store_settings, f"other{run}"), store.register(source(f"other{run}"))
     try:
-
-        def kill(progress: Progress) -> bool:
-            if not LINES // 10 < progress.events < LINES:
-                return False
-            kill_server(settings, "tserver1")
-            return True
-
-        result = load_while(Load(settings, [log_file(tmp_path / "a.log", LINES)], kind.name, workers=2), kill)
+        result = load_while_killing("tserver1", settings, kind, tmp_path, restart=False)
         assert (result.events, result.quarantined, result.failed) == (LINES, 0, ())
         assert counts(store, kind) == exactly(LINES)
     finally:
@@ -93,19 +90,7 @@ def test_one_of_two_tablet_servers_is_killed(store_settings: Settings, store: St
 
 def test_the_queue_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:
     settings, kind = own(store_settings, "broker"), store.register(source("broker"))
-    with ExitStack() as later:
-
-        def kill(progress: Progress) -> bool:
-            if not LINES // 10 < progress.events < LINES:
-                return False
-            kill_server(settings, "kafka")
-            restart = threading.Timer(8, up, [settings])
-            restart.start()
-            later.callback(restart.join)
-            return True
-
-        load = Load(settings, [log_file(tmp_path / "a.log", LINES)], kind.name, workers=2)
-        result = load_while(load, kill)
+    result = load_while_killing("kafka", settings, kind, tmp_path, restart=True)
     assert (result.events, result.failed) == (LINES, ())
     assert counts(store, kind) == exactly(LINES)
     until = time.monotonic() + 30
