@@ -77,10 +77,10 @@ def fleet(settings: Settings, state: StackState) -> Fleet:
             "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(conf / "zoo.cfg"),
         ),
         kafka=server(
-            "kafka", settings.kafka_heap, _kafka_answers, "-XX:+UseSerialGC",
+            "kafka", settings.kafka_heap, _kafka_answers, *_SMALL,
             "kafka.Kafka", str(conf / "kafka.properties"),
         ),
-        manager=accumulo("manager", "manager", settings.manager_heap, ("-XX:+UseSerialGC",), "manager.port.client"),
+        manager=accumulo("manager", "manager", settings.manager_heap, _SMALL, "manager.port.client"),
         gc=accumulo("gc", "gc", settings.gc_heap, _SMALL, "gc.port.client"),
         tservers=tuple(
             accumulo(
