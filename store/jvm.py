@@ -19,9 +19,9 @@ import jpype.config
 
 from watchfloor.schema.errors import InternalError, StoreError
 
-from .stack_java import find_java
+from .stack_archive import CLIENTS, cache, flags
+from .stack_java import OURS, archived_jars, find_java
 
-_OUR_JAR = "watchfloor-accumulo-*.jar"
 # Servers that share the folder of jars with us; a JVM that need not open them is up sooner.
 _NOT_OURS = ("kafka", "scala", "accumulo-tserver", "accumulo-manager", "accumulo-gc", "accumulo-server")
 
@@ -34,7 +34,6 @@ _OPTIONS = (
     "-Xrs",
     "-XX:+UseSerialGC",
     "-XX:-UsePerfData",
-    "-Xshare:auto",
     "-Djava.awt.headless=true",
     "-Dlog4j2.configurationFile=classpath:watchfloor-bridge-log4j2.properties",
     "-Dlog4j2.disableJmx=true",
@@ -46,12 +45,12 @@ _owner: int | None = None
 
 
 def class_path(jars: Path) -> list[str]:
-    """Our jar first, then those that the bridge runs on. StoreError if there are none."""
-    ours = sorted(jars.glob(_OUR_JAR))
+    """What the bridge runs on, our jar last. StoreError if that is missing."""
+    ours = sorted(jars.glob(f"{OURS}*.jar"))
     if not ours:
-        raise StoreError(f"no {_OUR_JAR} in {jars}: run `make setup`, or set `jars` to the folder that holds it")
-    others = [jar for jar in sorted(jars.glob("*.jar")) if jar not in ours and not jar.name.startswith(_NOT_OURS)]
-    return [str(jar) for jar in (*ours, *others)]
+        raise StoreError(f"no {OURS}*.jar in {jars}: run `make setup`, or set `jars` to the folder that holds it")
+    others = [jar for jar in archived_jars(jars) if not jar.name.startswith(_NOT_OURS)]
+    return [str(jar) for jar in (*others, ours[0])]
 
 
 def _library(home: Path) -> Path:
@@ -77,10 +76,13 @@ def start(jars: Path, heap: str = "256m") -> None:
         # At exit Python may still hold batches in Java's memory, which it gives back by calls into the JVM: so the
         # JVM is not destroyed, it ends with the process.
         jpype.config.destroy_jvm = False
+        java = find_java()
+        archive = cache(jars, java, archived_jars(jars)) / CLIENTS
         try:
             jpype.startJVM(
-                str(_library(find_java())),
+                str(_library(java)),
                 *_OPTIONS,
+                *flags(archive),
                 f"-Xmx{heap}",
                 classpath=class_path(jars),
                 convertStrings=False,

@@ -103,5 +103,5 @@ else
     fi
 fi
 
-# An archive of the servers' classes, with which a stack starts in about half the time.
+# Archives of the servers' and clients' classes, with which both start in about half the time.
 .venv/bin/python -m watchfloor.store.stack_archive

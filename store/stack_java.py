@@ -11,7 +11,7 @@ from pathlib import Path
 
 from watchfloor.schema.errors import StackError
 from watchfloor.store.settings import Settings
-from watchfloor.store.stack_archive import cache
+from watchfloor.store.stack_archive import SERVERS, cache, flags
 
 VERSIONS = (17, 21)
 OURS = "watchfloor-accumulo-"
@@ -80,22 +80,20 @@ def stage_jar(settings: Settings) -> None:
     temporary.replace(folder / "watchfloor.jar")
 
 
-def archived_jars(settings: Settings) -> list[Path]:
-    """All jars but ours, the one that changes: what a class archive can be made of."""
-    return [jar for jar in jars(settings) if not jar.name.startswith(OURS)]
+def archived_jars(folder: Path) -> list[Path]:
+    """All jars of a folder but ours, the one that changes: what a class archive can be made of."""
+    return [jar for jar in sorted(folder.glob("*.jar")) if not jar.name.startswith(OURS)]
 
 
 def class_path(settings: Settings, java: Path) -> list[str]:
     """JVM flags for every server: core-site.xml, all jars, ours last; and the class archive if there is one."""
-    others = archived_jars(settings)
-    folder = cache(settings, java, others)
+    found, others = jars(settings), archived_jars(settings.jars)
+    folder = cache(settings.jars, java, others)
     core_site = folder / "core-site.jar"
     staged = settings.home / "lib/watchfloor.jar"
-    ours = [staged] if staged.exists() else [jar for jar in jars(settings) if jar not in others]
+    ours = [staged] if staged.exists() else [jar for jar in found if jar not in others]
     path = [core_site if core_site.exists() else settings.conf, *others, *ours]
-    archive = folder / "servers.jsa"
-    flags = [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"] if archive.exists() else []
-    return [*flags, "-cp", ":".join(map(str, path))]
+    return [*flags(folder / SERVERS), "-cp", ":".join(map(str, path))]
 
 
 def native_library(settings: Settings) -> Path | None:
