@@ -26,7 +26,7 @@ SERVERS, CLIENTS = "servers.jsa", "clients.jsa"
 CORE_SITE = """<?xml version="1.0"?>
 <!-- Hadoop's own local file system ignores sync, and the write-ahead log would lose data without a word. -->
 <configuration>
-  <property><name>fs.file.impl</name><value>org.apache.hadoop.fs.RawLocalFileSystem</value></property>
+  <property><name>fs.file.impl</name><value>watchfloor.stack.LocalFiles</value></property>
   <property><name>fs.AbstractFileSystem.file.impl</name><value>org.apache.hadoop.fs.local.RawLocalFs</value></property>
 </configuration>
 """

@@ -1,4 +1,4 @@
-"""One local stack for the whole run, and the real logs where they are."""
+"""One local stack for the whole run, others where a test wants an empty one, and the real logs where they are."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,11 @@ from watchfloor.store.settings import Settings, load_settings
 from watchfloor.store.stack import down, up
 from watchfloor.store.store import Store
 
-# The order in which files are shared out among the processes of a run: first those that kill servers, because a server
-# that comes back recovers every table that tests have made by then, and after them those that take longest.
+# The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
+# many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.
 ORDER = (
-    "test_ingest_crash", "test_oracle", "test_bridge", "test_server_down",
-    "test_real_logs", "test_ingest", "test_bench", "test_stack", "test_demo",
+    "test_ingest_crash", "test_oracle", "test_bridge", "test_bench", "test_server_down",
+    "test_real_logs", "test_ingest", "test_stack", "test_demo",
 )  # fmt: skip
 
 
@@ -29,9 +30,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: ranks.get(item.path.name, len(ranks)))
 
 
-@pytest.fixture(scope="session")
-def store_settings() -> Iterator[Settings]:
-    """Settings of a running stack that belongs to this test run, is stopped at its end and leaves nothing.
+@contextmanager
+def running_stack() -> Iterator[Settings]:
+    """Settings of a running stack that is stopped at the end and leaves nothing.
 
     Not in pytest's own temporary folder: of that other runs delete all but the last few, whether in use or not.
     """
@@ -43,6 +44,20 @@ def store_settings() -> Iterator[Settings]:
     finally:
         down(settings)
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def store_settings() -> Iterator[Settings]:
+    """The stack of this test run, or of this process of it."""
+    with running_stack() as settings:
+        yield settings
+
+
+@pytest.fixture(scope="module")
+def empty_stack() -> Iterator[Settings]:
+    """A stack of the module's own."""
+    with running_stack() as settings:
+        yield settings
 
 
 @pytest.fixture(scope="session")

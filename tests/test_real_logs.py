@@ -56,32 +56,32 @@ def logs(data_dir: Path, access_log: Path) -> list[Path]:
 
 
 def test_every_line_is_accounted_for_and_loading_again_changes_nothing(
-    store_settings: Settings, logs: list[Path], access_log: Path
+    empty_stack: Settings, logs: list[Path], access_log: Path
 ) -> None:
-    result = load(store_settings, *logs, workers=2)
+    result = load(empty_stack, *logs, workers=2)
     assert not result.failed
     by_path = {Path(file.path).resolve(): file for file in result.files}
     for path in logs:
         file = by_path[path.resolve()]
         assert file.events + file.quarantined == lines_of(path), path
     assert by_path[access_log.resolve()].events == 206_860
-    with Store.open(store_settings) as store:
+    with Store.open(empty_stack) as store:
         reasons = Counter(line.path for line in Quarantine(store).open_lines() if line.reason.strip())
         for path in logs:
             assert reasons[str(path.resolve())] == by_path[path.resolve()].quarantined
 
-    before = state(store_settings)
+    before = state(empty_stack)
     assert before["web.access"][:2] == (206_860, 206_860)
     assert all(scan == counted for scan, counted, _ in before.values())
 
-    known = load(store_settings, *logs)
+    known = load(empty_stack, *logs)
     assert all(file.skipped for file in known.files)
-    assert state(store_settings) == before
+    assert state(empty_stack) == before
 
     again = [path for path in logs if "brobeat" in str(path) or path.suffix == ".json"] + [access_log]
-    repeated = load(store_settings, *again, workers=2, again=True)
+    repeated = load(empty_stack, *again, workers=2, again=True)
     assert not any(file.skipped for file in repeated.files)
     assert repeated.events == sum(by_path[path.resolve()].events for path in again)
-    assert state(store_settings) == before
-    with Store.open(store_settings) as store:
+    assert state(empty_stack) == before
+    with Store.open(empty_stack) as store:
         assert all(row.state == "done" for row in Ledger(store).rows() if Path(row.path) in by_path)
