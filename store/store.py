@@ -6,6 +6,7 @@ Read ``writer.py`` for how events get in, ``layout.py`` for what a layout is, ``
 from __future__ import annotations
 
 import base64
+import functools
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
@@ -83,7 +84,7 @@ class Store:
             for name, definition in zip(
                 batch.column("row").to_pylist(), batch.column("value").to_pylist(), strict=True
             ):
-                found[name.decode()] = parse_definition(definition, f"stored definition of {name.decode()}")
+                found[name.decode()] = _stored_source(name, definition)
         with self._lock:
             self._sources = found
         return dict(found)
@@ -174,6 +175,12 @@ class Store:
             ordered,
         ) as source:
             yield from source
+
+
+@functools.lru_cache(maxsize=4096)
+def _stored_source(name: bytes, definition: bytes) -> Source:
+    """A row of the catalog; kept, because the catalog is read often and its rows seldom change."""
+    return parse_definition(definition, f"stored definition of {name.decode()}")
 
 
 def _iterator_setting(priority: int, name: str, java_class: str, options: Mapping[str, Any]) -> list[str]:

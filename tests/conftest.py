@@ -15,6 +15,7 @@ from loaded import Loaded, load, parse
 from watchfloor.query.service import QueryService
 from watchfloor.store.settings import Settings, load_settings
 from watchfloor.store.stack import down, up
+from watchfloor.store.stack_process import find
 from watchfloor.store.store import Store
 
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
@@ -31,17 +32,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @contextmanager
-def running_stack() -> Iterator[Settings]:
-    """Settings of a running stack that is stopped at the end and leaves nothing.
+def stack_folder() -> Iterator[Settings]:
+    """Settings of a stack that may be started, and of which nothing is left at the end.
 
     Not in pytest's own temporary folder: of that other runs delete all but the last few, whether in use or not.
     """
     home = Path(tempfile.mkdtemp(prefix="watchfloor-test-"))
     settings = load_settings(home=home)
     try:
-        up(settings)
         yield settings
     finally:
+        # Killed first: `down` would wait until all tablets are written out, to be deleted.
+        for pid_file in (home / "run").glob("*.json"):
+            if process := find(pid_file):
+                process.kill()
         down(settings)
         shutil.rmtree(home, ignore_errors=True)
 
@@ -49,14 +53,16 @@ def running_stack() -> Iterator[Settings]:
 @pytest.fixture(scope="session")
 def store_settings() -> Iterator[Settings]:
     """The stack of this test run, or of this process of it."""
-    with running_stack() as settings:
+    with stack_folder() as settings:
+        up(settings)
         yield settings
 
 
 @pytest.fixture(scope="module")
 def empty_stack() -> Iterator[Settings]:
     """A stack of the module's own."""
-    with running_stack() as settings:
+    with stack_folder() as settings:
+        up(settings)
         yield settings
 
 

@@ -9,17 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from watchfloor.store.settings import load_settings
-from watchfloor.store.stack import down
+from conftest import stack_folder
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    yield tmp_path / "home"
-    down(load_settings(tmp_path / "home"))
+def home() -> Iterator[Path]:
+    with stack_folder() as settings:
+        yield settings.home
 
 
 def test_the_demo_shows_the_main_job(home: Path, tmp_path: Path) -> None:
