@@ -57,7 +57,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--access-log", metavar="FILE", type=Path, help="a real web access log instead of a made-up one"
     )
-    parser.add_argument("--repeats", metavar="N", type=int, default=3, help="turns of each (default 3)")
+    parser.add_argument("--repeats", metavar="N", type=int, default=9, help="turns of each (default 9)")
 
 
 def run(rig: Rig, options: Namespace) -> list[Figure]:
