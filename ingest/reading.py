@@ -61,8 +61,10 @@ class _Earlier:
     retried: int
 
 
-def read_item(store: Store, sink: EntrySink, item: WorkItem, progress: Progress) -> End:
+def read_item(store: Store, sink: EntrySink, item: WorkItem, progress: Progress, again: bool = False) -> End:
     """Reads a whole item; when it returns, its events, counts and quarantined lines are durable.
+
+    ``again``: it may have been read before, to its end or not.
 
     Raises ``InputFileError`` if the file is gone or changed, ``StoreError`` if the store fails; whatever was written by
     then is written again, with the same keys, when the item is read again.
@@ -81,6 +83,8 @@ def read_item(store: Store, sink: EntrySink, item: WorkItem, progress: Progress)
             offsets.extend(r.offset for r in piece.rejected)
             for writer in piece.full:
                 entries += writer.finish()[1]
+                if again:
+                    writer.sweep(store)
                 pa.default_memory_pool().release_unused()
             events += piece.events
             progress(piece.upto - item.start, events, len(offsets))

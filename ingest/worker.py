@@ -102,7 +102,8 @@ def _settle(desk: Desk, item: WorkItem, turns: Turns, stop: threading.Event) -> 
 
 
 def _read(desk: Desk, item: WorkItem, attempt: int, stop: threading.Event) -> bool:
-    run = Run(item.ticket, attempt, time.time(), desk.name)
+    row, run = desk.ledger.get(item), Run(item.ticket, attempt, time.time(), desk.name)
+    begun = row is not None and row.run is not None
     desk.ledger.running(item, run)
     said = time.monotonic()
 
@@ -115,7 +116,7 @@ def _read(desk: Desk, item: WorkItem, attempt: int, stop: threading.Event) -> bo
             desk.ledger.running(item, replace(run, at=time.time(), bytes=done, events=events, quarantined=quarantined))
 
     try:
-        end = read_item(desk.store, desk.sink, item, progress)
+        end = read_item(desk.store, desk.sink, item, progress, again=begun)
     except UserError as error:
         return _fail(desk, item, str(error))
     except Stopped:

@@ -87,7 +87,7 @@ def read_span(
     found = [layout.hits(store, source, source.field(term.field), term.value, since, until) for term in access.terms]
     hits = union(found) if isinstance(access, IndexUnion) else intersection(found)
     where = plan.residual if layout.hits_exact else plan.tree
-    yield from layout.fetch(store, source, hits, where, columns, FIRST_ROWS)
+    yield from layout.fetch(store, source, hits, since, until, where, columns, FIRST_ROWS)
 
 
 def union(parts: Sequence[pa.Array]) -> pa.Array:

@@ -134,6 +134,8 @@ class Source:
 
 
 EXTRA_FIELD = "extra"
+DEFAULT_LAYOUT = "cell"
+"""How a source that does not say it is stored."""
 
 
 def parse_definition(definition: Mapping[str, Any] | str | bytes, where: str = "definition") -> Source:
@@ -169,7 +171,7 @@ def parse_definition(definition: Mapping[str, Any] | str | bytes, where: str = "
         time_format=timestamp.get("format", "epoch"),
         parser=definition["parser"],
         visibility=definition.get("visibility", ""),
-        layout=definition.get("layout", "cell"),
+        layout=definition.get("layout", DEFAULT_LAYOUT),
         shards=definition.get("shards", 4),
         unknown_fields=definition.get("unknown_fields", "quarantine"),
         definition=definition,

@@ -86,6 +86,11 @@ class Connection:
         jvm.start(settings.jars, settings.jvm_heap)
         return cls(_java(jvm.java_class("watchfloor.bridge.Connection").open, properties, user, password))
 
+    def delete(self, table: str, authorizations: Sequence[str], ranges: pa.RecordBatch) -> None:
+        """Deletes the entries in ranges that a reader with these authorizations sees, durably."""
+        handover = _Handover()
+        _java(self.java.delete, table, _strings(authorizations), *handover.give(ranges))
+
     def close(self) -> None:
         _java(self.java.close)
 
@@ -211,8 +216,10 @@ class EntrySource(_Source):
 
 
 class EventSource(_Source):
-    """Events that satisfy a filter program: ``row`` and a nullable binary column per wanted field.
+    """What a layout's iterator answers, events or blocks of events that satisfy a filter program.
 
+    Columns are ``row`` and a nullable binary one per wanted field. ``iterator`` is the iterator's class; it sees the
+    blocks that there are at ``epoch``, by default the newest.
     Ordered: ``ranges`` are one a shard and events come newest first over all of them. Else they are looked up in any
     order. The first batch has at most ``first_rows`` rows and goes out as soon as it can, later ones ``batch_rows``.
     """
@@ -230,9 +237,12 @@ class EventSource(_Source):
         batch_rows: int,
         threads: int,
         ordered: bool,
+        iterator: str,
+        epoch: int | None = None,
     ) -> None:
         source = jvm.java_class("watchfloor.bridge.EventSource")
-        options = _strings([None if program is None else base64.b64encode(program).decode(), time_field])
+        filter_program = None if program is None else base64.b64encode(program).decode()
+        options = _strings([filter_program, time_field, iterator, None if epoch is None else str(epoch)])
         names, labels = _strings(columns), _strings(authorizations)
         handover = _Handover()
         given = handover.give(ranges)

@@ -13,6 +13,7 @@ from watchfloor.schema.filter import Filter, Value
 from watchfloor.schema.source import Field, Source
 
 from .aggregates import ItemCounts, constant
+from .cell_counts import CellCounts
 from .keys import (
     KEY_BYTES,
     ROW_BYTES,
@@ -43,6 +44,7 @@ from .values import (
 if TYPE_CHECKING:
     from .store import Store
 
+ITERATOR = "watchfloor.iterators.EventFilterIterator"
 BATCH_ROWS = 4096
 """Events in a batch of results, once the first is out."""
 
@@ -73,6 +75,9 @@ class CellEncoder:
     def finish(self) -> list[TableWrite]:
         table = aggregate_table(self._source)
         return [TableWrite(table, batch, False, len(batch)) for batch in self._counts.entries()]
+
+    def sweep(self, store: Store) -> None:
+        """An event's key is its place in its file: it was written again to where it was."""
 
     def _events(self, rows: np.ndarray, cells: dict[str, pa.Array]) -> TableWrite:
         source = self._source
@@ -141,6 +146,9 @@ class CellLayout:
     name = "cell"
     hits_exact = True
 
+    def __init__(self) -> None:
+        self.counts = CellCounts(self)
+
     def encoder(self, source: Source, file_id: bytes, item_id: bytes) -> CellEncoder:
         return CellEncoder(source, file_id, item_id)
 
@@ -178,6 +186,8 @@ class CellLayout:
         store: Store,
         source: Source,
         hits: pa.Array,
+        since: int,
+        until: int,
         where: Filter | None,
         columns: Sequence[str],
         first_rows: int,
@@ -208,7 +218,7 @@ class CellLayout:
         stored = [name for name in columns if name != source.time_field]
         program = compile_filter(where, source) if where is not None else None
         batches = store.read_events(
-            event_table(source), ranges, program, source.time_field, stored, first_rows, BATCH_ROWS, ordered
+            event_table(source), ranges, program, source.time_field, stored, first_rows, BATCH_ROWS, ordered, ITERATOR
         )
         for batch in batches:
             yield _typed(batch, source, columns)

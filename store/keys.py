@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import zlib
+from hashlib import blake2b
 
 import numpy as np
 
-from watchfloor.schema.source import Source
+from watchfloor.schema.source import Field, FieldType, Source
 
 MAX_TIME = (1 << 63) - 1
 KEY_BYTES = 16
@@ -70,8 +71,13 @@ def event_hashes(file_id: bytes, offsets: np.ndarray) -> np.ndarray:
     The finaliser of splitmix64 (Steele, Lea, Flood 2014), a bijection, over the file's identity plus the offset times
     an odd constant: the same line gives the same hash however the file was cut into work items.
     """
+    return mixed_hashes(np.uint64(int.from_bytes(file_id[:8], "big")), offsets)
+
+
+def mixed_hashes(files: np.uint64 | np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """``event_hashes`` where the first 8 bytes of the files' identities are numbers, one for all or one an event."""
     x = offsets.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    x += np.uint64(int.from_bytes(file_id[:8], "big"))
+    x += files
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -87,6 +93,50 @@ def event_rows(file_id: bytes, times: np.ndarray, offsets: np.ndarray, shards: i
     rows[:, 4:12] = reverse_times(times)
     rows[:, 12:] = hashes.astype(">u8").view(np.uint8).reshape(-1, 8)
     return rows, numbers
+
+
+SECOND = 1_000_000
+SPAN_BYTES = 4
+BLOCK_ID_BYTES = 8
+BLOCK_KEY_BYTES = 8 + SPAN_BYTES + BLOCK_ID_BYTES
+"""REVTS of a block's newest event, SPAN and ID: what tells a block from all others of its source."""
+
+
+OFFSET, FILE = "\x01offset", "\x01file"
+"""Qualifiers of two vectors of a block that are not fields': where an event's line begins, and its file's identity."""
+OFFSET_FIELD = Field(OFFSET, FieldType.INT)
+_TAG_BYTES = 4
+
+
+def item_tag(item_id: bytes) -> bytes:
+    """The first half of the ID of an item's blocks."""
+    return blake2b(item_id, digest_size=_TAG_BYTES).digest()
+
+
+def item_of_block(row: bytes) -> bytes:
+    """The ``item_tag`` in a block's row."""
+    return row[-BLOCK_ID_BYTES : -BLOCK_ID_BYTES + _TAG_BYTES]
+
+
+def block_row(shard: int, newest: int, oldest: int, block_id: bytes) -> bytes:
+    """A block's row ID. SPAN, whole seconds, says how much older than ``newest`` an event of it can be at most."""
+    span = min(-(-(newest - oldest) // SECOND), (1 << 32) - 1)
+    return shard_name(shard) + reverse_time(newest) + span.to_bytes(SPAN_BYTES, "big") + block_id
+
+
+def block_times(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of (n, ≥ 12) block keys the newest time and one that no event is older than, int64 microseconds."""
+    newest = times_of_keys(keys)
+    spans = np.ascontiguousarray(keys[:, 8 : 8 + SPAN_BYTES]).view(">u4").reshape(-1).astype(np.int64)
+    return newest, newest - spans * SECOND
+
+
+def block_bounds(since: int, until: int) -> tuple[bytes, bytes]:
+    """First key (inclusive) and last key (exclusive) of the blocks that may have events in [since, until).
+
+    A block never crosses midnight (UTC), so its newest event is of a day that the range touches.
+    """
+    return key_bounds(since, -(-until // DAY) * DAY)
 
 
 def index_prefix(field: str) -> bytes:

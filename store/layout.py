@@ -5,6 +5,7 @@ Planner, batching and executor know a layout by this protocol only; so does the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -16,6 +17,9 @@ from watchfloor.schema.source import Field, Source
 
 if TYPE_CHECKING:
     from .store import Store
+
+Term = tuple[Field, Value]
+"""``field = value``, typed, of an indexed field."""
 
 
 @dataclass(frozen=True)
@@ -29,19 +33,41 @@ class TableWrite:
 
 
 class Encoder(Protocol):
-    """Turns the events of one work item into entries."""
+    """Turns the events of one work item into entries. How they are cut into batches makes no difference."""
 
     def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
-        """Entries of a batch of events (``source.arrow_schema`` and ``_offset``)."""
+        """Entries of a batch of events (``source.arrow_schema`` and ``_offset``); some may come with a later batch."""
 
     def finish(self) -> list[TableWrite]:
-        """The item's counts."""
+        """What is left, and the item's counts."""
+
+    def sweep(self, store: Store) -> None:
+        """After a second reading: removes what an earlier one wrote and this one, now durable, did not write again."""
+
+
+class TermCounts(Protocol):
+    """Counts of the events that have a value, in [since, until) (µs)."""
+
+    def estimates(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[int]:
+        """About how many events there are, and how many with each term."""
+
+    def count(self, store: Store, source: Source, term: Term, since: int, until: int) -> int:
+        """Exactly how many events have the term."""
+
+    def timeline(self, store: Store, source: Source, term: Term, width: int, since: int, until: int) -> Counter[int]:
+        """Exact counts by the start of their bucket. ``width`` (µs): a minute, an hour or a day."""
+
+    def values(self, store: Store, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
+        """Exact counts of all values of an indexed field, as they stand in index rows."""
 
 
 class Layout(Protocol):
     name: str
     hits_exact: bool
-    """Whether every hit of the index is an event that satisfies the condition, or only a candidate."""
+    """Whether every hit of the index is an event that satisfies the condition, or only leads to some."""
+
+    @property
+    def counts(self) -> TermCounts: ...
 
     def encoder(self, source: Source, file_id: bytes, item_id: bytes) -> Encoder: ...
 
@@ -68,8 +94,13 @@ class Layout(Protocol):
         store: Store,
         source: Source,
         hits: pa.Array,
+        since: int,
+        until: int,
         where: Filter | None,
         columns: Sequence[str],
         first_rows: int,
     ) -> Iterator[pa.RecordBatch]:
-        """The events of sorted hits that satisfy ``where``, newest first."""
+        """The events in [since, until) of sorted hits that satisfy ``where``, newest first.
+
+        ``hits`` are some of those that ``hits`` gave for no wider a time range.
+        """

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from watchfloor.schema.source import Source
 
+from .block import BlockLayout
 from .cell import CellLayout
 from .layout import Layout
 
-_LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (CellLayout(),)}
+_LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (CellLayout(), BlockLayout())}
 
 
 def layout_of(source: Source) -> Layout:

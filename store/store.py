@@ -102,9 +102,12 @@ class Store:
     def register(self, source: Source) -> Source:
         """Puts a source in the catalog and makes its tables; one that is there gets the fields that it lacks.
 
-        Shards and layout of a source that is there stay as they are. Doing it again changes nothing.
+        A new one that does not say how many shards it wants gets as many as the settings say. Shards and layout of a
+        source that is there stay as they are. Doing it again changes nothing.
         """
         known = self.sources().get(source.name)
+        if "shards" not in source.definition:
+            source = source.with_shards(self.settings.shards)
         stored = known.with_fields(list(source.fields)) if known else source
         if known is not None and stored == known:
             return known
@@ -135,6 +138,11 @@ class Store:
             sink.write_entries(table, pa.RecordBatch.from_arrays(columns, names=names))
             sink.flush()
 
+    def delete(self, table: str, ranges: Ranges) -> None:
+        """Deletes the entries in ranges, durably."""
+        if len(ranges):
+            self.connection.delete(table, self.authorizations, ranges.batch())
+
     def scan(
         self, table: str, ranges: Ranges, iterators: Iterators = (), ordered: bool = True, batch_rows: int = 4096
     ) -> Iterator[pa.RecordBatch]:
@@ -157,8 +165,12 @@ class Store:
         first_rows: int,
         batch_rows: int,
         ordered: bool,
+        iterator: str,
     ) -> Iterator[pa.RecordBatch]:
-        """Events in ``ranges`` that satisfy ``program``: the row and a binary column per wanted field."""
+        """Rows in ``ranges`` with events that satisfy ``program``: the row and a binary column per wanted field.
+
+        ``iterator`` is the class that evaluates the program on the layout's rows.
+        """
         if not len(ranges):
             return
         with EventSource(
@@ -173,6 +185,7 @@ class Store:
             batch_rows,
             _SCAN_THREADS,
             ordered,
+            iterator,
         ) as source:
             yield from source
 

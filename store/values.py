@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections import Counter
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
@@ -33,10 +35,12 @@ from watchfloor.schema.source import ARROW_TYPES, Field, FieldType
 
 _SIGN = np.uint64(1 << 63)
 _NULL_ELEMENT = b"\xff\xff\xff\xff"
+_OCTETS = pa.array([str(octet) for octet in range(256)])
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 MAX_INDEXED = 1024
 """Longest value, in bytes, that stands whole in an index row."""
+_CUT_BYTES, _CUT_DIGEST = 1000, 16
 
 
 def encode_value(kind: FieldType, value: Value) -> bytes:
@@ -76,7 +80,7 @@ def encode_column(field: Field, column: pa.Array) -> pa.BinaryArray:
     lengths = pc.binary_length(elements).fill_null(-1).to_numpy(zero_copy_only=False)
     frames = _fixed_width(lengths.astype(">i4").view(np.uint8), 4, None)
     framed = pc.binary_join_element_wise(frames, elements.fill_null(b""), b"")
-    offsets = _list_offsets(column)
+    offsets = list_offsets(column)
     joined = pc.binary_join(pa.ListArray.from_arrays(offsets, framed), b"")
     return pc.if_else(column.is_valid(), joined, pa.scalar(None, pa.binary())) if column.null_count else joined
 
@@ -84,6 +88,11 @@ def encode_column(field: Field, column: pa.Array) -> pa.BinaryArray:
 def encode_elements(field: Field, elements: pa.Array) -> pa.BinaryArray:
     """The flattened elements of a list column as bytes."""
     return _encode_scalars(field.scalar, elements)
+
+
+def decode_elements(field: Field, elements: pa.BinaryArray) -> pa.Array:
+    """The inverse of ``encode_elements``; of a field that is not a list, its values."""
+    return _decode_scalars(field.scalar, elements)
 
 
 def decode_column(field: Field, column: pa.BinaryArray) -> pa.Array:
@@ -124,11 +133,72 @@ def index_value(value: bytes) -> bytes:
 
     if len(value) <= MAX_INDEXED:
         return value
-    return value[:1000] + blake2b(value, digest_size=16).digest()
+    return value[:_CUT_BYTES] + blake2b(value, digest_size=_CUT_DIGEST).digest()
+
+
+NUMBER_BYTES = {FieldType.INT: 8, FieldType.TIME: 8, FieldType.FLOAT: 8, FieldType.PORT: 2, FieldType.BOOL: 1}
+"""How many bytes an encoded value of these types has: read as a big-endian number it sorts as the value does."""
+
+
+def to_numbers(kind: FieldType, column: pa.Array) -> np.ndarray:
+    """A column of a type of ``NUMBER_BYTES`` as uint64: its encoded bytes read as numbers. Nulls give any number."""
+    match kind:
+        case FieldType.INT:
+            return _numbers(column, 0).astype(np.int64, copy=False).view(np.uint64) ^ _SIGN
+        case FieldType.TIME:
+            return _numbers(column.cast(pa.int64()), 0).view(np.uint64) ^ _SIGN
+        case FieldType.FLOAT:
+            return _float_bits(_numbers(column, 0.0))
+        case FieldType.BOOL:
+            return _numbers(column.cast(pa.uint8()), 0).astype(np.uint64)
+        case FieldType.PORT:
+            return _numbers(column, 0).astype(np.uint64)
+    raise InternalError(f"{kind.value} is not a number")
+
+
+def from_numbers(kind: FieldType, numbers: np.ndarray, nulls: np.ndarray | None = None) -> pa.Array:
+    """The inverse of ``to_numbers``: null where ``nulls`` is true."""
+    match kind:
+        case FieldType.INT | FieldType.TIME:
+            return pa.array((numbers ^ _SIGN).view(np.int64), mask=nulls).cast(ARROW_TYPES[kind])
+        case FieldType.FLOAT:
+            values = np.where(numbers & _SIGN != 0, numbers ^ _SIGN, ~numbers).view(np.float64)
+            # Not from_pandas: a NaN stays what it is.
+            return pa.array(values, mask=nulls)
+        case FieldType.BOOL:
+            return pa.array(numbers != 0, mask=nulls)
+        case FieldType.PORT:
+            return pa.array(numbers.astype(np.uint16), mask=nulls)
+    raise InternalError(f"{kind.value} is not a number")
+
+
+def number_bytes(kind: FieldType, numbers: np.ndarray) -> pa.BinaryArray:
+    """What ``to_numbers`` gave as encoded values."""
+    width = NUMBER_BYTES[kind]
+    return fixed_binary(numbers.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - width :])
+
+
+def count_values(field: Field, column: pa.Array, counts: Counter[bytes]) -> None:
+    """Adds how many events of a column have each value, as it stands in index rows. A list's count once an event."""
+    if field.is_list:
+        values = index_values(encode_elements(field, column.flatten()))
+        pairs = pa.table({"event": pc.list_parent_indices(column), "value": values})
+        values = pairs.group_by(["event", "value"]).aggregate([])["value"]
+    else:
+        values = index_values(encode_column(field, column))
+    for entry in values.drop_null().value_counts().to_pylist():
+        counts[entry["values"]] += entry["counts"]
 
 
 def decode_value(kind: FieldType, value: bytes) -> object:
-    """One encoded value as a Python value (addresses as text), for the few values of a top list."""
+    """One value of an index row as a Python value (addresses as text), for the few values of a top list.
+
+    Of a long string there is only the beginning.
+    """
+    if kind is FieldType.STRING and len(value) == _CUT_BYTES + _CUT_DIGEST:
+        with suppress(UnicodeDecodeError):
+            return value.decode()
+        return value[:_CUT_BYTES].decode(errors="ignore") + "…"
     return _decode_scalars(kind, pa.array([value], pa.binary()))[0].as_py()
 
 
@@ -136,10 +206,8 @@ def _encode_scalars(kind: FieldType, column: pa.Array) -> pa.BinaryArray:
     match kind:
         case FieldType.STRING:
             return column.cast(pa.binary())
-        case FieldType.INT:
-            return _fixed_width(_signed(column), 8, column)
-        case FieldType.TIME:
-            return _fixed_width(_signed(column.cast(pa.int64())), 8, column)
+        case FieldType.INT | FieldType.TIME:
+            return _fixed_width(to_numbers(kind, column).astype(">u8").view(np.uint8), 8, column)
         case FieldType.FLOAT:
             return _fixed_width(_float_bytes(_numbers(column, 0.0)), 8, column)
         case FieldType.BOOL:
@@ -157,21 +225,15 @@ def _decode_scalars(kind: FieldType, column: pa.BinaryArray) -> pa.Array:
     match kind:
         case FieldType.STRING:
             return column.cast(pa.string())
-        case FieldType.INT | FieldType.TIME:
-            bits = _bytes_of(column, 8).view(">u8").astype(np.uint64) ^ _SIGN
-            return _with_nulls(pa.array(bits.view(np.int64)), column).cast(ARROW_TYPES[kind])
-        case FieldType.FLOAT:
-            bits = _bytes_of(column, 8).view(">u8").astype(np.uint64)
-            positive = bits & _SIGN != 0
-            return _with_nulls(pa.array(np.where(positive, bits ^ _SIGN, ~bits).view(np.float64)), column)
+        case FieldType.INT | FieldType.TIME | FieldType.FLOAT:
+            return _with_nulls(from_numbers(kind, _bytes_of(column, 8).view(">u8").astype(np.uint64)), column)
         case FieldType.BOOL:
             return _with_nulls(pa.array(_bytes_of(column, 1).astype(bool)), column)
         case FieldType.PORT:
             return _with_nulls(pa.array(_bytes_of(column, 2).view(">u2").astype(np.uint16)), column)
         case FieldType.IP:
             dictionary = column.dictionary_encode()
-            texts = [_unpack_address(value) for value in dictionary.dictionary.to_pylist()]
-            return pa.array(texts, pa.string()).take(dictionary.indices)
+            return _address_texts(dictionary.dictionary).take(dictionary.indices)
     raise InternalError(f"no decoding for {kind}")
 
 
@@ -181,21 +243,34 @@ def _pack_address(text: str) -> bytes:
     return b"\x04" + socket.inet_pton(socket.AF_INET, text)
 
 
-def _unpack_address(value: bytes) -> str:
-    if value[0] == 4:
-        return socket.inet_ntop(socket.AF_INET, value[1:])
+def _address_texts(values: pa.BinaryArray) -> pa.StringArray:
+    """Packed addresses without nulls as text."""
+    short = pc.equal(pc.binary_length(values), 5)
+    old = fixed_rows(values.filter(short), 5)
+    if not (old[:, 0] == 4).all():
+        raise InternalError("a stored address of 5 bytes is not of IPv4; was it written by another version?")
+    texts = pc.binary_join_element_wise(*(_OCTETS.take(pa.array(old[:, i])) for i in range(1, 5)), ".")
+    if len(texts) == len(values):
+        return texts
+    others = [_new_address_text(value) for value in values.filter(pc.invert(short)).to_pylist()]
+    is_old = short.to_numpy(zero_copy_only=False)
+    places = np.where(is_old, np.cumsum(is_old) - 1, len(texts) + np.cumsum(~is_old) - 1)
+    return pa.concat_arrays([texts, pa.array(others, pa.string())]).take(pa.array(places))
+
+
+def _new_address_text(value: bytes) -> str:
+    if value[:1] != b"\x06" or len(value) != 17:
+        raise InternalError(f"a stored address is not one: {value.hex()}; was it written by another version?")
     return str(IPv6Address(value[1:]))
 
 
-def _signed(column: pa.Array) -> np.ndarray:
-    values = _numbers(column, 0).astype(np.int64, copy=False)
-    return (values.view(np.uint64) ^ _SIGN).astype(">u8").view(np.uint8)
-
-
 def _float_bytes(values: np.ndarray) -> np.ndarray:
+    return _float_bits(values).astype(">u8").view(np.uint8)
+
+
+def _float_bits(values: np.ndarray) -> np.ndarray:
     bits = (values + 0.0).view(np.uint64)  # -0.0 + 0.0 is 0.0
-    negative = bits & _SIGN != 0
-    return np.where(negative, ~bits, bits ^ _SIGN).astype(">u8").view(np.uint8)
+    return np.where(bits & _SIGN != 0, ~bits, bits ^ _SIGN)
 
 
 def _numbers(column: pa.Array, filler: float) -> np.ndarray:
@@ -243,7 +318,7 @@ def _with_nulls(values: pa.Array, like: pa.Array) -> pa.Array:
     return pc.if_else(like.is_valid(), values, pa.scalar(None, values.type))
 
 
-def _list_offsets(column: pa.ListArray) -> pa.Array:
+def list_offsets(column: pa.ListArray) -> pa.Array:
     """Offsets into ``column.flatten()``, which leaves null lists and a slice's surroundings out."""
     lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
     return pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
@@ -10,6 +10,9 @@ from watchfloor.schema.source import Source
 
 from .layout import Encoder, TableWrite
 from .layouts import layout_of
+
+if TYPE_CHECKING:
+    from .store import Store
 
 
 class Sink(Protocol):
@@ -61,3 +64,8 @@ class ItemWriter:
             self.put(encoder.finish())
         self._sink.flush()
         return self.events, self.entries
+
+    def sweep(self, store: Store) -> None:
+        """After ``finish``, if the item was read before: removes what that reading wrote and this one did not."""
+        for encoder in self._encoders.values():
+            encoder.sweep(store)

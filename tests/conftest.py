@@ -7,10 +7,11 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from loaded import Loaded, load, parse
+from loaded import Loaded, as_blocks, load, parse
 
 from watchfloor.query.service import QueryService
 from watchfloor.store.settings import Settings, load_settings
@@ -60,10 +61,10 @@ def store_settings() -> Iterator[Settings]:
 
 @pytest.fixture(scope="module")
 def empty_stack() -> Iterator[Settings]:
-    """A stack of the module's own."""
+    """A stack of the module's own, for tests with many sources: these have two shards each."""
     with stack_folder() as settings:
         up(settings)
-        yield settings
+        yield replace(settings, shards=2)
 
 
 @pytest.fixture(scope="session")
@@ -82,6 +83,14 @@ def brobeat(store_settings: Settings, data_dir: Path) -> dict[str, Loaded]:
     result = load(store_settings, *files)
     assert result.clean, result
     return {loaded.source.name: loaded for path in files for loaded in parse(path)}
+
+
+@pytest.fixture(scope="session")
+def brobeat_blocks(store_settings: Settings, brobeat: dict[str, Loaded]) -> dict[str, Loaded]:
+    """The same events in the block layout, under names of their own (``zeek.conn`` is ``blocks.conn``); by those."""
+    with Store.open(store_settings) as store:
+        copies = [as_blocks(store, loaded) for loaded in brobeat.values()]
+    return {loaded.source.name: loaded for loaded in copies}
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import json
 import secrets
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,10 +18,11 @@ from watchfloor.ingest.load import Load, LoadResult, Progress
 from watchfloor.ingest.pool import Pool
 from watchfloor.ingest.worker import work
 from watchfloor.schema.source import Source, parse_definition
-from watchfloor.store.keys import aggregate_table, event_table, index_table
+from watchfloor.store.keys import FILE, OFFSET, OFFSET_FIELD, aggregate_table, event_table, index_table
 from watchfloor.store.ranges import Ranges
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
+from watchfloor.store.vector import decode_binary, decode_vector
 
 START = 1_700_000_000
 RUN = secrets.token_hex(3)
@@ -34,7 +35,7 @@ def own(settings: Settings, name: str, **changes: object) -> Settings:
     return replace(settings, topic=f"{name}.{RUN}", group=f"{name}.{RUN}", **{**small, **changes})  # type: ignore[arg-type]
 
 
-def source(name: str, *, extra: tuple[dict[str, object], ...] = ()) -> Source:
+def source(name: str, *, extra: tuple[dict[str, object], ...] = (), layout: str = "cell") -> Source:
     fields = [
         {"name": "ts", "type": "time"},
         {"name": "host", "type": "string", "indexed": True},
@@ -47,6 +48,7 @@ def source(name: str, *, extra: tuple[dict[str, object], ...] = ()) -> Source:
         "parser": {"format": "json"},
         "timestamp": {"field": "ts"},
         "fields": fields,
+        "layout": layout,
     }
     return parse_definition({**definition, "shards": 2})
 
@@ -76,17 +78,14 @@ class Counts:
 
 def counts(store: Store, source: Source) -> Counts:
     """Counted by hand from the tables' bytes: the code under test has no part in it."""
-    rows = set()
-    for batch in _scan(store, event_table(source)):
-        rows.update(batch.column("row").to_pylist())
-    index = sum(batch.num_rows for batch in _scan(store, index_table(source)))
+    events, index = _blocks(store, source) if source.layout == "block" else _cells(store, source)
     sums: Counter[tuple[bytes, bytes]] = Counter()
     for batch in _scan(store, aggregate_table(source)):
         columns = (batch.column(name).to_pylist() for name in ("row", "family", "value"))
         for row, family, value in zip(*columns, strict=True):
             sums[row[4:].split(b"\x00")[0], family] += int.from_bytes(value, "big")
     return Counts(
-        len(rows),
+        events,
         index,
         sums[b"", b"d"],
         sums[b"", b"h"],
@@ -94,6 +93,30 @@ def counts(store: Store, source: Source) -> Counts:
         sums[b"host", b"d"] + sums[b"host", b"s"],
         sums[b"host", b"h"] + sums[b"host", b"s"],
     )
+
+
+def _cells(store: Store, source: Source) -> tuple[int, int]:
+    """Events, and entries of the index."""
+    rows = set()
+    for batch in _scan(store, event_table(source)):
+        rows.update(batch.column("row").to_pylist())
+    return len(rows), sum(batch.num_rows for batch in _scan(store, index_table(source)))
+
+
+def _blocks(store: Store, source: Source) -> tuple[int, int]:
+    """Events, and hits of the index. Fails if two blocks have the same line."""
+    lines: list[tuple[bytes, int]] = []
+    vectors: dict[bytes, dict[bytes, bytes]] = defaultdict(dict)
+    for batch in _scan(store, event_table(source)):
+        columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "value"))
+        for row, qualifier, value in zip(*columns, strict=True):
+            vectors[row][qualifier] = value
+    for cells in vectors.values():
+        files = decode_binary(cells[FILE.encode()]).to_pylist()
+        lines += zip(files, decode_vector(OFFSET_FIELD, cells[OFFSET.encode()]).to_pylist(), strict=True)
+    assert len(lines) == len(set(lines)), "an event is in two blocks"
+    batches = _scan(store, index_table(source))
+    return len(lines), sum(int.from_bytes(v, "big") for batch in batches for v in batch.column("value").to_pylist())
 
 
 def exactly(events: int) -> Counts:

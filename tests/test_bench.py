@@ -11,7 +11,7 @@ from watchfloor.ingest.lines import read_chunks
 from watchfloor.ingest.parsers.access_log import AccessLogParser
 from watchfloor.loadgen import bench
 from watchfloor.loadgen.access_log import write_access_log
-from watchfloor.loadgen.experiments import NAMES, ceiling, first_result, memory
+from watchfloor.loadgen.experiments import NAMES, ceiling, first_result, layouts, memory
 from watchfloor.loadgen.measure import Figure, Goal, Metric, table
 from watchfloor.schema.source import builtin_definitions
 from watchfloor.store.settings import Settings
@@ -19,10 +19,11 @@ from watchfloor.store.store import Store
 
 DOC = (Path(__file__).parents[1] / "docs/bench.md").read_text()
 SPEED = Metric("speed", "m/s", "metres / seconds")
-EXPERIMENTS = {"ceiling": ceiling, "first-result": first_result, "memory": memory}
+EXPERIMENTS = {"ceiling": ceiling, "first-result": first_result, "layouts": layouts, "memory": memory}
 SMALL = {
     "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "1"],
     "first-result": ["--events", "3000", "--turns", "2"],
+    "layouts": ["--events", "3000", "--turns", "1"],
     "memory": ["--bytes", "2000000"],
 }
 

@@ -1,4 +1,4 @@
-"""Every scheme gives the events that plain Python finds, whatever the filter, time range and batching."""
+"""Every scheme gives the events that plain Python finds, whatever the layout, filter, time range and batching."""
 
 from __future__ import annotations
 
@@ -22,15 +22,19 @@ pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 COLUMNS = {
-    "zeek.conn": ("ts", "uid", "id.orig_h", "id.resp_p", "duration", "orig_bytes", "local_orig"),
-    "zeek.dns": ("ts", "uid", "query", "trans_id", "answers", "rtt", "RA"),
-    "zeek.http": ("ts", "uid", "host", "status_code", "trans_depth", "resp_mime_types", "referrer"),
+    "conn": ("ts", "uid", "id.orig_h", "id.resp_p", "duration", "orig_bytes", "local_orig"),
+    "dns": ("ts", "uid", "query", "trans_id", "answers", "rtt", "RA"),
+    "http": ("ts", "uid", "host", "status_code", "trans_depth", "resp_mime_types", "referrer"),
 }
 
 # Without its phase that explains a failure: it traces every line, for many minutes.
 drawn = settings(
     deadline=None, suppress_health_check=list(HealthCheck), phases=[p for p in Phase if p is not Phase.explain]
 )
+
+SOURCES = [f"{family}.{kind}" for family in ("zeek", "blocks") for kind in COLUMNS]
+"""The same events in the cell layout and as blocks."""
+
 batchings = st.builds(
     BatchSettings,
     policy=st.sampled_from(sorted(POLICIES)),
@@ -52,28 +56,33 @@ def hashable(row: dict[str, Any], columns: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 @pytest.fixture(scope="module")
-def trees(brobeat: dict[str, Loaded], pools: dict[str, dict[str, list[Any]]]) -> dict[str, st.SearchStrategy[Filter]]:
-    """Made once: a strategy over hundreds of values takes longer to make than to draw from."""
-    return {name: filters(loaded.source, pools[name]) for name, loaded in brobeat.items()}
+def logs(brobeat: dict[str, Loaded], brobeat_blocks: dict[str, Loaded]) -> dict[str, Loaded]:
+    return {**brobeat, **brobeat_blocks}
 
 
 @pytest.fixture(scope="module")
-def pools(brobeat: dict[str, Loaded]) -> dict[str, dict[str, list[Any]]]:
-    return {name: pools_of(loaded.source, loaded.events) for name, loaded in brobeat.items()}
+def trees(logs: dict[str, Loaded], pools: dict[str, dict[str, list[Any]]]) -> dict[str, st.SearchStrategy[Filter]]:
+    """Made once: a strategy over hundreds of values takes longer to make than to draw from."""
+    return {name: filters(loaded.source, pools[name]) for name, loaded in logs.items()}
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.fixture(scope="module")
+def pools(logs: dict[str, Loaded]) -> dict[str, dict[str, list[Any]]]:
+    return {name: pools_of(loaded.source, loaded.events) for name, loaded in logs.items()}
+
+
+@pytest.mark.parametrize("name", SOURCES)
 @given(data=st.data())
-@settings(drawn, max_examples=100)
+@settings(drawn, max_examples=50)
 def test_all_schemes_agree_with_plain_python(
     name: str,
     data: st.DataObject,
-    brobeat: dict[str, Loaded],
+    logs: dict[str, Loaded],
     trees: dict[str, st.SearchStrategy[Filter]],
     query_store: Store,
 ) -> None:
-    loaded = brobeat[name]
-    columns = COLUMNS[name]
+    loaded = logs[name]
+    columns = COLUMNS[name.partition(".")[2]]
     tree = data.draw(trees[name], label="filter")
     times = [micros(event["ts"]) for event in (loaded.events[0], loaded.events[-1])]
     moments = st.integers(times[1] - 1, times[0] + 2) | st.sampled_from(loaded.events).map(lambda e: micros(e["ts"]))
@@ -102,9 +111,9 @@ def test_all_schemes_agree_with_plain_python(
         assert result.summary["status"] == "complete" and result.summary["rows"] == len(rows)
 
 
-@pytest.mark.parametrize("name", COLUMNS)
-def test_every_value_comes_back(name: str, brobeat: dict[str, Loaded], query_store: Store) -> None:
-    loaded = brobeat[name]
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_value_comes_back(name: str, logs: dict[str, Loaded], query_store: Store) -> None:
+    loaded = logs[name]
     rows = [row for batch in QueryService(query_store).run(QueryRequest(name)) for row in batch.to_pylist()]
     names = tuple(field.name for field in loaded.source.fields)
     assert Counter(hashable(r, names) for r in rows) == Counter(hashable(e, names) for e in loaded.events)
@@ -112,27 +121,30 @@ def test_every_value_comes_back(name: str, brobeat: dict[str, Loaded], query_sto
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("limit", [1, 7, 500])
-def test_a_limit_gives_the_newest(scheme: str, limit: int, brobeat: dict[str, Loaded], query_store: Store) -> None:
-    expected = [e["ts"] for e in brobeat["zeek.conn"].events if e["proto"] == "udp"][:limit]
+@pytest.mark.parametrize("name", ["zeek.conn", "blocks.conn"])
+def test_a_limit_gives_the_newest(
+    name: str, scheme: str, limit: int, logs: dict[str, Loaded], query_store: Store
+) -> None:
+    expected = [e["ts"] for e in logs[name].events if e["proto"] == "udp"][:limit]
     result = QueryService(query_store).run(
-        QueryRequest("zeek.conn", where="proto = udp", columns=("ts",), limit=limit, scheme=scheme)
+        QueryRequest(name, where="proto = udp", columns=("ts",), limit=limit, scheme=scheme)
     )
     found = [row["ts"] for batch in result for row in batch.to_pylist()]
     assert [i for i, pair in enumerate(zip(found, expected, strict=True)) if pair[0] != pair[1]] == []
     assert result.summary["status"] == "limit" and result.summary["rows"] == limit
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("name", SOURCES)
 @given(data=st.data())
-@settings(drawn, max_examples=40)
+@settings(drawn, max_examples=20)
 def test_counts_are_exact(
     name: str,
     data: st.DataObject,
-    brobeat: dict[str, Loaded],
+    logs: dict[str, Loaded],
     pools: dict[str, dict[str, list[Any]]],
     query_store: Store,
 ) -> None:
-    loaded = brobeat[name]
+    loaded = logs[name]
     service = QueryService(query_store)
     moments = st.sampled_from(loaded.events).map(lambda e: micros(e["ts"]))
     since, until = sorted(data.draw(st.tuples(moments, moments).filter(lambda p: p[0] != p[1])))

@@ -66,6 +66,7 @@ def test_every_line_is_accounted_for_and_loading_again_changes_nothing(
         assert file.events + file.quarantined == lines_of(path), path
     assert by_path[access_log.resolve()].events == 206_860
     with Store.open(empty_stack) as store:
+        assert {source.shards for source in store.sources().values()} == {empty_stack.shards}
         reasons = Counter(line.path for line in Quarantine(store).open_lines() if line.reason.strip())
         for path in logs:
             assert reasons[str(path.resolve())] == by_path[path.resolve()].quarantined

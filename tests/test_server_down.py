@@ -20,7 +20,7 @@ from watchfloor.store.stack import up
 from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.crash]
-LINES = 100_000
+LINES = 60_000
 TIMEOUT = 4
 
 

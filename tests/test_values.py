@@ -16,6 +16,7 @@ from watchfloor.schema.source import Field, FieldType
 from watchfloor.store.values import (
     MAX_INDEXED,
     decode_column,
+    decode_value,
     encode_column,
     encode_value,
     index_value,
@@ -85,6 +86,8 @@ def test_long_index_values_are_told_apart() -> None:
     assert index_value(whole) == whole
     one, other = index_value(whole + b"a"), index_value(whole + b"b")
     assert one != other and len(one) == len(other) == 1016 and one[:1000] == other[:1000]
+    assert decode_value(FieldType.STRING, one) == "x" * 1000 + "…"
+    assert decode_value(FieldType.STRING, b"y" * 1016) == "y" * 1016
     assert index_values(pa.array([whole + b"a", None, b"y"], pa.binary())).to_pylist() == [one, None, b"y"]
 
 

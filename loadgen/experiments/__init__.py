@@ -23,5 +23,7 @@ class Experiment(Protocol):
     def run(self, rig: Rig, options: Namespace) -> list[Figure]: ...
 
 
-NAMES: Mapping[str, str] = MappingProxyType({"ceiling": "ceiling", "first-result": "first_result", "memory": "memory"})
+NAMES: Mapping[str, str] = MappingProxyType(
+    {"ceiling": "ceiling", "first-result": "first_result", "layouts": "layouts", "memory": "memory"}
+)
 """Names and their modules."""

@@ -74,7 +74,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
 
 def _compare(rig: Rig, kind: str, path: Path, repeats: int) -> list[Figure]:
     say(f"{kind}: warming up")
-    for _ in range(WARM_UP):
+    for _ in range(min(WARM_UP, repeats)):
         _worker(rig, kind, path)
         _plain(rig, kind, path)
     size = path.stat().st_size

@@ -18,16 +18,16 @@ import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.security.Authorizations;
 import org.apache.arrow.vector.FieldVector;
 import watchfloor.iterators.Bytes;
-import watchfloor.iterators.EventFilterIterator;
+import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.FilterProgram;
 
 /**
- * Events that satisfy a filter, as record batches with the column {@code row} and a nullable one for each wanted
- * field, all binary.
+ * Answers of a layout's iterator, events or blocks of events that satisfy a filter, as record batches with the column
+ * {@code row} and a nullable one for each wanted field, all binary: a field's value, or the vector of its values.
  *
  * <p>Ordered: the ranges are one a shard, each is read by a thread of its own, and all are merged by what follows the
- * shard in the row ID, so that events come newest first over all shards. Otherwise the ranges are looked up by a
- * BatchScanner and events come in any order.
+ * shard in the row ID, so that answers come newest first over all shards. Otherwise the ranges are looked up by a
+ * BatchScanner and answers come in any order.
  */
 public final class EventSource extends ScanStream {
   private static final int PRIORITY = 100;
@@ -40,7 +40,8 @@ public final class EventSource extends ScanStream {
   private final ByteBuilder[] columns;
 
   /**
-   * @param filterOptions base64 of the filter program or null, and the time field's name or null
+   * @param iterator base64 of the filter program or null, the time field's name or null, the class of the layout's
+   *     iterator, and the epoch in decimal or null
    * @param firstBatchRows rows of the first batch, which is also all that the servers are asked for at first
    */
   public EventSource(
@@ -50,7 +51,7 @@ public final class EventSource extends ScanStream {
       long rangesArrayAddress,
       long rangesSchemaAddress,
       String[] columns,
-      String[] filterOptions,
+      String[] iterator,
       int firstBatchRows,
       int batchRows,
       int threads,
@@ -62,7 +63,7 @@ public final class EventSource extends ScanStream {
     for (int i = 0; i < columns.length; i++) {
       this.columns[i] = new ByteBuilder(columns[i]);
     }
-    filter = setting(columns, filterOptions[0], filterOptions[1]);
+    filter = setting(columns, iterator);
     List<Feed.Reader> readers = new ArrayList<>();
     if (ordered) {
       ranges.forEach(range -> readers.add(feed -> read(feed, range, firstBatchRows, batchRows)));
@@ -95,19 +96,25 @@ public final class EventSource extends ScanStream {
         y.offset() + y.length());
   }
 
-  private static IteratorSetting setting(String[] columns, String program, String timeField) {
+  private static IteratorSetting setting(String[] columns, String[] iterator) {
+    if (iterator.length != 4) {
+      throw new IllegalArgumentException("an iterator is filter, time field, class and epoch");
+    }
     Map<String, String> options = new HashMap<>();
-    if (program != null) {
-      FilterProgram.check(Base64.getDecoder().decode(program));
-      options.put(EventFilterIterator.FILTER, program);
+    if (iterator[0] != null) {
+      FilterProgram.check(Base64.getDecoder().decode(iterator[0]));
+      options.put(EventOptions.FILTER, iterator[0]);
     }
     if (columns.length > 0) {
-      options.put(EventFilterIterator.COLUMNS, String.join(EventFilterIterator.SEPARATOR, columns));
+      options.put(EventOptions.COLUMNS, String.join(EventOptions.SEPARATOR, columns));
     }
-    if (timeField != null) {
-      options.put(EventFilterIterator.TIME, timeField);
+    if (iterator[1] != null) {
+      options.put(EventOptions.TIME, iterator[1]);
     }
-    return new IteratorSetting(PRIORITY, "events", EventFilterIterator.class.getName(), options);
+    if (iterator[3] != null) {
+      options.put(EventOptions.EPOCH, iterator[3]);
+    }
+    return new IteratorSetting(PRIORITY, "events", iterator[2], options);
   }
 
   /** Few entries first, so that the first rows are out at once, then the rest in large batches. */

@@ -120,11 +120,10 @@ public class CountIterator implements SortedKeyValueIterator<Key, Value> {
     this.inclusive = inclusive;
     Key start = range.getStartKey();
     Key after = start == null || range.isStartKeyInclusive() ? null : afterGroup(start);
-    if (after != null && range.getEndKey() != null && after.compareTo(range.getEndKey()) > 0) {
-      this.range = null;
+    this.range = after == null ? range : Answers.from(after, range);
+    if (this.range == null) {
       return;
     }
-    this.range = after == null ? range : new Range(after, true, range.getEndKey(), range.isEndKeyInclusive());
     source.seek(this.range, families, inclusive);
     next();
   }
@@ -241,11 +240,12 @@ public class CountIterator implements SortedKeyValueIterator<Key, Value> {
         return;
       }
     }
-    if (range.getEndKey() != null && target.compareTo(range.getEndKey()) > 0) {
+    Range left = Answers.from(target, range);
+    if (left == null) {
       range = null;
-      return;
+    } else {
+      source.seek(left, families, inclusive);
     }
-    source.seek(new Range(target, true, range.getEndKey(), range.isEndKeyInclusive()), families, inclusive);
   }
 
   @Override

@@ -3,7 +3,6 @@ package watchfloor.iterators;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.Base64;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -30,22 +29,11 @@ import org.apache.accumulo.core.iterators.user.WholeRowIterator;
  * has. A row of which the reader may see no cell does not appear; a field that is hidden is as missing.
  */
 public class EventFilterIterator extends WholeRowIterator {
-  /** Base64 of a {@link FilterProgram}; without it all events match. */
-  public static final String FILTER = "filter";
-  /** Names of the wanted fields, separated by {@link #SEPARATOR}; without it the rows alone are wanted. */
-  public static final String COLUMNS = "columns";
-  /** Name of the time field, so that it can be among the columns. */
-  public static final String TIME = "time";
-
-  public static final String SEPARATOR = "\u001F";
-
-  private static final int CELL_HEADER = Short.BYTES + Integer.BYTES;
-
   private static final byte[] EMPTY = new byte[0];
 
   private Map<String, String> options;
   private EventCells cells;
-  private FilterProgram program;
+  private EventFilter program;
   private String[] columns;
   private int[] slots;
   private Key topKey;
@@ -58,14 +46,12 @@ public class EventFilterIterator extends WholeRowIterator {
     super.init(source, options, environment);
     this.options = Map.copyOf(options);
     cells = new EventCells();
-    String filter = options.get(FILTER);
-    program =
-        filter == null ? FilterProgram.all() : FilterProgram.decode(Base64.getDecoder().decode(filter), cells);
-    String names = options.get(COLUMNS);
-    columns = names == null || names.isEmpty() ? new String[0] : names.split(SEPARATOR, -1);
+    byte[] filter = EventOptions.filter(options);
+    program = filter == null ? EventFilter.all() : EventFilter.decode(filter, cells);
+    columns = EventOptions.columns(options);
     slots = new int[columns.length];
     for (int i = 0; i < slots.length; i++) {
-      slots[i] = columns[i].equals(options.get(TIME)) ? cells.timeSlot() : cells.slot(columns[i]);
+      slots[i] = columns[i].equals(options.get(EventOptions.TIME)) ? cells.timeSlot() : cells.slot(columns[i]);
     }
     cells.freeze();
   }
@@ -74,25 +60,11 @@ public class EventFilterIterator extends WholeRowIterator {
   public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
     topKey = null;
     topValue = null;
-    Key start = range.getStartKey();
-    Range wanted = range;
-    if (start != null && !range.isStartKeyInclusive() && isAnswer(start)) {
-      Key following = start.followingKey(PartialKey.ROW);
-      if (range.getEndKey() != null && following.compareTo(range.getEndKey()) > 0) {
-        return;
-      }
-      wanted = new Range(following, true, range.getEndKey(), range.isEndKeyInclusive());
+    Range left = Answers.left(range);
+    if (left != null) {
+      sourceIter.seek(left, families, inclusive);
+      next();
     }
-    sourceIter.seek(wanted, families, inclusive);
-    next();
-  }
-
-  /** Whether a key is one that this iterator has made: a row and nothing else. */
-  private static boolean isAnswer(Key key) {
-    return key.getTimestamp() == Long.MAX_VALUE
-        && key.getColumnFamilyData().length() == 0
-        && key.getColumnQualifierData().length() == 0
-        && key.getColumnVisibilityData().length() == 0;
   }
 
   @Override
@@ -101,7 +73,7 @@ public class EventFilterIterator extends WholeRowIterator {
     topValue = null;
     while (sourceIter.hasTop()) {
       Key first = sourceIter.getTopKey();
-      Key row = rowKey(first);
+      Key row = Answers.key(first.getRowData().toArray());
       cells.begin(first);
       Key key = first;
       do {
@@ -117,14 +89,10 @@ public class EventFilterIterator extends WholeRowIterator {
     }
   }
 
-  private static Key rowKey(Key key) {
-    return new Key(key.getRowData().toArray(), EMPTY, EMPTY, EMPTY, Long.MAX_VALUE, false, false);
-  }
-
   private Value encode() {
     int size = 0;
     for (int slot : slots) {
-      size += cells.length(slot) < 0 ? 0 : CELL_HEADER + cells.length(slot);
+      size += cells.length(slot) < 0 ? 0 : Answers.FIELD_HEADER + cells.length(slot);
     }
     byte[] out = new byte[size];
     byte[] bytes = cells.bytes();
@@ -134,8 +102,8 @@ public class EventFilterIterator extends WholeRowIterator {
       if (length >= 0) {
         Bytes.putShort(out, at, i);
         Bytes.putInt(out, at + Short.BYTES, length);
-        System.arraycopy(bytes, cells.offset(slots[i]), out, at + CELL_HEADER, length);
-        at += CELL_HEADER + length;
+        System.arraycopy(bytes, cells.offset(slots[i]), out, at + Answers.FIELD_HEADER, length);
+        at += Answers.FIELD_HEADER + length;
       }
     }
     return new Value(out, false);
@@ -185,7 +153,7 @@ public class EventFilterIterator extends WholeRowIterator {
     for (int at = 0; at < bytes.length; ) {
       byte[] name = columns[Bytes.getUnsignedShort(bytes, at)].getBytes(StandardCharsets.UTF_8);
       int length = Bytes.getInt(bytes, at + Short.BYTES);
-      at += CELL_HEADER;
+      at += Answers.FIELD_HEADER;
       Key key = new Key(rowKey.getRowData().toArray(), EMPTY, name, EMPTY, Long.MAX_VALUE, false, false);
       out.put(key, new Value(bytes, at, length));
       at += length;
@@ -195,22 +163,12 @@ public class EventFilterIterator extends WholeRowIterator {
 
   @Override
   public IteratorOptions describeOptions() {
-    return new IteratorOptions(
-        "events",
-        "one entry for each event that satisfies a filter, with the fields that were asked for",
-        Map.of(
-            FILTER, "base64 of a filter program; without it all events match",
-            COLUMNS, "names of the wanted fields, separated by U+001F",
-            TIME, "name of the time field, which has no cell"),
-        null);
+    return EventOptions.describe("one entry for each event that satisfies a filter, with the wanted fields");
   }
 
   @Override
   public boolean validateOptions(Map<String, String> options) {
-    String filter = options.get(FILTER);
-    if (filter != null) {
-      FilterProgram.check(Base64.getDecoder().decode(filter));
-    }
+    EventOptions.check(options);
     return true;
   }
 }

@@ -69,12 +69,12 @@ class EventFilterIteratorTest {
       SortedKeyValueIterator<Key, Value> source, byte[] program, String... columns) throws IOException {
     Map<String, String> options = new HashMap<>();
     if (program != null) {
-      options.put(EventFilterIterator.FILTER, base64(program));
+      options.put(EventOptions.FILTER, base64(program));
     }
     if (columns.length > 0) {
-      options.put(EventFilterIterator.COLUMNS, String.join(EventFilterIterator.SEPARATOR, columns));
+      options.put(EventOptions.COLUMNS, String.join(EventOptions.SEPARATOR, columns));
     }
-    options.put(EventFilterIterator.TIME, "ts");
+    options.put(EventOptions.TIME, "ts");
     EventFilterIterator iterator = new EventFilterIterator();
     assertTrue(iterator.validateOptions(options));
     iterator.init(source, options, Tables.ENVIRONMENT);

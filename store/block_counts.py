@@ -1,0 +1,157 @@
+"""Counts of ``field = value`` in the block layout: the index says how many hits each block has.
+
+Blocks that lie wholly in a time range are counted by the index alone; those across an end of it are read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.schema.filter import Compare, Filter
+from watchfloor.schema.source import Field, Source
+
+from .buckets import bucket_row, cover, hours_around, one_row, read_counts, summed_cells
+from .keys import BLOCK_KEY_BYTES, SHARD_BYTES, block_bounds, block_times, index_prefix, index_table, shard_names
+from .layout import Layout, Term
+from .ranges import Ranges
+from .values import count_values, encode_value, fixed_rows, index_value
+
+if TYPE_CHECKING:
+    from .store import Store
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Blocks that have some value, in any order.
+
+    ``ids``: their rows without the shard, then the shard, so that they sort newest first. ``newest`` and ``oldest``
+    (µs) are the bounds of their events' times, ``hits`` how many of the events have the value.
+    """
+
+    ids: pa.BinaryArray
+    newest: np.ndarray
+    oldest: np.ndarray
+    hits: np.ndarray
+
+    def some(self, which: np.ndarray) -> Hits:
+        return Hits(self.ids.filter(pa.array(which)), self.newest[which], self.oldest[which], self.hits[which])
+
+    def inside(self, since: int, until: int) -> np.ndarray:
+        """Which blocks lie wholly in [since, until)."""
+        return (self.oldest >= since) & (self.newest < until)
+
+
+def read_hits(store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[Hits]:
+    """For each term the blocks with hits that may have events in [since, until): one scan for all."""
+    suffixes = [index_prefix(f.name) + index_value(encode_value(f.scalar, value)) for f, value in terms]
+    ranges = Ranges()
+    low, high = block_bounds(since, until)
+    for suffix in dict.fromkeys(suffixes) if since < until else ():
+        for shard in shard_names(source.shards):
+            ranges.add_qualifiers(shard + suffix, low, high)
+    found: dict[bytes, list[Hits]] = {suffix: [] for suffix in suffixes}
+    for batch in store.scan(index_table(source), ranges, ordered=False):
+        hits, rows = _hits(batch), batch.column("row").dictionary_encode()
+        places = rows.indices.to_numpy()
+        overlap = (hits.newest >= since) & (hits.oldest < until)
+        for number, row in enumerate(rows.dictionary.to_pylist()):
+            found[row[SHARD_BYTES:]].append(hits.some(overlap & (places == number)))
+    return [_together(found[suffix]) for suffix in suffixes]
+
+
+def _hits(batch: pa.RecordBatch) -> Hits:
+    """A batch of index entries."""
+    qualifiers = batch.column("qualifier")
+    newest, oldest = block_times(fixed_rows(qualifiers, BLOCK_KEY_BYTES))
+    ids = pc.binary_join_element_wise(qualifiers, pc.binary_slice(batch.column("row"), 0, SHARD_BYTES), b"")
+    return Hits(ids, newest, oldest, fixed_rows(batch.column("value"), 4).view(">u4").reshape(-1).astype(np.int64))
+
+
+def _together(parts: list[Hits]) -> Hits:
+    if not parts:
+        nothing = np.empty(0, np.int64)
+        return Hits(pa.array([], pa.binary()), nothing, nothing, nothing)
+    arrays = (np.concatenate([getattr(part, name) for part in parts]) for name in ("newest", "oldest", "hits"))
+    return Hits(pa.concat_arrays([part.ids for part in parts]), *arrays)
+
+
+class BlockCounts:
+    """Counts from the index's hits."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    def estimates(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[int]:
+        """Hits of the blocks that reach into the hours around the range, as far as they do."""
+        since, until = hours_around(since, until)
+        cells = summed_cells(cover(since, until))
+        total = 0
+        if cells:
+            total = sum(n for _, _, n in read_counts(store, source, one_row(bucket_row(source, None)), cells, "row"))
+        estimated = []
+        for found in read_hits(store, source, terms, since, until) if terms else ():
+            within = np.minimum(found.newest + 1, until) - np.maximum(found.oldest, since)
+            shares = within / (found.newest + 1 - found.oldest)
+            estimated.append(math.ceil(float(found.hits @ shares)))
+        return [total, *estimated]
+
+    def count(self, store: Store, source: Source, term: Term, since: int, until: int) -> int:
+        found = read_hits(store, source, [term], since, until)[0]
+        whole = found.inside(since, until)
+        across = self._times(store, source, term, found.some(~whole), since, until)
+        return int(found.hits[whole].sum()) + sum(map(len, across))
+
+    def timeline(self, store: Store, source: Source, term: Term, width: int, since: int, until: int) -> Counter[int]:
+        found = read_hits(store, source, [term], since, until)[0]
+        starts = found.newest // width * width
+        whole = found.inside(since, until) & (found.oldest >= starts)
+        counts: Counter[int] = Counter()
+        for start, count in zip(starts[whole].tolist(), found.hits[whole].tolist(), strict=True):
+            counts[start] += count
+        for times in self._times(store, source, term, found.some(~whole), since, until):
+            counts.update((times // width * width).tolist())
+        return counts
+
+    def values(self, store: Store, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
+        prefix = index_prefix(field.name)
+        ranges = Ranges()
+        for shard in shard_names(source.shards) if since < until else ():
+            ranges.add_prefix(shard + prefix)
+        counts: Counter[bytes] = Counter()
+        edges = [pa.array([], pa.binary())]
+        for batch in store.scan(index_table(source), ranges, ordered=False):
+            found, rows = _hits(batch), batch.column("row").dictionary_encode()
+            whole = found.inside(since, until)
+            across = (found.newest >= since) & (found.oldest < until) & ~whole
+            edges.append(pc.unique(found.ids.filter(pa.array(across))))
+            sums = np.bincount(rows.indices.to_numpy(), found.hits * whole).astype(np.int64)
+            for row, count in zip(rows.dictionary.to_pylist(), sums.tolist(), strict=True):
+                if count:
+                    counts[row[SHARD_BYTES + len(prefix) :]] += count
+        blocks = pc.unique(pa.concat_arrays(edges))
+        for events in self._fetch(store, source, blocks, since, until, None, field.name):
+            count_values(field, events.column(0), counts)
+        return counts
+
+    def _times(
+        self, store: Store, source: Source, term: Term, found: Hits, since: int, until: int
+    ) -> Iterator[np.ndarray]:
+        """The times of the events with the term in some blocks."""
+        field, value = term
+        where = Compare(field.name, "=", value)
+        for events in self._fetch(store, source, found.ids, since, until, where, source.time_field):
+            yield events.column(0).cast(pa.int64()).to_numpy()
+
+    def _fetch(
+        self, store: Store, source: Source, ids: pa.Array, since: int, until: int, where: Filter | None, column: str
+    ) -> Iterator[pa.RecordBatch]:
+        ids = ids.take(pc.sort_indices(ids))
+        return self._layout.fetch(store, source, ids, since, until, where, [column], 1)

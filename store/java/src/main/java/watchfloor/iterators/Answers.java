@@ -1,0 +1,45 @@
+package watchfloor.iterators;
+
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.PartialKey;
+import org.apache.accumulo.core.data.Range;
+
+/**
+ * What iterators that give one answer a row have in common: the answers' keys, which are a row and nothing else as
+ * those of WholeRowIterator, and where a scan goes on that was torn down after one.
+ */
+final class Answers {
+  /** Before each field's bytes in an answer's value: {@code [u16 place in columns][u32 length]}. */
+  static final int FIELD_HEADER = Short.BYTES + Integer.BYTES;
+
+  private static final byte[] EMPTY = new byte[0];
+
+  private Answers() {}
+
+  /** The answer's key of the row that a key stands in. */
+  static Key key(byte[] row) {
+    return new Key(row, EMPTY, EMPTY, EMPTY, Long.MAX_VALUE, false, false);
+  }
+
+  /** What is left of a range that may begin after an answer; null if nothing is. */
+  static Range left(Range range) {
+    Key start = range.getStartKey();
+    return start == null || range.isStartKeyInclusive() || !isAnswer(start)
+        ? range
+        : from(start.followingKey(PartialKey.ROW), range);
+  }
+
+  private static boolean isAnswer(Key key) {
+    return key.getTimestamp() == Long.MAX_VALUE
+        && key.getColumnFamilyData().length() == 0
+        && key.getColumnQualifierData().length() == 0
+        && key.getColumnVisibilityData().length() == 0;
+  }
+
+  /** The part of a range from a key on, null if the key is behind the range's end. */
+  static Range from(Key start, Range range) {
+    return range.getEndKey() != null && start.compareTo(range.getEndKey()) > 0
+        ? null
+        : new Range(start, true, range.getEndKey(), range.isEndKeyInclusive());
+  }
+}

@@ -1,0 +1,305 @@
+package watchfloor.iterators;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import org.apache.accumulo.core.data.ByteSequence;
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.PartialKey;
+import org.apache.accumulo.core.data.Range;
+import org.apache.accumulo.core.data.Value;
+import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+
+/**
+ * The block that a scan stands at: finds the cells that are asked for and reads no other.
+ *
+ * <p>A field that a filter or an answer may need has a slot. Cells are large, so a cell is looked for by a seek within
+ * the row unless it is one of the next; what is needed and passed on the way is kept. Of two cells of a field the first
+ * one counts.
+ */
+final class Block {
+  /** A block's row is {@code SHARD(4) REVTS(8) SPAN(4) ID(8)}: its newest event's time, and seconds to its oldest. */
+  private static final int ROW_LENGTH = 24;
+  private static final int TIME_AT = 4;
+  private static final int SPAN_AT = 12;
+  private static final long MICROS = 1_000_000;
+  private static final int SATURATED = -1;
+
+  /** Qualifiers that begin with this are about the block and no field of it. */
+  private static final int ABOUT = 0;
+  private static final byte[] BORN = "\0born".getBytes(StandardCharsets.UTF_8);
+  private static final byte[] DIED = "\0died".getBytes(StandardCharsets.UTF_8);
+
+  /** So many cells are read past before a seek is cheaper. */
+  private static final int STEPS_BEFORE_SEEK = 2;
+  private static final byte[] EMPTY = new byte[0];
+
+  private final long epoch;
+  private final List<byte[]> names = new ArrayList<>();
+
+  private SortedKeyValueIterator<Key, Value> source;
+  private Range range;
+  private Collection<ByteSequence> families;
+  private boolean inclusive;
+
+  // By slot: the stored bytes, null if there are none or none were looked for; whether they were; what reads them.
+  private byte[][] stored;
+  private boolean[] known;
+  private boolean[] wrapped;
+  private Vector[] vectors;
+  private int[] sorted;
+
+  private byte[] row;
+  private int rows;
+  private final Bounds time = new Bounds();
+  private final byte[] timeBytes = new byte[2 * Long.BYTES];
+  /** Qualifiers from this one to where the source stands have been passed. */
+  private byte[] passedFrom;
+  private final Vector first = new Vector("the first field");
+
+  /** @param epoch what the scan sees: blocks that were born by then and have not died by then */
+  Block(long epoch) {
+    this.epoch = epoch;
+  }
+
+  /** The slot of a field, new or known. To be asked before the first row. */
+  int slot(String name) {
+    byte[] raw = name.getBytes(StandardCharsets.UTF_8);
+    for (int i = 0; i < names.size(); i++) {
+      if (Arrays.equals(names.get(i), raw)) {
+        return i;
+      }
+    }
+    names.add(raw);
+    return names.size() - 1;
+  }
+
+  /** Ends the naming of slots. */
+  void freeze() {
+    int count = names.size();
+    stored = new byte[count][];
+    known = new boolean[count];
+    wrapped = new boolean[count];
+    vectors = new Vector[count];
+    Arrays.setAll(vectors, i -> new Vector("field " + new String(names.get(i), StandardCharsets.UTF_8)));
+    Integer[] order = new Integer[count];
+    Arrays.setAll(order, i -> i);
+    Arrays.sort(order, (a, b) -> Arrays.compareUnsigned(names.get(a), names.get(b)));
+    sorted = Arrays.stream(order).mapToInt(i -> i).toArray();
+  }
+
+  /** Seeks the source; a null range is an empty one. */
+  void seek(
+      SortedKeyValueIterator<Key, Value> source, Range range, Collection<ByteSequence> families, boolean inclusive)
+      throws IOException {
+    this.source = source;
+    this.range = range;
+    this.families = families;
+    this.inclusive = inclusive;
+    row = null;
+    if (range != null) {
+      source.seek(range, families, inclusive);
+    }
+  }
+
+  /** Moves on to the next row and takes note of its time; no cell is read yet. False at the end of the range. */
+  boolean next() throws IOException {
+    if (range == null) {
+      return false;
+    }
+    if (row != null) {
+      leave();
+    }
+    if (range == null || !source.hasTop()) {
+      return false;
+    }
+    row = source.getTopKey().getRowData().toArray();
+    if (row.length != ROW_LENGTH) {
+      throw new IllegalStateException("a block's row has " + ROW_LENGTH + " bytes, not " + row.length);
+    }
+    Arrays.fill(stored, null);
+    Arrays.fill(known, false);
+    Arrays.fill(wrapped, false);
+    long newest = Long.MAX_VALUE - Bytes.getLong(row, TIME_AT);
+    int span = Bytes.getInt(row, SPAN_AT);
+    long micros = (span & 0xFFFF_FFFFL) * MICROS;
+    boolean unbounded = span == SATURATED || newest < Long.MIN_VALUE + micros;
+    long oldest = unbounded ? Long.MIN_VALUE : newest - micros;
+    Bytes.putLong(timeBytes, 0, oldest ^ Long.MIN_VALUE);
+    Bytes.putLong(timeBytes, Long.BYTES, newest ^ Long.MIN_VALUE);
+    time.set(timeBytes, 0, Long.BYTES, Long.BYTES, 2 * Long.BYTES, false);
+    return true;
+  }
+
+  /** Goes to what follows the row. */
+  private void leave() throws IOException {
+    for (int i = 0; i < STEPS_BEFORE_SEEK && inRow(); i++) {
+      source.next();
+    }
+    if (inRow() && !seekTo(new Key(row).followingKey(PartialKey.ROW))) {
+      range = null;
+    }
+  }
+
+  private boolean inRow() {
+    if (!source.hasTop()) {
+      return false;
+    }
+    ByteSequence data = source.getTopKey().getRowData();
+    int from = data.offset();
+    return Arrays.equals(data.getBackingArray(), from, from + data.length(), row, 0, row.length);
+  }
+
+  /** False if the key is behind the range's end; then the source stays where it is. */
+  private boolean seekTo(Key key) throws IOException {
+    Range left = Answers.from(key, range);
+    if (left == null) {
+      return false;
+    }
+    source.seek(left, families, inclusive);
+    return true;
+  }
+
+  /** Reads what stands first in the row. False if the scan does not see the block, or none of its fields. */
+  boolean open() throws IOException {
+    boolean seen = true;
+    while (atField() && isAbout(source.getTopKey().getColumnQualifierData())) {
+      byte[] qualifier = source.getTopKey().getColumnQualifierData().toArray();
+      if (Arrays.equals(qualifier, BORN)) {
+        seen &= Long.compareUnsigned(epochOf(source.getTopValue()), epoch) <= 0;
+      } else if (Arrays.equals(qualifier, DIED)) {
+        seen &= Long.compareUnsigned(epochOf(source.getTopValue()), epoch) > 0;
+      }
+      if (!seen) {
+        return false;
+      }
+      source.next();
+    }
+    if (!atField()) {
+      return false;
+    }
+    passedFrom = EMPTY;
+    rows = first.wrap(source.getTopValue().get()).rows();
+    return true;
+  }
+
+  private boolean atField() {
+    return inRow() && source.getTopKey().getColumnFamilyData().length() == 0;
+  }
+
+  private static boolean isAbout(ByteSequence qualifier) {
+    return qualifier.length() > 0 && qualifier.byteAt(0) == ABOUT;
+  }
+
+  private static long epochOf(Value value) {
+    if (value.getSize() != Long.BYTES) {
+      throw new IllegalStateException("an epoch has 8 bytes, not " + value.getSize());
+    }
+    return Bytes.getLong(value.get(), 0);
+  }
+
+  byte[] row() {
+    return row;
+  }
+
+  /** Number of events. */
+  int rows() {
+    return rows;
+  }
+
+  /** Between which times the events are, by the row alone. */
+  Bounds time() {
+    return time;
+  }
+
+  /** The slots in the order of their cells, in which they are read soonest. */
+  int[] slotsInOrder() {
+    return sorted;
+  }
+
+  /** A field's vector, null if no event has the field or the reader may not see it. */
+  Vector vector(int slot) throws IOException {
+    byte[] bytes = stored(slot);
+    if (bytes == null) {
+      return null;
+    }
+    if (!wrapped[slot]) {
+      vectors[slot].wrap(bytes);
+      if (vectors[slot].rows() != rows) {
+        String name = new String(names.get(slot), StandardCharsets.UTF_8);
+        throw new IllegalStateException(
+            "vector: field " + name + " has " + vectors[slot].rows() + " rows, and its block has " + rows);
+      }
+      wrapped[slot] = true;
+    }
+    return vectors[slot];
+  }
+
+  /** As {@link #vector}, the bytes as they are stored. */
+  byte[] stored(int slot) throws IOException {
+    if (!known[slot]) {
+      find(slot);
+    }
+    return stored[slot];
+  }
+
+  private void find(int slot) throws IOException {
+    byte[] name = names.get(slot);
+    boolean within = Arrays.compareUnsigned(name, passedFrom) >= 0 || begin(name);
+    for (int steps = 0; within && atField(); steps++) {
+      ByteSequence qualifier = source.getTopKey().getColumnQualifierData();
+      keep(qualifier);
+      if (compare(qualifier, name) >= 0) {
+        break;
+      }
+      if (steps < STEPS_BEFORE_SEEK) {
+        source.next();
+      } else {
+        within = begin(name);
+      }
+    }
+    known[slot] = true;
+  }
+
+  /** Seeks a cell within the row, so that what lies between is not read. False if the range ends before it. */
+  private boolean begin(byte[] name) throws IOException {
+    if (!seekTo(new Key(row, EMPTY, name, EMPTY, Long.MAX_VALUE, false, false))) {
+      return false;
+    }
+    passedFrom = name;
+    return true;
+  }
+
+  /** Keeps the bytes of the cell at which the source stands if it is the first one of a field with a slot. */
+  private void keep(ByteSequence qualifier) {
+    int low = 0;
+    int high = sorted.length - 1;
+    while (low <= high) {
+      int middle = (low + high) >>> 1;
+      int order = compare(qualifier, names.get(sorted[middle]));
+      if (order == 0) {
+        int slot = sorted[middle];
+        if (!known[slot]) {
+          // A source makes an array for each value, so this one stays as it is when the source moves on.
+          stored[slot] = source.getTopValue().get();
+          known[slot] = true;
+        }
+        return;
+      }
+      if (order < 0) {
+        high = middle - 1;
+      } else {
+        low = middle + 1;
+      }
+    }
+  }
+
+  private static int compare(ByteSequence qualifier, byte[] name) {
+    int from = qualifier.offset();
+    return Arrays.compareUnsigned(
+        qualifier.getBackingArray(), from, from + qualifier.length(), name, 0, name.length);
+  }
+}

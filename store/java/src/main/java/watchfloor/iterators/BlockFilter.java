@@ -1,0 +1,282 @@
+package watchfloor.iterators;
+
+import java.io.IOException;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * A filter over all events of a block at once, one field after the other. A selection is an array of ascending rows and
+ * how many of it count; each part of the filter narrows it in place.
+ */
+final class BlockFilter {
+  private final Node root;
+
+  private BlockFilter(Node root) {
+    this.root = root;
+  }
+
+  /**
+   * Reads a {@link FilterProgram} and names in {@code block} the slots that it needs.
+   *
+   * @throws IllegalArgumentException if the bytes are no program
+   */
+  static BlockFilter decode(byte[] program, Block block) {
+    return new BlockFilter(FilterProgram.decode(program, new Nodes(block)));
+  }
+
+  /** How many of a block's events satisfy the filter, as far as the block's row tells. */
+  Verdict within(Bounds time) {
+    return root.within(time);
+  }
+
+  /** Keeps of the first {@code count} rows those that satisfy the filter; returns how many. */
+  int select(Block block, int[] rows, int count) throws IOException {
+    return root.select(block, rows, count);
+  }
+
+  /** Takes from ascending rows those of another selection that is part of them; returns how many are left. */
+  private static int remove(int[] rows, int count, int[] taken, int takenCount) {
+    if (takenCount == 0) {
+      return count;
+    }
+    int kept = 0;
+    int next = 0;
+    for (int i = 0; i < count; i++) {
+      if (next < takenCount && taken[next] == rows[i]) {
+        next++;
+      } else {
+        rows[kept++] = rows[i];
+      }
+    }
+    return kept;
+  }
+
+  private static int[] room(int[] array, int count) {
+    return array.length < count ? new int[count] : array;
+  }
+
+  private abstract static class Node {
+    /** For sorting: what is asked sooner. */
+    final int cost;
+
+    Node(int cost) {
+      this.cost = cost;
+    }
+
+    abstract Verdict within(Bounds time);
+
+    abstract int select(Block block, int[] rows, int count) throws IOException;
+  }
+
+  private static int sum(List<Node> nodes) {
+    return Math.min(1 << 20, nodes.stream().mapToInt(node -> node.cost).sum());
+  }
+
+  private static final class And extends Node {
+    private final Node[] children;
+
+    And(List<Node> nodes) {
+      super(sum(nodes));
+      children = nodes.stream().sorted(Comparator.comparingInt(node -> node.cost)).toArray(Node[]::new);
+    }
+
+    @Override
+    Verdict within(Bounds time) {
+      Verdict verdict = Verdict.ALL;
+      for (Node child : children) {
+        Verdict one = child.within(time);
+        verdict = one.compareTo(verdict) < 0 ? one : verdict;
+      }
+      return verdict;
+    }
+
+    @Override
+    int select(Block block, int[] rows, int count) throws IOException {
+      int left = count;
+      for (int i = 0; i < children.length && left > 0; i++) {
+        left = children[i].select(block, rows, left);
+      }
+      return left;
+    }
+  }
+
+  private static final class Or extends Node {
+    private final Node[] children;
+    private int[] rest = new int[0];
+    private int[] found = new int[0];
+
+    Or(List<Node> nodes) {
+      super(sum(nodes));
+      children = nodes.stream().sorted(Comparator.comparingInt(node -> node.cost)).toArray(Node[]::new);
+    }
+
+    @Override
+    Verdict within(Bounds time) {
+      Verdict verdict = Verdict.NONE;
+      for (Node child : children) {
+        Verdict one = child.within(time);
+        verdict = one.compareTo(verdict) > 0 ? one : verdict;
+      }
+      return verdict;
+    }
+
+    /** Each child is asked for what those before it have not found. */
+    @Override
+    int select(Block block, int[] rows, int count) throws IOException {
+      rest = room(rest, count);
+      found = room(found, count);
+      System.arraycopy(rows, 0, rest, 0, count);
+      int left = count;
+      for (int i = 0; i < children.length && left > 0; i++) {
+        System.arraycopy(rest, 0, found, 0, left);
+        int hits = children[i].select(block, found, left);
+        left = remove(rest, left, found, hits);
+      }
+      return remove(rows, count, rest, left);
+    }
+  }
+
+  private static final class Not extends Node {
+    private final Node child;
+    private int[] found = new int[0];
+
+    Not(Node child) {
+      super(child.cost);
+      this.child = child;
+    }
+
+    @Override
+    Verdict within(Bounds time) {
+      return child.within(time).not();
+    }
+
+    @Override
+    int select(Block block, int[] rows, int count) throws IOException {
+      found = room(found, count);
+      System.arraycopy(rows, 0, found, 0, count);
+      return remove(rows, count, found, child.select(block, found, count));
+    }
+  }
+
+  /** That an event has a time: all have. */
+  private static final class Always extends Node {
+    Always() {
+      super(0);
+    }
+
+    @Override
+    Verdict within(Bounds time) {
+      return Verdict.ALL;
+    }
+
+    @Override
+    int select(Block block, int[] rows, int count) {
+      return count;
+    }
+  }
+
+  private static final class Exists extends Node {
+    private final int slot;
+
+    Exists(int slot) {
+      super(2);
+      this.slot = slot;
+    }
+
+    @Override
+    Verdict within(Bounds time) {
+      return Verdict.SOME;
+    }
+
+    @Override
+    int select(Block block, int[] rows, int count) throws IOException {
+      Vector vector = block.vector(slot);
+      return vector == null ? 0 : VectorFilter.keepValid(vector, rows, count);
+    }
+  }
+
+  private static final class Field extends Node {
+    private final int slot;
+    private final VectorFilter filter;
+
+    Field(int slot, Condition condition) {
+      super(costOf(condition));
+      this.slot = slot;
+      filter = new VectorFilter(condition);
+    }
+
+    private static int costOf(Condition condition) {
+      return condition instanceof Condition.Equal
+          ? 1
+          : condition instanceof Condition.Interval ? 2 : condition instanceof Condition.Member ? 3 : 100;
+    }
+
+    @Override
+    Verdict within(Bounds time) {
+      return Verdict.SOME;
+    }
+
+    @Override
+    int select(Block block, int[] rows, int count) throws IOException {
+      Vector vector = block.vector(slot);
+      return vector == null ? 0 : filter.select(vector, rows, count);
+    }
+  }
+
+  /** A condition on the time, of which the row tells the bounds. */
+  private static final class Time extends Node {
+    private final Condition condition;
+    private final Field field;
+
+    Time(int slot, Condition condition) {
+      super(0);
+      this.condition = condition;
+      field = new Field(slot, condition);
+    }
+
+    @Override
+    Verdict within(Bounds time) {
+      return condition.within(time);
+    }
+
+    @Override
+    int select(Block block, int[] rows, int count) throws IOException {
+      Verdict verdict = within(block.time());
+      return verdict == Verdict.NONE ? 0 : verdict == Verdict.ALL ? count : field.select(block, rows, count);
+    }
+  }
+
+  private static final class Nodes implements FilterProgram.Builder<Node> {
+    private final Block block;
+
+    Nodes(Block block) {
+      this.block = block;
+    }
+
+    @Override
+    public Node and(List<Node> children) {
+      return new And(children);
+    }
+
+    @Override
+    public Node or(List<Node> children) {
+      return new Or(children);
+    }
+
+    @Override
+    public Node not(Node child) {
+      return new Not(child);
+    }
+
+    @Override
+    public Node exists(FilterProgram.Kind kind, String field) {
+      return kind == FilterProgram.Kind.TIME ? new Always() : new Exists(block.slot(field));
+    }
+
+    @Override
+    public Node field(FilterProgram.Kind kind, String field, Condition condition) {
+      int slot = block.slot(field);
+      return kind == FilterProgram.Kind.TIME ? new Time(slot, condition) : new Field(slot, condition);
+    }
+  }
+}

@@ -1,0 +1,163 @@
+package watchfloor.iterators;
+
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Map;
+import org.apache.accumulo.core.data.ByteSequence;
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.Range;
+import org.apache.accumulo.core.data.Value;
+import org.apache.accumulo.core.iterators.IteratorEnvironment;
+import org.apache.accumulo.core.iterators.OptionDescriber;
+import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import org.apache.accumulo.core.iterators.YieldCallback;
+
+/**
+ * One entry for each block that has events that satisfy a filter, with their values of the fields that were asked for.
+ *
+ * <p>An answer's key is the block's row alone, so a scan that is torn down goes on with the next block. Its value
+ * repeats {@code [u16 place in columns][u32 length][vector]}; a vector has a row for each event that matches, newest
+ * first. If all events of the block match they are the stored ones. A field of which all values are null is left out.
+ *
+ * <p>A scan that finds nothing for a while yields, so that it does not keep others waiting.
+ */
+public class BlockIterator implements SortedKeyValueIterator<Key, Value>, OptionDescriber {
+  private static final long YIELD_NANOS = 50_000_000;
+
+  private Map<String, String> options;
+  private SortedKeyValueIterator<Key, Value> source;
+  private Block block;
+  /** Null if all events match. */
+  private BlockFilter filter;
+  private int[] slots;
+  private boolean[] wanted;
+  private final VectorWriter answer = new VectorWriter();
+  private int[] allRows = new int[0];
+  private int[] rows = new int[0];
+  private YieldCallback<Key> yield;
+  private Key topKey;
+  private Value topValue;
+
+  @Override
+  public void init(
+      SortedKeyValueIterator<Key, Value> source, Map<String, String> options, IteratorEnvironment environment) {
+    this.source = source;
+    this.options = Map.copyOf(options);
+    block = new Block(EventOptions.epoch(options));
+    byte[] program = EventOptions.filter(options);
+    filter = program == null ? null : BlockFilter.decode(program, block);
+    String[] columns = EventOptions.columns(options);
+    slots = Arrays.stream(columns).mapToInt(block::slot).toArray();
+    block.freeze();
+    wanted = new boolean[block.slotsInOrder().length];
+    for (int slot : slots) {
+      wanted[slot] = true;
+    }
+  }
+
+  @Override
+  public void enableYielding(YieldCallback<Key> callback) {
+    yield = callback;
+  }
+
+  @Override
+  public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
+    block.seek(source, Answers.left(range), families, inclusive);
+    next();
+  }
+
+  @Override
+  public void next() throws IOException {
+    topKey = null;
+    topValue = null;
+    long begin = System.nanoTime();
+    while (block.next()) {
+      if (answers()) {
+        topKey = Answers.key(block.row());
+        return;
+      }
+      if (yield != null && System.nanoTime() - begin > YIELD_NANOS) {
+        yield.yield(Answers.key(block.row()));
+        return;
+      }
+    }
+  }
+
+  /** Makes the block's answer; false if none of its events matches. */
+  private boolean answers() throws IOException {
+    if (filter != null && filter.within(block.time()) == Verdict.NONE || !block.open()) {
+      return false;
+    }
+    int all = block.rows();
+    int count = all;
+    if (filter != null) {
+      selectAll(all);
+      count = filter.select(block, rows, all);
+    }
+    if (count == 0) {
+      return false;
+    }
+    for (int slot : block.slotsInOrder()) {
+      if (wanted[slot]) {
+        block.stored(slot);
+      }
+    }
+    answer.clear();
+    for (int place = 0; place < slots.length; place++) {
+      byte[] stored = block.stored(slots[place]);
+      if (stored == null) {
+        continue;
+      }
+      if (count == all) {
+        answer.put(place, stored);
+      } else {
+        answer.put(place, block.vector(slots[place]), rows, count);
+      }
+    }
+    topValue = new Value(answer.toByteArray(), false);
+    return true;
+  }
+
+  private void selectAll(int count) {
+    if (allRows.length < count) {
+      allRows = new int[count];
+      Arrays.setAll(allRows, i -> i);
+      rows = new int[count];
+    }
+    System.arraycopy(allRows, 0, rows, 0, count);
+  }
+
+  @Override
+  public boolean hasTop() {
+    return topKey != null;
+  }
+
+  @Override
+  public Key getTopKey() {
+    return topKey;
+  }
+
+  @Override
+  public Value getTopValue() {
+    return topValue;
+  }
+
+  @Override
+  public SortedKeyValueIterator<Key, Value> deepCopy(IteratorEnvironment environment) {
+    BlockIterator copy = new BlockIterator();
+    copy.init(source.deepCopy(environment), options, environment);
+    return copy;
+  }
+
+  @Override
+  public IteratorOptions describeOptions() {
+    return EventOptions.describe("one entry for each block with events that satisfy a filter");
+  }
+
+  @Override
+  public boolean validateOptions(Map<String, String> options) {
+    EventOptions.check(options);
+    return true;
+  }
+}

@@ -1,0 +1,36 @@
+package watchfloor.iterators;
+
+import com.github.luben.zstd.ZstdDecompressCtx;
+import com.github.luben.zstd.ZstdException;
+import net.jpountz.lz4.LZ4Exception;
+import net.jpountz.lz4.LZ4Factory;
+import net.jpountz.lz4.LZ4SafeDecompressor;
+
+/** How a vector's payload is compressed. */
+final class Codec {
+  static final int NONE = 0;
+  static final int ZSTD = 1;
+  /** A raw LZ4 block, without a frame. */
+  static final int LZ4 = 2;
+
+  /** Native memory of some 100 KB, so one a thread and not one an iterator, which nobody closes. */
+  private static final ThreadLocal<ZstdDecompressCtx> CONTEXT = ThreadLocal.withInitial(ZstdDecompressCtx::new);
+
+  /** A holder of its own, so that the library is loaded when the first vector asks for it. */
+  private static final class Lz4 {
+    static final LZ4SafeDecompressor DECOMPRESSOR = LZ4Factory.fastestInstance().safeDecompressor();
+  }
+
+  private Codec() {}
+
+  /** Decompresses to the beginning of {@code into} and returns how many bytes that gave; -1 if it cannot be done. */
+  static int decompress(int codec, byte[] bytes, int from, int length, byte[] into, int room) {
+    try {
+      return codec == ZSTD
+          ? CONTEXT.get().decompressByteArray(into, 0, room, bytes, from, length)
+          : Lz4.DECOMPRESSOR.decompress(bytes, from, length, into, 0, room);
+    } catch (ZstdException | LZ4Exception e) {
+      return -1;
+    }
+  }
+}

@@ -1,0 +1,188 @@
+package watchfloor.iterators;
+
+import com.google.re2j.Pattern;
+import java.util.Arrays;
+
+/** A condition on one encoded value. */
+abstract class Condition {
+  /** Whether the bytes [from, to) satisfy it. */
+  abstract boolean test(byte[] bytes, int from, int to);
+
+  /** What can be said of values of which only the bounds are known. */
+  Verdict within(Bounds bounds) {
+    return Verdict.SOME;
+  }
+
+  /** Values between two others, either of which may be missing. */
+  static class Interval extends Condition {
+    private final byte[] low;
+    private final byte[] high;
+    // An order of 0 is within an inclusive bound, so what is asked of the order is one comparison each.
+    private final int lowest;
+    private final int highest;
+
+    /** A bound that is null is none. */
+    Interval(byte[] low, boolean lowInclusive, byte[] high, boolean highInclusive) {
+      this.low = low;
+      this.high = high;
+      lowest = lowInclusive ? 0 : 1;
+      highest = highInclusive ? 0 : -1;
+    }
+
+    @Override
+    boolean test(byte[] bytes, int from, int to) {
+      return notBelow(bytes, from, to) && notAbove(bytes, from, to);
+    }
+
+    /** Whether a value is not before the interval. */
+    final boolean notBelow(byte[] bytes, int from, int to) {
+      return low == null
+          || Integer.signum(Arrays.compareUnsigned(bytes, from, to, low, 0, low.length)) >= lowest;
+    }
+
+    /** Whether a value is not behind the interval. */
+    final boolean notAbove(byte[] bytes, int from, int to) {
+      return high == null
+          || Integer.signum(Arrays.compareUnsigned(bytes, from, to, high, 0, high.length)) <= highest;
+    }
+
+    @Override
+    Verdict within(Bounds bounds) {
+      if ((low != null && bounds.compareMax(low) < lowest) || (high != null && bounds.compareMin(high) > highest)) {
+        return Verdict.NONE;
+      }
+      boolean all =
+          (low == null || bounds.compareMin(low) >= lowest) && (high == null || bounds.compareMax(high) <= highest);
+      return all ? Verdict.ALL : Verdict.SOME;
+    }
+
+    /** The same for values of {@code width} bytes, read as unsigned numbers: {first, last}; null if it is empty. */
+    final long[] numbers(int width) {
+      long greatest = -1L >>> (Long.SIZE - width * 8);
+      long first = 0;
+      if (low != null) {
+        first = leading(low, width);
+        // A longer bound is greater than its leading bytes; a shorter one less than all that begins with it.
+        if (low.length > width || (low.length == width && lowest > 0)) {
+          if (first == greatest) {
+            return null;
+          }
+          first++;
+        }
+      }
+      long last = greatest;
+      if (high != null) {
+        last = leading(high, width);
+        if (high.length < width || (high.length == width && highest < 0)) {
+          if (last == 0) {
+            return null;
+          }
+          last--;
+        }
+      }
+      return Long.compareUnsigned(first, last) <= 0 ? new long[] {first, last} : null;
+    }
+
+    private static long leading(byte[] value, int width) {
+      long number = 0;
+      for (int i = 0; i < width; i++) {
+        number = number << 8 | (i < value.length ? value[i] & 0xFF : 0);
+      }
+      return number;
+    }
+  }
+
+  /** One value: an interval that holds nothing else. */
+  static final class Equal extends Interval {
+    final byte[] wanted;
+
+    Equal(byte[] wanted) {
+      super(wanted, true, wanted, true);
+      this.wanted = wanted;
+    }
+
+    @Override
+    boolean test(byte[] bytes, int from, int to) {
+      return Arrays.equals(bytes, from, to, wanted, 0, wanted.length);
+    }
+  }
+
+  /** One of several values. */
+  static final class Member extends Condition {
+    /** Ascending. */
+    final byte[][] values;
+
+    Member(byte[][] values) {
+      this.values = values.clone();
+      Arrays.sort(this.values, Arrays::compareUnsigned);
+    }
+
+    @Override
+    boolean test(byte[] bytes, int from, int to) {
+      int low = 0;
+      int high = values.length - 1;
+      while (low <= high) {
+        int middle = (low + high) >>> 1;
+        byte[] value = values[middle];
+        int order = Arrays.compareUnsigned(bytes, from, to, value, 0, value.length);
+        if (order == 0) {
+          return true;
+        }
+        if (order < 0) {
+          high = middle - 1;
+        } else {
+          low = middle + 1;
+        }
+      }
+      return false;
+    }
+
+    @Override
+    Verdict within(Bounds bounds) {
+      int low = 0;
+      int high = values.length;
+      while (low < high) {
+        int middle = (low + high) >>> 1;
+        if (bounds.compareMin(values[middle]) > 0) {
+          low = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
+      if (low == values.length || bounds.compareMax(values[low]) < 0) {
+        return Verdict.NONE;
+      }
+      boolean one = bounds.compareMin(values[low]) == 0 && bounds.compareMax(values[low]) == 0;
+      return one ? Verdict.ALL : Verdict.SOME;
+    }
+
+    /** Those of {@code width} bytes as numbers with their sign bit flipped, so that they ascend as signed ones do. */
+    long[] numbers(int width) {
+      return Arrays.stream(values)
+          .filter(value -> value.length == width)
+          .mapToLong(
+              value -> {
+                long number = 0;
+                for (byte b : value) {
+                  number = number << 8 | b & 0xFF;
+                }
+                return number ^ Long.MIN_VALUE;
+              })
+          .toArray();
+    }
+  }
+
+  /** Text in which a pattern is found. */
+  static final class Match extends Condition {
+    private final Pattern pattern;
+
+    Match(Pattern pattern) {
+      this.pattern = pattern;
+    }
+
+    @Override
+    boolean test(byte[] bytes, int from, int to) {
+      return pattern.matcher(Arrays.copyOfRange(bytes, from, to)).find();
+    }
+  }
+}

@@ -1,0 +1,122 @@
+package watchfloor.iterators;
+
+import java.util.List;
+
+/** A filter over one event's cells, evaluated on encoded values: no value is ever decoded. */
+final class EventFilter {
+  private static final int NULL_ELEMENT = -1;
+
+  private final Node root;
+
+  private EventFilter(Node root) {
+    this.root = root;
+  }
+
+  /** The filter that every event satisfies. */
+  static EventFilter all() {
+    return new EventFilter(cells -> true);
+  }
+
+  /**
+   * Reads a {@link FilterProgram} and names in {@code cells} the slots that it needs.
+   *
+   * @throws IllegalArgumentException if the bytes are no program
+   */
+  static EventFilter decode(byte[] program, EventCells cells) {
+    return new EventFilter(FilterProgram.decode(program, new Nodes(cells)));
+  }
+
+  boolean matches(EventCells cells) {
+    return root.test(cells);
+  }
+
+  private interface Node {
+    boolean test(EventCells cells);
+  }
+
+  private static final class Nodes implements FilterProgram.Builder<Node> {
+    private final EventCells cells;
+
+    Nodes(EventCells cells) {
+      this.cells = cells;
+    }
+
+    @Override
+    public Node and(List<Node> nodes) {
+      Node[] children = nodes.toArray(new Node[0]);
+      return event -> {
+        for (Node child : children) {
+          if (!child.test(event)) {
+            return false;
+          }
+        }
+        return true;
+      };
+    }
+
+    @Override
+    public Node or(List<Node> nodes) {
+      Node[] children = nodes.toArray(new Node[0]);
+      return event -> {
+        for (Node child : children) {
+          if (child.test(event)) {
+            return true;
+          }
+        }
+        return false;
+      };
+    }
+
+    @Override
+    public Node not(Node child) {
+      return event -> !child.test(event);
+    }
+
+    @Override
+    public Node exists(FilterProgram.Kind kind, String field) {
+      int slot = slot(kind, field);
+      return event -> event.length(slot) >= 0;
+    }
+
+    @Override
+    public Node field(FilterProgram.Kind kind, String field, Condition condition) {
+      int slot = slot(kind, field);
+      return kind == FilterProgram.Kind.LIST ? onList(slot, condition) : onScalar(slot, condition);
+    }
+
+    private int slot(FilterProgram.Kind kind, String field) {
+      return kind == FilterProgram.Kind.TIME ? cells.timeSlot() : cells.slot(field);
+    }
+  }
+
+  private static Node onScalar(int slot, Condition condition) {
+    return event -> {
+      int length = event.length(slot);
+      int offset = event.offset(slot);
+      return length >= 0 && condition.test(event.bytes(), offset, offset + length);
+    };
+  }
+
+  private static Node onList(int slot, Condition condition) {
+    return event -> {
+      byte[] bytes = event.bytes();
+      int at = event.offset(slot);
+      int end = at + event.length(slot);
+      while (end - at >= Integer.BYTES) {
+        int length = Bytes.getInt(bytes, at);
+        at += Integer.BYTES;
+        if (length == NULL_ELEMENT) {
+          continue;
+        }
+        if (length < 0 || length > end - at) {
+          throw new IllegalStateException("a list's element is longer than its cell");
+        }
+        if (condition.test(bytes, at, at + length)) {
+          return true;
+        }
+        at += length;
+      }
+      return false;
+    };
+  }
+}

@@ -1,0 +1,105 @@
+package watchfloor.iterators;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+
+/** Little-endian numbers in byte arrays, as vectors hold them. */
+final class LittleEndian {
+  private static final VarHandle SHORT = MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private LittleEndian() {}
+
+  static int getUnsignedShort(byte[] bytes, int offset) {
+    return (short) SHORT.get(bytes, offset) & 0xFFFF;
+  }
+
+  static int getInt(byte[] bytes, int offset) {
+    return (int) INT.get(bytes, offset);
+  }
+
+  static long getLong(byte[] bytes, int offset) {
+    return (long) LONG.get(bytes, offset);
+  }
+
+  static void putShort(byte[] bytes, int offset, int value) {
+    SHORT.set(bytes, offset, (short) value);
+  }
+
+  static void putInt(byte[] bytes, int offset, int value) {
+    INT.set(bytes, offset, value);
+  }
+
+  static void putLong(byte[] bytes, int offset, long value) {
+    LONG.set(bytes, offset, value);
+  }
+
+  /** Bytes, of 1, 2, 4 and 8, that an unsigned number needs. */
+  static int widthOf(long value) {
+    return value >>> 8 == 0 ? 1 : value >>> 16 == 0 ? 2 : value >>> 32 == 0 ? 4 : 8;
+  }
+
+  /** Reads {@code count} unsigned numbers of {@code width} bytes. */
+  static void getAll(byte[] bytes, int offset, int width, int count, long[] into) {
+    switch (width) {
+      case 1:
+        for (int i = 0; i < count; i++) {
+          into[i] = bytes[offset + i] & 0xFF;
+        }
+        break;
+      case 2:
+        for (int i = 0; i < count; i++) {
+          into[i] = getUnsignedShort(bytes, offset + i * 2);
+        }
+        break;
+      case 4:
+        for (int i = 0; i < count; i++) {
+          into[i] = getInt(bytes, offset + i * 4) & 0xFFFF_FFFFL;
+        }
+        break;
+      default:
+        for (int i = 0; i < count; i++) {
+          into[i] = getLong(bytes, offset + i * 8);
+        }
+    }
+  }
+
+  /** As above, for numbers of 1, 2 or 4 bytes; one of 2^31 and more becomes a negative one. */
+  static void getAll(byte[] bytes, int offset, int width, int count, int[] into) {
+    switch (width) {
+      case 1:
+        for (int i = 0; i < count; i++) {
+          into[i] = bytes[offset + i] & 0xFF;
+        }
+        break;
+      case 2:
+        for (int i = 0; i < count; i++) {
+          into[i] = getUnsignedShort(bytes, offset + i * 2);
+        }
+        break;
+      default:
+        for (int i = 0; i < count; i++) {
+          into[i] = getInt(bytes, offset + i * 4);
+        }
+    }
+  }
+
+  /** Writes the low {@code width} bytes of a number. */
+  static void put(byte[] bytes, int offset, int width, long value) {
+    switch (width) {
+      case 1:
+        bytes[offset] = (byte) value;
+        break;
+      case 2:
+        putShort(bytes, offset, (int) value);
+        break;
+      case 4:
+        putInt(bytes, offset, (int) value);
+        break;
+      default:
+        putLong(bytes, offset, value);
+    }
+  }
+}

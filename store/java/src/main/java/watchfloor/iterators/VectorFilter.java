@@ -1,0 +1,245 @@
+package watchfloor.iterators;
+
+import java.util.Arrays;
+
+/** A condition on one field of a block: narrows a selection of rows by the field's vector. */
+final class VectorFilter {
+  private static final byte UNKNOWN = 0;
+  private static final byte YES = 1;
+  private static final byte NO = 2;
+  /** Members that are compared one by one; more are searched. */
+  private static final int FEW = 8;
+
+  private final Condition condition;
+
+  /** The condition in numbers of {@code width} bytes, made when the first vector of numbers comes. */
+  private int width;
+  private long[] numbers;
+
+  // Used again for every block.
+  private byte[] verdicts = new byte[0];
+  private final byte[] encoded = new byte[Long.BYTES];
+  private int[] elements = new int[0];
+
+  VectorFilter(Condition condition) {
+    this.condition = condition;
+  }
+
+  /** Keeps of the first {@code count} rows, ascending, those that satisfy the condition; returns how many. */
+  int select(Vector vector, int[] rows, int count) {
+    Verdict verdict = vector.bounds() == null ? Verdict.SOME : condition.within(vector.bounds());
+    if (verdict == Verdict.NONE) {
+      return 0;
+    }
+    if (vector.form() == Vector.LIST) {
+      return selectLists(vector, rows, count);
+    }
+    if (verdict == Verdict.ALL) {
+      return keepValid(vector, rows, count);
+    }
+    switch (vector.form()) {
+      case Vector.DICTIONARY:
+        return selectCodes(vector, rows, count);
+      case Vector.NUMBERS:
+        return selectNumbers(vector, rows, count);
+      default:
+        return selectPlain(vector, rows, count);
+    }
+  }
+
+  /** Keeps the rows that are not null. */
+  static int keepValid(Vector vector, int[] rows, int count) {
+    int kept = 0;
+    if (vector.form() == Vector.DICTIONARY) {
+      int[] codes = vector.codes();
+      int none = vector.entries();
+      for (int i = 0; i < count; i++) {
+        int row = rows[i];
+        rows[kept] = row;
+        kept += codes[row] != none ? 1 : 0;
+      }
+      return kept;
+    }
+    if (!vector.hasBitmap()) {
+      return count;
+    }
+    vector.bytes();
+    for (int i = 0; i < count; i++) {
+      int row = rows[i];
+      rows[kept] = row;
+      kept += vector.isValid(row) ? 1 : 0;
+    }
+    return kept;
+  }
+
+  /** The elements of the selected lists are a selection of their own; a list is kept if one of its elements is. */
+  private int selectLists(Vector vector, int[] rows, int count) {
+    Vector inner = vector.elements();
+    if (elements.length < inner.rows()) {
+      elements = new int[inner.rows()];
+    }
+    int asked = 0;
+    for (int i = 0; i < count; i++) {
+      for (int element = vector.start(rows[i]); element < vector.start(rows[i] + 1); element++) {
+        elements[asked++] = element;
+      }
+    }
+    int found = select(inner, elements, asked);
+    int kept = 0;
+    int next = 0;
+    for (int i = 0; i < count && next < found; i++) {
+      int end = vector.start(rows[i] + 1);
+      if (elements[next] < end) {
+        rows[kept++] = rows[i];
+        while (next < found && elements[next] < end) {
+          next++;
+        }
+      }
+    }
+    return kept;
+  }
+
+  private int selectCodes(Vector vector, int[] rows, int count) {
+    int entries = vector.entries();
+    if (condition instanceof Condition.Equal) {
+      int code = vector.entry(((Condition.Equal) condition).wanted);
+      return code < 0 ? 0 : selectCodes(vector.codes(), code, 1, rows, count);
+    }
+    if (condition instanceof Condition.Interval) {
+      Condition.Interval interval = (Condition.Interval) condition;
+      int first = vector.firstEntry(interval::notBelow);
+      int end = vector.firstEntry((bytes, from, to) -> !interval.notAbove(bytes, from, to));
+      return first >= end ? 0 : selectCodes(vector.codes(), first, end - first, rows, count);
+    }
+    if (verdicts.length <= entries) {
+      verdicts = new byte[entries + 1];
+    }
+    if (condition instanceof Condition.Member && ((Condition.Member) condition).values.length < entries / 4) {
+      Arrays.fill(verdicts, 0, entries + 1, NO);
+      boolean any = false;
+      for (byte[] value : ((Condition.Member) condition).values) {
+        int code = vector.entry(value);
+        if (code >= 0) {
+          verdicts[code] = YES;
+          any = true;
+        }
+      }
+      if (!any) {
+        return 0;
+      }
+    } else {
+      Arrays.fill(verdicts, 0, entries, UNKNOWN);
+      verdicts[entries] = NO;
+    }
+    return selectByVerdicts(vector, rows, count);
+  }
+
+  private static int selectCodes(int[] codes, int first, int many, int[] rows, int count) {
+    int kept = 0;
+    // The sum keeps the order of unsigned numbers in signed ones.
+    int shift = Integer.MIN_VALUE - first;
+    int limit = Integer.MIN_VALUE + many;
+    for (int i = 0; i < count; i++) {
+      int row = rows[i];
+      rows[kept] = row;
+      kept += codes[row] + shift < limit ? 1 : 0;
+    }
+    return kept;
+  }
+
+  /** Tests an entry when the first row comes that has it: after other conditions many entries are not asked for. */
+  private int selectByVerdicts(Vector vector, int[] rows, int count) {
+    int[] codes = vector.codes();
+    byte[] bytes = vector.bytes();
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+      int row = rows[i];
+      int code = codes[row];
+      byte verdict = verdicts[code];
+      if (verdict == UNKNOWN) {
+        verdict = condition.test(bytes, vector.start(code), vector.start(code + 1)) ? YES : NO;
+        verdicts[code] = verdict;
+      }
+      rows[kept] = row;
+      kept += verdict == YES ? 1 : 0;
+    }
+    return kept;
+  }
+
+  private int selectNumbers(Vector vector, int[] rows, int count) {
+    int valueBytes = vector.valueBytes();
+    if (condition instanceof Condition.Interval) {
+      if (width != valueBytes) {
+        width = valueBytes;
+        numbers = ((Condition.Interval) condition).numbers(valueBytes);
+      }
+      return numbers == null ? 0 : selectBetween(vector, rows, keepValid(vector, rows, count));
+    }
+    if (condition instanceof Condition.Member) {
+      if (width != valueBytes) {
+        width = valueBytes;
+        numbers = ((Condition.Member) condition).numbers(valueBytes);
+      }
+      return selectMembers(vector, rows, keepValid(vector, rows, count));
+    }
+    long[] values = vector.numbers();
+    int valid = keepValid(vector, rows, count);
+    int kept = 0;
+    for (int i = 0; i < valid; i++) {
+      int row = rows[i];
+      Bytes.putLong(encoded, 0, values[row]);
+      rows[kept] = row;
+      kept += condition.test(encoded, Long.BYTES - valueBytes, Long.BYTES) ? 1 : 0;
+    }
+    return kept;
+  }
+
+  private int selectBetween(Vector vector, int[] rows, int count) {
+    long[] values = vector.numbers();
+    long first = numbers[0];
+    // v is between two bounds if its distance from the first, unsigned, is at most that of the last.
+    long limit = (numbers[1] - first) ^ Long.MIN_VALUE;
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+      int row = rows[i];
+      rows[kept] = row;
+      kept += (values[row] - first ^ Long.MIN_VALUE) <= limit ? 1 : 0;
+    }
+    return kept;
+  }
+
+  private int selectMembers(Vector vector, int[] rows, int count) {
+    long[] values = vector.numbers();
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+      int row = rows[i];
+      rows[kept] = row;
+      kept += isMember(values[row] ^ Long.MIN_VALUE) ? 1 : 0;
+    }
+    return kept;
+  }
+
+  private boolean isMember(long number) {
+    if (numbers.length > FEW) {
+      return Arrays.binarySearch(numbers, number) >= 0;
+    }
+    for (long member : numbers) {
+      if (member == number) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private int selectPlain(Vector vector, int[] rows, int count) {
+    byte[] bytes = vector.bytes();
+    int valid = keepValid(vector, rows, count);
+    int kept = 0;
+    for (int i = 0; i < valid; i++) {
+      int row = rows[i];
+      rows[kept] = row;
+      kept += condition.test(bytes, vector.start(row), vector.start(row + 1)) ? 1 : 0;
+    }
+    return kept;
+  }
+}

@@ -1,0 +1,264 @@
+package watchfloor.iterators;
+
+import java.util.Arrays;
+import java.util.zip.CRC32;
+
+/**
+ * Writes answers: vectors of the selected rows of others, not compressed and without bounds. What is written gathers in
+ * one buffer that is used again for the next answer.
+ */
+final class VectorWriter {
+  private final CRC32 crc = new CRC32();
+  private byte[] bytes = new byte[1 << 16];
+  private int size;
+
+  // Of the dictionary at hand: the codes that the selection uses, ascending, and what each becomes.
+  private int[] used = new int[0];
+  private int[] renamed = new int[0];
+  private boolean[] seen = new boolean[0];
+  /** Elements of the selected lists. */
+  private int[] elements = new int[0];
+
+  void clear() {
+    size = 0;
+  }
+
+  byte[] toByteArray() {
+    return Arrays.copyOf(bytes, size);
+  }
+
+  /** Appends a field: its place among the columns and a stored vector as it is. */
+  void put(int place, byte[] vector) {
+    int at = claim(Answers.FIELD_HEADER + (long) vector.length);
+    Bytes.putShort(bytes, at, place);
+    Bytes.putInt(bytes, at + Short.BYTES, vector.length);
+    System.arraycopy(vector, 0, bytes, at + Answers.FIELD_HEADER, vector.length);
+  }
+
+  /** Appends a field with the selected rows of a vector; appends nothing if all of them are null. */
+  void put(int place, Vector vector, int[] rows, int count) {
+    int at = claim(Answers.FIELD_HEADER);
+    if (!write(vector, rows, count)) {
+      size = at;
+      return;
+    }
+    Bytes.putShort(bytes, at, place);
+    Bytes.putInt(bytes, at + Short.BYTES, size - at - Answers.FIELD_HEADER);
+  }
+
+  /** Makes room and returns where it begins. */
+  private int claim(long length) {
+    int at = size;
+    if (length > bytes.length - at) {
+      if (at + length > Integer.MAX_VALUE - 8) {
+        throw new IllegalStateException("an answer of more than 2 GB");
+      }
+      bytes = Arrays.copyOf(bytes, (int) Math.min(Integer.MAX_VALUE - 8L, Math.max(bytes.length * 2L, at + length)));
+    }
+    size = at + (int) length;
+    return at;
+  }
+
+  /** Appends a vector; false if it holds nothing but nulls, and then what it has appended is worth nothing. */
+  private boolean write(Vector vector, int[] rows, int count) {
+    int at = claim(Vector.HEADER);
+    Arrays.fill(bytes, at, size, (byte) 0);
+    bytes[at] = (byte) Vector.MAGIC;
+    bytes[at + 1] = Vector.VERSION;
+    bytes[at + 2] = (byte) vector.form();
+    LittleEndian.putInt(bytes, at + 8, count);
+    boolean any;
+    switch (vector.form()) {
+      case Vector.DICTIONARY:
+        any = writeDictionary(at, vector, rows, count);
+        break;
+      case Vector.PLAIN:
+        any = writePlain(at, vector, rows, count);
+        break;
+      case Vector.NUMBERS:
+        any = writeNumbers(at, vector, rows, count);
+        break;
+      default:
+        any = writeList(at, vector, rows, count);
+    }
+    LittleEndian.putInt(bytes, at + 12, size - at - Vector.HEADER);
+    crc.reset();
+    crc.update(bytes, at, Vector.CRC_AT);
+    crc.update(bytes, at + Vector.CRC_AT + Integer.BYTES, size - at - Vector.CRC_AT - Integer.BYTES);
+    LittleEndian.putInt(bytes, at + Vector.CRC_AT, (int) crc.getValue());
+    return any;
+  }
+
+  private void flags(int header, int flags) {
+    bytes[header + 4] = (byte) flags;
+  }
+
+  private void width(int header, int width) {
+    bytes[header + 6] = (byte) width;
+  }
+
+  /** Appends the bitmap of the selected rows if one of them is null; returns how many are not. */
+  private int writeBitmap(int header, Vector vector, int[] rows, int count) {
+    if (!vector.hasBitmap()) {
+      return count;
+    }
+    vector.bytes();
+    int at = claim((count + 7) / 8);
+    Arrays.fill(bytes, at, size, (byte) 0);
+    int valid = 0;
+    for (int i = 0; i < count; i++) {
+      if (vector.isValid(rows[i])) {
+        bytes[at + (i >> 3)] |= (byte) (1 << (i & 7));
+        valid++;
+      }
+    }
+    if (valid == count) {
+      size = at;
+    } else {
+      flags(header, Vector.NULLS);
+    }
+    return valid;
+  }
+
+  private boolean writeDictionary(int header, Vector vector, int[] rows, int count) {
+    int[] codes = vector.codes();
+    int entries = vector.entries();
+    byte[] from = vector.bytes();
+    int distinct = findUsed(codes, entries, rows, count);
+    if (renamed.length <= entries) {
+      renamed = new int[entries + 1];
+    }
+    long length = 0;
+    for (int i = 0; i < distinct; i++) {
+      renamed[used[i]] = i;
+      length += vector.start(used[i] + 1) - vector.start(used[i]);
+    }
+    renamed[entries] = distinct;
+    int width = LittleEndian.widthOf(distinct);
+    width(header, width);
+    int at = claim(Integer.BYTES + (long) distinct * Integer.BYTES + length + (long) count * width);
+    LittleEndian.putInt(bytes, at, distinct);
+    at += Integer.BYTES;
+    int to = at + distinct * Integer.BYTES;
+    for (int i = 0; i < distinct; i++) {
+      int start = vector.start(used[i]);
+      int bytesOfEntry = vector.start(used[i] + 1) - start;
+      LittleEndian.putInt(bytes, at + i * Integer.BYTES, bytesOfEntry);
+      System.arraycopy(from, start, bytes, to, bytesOfEntry);
+      to += bytesOfEntry;
+    }
+    for (int i = 0; i < count; i++) {
+      LittleEndian.put(bytes, to + i * width, width, renamed[codes[rows[i]]]);
+    }
+    return distinct > 0;
+  }
+
+  /** Puts the codes of the selected rows, but that of null, into {@code used} and returns how many there are. */
+  private int findUsed(int[] codes, int entries, int[] rows, int count) {
+    int distinct = 0;
+    if (used.length < count) {
+      used = new int[count];
+    }
+    if (count < entries / 8) {
+      // Sorting few codes is less than going through all entries.
+      for (int i = 0; i < count; i++) {
+        used[i] = codes[rows[i]];
+      }
+      Arrays.sort(used, 0, count);
+      for (int i = 0; i < count; i++) {
+        if (used[i] != entries && (distinct == 0 || used[i] != used[distinct - 1])) {
+          used[distinct++] = used[i];
+        }
+      }
+      return distinct;
+    }
+    if (seen.length <= entries) {
+      seen = new boolean[entries + 1];
+    }
+    for (int i = 0; i < count; i++) {
+      seen[codes[rows[i]]] = true;
+    }
+    for (int code = 0; code < entries; code++) {
+      if (seen[code]) {
+        used[distinct++] = code;
+        seen[code] = false;
+      }
+    }
+    seen[entries] = false;
+    return distinct;
+  }
+
+  private boolean writePlain(int header, Vector vector, int[] rows, int count) {
+    byte[] from = vector.bytes();
+    int valid = writeBitmap(header, vector, rows, count);
+    long length = 0;
+    for (int i = 0; i < count; i++) {
+      length += vector.start(rows[i] + 1) - vector.start(rows[i]);
+    }
+    int at = claim((long) count * Integer.BYTES + length);
+    int to = at + count * Integer.BYTES;
+    for (int i = 0; i < count; i++) {
+      int start = vector.start(rows[i]);
+      int bytesOfValue = vector.start(rows[i] + 1) - start;
+      LittleEndian.putInt(bytes, at + i * Integer.BYTES, bytesOfValue);
+      System.arraycopy(from, start, bytes, to, bytesOfValue);
+      to += bytesOfValue;
+    }
+    return valid > 0;
+  }
+
+  private boolean writeNumbers(int header, Vector vector, int[] rows, int count) {
+    bytes[header + 5] = (byte) vector.valueBytes();
+    long[] numbers = vector.numbers();
+    int valid = writeBitmap(header, vector, rows, count);
+    long min = -1;
+    long max = 0;
+    for (int i = 0; i < count; i++) {
+      if (valid == count || vector.isValid(rows[i])) {
+        long number = numbers[rows[i]];
+        min = Long.compareUnsigned(number, min) < 0 ? number : min;
+        max = Long.compareUnsigned(number, max) > 0 ? number : max;
+      }
+    }
+    long base = valid == 0 ? 0 : min;
+    int width = valid == 0 ? 1 : LittleEndian.widthOf(max - min);
+    width(header, width);
+    int at = claim(Long.BYTES + (long) count * width);
+    LittleEndian.putLong(bytes, at, base);
+    at += Long.BYTES;
+    for (int i = 0; i < count; i++) {
+      boolean isNull = valid < count && !vector.isValid(rows[i]);
+      LittleEndian.put(bytes, at + i * width, width, isNull ? 0 : numbers[rows[i]] - base);
+    }
+    return valid > 0;
+  }
+
+  private boolean writeList(int header, Vector vector, int[] rows, int count) {
+    Vector inner = vector.elements();
+    int valid = writeBitmap(header, vector, rows, count);
+    int longest = 0;
+    long total = 0;
+    for (int i = 0; i < count; i++) {
+      int length = vector.start(rows[i] + 1) - vector.start(rows[i]);
+      longest = Math.max(longest, length);
+      total += length;
+    }
+    int width = LittleEndian.widthOf(longest);
+    width(header, width);
+    int at = claim((long) count * width);
+    if (elements.length < total) {
+      elements = new int[(int) total];
+    }
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+      int start = vector.start(rows[i]);
+      int end = vector.start(rows[i] + 1);
+      LittleEndian.put(bytes, at + i * width, width, end - start);
+      while (start < end) {
+        elements[n++] = start++;
+      }
+    }
+    write(inner, elements, n);
+    return valid > 0;
+  }
+}

@@ -1,0 +1,543 @@
+package watchfloor.iterators;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static watchfloor.iterators.Programs.and;
+import static watchfloor.iterators.Programs.base64;
+import static watchfloor.iterators.Programs.eq;
+import static watchfloor.iterators.Programs.exists;
+import static watchfloor.iterators.Programs.in;
+import static watchfloor.iterators.Programs.list;
+import static watchfloor.iterators.Programs.not;
+import static watchfloor.iterators.Programs.number;
+import static watchfloor.iterators.Programs.or;
+import static watchfloor.iterators.Programs.range;
+import static watchfloor.iterators.Programs.regex;
+import static watchfloor.iterators.Programs.scalar;
+import static watchfloor.iterators.Programs.text;
+import static watchfloor.iterators.Programs.time;
+import static watchfloor.iterators.Programs.u16;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.TreeMap;
+import org.apache.accumulo.core.data.ByteSequence;
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.Range;
+import org.apache.accumulo.core.data.Value;
+import org.apache.accumulo.core.iterators.IteratorEnvironment;
+import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import org.apache.accumulo.core.iterators.WrappingIterator;
+import org.apache.accumulo.core.iterators.YieldCallback;
+import org.junit.jupiter.api.Test;
+
+class BlockIteratorTest {
+  private static final String[] FIELDS = {"\1offset", "bytes", "host", "port", "tags", "ts", "uri"};
+  private static final long SECOND = 1_000_000;
+
+  private final Random random = new Random(3);
+  private final TreeMap<Key, Value> blocks = new TreeMap<>();
+  /** The same events in the cell layout, which says what is right. */
+  private final TreeMap<Key, Value> events = new TreeMap<>();
+  private int written;
+
+  /** An event's values by field, encoded; a list's are in the cell layout's form. */
+  private static final class Event {
+    final long micros;
+    final Map<String, byte[]> values = new HashMap<>();
+    List<byte[]> tags;
+
+    Event(long micros) {
+      this.micros = micros;
+      values.put("ts", number(micros));
+    }
+  }
+
+  private Event draw(long micros, boolean allTagged) {
+    Event event = new Event(micros);
+    event.values.put("\1offset", number(written++));
+    if (random.nextInt(5) > 0) {
+      event.values.put("host", text(random.nextInt(9) == 0 ? "" : "h" + random.nextInt(12) + ".example"));
+    }
+    if (random.nextInt(3) > 0) {
+      event.values.put("bytes", number(random.nextInt(2000) - 1000));
+    }
+    event.values.put("port", u16(random.nextInt(4) == 0 ? 443 : random.nextInt(65536)));
+    event.values.put("uri", text("/" + random.nextInt(50) + "x".repeat(random.nextInt(90))));
+    if (allTagged || random.nextInt(3) > 0) {
+      event.tags = new ArrayList<>();
+      for (int i = random.nextInt(4); i > 0; i--) {
+        event.tags.add(random.nextInt(5) == 0 ? null : text("t" + random.nextInt(6)));
+      }
+    }
+    return event;
+  }
+
+  private static byte[] row(int shard, long newest, long oldest, long id) {
+    ByteBuffer row = ByteBuffer.allocate(24).put(text(String.format("%04d", shard))).putLong(Long.MAX_VALUE - newest);
+    return row.putInt((int) ((newest - oldest + SECOND - 1) / SECOND)).putLong(id).array();
+  }
+
+  private static void put(TreeMap<Key, Value> table, byte[] row, String qualifier, byte[] value, String label) {
+    Tables.cell(table, row, qualifier, value, label);
+  }
+
+  /** Adds a block of events and returns its row. */
+  private byte[] block(int shard, long newest, List<Event> drawn, String hostLabel) {
+    drawn.sort((a, b) -> Long.compare(b.micros, a.micros));
+    byte[] row = row(shard, newest, drawn.get(drawn.size() - 1).micros, random.nextLong());
+    int codec = random.nextInt(3);
+    for (String field : FIELDS) {
+      String label = field.equals("host") ? hostLabel : "";
+      List<byte[]> values = new ArrayList<>();
+      List<List<byte[]>> lists = new ArrayList<>();
+      for (Event event : drawn) {
+        values.add(event.values.get(field));
+        lists.add(event.tags);
+        if (field.equals("tags") ? event.tags != null : event.values.containsKey(field) && !field.equals("ts")) {
+          byte[] eventRow = ByteBuffer.allocate(20).put(row, 0, 4).putLong(Long.MAX_VALUE - event.micros).array();
+          System.arraycopy(event.values.get("\1offset"), 0, eventRow, 12, 8);
+          byte[] cell = field.equals("tags") ? list(event.tags.toArray(new byte[0][])) : event.values.get(field);
+          put(events, eventRow, field, cell, label);
+        }
+      }
+      boolean missing = (field.equals("tags") ? lists : values).stream().allMatch(Objects::isNull);
+      if (!missing) {
+        put(blocks, row, field, vector(field, codec, values, lists), label);
+      }
+    }
+    return row;
+  }
+
+  private byte[] vector(String field, int codec, List<byte[]> values, List<List<byte[]>> lists) {
+    switch (field) {
+      case "host":
+        return Vectors.dictionary(codec, 1 << random.nextInt(3), values);
+      case "uri":
+        return random.nextBoolean() ? Vectors.plain(codec, values) : Vectors.dictionary(codec, 2, values);
+      case "port":
+        return Vectors.numbers(codec, Vectors.BASE, 2, 2, values);
+      case "tags":
+        List<byte[]> elements = Vectors.elements(lists);
+        boolean plain = random.nextBoolean();
+        return Vectors.list(
+            codec, 1, lists, plain ? Vectors.plain(0, elements) : Vectors.dictionary(0, 1, elements));
+      case "bytes":
+        return Vectors.numbers(codec, Vectors.BASE, 8, 2, values);
+      default:
+        return Vectors.numbers(codec, Vectors.DIFFERENCES, 8, 8, values);
+    }
+  }
+
+  private void fill(int count, String hostLabel) {
+    for (int b = 0; b < count; b++) {
+      long newest = Tables.NOW - b * 100 * SECOND;
+      List<Event> drawn = new ArrayList<>();
+      boolean allTagged = random.nextBoolean();
+      for (int i = random.nextInt(b % 5 == 0 ? 1 : 60); i >= 0; i--) {
+        drawn.add(draw(newest - (i == 0 ? 0 : (long) (random.nextDouble() * 150 * SECOND)), allTagged));
+      }
+      block(b % 2, newest, drawn, hostLabel);
+    }
+  }
+
+  private static Map<String, String> options(byte[] program, String... columns) {
+    Map<String, String> options = new HashMap<>();
+    if (program != null) {
+      options.put(EventOptions.FILTER, base64(program));
+    }
+    if (columns.length > 0) {
+      options.put(EventOptions.COLUMNS, String.join(EventOptions.SEPARATOR, columns));
+    }
+    options.put(EventOptions.TIME, "ts");
+    return options;
+  }
+
+  private static BlockIterator iterator(SortedKeyValueIterator<Key, Value> source, Map<String, String> options) {
+    BlockIterator iterator = new BlockIterator();
+    assertTrue(iterator.validateOptions(options));
+    iterator.init(source, options, Tables.ENVIRONMENT);
+    return iterator;
+  }
+
+  private BlockIterator iterator(byte[] program, String... columns) {
+    return iterator(Tables.visible(blocks), options(program, columns));
+  }
+
+  /** Reads an answer: by row, the values of each column. */
+  private static List<Map<String, String>> read(Value answer, String... columns) {
+    List<Map<String, String>> rows = new ArrayList<>();
+    byte[] bytes = answer.get();
+    for (int at = 0; at < bytes.length; ) {
+      String column = columns[Bytes.getUnsignedShort(bytes, at)];
+      int length = Bytes.getInt(bytes, at + 2);
+      Vector vector = new Vector("answer").wrap(Arrays.copyOfRange(bytes, at + 6, at + 6 + length));
+      while (rows.size() < vector.rows()) {
+        rows.add(new HashMap<>());
+      }
+      assertEquals(rows.size(), vector.rows());
+      List<byte[]> values = new ArrayList<>();
+      if (vector.form() == Vector.LIST) {
+        Vectors.lists(vector).forEach(list -> values.add(list == null ? null : list(list.toArray(new byte[0][]))));
+      } else {
+        values.addAll(Vectors.values(vector));
+      }
+      for (int i = 0; i < rows.size(); i++) {
+        if (values.get(i) != null) {
+          rows.get(i).put(column, Arrays.toString(values.get(i)));
+        }
+      }
+      at += 6 + length;
+    }
+    return rows;
+  }
+
+  /** What the blocks give, event by event, in the order of events; each event's shard, time and values. */
+  private List<String> fromBlocks(Map<Key, Value> answers, String... columns) {
+    List<String> out = new ArrayList<>();
+    answers.forEach(
+        (key, answer) -> {
+          String shard = new String(key.getRowData().toArray(), 0, 4);
+          read(answer, columns).forEach(event -> out.add(shard + new TreeMap<>(event)));
+        });
+    out.sort(null);
+    return out;
+  }
+
+  private List<String> fromCells(byte[] program, String[] authorizations, String... columns) throws IOException {
+    EventFilterIterator iterator = new EventFilterIterator();
+    iterator.init(Tables.visible(events, authorizations), options(program, columns), Tables.ENVIRONMENT);
+    List<String> out = new ArrayList<>();
+    Tables.read(iterator, new Range())
+        .forEach(
+            (key, answer) -> {
+              Map<String, String> event = new TreeMap<>();
+              byte[] bytes = answer.get();
+              for (int at = 0; at < bytes.length; ) {
+                int length = Bytes.getInt(bytes, at + 2);
+                byte[] value = Arrays.copyOfRange(bytes, at + 6, at + 6 + length);
+                event.put(columns[Bytes.getUnsignedShort(bytes, at)], Arrays.toString(value));
+                at += 6 + length;
+              }
+              out.add(new String(key.getRowData().toArray(), 0, 4) + event);
+            });
+    out.sort(null);
+    return out;
+  }
+
+  private byte[] condition(byte[] field, byte[]... values) {
+    byte[] one = values[random.nextInt(values.length)];
+    byte[] other = values[random.nextInt(values.length)];
+    switch (random.nextInt(4)) {
+      case 0:
+        return eq(field, one);
+      case 1:
+        byte[][] some = new byte[random.nextInt(12)][];
+        Arrays.setAll(some, i -> values[random.nextInt(values.length)]);
+        return in(field, some);
+      case 2:
+        return exists(field);
+      default:
+        String brackets = (random.nextBoolean() ? "[" : "(") + (random.nextBoolean() ? "]" : ")");
+        return range(field, brackets, random.nextInt(4) == 0 ? null : one, random.nextInt(4) == 0 ? null : other);
+    }
+  }
+
+  private byte[] leaf() {
+    switch (random.nextInt(8)) {
+      case 0:
+        byte[][] hosts = new byte[14][];
+        Arrays.setAll(hosts, i -> text(i == 0 ? "" : i == 1 ? "h1" : "h" + i + ".example"));
+        return condition(scalar("host"), hosts);
+      case 1:
+        return regex(scalar(random.nextBoolean() ? "host" : "uri"), "[1" + random.nextInt(9) + "][0-9.x]", false);
+      case 2:
+        byte[] odd = text("\u007f");
+        return condition(scalar("bytes"), number(-2000), number(-500), number(0), number(1), number(700), odd);
+      case 3:
+        byte[] longer = text("\u0001\u0002\u0003");
+        return condition(scalar("port"), u16(0), u16(443), u16(444), u16(40_000), new byte[] {1}, longer);
+      case 4:
+        return random.nextInt(3) == 0
+            ? regex(list("tags"), "[12]$", true)
+            : condition(list("tags"), text("t0"), text("t2"), text("t5"), text("u"), text(""));
+      case 5:
+        long low = Tables.NOW - random.nextInt(2500) * SECOND;
+        return condition(time("ts"), number(low), number(low + 90 * SECOND), number(Tables.NOW), number(0));
+      case 6:
+        return condition(scalar("uri"), text("/1"), text("/20"), text("/3xxxx"), text("/4" + "x".repeat(80)));
+      default:
+        return condition(scalar(random.nextBoolean() ? "none" : "\1offset"), number(3), number(40), number(500));
+    }
+  }
+
+  private byte[] tree(int depth) {
+    if (depth == 0 || random.nextInt(3) == 0) {
+      return leaf();
+    }
+    byte[][] children = new byte[random.nextInt(4)][];
+    Arrays.setAll(children, i -> tree(depth - 1));
+    switch (random.nextInt(3)) {
+      case 0:
+        return and(children);
+      case 1:
+        return or(children);
+      default:
+        return not(tree(depth - 1));
+    }
+  }
+
+  @Test
+  void drawnFiltersGiveWhatTheCellLayoutGives() throws IOException {
+    fill(20, "red");
+    int some = 0;
+    for (int round = 0; round < 200; round++) {
+      byte[] program = tree(3);
+      String[] authorizations = random.nextInt(4) == 0 ? new String[0] : new String[] {"red"};
+      BlockIterator iterator = iterator(Tables.visible(blocks, authorizations), options(program, FIELDS));
+      TreeMap<Key, Value> answers = Tables.read(iterator, new Range());
+      List<String> found = fromBlocks(answers, FIELDS);
+      assertEquals(fromCells(program, authorizations, FIELDS), found, () -> base64(program));
+      assertEquals(answers, Tables.readTorn(iterator, new Range()), "torn");
+      some += found.isEmpty() || answers.size() == 20 && found.size() == written ? 0 : 1;
+    }
+    assertTrue(some > 50, "filters that some events pass: " + some);
+  }
+
+  @Test
+  void anyColumnsInAnyOrder() throws IOException {
+    fill(6, "");
+    byte[] program = range(scalar("port"), "[]", u16(30_000), null);
+    for (String wanted : List.of("uri,\1offset", "port,host", "ts")) {
+      String[] columns = wanted.split(",");
+      TreeMap<Key, Value> answers = Tables.read(iterator(program, columns), new Range());
+      List<String> cells = fromCells(program, new String[0], columns);
+      assertEquals(cells, fromBlocks(answers, columns));
+      assertFalse(cells.isEmpty());
+    }
+    assertTrue(Tables.read(iterator(program), new Range()).values().stream().allMatch(answer -> answer.getSize() == 0));
+  }
+
+  @Test
+  void aWholeBlockIsPassedOnAsItIs() throws IOException {
+    fill(3, "");
+    for (byte[] program : new byte[][] {null, Programs.TRUE, exists(time("ts")), exists(scalar("port"))}) {
+      Tables.read(iterator(program, "port"), new Range())
+          .forEach(
+              (key, answer) -> {
+                byte[] stored = blocks.get(Tables.key(key.getRowData().toArray(), "", text("port"), "")).get();
+                byte[] passedOn = Arrays.copyOfRange(answer.get(), 6, answer.getSize());
+                assertArrayEquals(stored, passedOn);
+              });
+    }
+  }
+
+  @Test
+  void answersAreRows() throws IOException {
+    fill(4, "");
+    for (Key key : Tables.read(iterator((byte[]) null), new Range()).keySet()) {
+      assertEquals(new Key(key.getRow()), key);
+      assertEquals(24, key.getRowData().length());
+    }
+  }
+
+  @Test
+  void aRangeOfRowsAndAScanThatIsTorn() throws IOException {
+    fill(30, "");
+    byte[] program = not(eq(scalar("port"), u16(443)));
+    for (Range range : List.of(new Range(), Range.prefix("0001"), new Range("0000", true, "0001", false))) {
+      BlockIterator iterator = iterator(program, "host", "uri");
+      TreeMap<Key, Value> whole = Tables.read(iterator, range);
+      assertFalse(whole.isEmpty());
+      assertEquals(whole, Tables.readTorn(iterator, range));
+      assertEquals(whole, Tables.read(iterator.deepCopy(Tables.ENVIRONMENT), range));
+    }
+    byte[] row = blocks.firstKey().getRowData().toArray();
+    Range exact = new Range(new Key(row), true, new Key(Arrays.copyOf(row, 25)), false);
+    assertEquals(1, Tables.readTorn(iterator(null, "uri"), exact).size());
+  }
+
+  /** Counts what is asked of the table. */
+  private static final class Counting extends WrappingIterator {
+    int seeks;
+    int steps;
+    long bytes;
+
+    Counting(SortedKeyValueIterator<Key, Value> source) {
+      setSource(source);
+    }
+
+    @Override
+    public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
+      seeks++;
+      super.seek(range, families, inclusive);
+    }
+
+    @Override
+    public void next() throws IOException {
+      steps++;
+      super.next();
+    }
+
+    @Override
+    public Value getTopValue() {
+      bytes++;
+      return super.getTopValue();
+    }
+
+    @Override
+    public SortedKeyValueIterator<Key, Value> deepCopy(IteratorEnvironment environment) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  @Test
+  void timeBoundsOfTheRowSkipBlocksUnread() throws IOException {
+    fill(20, "");
+    Counting table = new Counting(Tables.visible(blocks));
+    byte[] late = range(time("ts"), "[)", number(Tables.NOW + 1), null);
+    for (byte[] program : List.of(late, and(leaf(), late), or(late, late), not(not(late)))) {
+      table.bytes = 0;
+      assertEquals(0, Tables.read(iterator(table, options(program, FIELDS)), new Range()).size());
+      assertEquals(0, table.bytes, "values read");
+    }
+    // All of it is within: the time's own cell is not read, and none but the one that says how many rows there are.
+    table.bytes = 0;
+    byte[] all = range(time("ts"), "[)", number(0), number(Tables.NOW + 1));
+    assertEquals(20, Tables.read(iterator(table, options(all)), new Range()).size());
+    assertEquals(20, table.bytes, "values read");
+  }
+
+  @Test
+  void onlyWhatIsNeededIsRead() throws IOException {
+    List<Event> drawn = new ArrayList<>();
+    for (int i = 0; i < 50; i++) {
+      drawn.add(draw(Tables.NOW - i, true));
+    }
+    byte[] row = block(0, Tables.NOW, drawn, "");
+    for (int i = 0; i < 200; i++) {
+      put(blocks, row, String.format("f%03d", i), Vectors.plain(0, Collections.nCopies(50, null)), "");
+    }
+    Counting table = new Counting(Tables.visible(blocks));
+    byte[] program = eq(scalar("uri"), text("none"));
+    assertEquals(0, Tables.read(iterator(table, options(program, FIELDS)), new Range()).size());
+    assertTrue(table.steps < 10 && table.seeks < 5, table.steps + " steps, " + table.seeks + " seeks");
+  }
+
+  @Test
+  void epochsHideBlocks() throws IOException {
+    fill(4, "");
+    List<byte[]> rows = new ArrayList<>();
+    Tables.read(iterator((byte[]) null), new Range()).keySet().forEach(key -> rows.add(key.getRowData().toArray()));
+    put(blocks, rows.get(1), "\0born", Programs.count(10), "");
+    put(blocks, rows.get(2), "\0died", Programs.count(10), "");
+    put(blocks, rows.get(3), "\0born", Programs.count(5), "");
+    put(blocks, rows.get(3), "\0died", Programs.count(10), "");
+    assertEquals(List.of(0, 1), seen(rows, null));
+    assertEquals(List.of(0, 1), seen(rows, "10"));
+    assertEquals(List.of(0, 2, 3), seen(rows, "9"));
+    assertEquals(List.of(0, 2), seen(rows, "4"));
+    assertThrows(IllegalArgumentException.class, () -> seen(rows, "soon"));
+    put(blocks, rows.get(0), "\0born", new byte[3], "");
+    assertThrows(IllegalStateException.class, () -> seen(rows, "4"));
+  }
+
+  private List<Integer> seen(List<byte[]> rows, String epoch) throws IOException {
+    Map<String, String> options = options(not(eq(scalar("host"), text("none"))), "uri");
+    if (epoch != null) {
+      options.put(EventOptions.EPOCH, epoch);
+    }
+    List<Integer> out = new ArrayList<>();
+    for (Key key : Tables.read(iterator(Tables.visible(blocks), options), new Range()).keySet()) {
+      out.add((int) rows.stream().takeWhile(row -> !Arrays.equals(row, key.getRowData().toArray())).count());
+    }
+    return out;
+  }
+
+  /** A table that takes its time. */
+  private static final class Slow extends WrappingIterator {
+    Slow(SortedKeyValueIterator<Key, Value> source) {
+      setSource(source);
+    }
+
+    @Override
+    public Value getTopValue() {
+      long begin = System.nanoTime();
+      while (System.nanoTime() - begin < 4_000_000) {
+        Thread.onSpinWait();
+      }
+      return super.getTopValue();
+    }
+  }
+
+  @Test
+  void aScanThatFindsNothingYields() throws IOException {
+    fill(40, "");
+    byte[] program = regex(scalar("host"), "nowhere", false);
+    for (int at : new int[] {7, 33}) {
+      Event event = draw(Tables.NOW + at * 1000 * SECOND, true);
+      event.values.put("host", text("nowhere"));
+      block(at % 2, event.micros, new ArrayList<>(List.of(event)), "");
+    }
+    BlockIterator iterator = iterator(new Slow(Tables.visible(blocks)), options(program, "uri"));
+    YieldCallback<Key> callback = new YieldCallback<>();
+    iterator.enableYielding(callback);
+    List<Key> found = new ArrayList<>();
+    int yields = 0;
+    Range left = new Range();
+    iterator.seek(left, List.of(), false);
+    Key last = null;
+    while (true) {
+      if (iterator.hasTop()) {
+        assertFalse(callback.hasYielded());
+        last = iterator.getTopKey();
+        found.add(last);
+        iterator.next();
+      } else if (callback.hasYielded()) {
+        Key position = callback.getPositionAndReset();
+        assertTrue(left.contains(position) && (last == null || position.compareTo(last) > 0));
+        yields++;
+        last = position;
+        left = new Range(position, false, null, true);
+        iterator.seek(left, List.of(), false);
+      } else {
+        break;
+      }
+    }
+    assertEquals(2, found.size());
+    assertTrue(yields >= 2, yields + " yields");
+    assertEquals(new ArrayList<>(Tables.read(iterator(program, "uri"), new Range()).keySet()), found);
+  }
+
+  @Test
+  void damageIsAnErrorThatSaysWhere() throws IOException {
+    fill(1, "");
+    byte[] row = blocks.firstKey().getRowData().toArray();
+    byte[] vector = blocks.get(Tables.key(row, "", text("uri"), "")).get().clone();
+    vector[vector.length - 1] ^= 1;
+    put(blocks, row, "uri", vector, "");
+    byte[] program = regex(scalar("uri"), "1", false);
+    String message =
+        assertThrows(IllegalStateException.class, () -> Tables.read(iterator(program), new Range())).getMessage();
+    assertEquals("vector of field uri: the checksum is wrong", message);
+
+    put(blocks, row, "uri", Vectors.plain(0, List.of(text("a"), text("b"), text("c"))), "");
+    message = assertThrows(IllegalStateException.class, () -> Tables.read(iterator(program), new Range())).getMessage();
+    assertTrue(message.contains("field uri has 3 rows"), message);
+    put(blocks, text("short"), "uri", vector, "");
+    assertThrows(IllegalStateException.class, () -> Tables.read(iterator(program), new Range()));
+    assertThrows(IllegalArgumentException.class, () -> iterator(new byte[] {0x7F}));
+  }
+}

@@ -1,0 +1,300 @@
+package watchfloor.iterators;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static watchfloor.iterators.Programs.number;
+import static watchfloor.iterators.Programs.text;
+import static watchfloor.iterators.Programs.u16;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class VectorTest {
+  private static final int[] CODECS = {Codec.NONE, Codec.ZSTD, Codec.LZ4};
+
+  private final Random random = new Random(7);
+  /** One for all, as its buffers are used again. */
+  private final Vector vector = new Vector("field");
+  private final VectorWriter writer = new VectorWriter();
+
+  private List<byte[]> strings(int rows, int distinct, boolean nulls) {
+    List<byte[]> out = new ArrayList<>();
+    for (int i = 0; i < rows; i++) {
+      int value = random.nextInt(distinct);
+      out.add(nulls && random.nextInt(4) == 0 ? null : text(value == 0 ? "" : "v" + value));
+    }
+    return out;
+  }
+
+  private List<byte[]> draw(int rows, int valueBytes, long base, long range, boolean nulls) {
+    List<byte[]> out = new ArrayList<>();
+    for (int i = 0; i < rows; i++) {
+      long value = base + (range == 0 ? random.nextLong() : (long) (random.nextDouble() * range));
+      byte[] bytes = Arrays.copyOfRange(ByteBuffer.allocate(8).putLong(value).array(), 8 - valueBytes, 8);
+      out.add(nulls && random.nextInt(4) == 0 ? null : bytes);
+    }
+    return out;
+  }
+
+  private static <T> List<T> pick(List<T> values, int[] rows) {
+    List<T> out = new ArrayList<>();
+    for (int row : rows) {
+      out.add(values.get(row));
+    }
+    return out;
+  }
+
+  private int[] someRows(int rows) {
+    int one = 1 + random.nextInt(20);
+    return IntStream.range(0, rows).filter(i -> random.nextInt(one) == 0).toArray();
+  }
+
+  /** The vector in an answer with these rows; null if it was left out. */
+  private Vector subset(Vector of, int[] rows) {
+    writer.clear();
+    writer.put(3, of, rows, rows.length);
+    byte[] answer = writer.toByteArray();
+    if (answer.length == 0) {
+      return null;
+    }
+    assertEquals(3, Bytes.getUnsignedShort(answer, 0));
+    assertEquals(answer.length - 6, Bytes.getInt(answer, 2));
+    return new Vector("subset").wrap(Arrays.copyOfRange(answer, 6, answer.length));
+  }
+
+  private void assertReads(List<byte[]> values, byte[] stored) {
+    assertEquals(Vectors.show(values), Vectors.show(Vectors.values(vector.wrap(stored))));
+    for (int i = 0; i < 2; i++) {
+      int[] rows = someRows(values.size());
+      List<byte[]> picked = pick(values, rows);
+      Vector subset = subset(vector, rows);
+      if (subset == null) {
+        assertTrue(picked.stream().allMatch(value -> value == null));
+      } else {
+        assertEquals(Vectors.show(picked), Vectors.show(Vectors.values(subset)));
+      }
+    }
+  }
+
+  private void assertReadsLists(List<List<byte[]>> lists, byte[] stored) {
+    assertEquals(Vectors.showLists(lists), Vectors.showLists(Vectors.lists(vector.wrap(stored))));
+    int[] rows = someRows(lists.size());
+    Vector subset = subset(vector, rows);
+    List<List<byte[]>> picked = pick(lists, rows);
+    if (subset == null) {
+      assertTrue(picked.stream().allMatch(list -> list == null));
+    } else {
+      assertEquals(Vectors.showLists(picked), Vectors.showLists(Vectors.lists(subset)));
+    }
+  }
+
+  @Test
+  void dictionariesAndPlainVectors() {
+    for (int codec : CODECS) {
+      for (boolean nulls : new boolean[] {false, true}) {
+        for (int distinct : new int[] {1, 3, 255, 2000}) {
+          for (int rows : new int[] {1, 7, 1500}) {
+            List<byte[]> values = strings(rows, distinct, nulls);
+            assertReads(values, Vectors.plain(codec, values));
+            assertReads(values, Vectors.dictionary(codec, 2, values));
+            assertReads(values, Vectors.dictionary(codec, 4, values));
+            if (distinct < 256) {
+              assertReads(values, Vectors.dictionary(codec, 1, values));
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void numbers() {
+    for (int codec : CODECS) {
+      for (int rows : new int[] {1, 9, 2000}) {
+        for (boolean nulls : new boolean[] {false, true}) {
+          assertReadsNumbers(codec, 1, 1, draw(rows, 1, 0, 256, nulls), nulls);
+          assertReadsNumbers(codec, 2, 1, draw(rows, 2, 400, 200, nulls), nulls);
+          assertReadsNumbers(codec, 2, 2, draw(rows, 2, 0, 65536, nulls), nulls);
+          assertReadsNumbers(codec, 8, 1, draw(rows, 8, (1L << 63) - 100, 255, nulls), nulls);
+          assertReadsNumbers(codec, 8, 2, draw(rows, 8, 1L << 63, 65536, nulls), nulls);
+          assertReadsNumbers(codec, 8, 4, draw(rows, 8, Tables.NOW, 1L << 32, nulls), nulls);
+          assertReadsNumbers(codec, 8, 8, draw(rows, 8, 0, 0, nulls), nulls);
+          assertReadsNumbers(codec, 8, 1, new ArrayList<>(Collections.nCopies(rows, number(-3))), false);
+        }
+      }
+    }
+  }
+
+  private void assertReadsNumbers(int codec, int valueBytes, int width, List<byte[]> values, boolean nulls) {
+    assertReads(values, Vectors.numbers(codec, Vectors.BASE, valueBytes, width, values));
+    if (!nulls) {
+      assertReads(values, Vectors.numbers(codec, Vectors.DIFFERENCES, valueBytes, 8, values));
+    }
+  }
+
+  @Test
+  void lists() {
+    for (int codec : CODECS) {
+      for (int rows : new int[] {1, 10, 500}) {
+        for (int width : new int[] {1, 2, 4}) {
+          List<List<byte[]>> texts = new ArrayList<>();
+          List<List<byte[]>> ports = new ArrayList<>();
+          for (int i = 0; i < rows; i++) {
+            texts.add(random.nextInt(4) == 0 ? null : strings(random.nextInt(5), 9, true));
+            ports.add(draw(random.nextInt(3), 2, 0, 65536, random.nextBoolean()));
+          }
+          List<byte[]> inner = Vectors.elements(texts);
+          assertReadsLists(texts, Vectors.list(codec, width, texts, Vectors.dictionary(Codec.NONE, 1, inner)));
+          assertReadsLists(texts, Vectors.list(codec, width, texts, Vectors.plain(Codec.NONE, inner)));
+          byte[] numbers = Vectors.numbers(Codec.NONE, Vectors.BASE, 2, 2, Vectors.elements(ports));
+          assertReadsLists(ports, Vectors.list(codec, width, ports, numbers));
+        }
+      }
+    }
+  }
+
+  @Test
+  void emptyListsAndVectors() {
+    List<List<byte[]>> empty = Arrays.asList(List.of(), null, List.of());
+    assertReadsLists(empty, Vectors.list(Codec.NONE, 1, empty, Vectors.plain(Codec.NONE, List.of())));
+    assertReads(List.of(), Vectors.numbers(Codec.ZSTD, Vectors.DIFFERENCES, 8, 1, List.of()));
+    assertReads(List.of(), Vectors.dictionary(Codec.LZ4, 1, List.of()));
+    List<byte[]> nulls = Arrays.asList(null, null);
+    assertReads(nulls, Vectors.dictionary(Codec.NONE, 1, nulls));
+    assertReads(nulls, Vectors.numbers(Codec.NONE, Vectors.BASE, 1, 1, nulls));
+  }
+
+  private List<byte[]> samples() {
+    List<byte[]> values = Arrays.asList(text("b"), text("a"), null, text("b"), text("x".repeat(70)));
+    List<byte[]> numbers = List.of(number(5), number(-5), number(6), number(7));
+    List<List<byte[]>> lists = Arrays.asList(values, null, List.of(), numbers);
+    List<byte[]> out = new ArrayList<>();
+    for (int codec : CODECS) {
+      out.add(Vectors.dictionary(codec, 1, values));
+      out.add(Vectors.plain(codec, values));
+      out.add(Vectors.numbers(codec, Vectors.BASE, 8, 2, numbers));
+      out.add(Vectors.numbers(codec, Vectors.DIFFERENCES, 8, 1, numbers));
+      out.add(Vectors.list(codec, 1, lists, Vectors.plain(Codec.NONE, Vectors.elements(lists))));
+    }
+    return out;
+  }
+
+  @Test
+  void aChangedByteOrACutIsRefused() {
+    for (byte[] sample : samples()) {
+      vector.wrap(sample).check();
+      for (int at = 0; at < sample.length; at++) {
+        for (int change : new int[] {1, 0x80, 0xFF}) {
+          byte[] damaged = sample.clone();
+          damaged[at] ^= (byte) change;
+          assertThrows(IllegalStateException.class, () -> vector.wrap(damaged).check());
+        }
+        byte[] cut = Arrays.copyOf(sample, at);
+        assertThrows(IllegalStateException.class, () -> vector.wrap(cut).check());
+      }
+      byte[] longer = Arrays.copyOf(sample, sample.length + 1);
+      assertThrows(IllegalStateException.class, () -> vector.wrap(longer).check());
+    }
+  }
+
+  /** With a right checksum a wrong byte may make another vector, but never an error of another kind. */
+  @Test
+  void aWrongByteWithARightChecksumIsAVectorOrRefused() {
+    for (byte[] sample : samples()) {
+      for (int at = 0; at < sample.length; at++) {
+        for (int change : new int[] {1, 2, 0x40, 0x80, 0xFF}) {
+          byte[] wrong = sample.clone();
+          wrong[at] ^= (byte) change;
+          Vectors.seal(wrong);
+          try {
+            vector.wrap(wrong).check();
+          } catch (IllegalStateException e) {
+            assertTrue(e.getMessage().startsWith("vector of "), e.getMessage());
+          }
+        }
+      }
+    }
+  }
+
+  private void assertRefused(String why, byte[] stored, int at, int value) {
+    byte[] wrong = stored.clone();
+    wrong[at] = (byte) value;
+    Vectors.seal(wrong);
+    String message = assertThrows(IllegalStateException.class, () -> vector.wrap(wrong).check()).getMessage();
+    assertTrue(message.contains(why), message);
+  }
+
+  @Test
+  void whatIsWrongIsSaid() {
+    byte[] dictionary = Vectors.dictionary(Codec.NONE, 1, strings(4, 3, false));
+    byte[] numbers = Vectors.numbers(Codec.NONE, Vectors.BASE, 1, 1, List.of(new byte[] {1}, new byte[] {2}));
+    assertRefused("does not begin as one", dictionary, 0, 0);
+    assertRefused("version 2", dictionary, 1, 2);
+    assertRefused("form 9", dictionary, 2, 9);
+    assertRefused("codec 3", dictionary, 3, 3);
+    assertRefused("flags", dictionary, 4, 8);
+    assertRefused("width 3", dictionary, 6, 3);
+    assertRefused("rows", dictionary, 11, 1);
+    assertRefused("payload of", dictionary, 15, 0x41);
+    assertRefused("a code is greater", dictionary, dictionary.length - 1, 4);
+    assertRefused("ends within its bounds", dictionary, 23, 9);
+    assertRefused("1, 2 or 8 bytes", numbers, 5, 4);
+    assertRefused("transform 2", numbers, 7, 2);
+    assertRefused("does not fit 1 bytes", numbers, numbers.length - 1, 255);
+    byte[] compressed = Vectors.dictionary(Codec.ZSTD, 1, strings(100, 3, false));
+    assertRefused("payload has", compressed, 12, compressed[12] + 1);
+    String message = assertThrows(IllegalStateException.class, () -> vector.wrap(u16(0))).getMessage();
+    assertTrue(message.contains("fewer than a header"), message);
+  }
+
+  @Test
+  void boundsDecideWithoutReadingValues() {
+    List<byte[]> values = List.of(text("bb"), text("d".repeat(70)), text("c"));
+    Bounds bounds = vector.wrap(Vectors.plain(Codec.ZSTD, values)).bounds();
+    assertEquals(Verdict.NONE, new Condition.Equal(text("b")).within(bounds));
+    assertEquals(Verdict.SOME, new Condition.Equal(text("bb")).within(bounds));
+    assertEquals(Verdict.SOME, new Condition.Equal(text("d".repeat(99))).within(bounds));
+    assertEquals(Verdict.NONE, new Condition.Equal(text("e")).within(bounds));
+    assertEquals(Verdict.NONE, new Condition.Interval(null, true, text("bb"), false).within(bounds));
+    assertEquals(Verdict.ALL, new Condition.Interval(text("bb"), true, text("dx"), false).within(bounds));
+    assertEquals(Verdict.SOME, new Condition.Interval(text("bb"), false, text("dx"), false).within(bounds));
+    assertEquals(Verdict.SOME, new Condition.Interval(text("bb"), true, text("d".repeat(64)), true).within(bounds));
+    assertEquals(Verdict.NONE, new Condition.Member(new byte[][] {text("a"), text("f")}).within(bounds));
+    assertEquals(Verdict.SOME, new Condition.Member(new byte[][] {text("a"), text("c")}).within(bounds));
+    Bounds one = vector.wrap(Vectors.plain(Codec.NONE, List.of(text("x"), text("x")))).bounds();
+    assertEquals(Verdict.ALL, new Condition.Equal(text("x")).within(one));
+    assertEquals(Verdict.ALL, new Condition.Member(new byte[][] {text("a"), text("x")}).within(one));
+  }
+
+  /** Intervals over numbers are those over their bytes, whatever length the interval's ends have. */
+  @Test
+  void intervalsOfNumbers() {
+    List<byte[]> ends = new ArrayList<>(Arrays.asList(null, new byte[0]));
+    for (int a : new int[] {0, 1, 127, 255}) {
+      ends.add(new byte[] {(byte) a});
+      for (int b : new int[] {0, 7, 255}) {
+        ends.add(new byte[] {(byte) a, (byte) b});
+        ends.add(new byte[] {(byte) a, (byte) b, 0});
+      }
+    }
+    for (byte[] low : ends) {
+      for (byte[] high : ends) {
+        for (int brackets = 0; brackets < 4; brackets++) {
+          Condition.Interval interval = new Condition.Interval(low, (brackets & 1) != 0, high, (brackets & 2) != 0);
+          long[] numbers = interval.numbers(2);
+          for (int value : new int[] {0, 1, 7, 255, 256, 257, 263, 264, 511, 0x7F00, 0x7F07, 0xFF00, 0xFF07, 0xFFFF}) {
+            boolean within = numbers != null && value >= numbers[0] && value <= numbers[1];
+            assertEquals(interval.test(u16(value), 0, 2), within);
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,213 @@
+package watchfloor.iterators;
+
+import static watchfloor.iterators.Programs.join;
+
+import com.github.luben.zstd.Zstd;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.TreeSet;
+import java.util.zip.CRC32;
+import net.jpountz.lz4.LZ4Factory;
+
+/** Writes vectors as the Python side does, in any form, and reads what {@link Vector} makes of them. */
+final class Vectors {
+  static final int BASE = 0;
+  static final int DIFFERENCES = 1;
+
+  private Vectors() {}
+
+  static byte[] dictionary(int codec, int width, List<byte[]> values) {
+    TreeSet<byte[]> distinct = new TreeSet<>(Arrays::compareUnsigned);
+    values.stream().filter(Objects::nonNull).forEach(distinct::add);
+    List<byte[]> entries = new ArrayList<>(distinct);
+    ByteBuffer payload = little(4 + 4 * entries.size() + size(entries) + width * values.size());
+    payload.putInt(entries.size());
+    entries.forEach(entry -> payload.putInt(entry.length));
+    entries.forEach(payload::put);
+    for (byte[] value : values) {
+      put(payload, width, value == null ? entries.size() : distinct.headSet(value).size());
+    }
+    return vector(Vector.DICTIONARY, codec, 0, 0, width, 0, values.size(), bounds(values), payload.array());
+  }
+
+  static byte[] plain(int codec, List<byte[]> values) {
+    byte[] bitmap = bitmap(values);
+    ByteBuffer payload = little(bitmap.length + 4 * values.size() + size(values)).put(bitmap);
+    values.forEach(value -> payload.putInt(value == null ? 0 : value.length));
+    values.stream().filter(Objects::nonNull).forEach(payload::put);
+    return vector(Vector.PLAIN, codec, nulls(values), 0, 0, 0, values.size(), bounds(values), payload.array());
+  }
+
+  /** The width is the least that all differences fit, or more. */
+  static byte[] numbers(int codec, int transform, int valueBytes, int width, List<byte[]> values) {
+    byte[] bitmap = bitmap(values);
+    ByteBuffer payload = little(bitmap.length + (transform == BASE ? 8 : 16) + width * values.size()).put(bitmap);
+    long[] numbers = values.stream().mapToLong(Vectors::number).toArray();
+    if (transform == BASE) {
+      long base =
+          values.stream().filter(Objects::nonNull).map(Vectors::number).min(Long::compareUnsigned).orElse(0L);
+      payload.putLong(base);
+      for (int i = 0; i < numbers.length; i++) {
+        put(payload, width, values.get(i) == null ? 0 : numbers[i] - base);
+      }
+    } else {
+      long step = Long.MAX_VALUE;
+      for (int i = 1; i < numbers.length; i++) {
+        step = Math.min(step, numbers[i] - numbers[i - 1]);
+      }
+      payload.putLong(numbers.length == 0 ? 0 : numbers[0]).putLong(step);
+      for (int i = 0; i < numbers.length; i++) {
+        put(payload, width, i == 0 ? 0 : numbers[i] - numbers[i - 1] - step);
+      }
+    }
+    byte[][] bounds = bounds(values);
+    int nulls = nulls(values);
+    return vector(
+        Vector.NUMBERS, codec, nulls, valueBytes, width, transform, values.size(), bounds, payload.array());
+  }
+
+  private static long number(byte[] value) {
+    long number = 0;
+    for (byte b : value == null ? new byte[0] : value) {
+      number = number << 8 | b & 0xFF;
+    }
+    return number;
+  }
+
+  /** {@code inner} is a vector of all elements, not compressed. */
+  static byte[] list(int codec, int width, List<List<byte[]>> lists, byte[] inner) {
+    byte[] bitmap = bitmap(lists);
+    ByteBuffer payload = little(bitmap.length + width * lists.size() + inner.length).put(bitmap);
+    lists.forEach(list -> put(payload, width, list == null ? 0 : list.size()));
+    payload.put(inner);
+    return vector(
+        Vector.LIST, codec, nulls(lists), 0, width, 0, lists.size(), bounds(elements(lists)), payload.array());
+  }
+
+  static List<byte[]> elements(List<List<byte[]>> lists) {
+    List<byte[]> out = new ArrayList<>();
+    lists.stream().filter(Objects::nonNull).forEach(out::addAll);
+    return out;
+  }
+
+  private static int size(List<byte[]> values) {
+    return values.stream().filter(Objects::nonNull).mapToInt(value -> value.length).sum();
+  }
+
+  private static int nulls(List<?> values) {
+    return values.stream().anyMatch(Objects::isNull) ? Vector.NULLS : 0;
+  }
+
+  private static byte[] bitmap(List<?> values) {
+    byte[] bits = new byte[nulls(values) != 0 ? (values.size() + 7) / 8 : 0];
+    for (int i = 0; bits.length > 0 && i < values.size(); i++) {
+      bits[i >> 3] |= (byte) (values.get(i) == null ? 0 : 1 << (i & 7));
+    }
+    return bits;
+  }
+
+  /** Minimum and maximum; null if all is null. */
+  private static byte[][] bounds(List<byte[]> values) {
+    List<byte[]> sorted = new ArrayList<>(values);
+    sorted.removeIf(Objects::isNull);
+    sorted.sort(Arrays::compareUnsigned);
+    return sorted.isEmpty() ? null : new byte[][] {sorted.get(0), sorted.get(sorted.size() - 1)};
+  }
+
+  static ByteBuffer little(int size) {
+    return ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  private static void put(ByteBuffer to, int width, long number) {
+    for (int i = 0; i < width; i++) {
+      to.put((byte) (number >>> (8 * i)));
+    }
+  }
+
+  private static byte[] vector(
+      int form,
+      int codec,
+      int nulls,
+      int valueBytes,
+      int width,
+      int transform,
+      int rows,
+      byte[][] bounds,
+      byte[] plain) {
+    byte[] min = bounds == null ? new byte[0] : Arrays.copyOf(bounds[0], Math.min(64, bounds[0].length));
+    byte[] max = bounds == null ? new byte[0] : Arrays.copyOf(bounds[1], Math.min(64, bounds[1].length));
+    int flags = nulls | (bounds == null ? 0 : Vector.BOUNDS);
+    flags |= bounds != null && max.length < bounds[1].length ? Vector.CUT : 0;
+    ByteBuffer header = little(Vector.HEADER).put((byte) Vector.MAGIC).put((byte) Vector.VERSION).put((byte) form);
+    header.put((byte) codec).put((byte) flags).put((byte) valueBytes).put((byte) width).put((byte) transform);
+    header.putInt(rows).putInt(plain.length).putInt(0).putShort((short) min.length).putShort((short) max.length);
+    byte[] stored =
+        codec == Codec.ZSTD
+            ? Zstd.compress(plain)
+            : codec == Codec.LZ4 ? LZ4Factory.fastestInstance().fastCompressor().compress(plain) : plain;
+    return seal(join(header.array(), min, max, stored));
+  }
+
+  /** Puts the right checksum into a vector. */
+  static byte[] seal(byte[] vector) {
+    CRC32 crc = new CRC32();
+    crc.update(vector, 0, 16);
+    crc.update(vector, 20, vector.length - 20);
+    ByteBuffer.wrap(vector).order(ByteOrder.LITTLE_ENDIAN).putInt(16, (int) crc.getValue());
+    return vector;
+  }
+
+  /** The values of a vector that is no list; null for null. */
+  static List<byte[]> values(Vector vector) {
+    vector.check();
+    List<byte[]> out = new ArrayList<>();
+    for (int i = 0; i < vector.rows(); i++) {
+      out.add(value(vector, i));
+    }
+    return out;
+  }
+
+  private static byte[] value(Vector vector, int row) {
+    switch (vector.form()) {
+      case Vector.DICTIONARY:
+        int code = vector.codes()[row];
+        return code == vector.entries()
+            ? null
+            : Arrays.copyOfRange(vector.bytes(), vector.start(code), vector.start(code + 1));
+      case Vector.PLAIN:
+        return vector.isValid(row)
+            ? Arrays.copyOfRange(vector.bytes(), vector.start(row), vector.start(row + 1))
+            : null;
+      default:
+        byte[] bytes = ByteBuffer.allocate(8).putLong(vector.numbers()[row]).array();
+        return vector.isValid(row) ? Arrays.copyOfRange(bytes, 8 - vector.valueBytes(), 8) : null;
+    }
+  }
+
+  static List<List<byte[]>> lists(Vector vector) {
+    vector.check();
+    List<byte[]> elements = values(vector.elements());
+    List<List<byte[]>> out = new ArrayList<>();
+    for (int i = 0; i < vector.rows(); i++) {
+      out.add(vector.isValid(i) ? elements.subList(vector.start(i), vector.start(i + 1)) : null);
+    }
+    return out;
+  }
+
+  /** As text, which can be compared. */
+  static String show(List<byte[]> values) {
+    StringBuilder out = new StringBuilder();
+    values.forEach(value -> out.append(Arrays.toString(value)).append(' '));
+    return out.toString();
+  }
+
+  static String showLists(List<List<byte[]>> lists) {
+    StringBuilder out = new StringBuilder();
+    lists.forEach(list -> out.append(list == null ? "null" : "(" + show(list) + ")").append(' '));
+    return out.toString();
+  }
+}
