@@ -26,6 +26,9 @@ ORDER = (
     "test_real_logs", "test_ingest", "test_stack", "test_demo",
 )  # fmt: skip
 
+# Servers of tests live for minutes: they need not be compiled to their best. Read by `java`, not by the bridge's JVM.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ranks = {f"{name}.py": rank for rank, name in enumerate(ORDER)}

@@ -66,10 +66,9 @@ def test_a_worker_is_killed(run: int, store_settings: Settings, store: Store, tm
     assert counts(store, kind) == exactly(LINES)
 
 
-@pytest.mark.parametrize("run", [1, 2])
-def test_the_only_tablet_server_is_killed(run: int, store_settings: Settings, store: Store, tmp_path: Path) -> None:
+def test_the_only_tablet_server_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:
     """The load itself needs no help."""
-    settings, kind = own(store_settings, f"only{run}"), store.register(source(f"only{run}"))
+    settings, kind = own(store_settings, "only"), store.register(source("only"))
     result = load_while_killing("tserver1", settings, kind, tmp_path, restart=True)
     assert (result.events, result.quarantined, result.failed) == (LINES, 0, ())
     assert counts(store, kind) == exactly(LINES)

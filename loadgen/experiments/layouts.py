@@ -8,13 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-import jpype
-
 from watchfloor.ingest.reading import read_item
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.source import Source
-from watchfloor.store.keys import aggregate_table, event_table, index_table
 from watchfloor.store.store import Store
+from watchfloor.store.tables import disk_bytes
 
 from ..generate import generate
 from ..measure import Figure, Metric
@@ -69,7 +67,9 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
     sources = {layout: rig.source("proxy.events", layout=layout) for layout in LAYOUTS}
     for source in sources.values():
         _ingest(rig, source, path)
-    sizes = {layout: _disk(rig.store, source) / options.events for layout, source in sources.items()}
+    sizes = {
+        layout: disk_bytes(rig.store.connection.client, source) / options.events for layout, source in sources.items()
+    }
     scans = _scans(rig, sources, options)
     figures = [
         *(Figure(INGEST, tuple(speeds[layout]), {"layout": layout}) for layout in LAYOUTS),
@@ -102,16 +102,6 @@ def _ingest(rig: Rig, source: Source, path: Path, drop: bool = False) -> tuple[f
     if drop:
         rig.drop(source)
     return end.events / seconds, end.entries / end.events
-
-
-def _disk(store: Store, source: Source) -> int:
-    """Bytes of the files of a source's tables, when all that was written lies in files."""
-    operations = store.connection.client.tableOperations()
-    names = jpype.JClass("java.util.HashSet")()
-    for table in (event_table(source), index_table(source), aggregate_table(source)):
-        operations.compact(table, None, None, True, True)
-        names.add(table)
-    return sum(int(usage.getUsage()) for usage in operations.getDiskUsage(names))
 
 
 def _scans(rig: Rig, sources: dict[str, Source], options: Namespace) -> dict[tuple[str, str], list[float]]:
