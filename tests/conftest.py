@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import hypothesis
 import pytest
 from loaded import Loaded, as_blocks, load, parse
 
@@ -28,6 +29,11 @@ ORDER = (
 
 # Servers of tests live for minutes: they need not be compiled to their best. Read by `java`, not by the bridge's JVM.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+# Elsewhere each run draws other examples. Continuous integration judges a change, so there the same ones come again.
+hypothesis.settings.register_profile("ci", derandomize=True)
+if "WATCHFLOOR_CI_RUN" in os.environ:
+    hypothesis.settings.load_profile("ci")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
