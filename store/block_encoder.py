@@ -2,6 +2,7 @@
 
 A work item's events are cut into *slabs*, in the order of the file and whatever the batches that they come in. Within
 a slab they are split by day, sorted newest first and cut into blocks. So what is written depends on the events alone.
+The blocks of a slab stand in one shard: an index row then takes the hits of all of them at once.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from .keys import (
     index_prefix,
     index_table,
     item_tag,
-    shard_names,
+    shard_name,
 )
 from .layout import TableWrite
 from .newest import newest_first
@@ -55,7 +56,6 @@ class Block:
     """Events, as places in their slab, newest first, and the row that they go to."""
 
     row: bytes
-    shard: int
     events: np.ndarray
 
 
@@ -78,6 +78,7 @@ class BlockEncoder:
         self._slabs = 0
         # A reading with another definition makes other blocks, whatever it finds in the lines.
         self._origin = item_id + blake2b(source.to_json().encode()).digest()
+        self._first_shard = int.from_bytes(blake2b(self._origin, digest_size=4).digest(), "big")
         self._written: set[bytes] = set()
 
     def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
@@ -107,17 +108,18 @@ class BlockEncoder:
         times = events.column(self._source.time_field).cast(pa.int64()).to_numpy()
         self._counts.add_total(times)
         offsets = events.column(events.num_columns - 1)
-        blocks = list(self._blocks(times, offsets.to_numpy()))
-        self._written.update(block.row for block in blocks)
+        shard = (self._first_shard + self._slabs) % self._source.shards
         self._slabs += 1
+        blocks = list(self._blocks(shard, times, offsets.to_numpy()))
+        self._written.update(block.row for block in blocks)
         columns = [make_column(f, events.column(f.name), self._compression) for f in self._source.fields]
         return [
             self._events(blocks, columns, offsets),
-            *self._index(blocks, columns, len(events)),
+            *self._index(shard, blocks, columns, len(events)),
         ]
 
-    def _blocks(self, times: np.ndarray, offsets: np.ndarray) -> Iterator[Block]:
-        """The blocks of a slab, by shard."""
+    def _blocks(self, shard: int, times: np.ndarray, offsets: np.ndarray) -> Iterator[Block]:
+        """The blocks of a slab, in the order of their rows."""
         order = newest_first(times, event_hashes(self._file_id, offsets))
         days = times[order] // DAY
         ends = [*(np.flatnonzero(np.diff(days)) + 1).tolist(), len(order)]
@@ -127,9 +129,8 @@ class BlockEncoder:
             for first in range(start, end, self._block_rows):
                 events = order[first : min(end, first + self._block_rows)]
                 own = blake2b(self._origin + offsets[events].tobytes(), digest_size=4).digest()
-                shard = int.from_bytes(own, "big") % self._source.shards
                 row = block_row(shard, int(times[events[0]]), int(times[events[-1]]), item_tag(self._item_id) + own)
-                found.append(Block(row, shard, events))
+                found.append(Block(row, events))
             start = end
         yield from sorted(found, key=lambda block: block.row)
 
@@ -155,36 +156,30 @@ class BlockEncoder:
         batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
         return TableWrite(event_table(source), batch, True, entries)
 
-    def _index(self, blocks: list[Block], columns: list[Column], events: int) -> Iterator[TableWrite]:
+    def _index(self, shard: int, blocks: list[Block], columns: list[Column], events: int) -> Iterator[TableWrite]:
         """An entry per value and block with its number of hits, grouped by row."""
         block_of = np.empty(events, np.int64)
         for number, block in enumerate(blocks):
             block_of[block.events] = number
         rows = np.frombuffer(b"".join(block.row for block in blocks), np.uint8).reshape(len(blocks), -1)
         keys = np.ascontiguousarray(rows[:, SHARD_BYTES:])
-        shards = np.array([block.shard for block in blocks], np.int64)
         for field, column in zip(self._source.fields, columns, strict=True):
             if field.indexed:
                 values, codes, places = column.indexed()
                 if len(codes):
                     found = _counted(codes.astype(np.int64) * len(blocks) + block_of[places], len(values) * len(blocks))
-                    yield self._entries(field, values, found, keys, shards)
+                    yield self._entries(field, shard, values, found, keys)
 
     def _entries(
-        self, field: Field, values: pa.BinaryArray, found: tuple[np.ndarray, np.ndarray], keys: np.ndarray,
-        shards: np.ndarray,
-    ) -> TableWrite:  # fmt: skip
+        self, field: Field, shard: int, values: pa.BinaryArray, found: tuple[np.ndarray, np.ndarray], keys: np.ndarray
+    ) -> TableWrite:
         pairs, hits = found
         codes, blocks = pairs // len(keys), pairs % len(keys)
-        # The blocks are sorted by shard, so the pairs of one row follow each other.
-        groups = codes * self._source.shards + shards[blocks]
-        first = np.concatenate(([True], groups[1:] != groups[:-1]))
-        distinct, positions = groups[first], np.cumsum(first) - 1
-        names = pa.array(shard_names(self._source.shards), pa.binary())
+        first = np.concatenate(([True], codes[1:] != codes[:-1]))
+        positions = np.cumsum(first) - 1
         index_rows = pc.binary_join_element_wise(
-            names.take(pa.array(distinct % self._source.shards)),
-            pa.scalar(index_prefix(field.name)),
-            index_values(values).take(pa.array(distinct // self._source.shards)),
+            pa.scalar(shard_name(shard) + index_prefix(field.name)),
+            index_values(values).take(pa.array(codes[first])),
             b"",
         )
         batch = pa.RecordBatch.from_pydict(

@@ -21,7 +21,7 @@ from watchfloor.schema.filter import And, Compare, Filter
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store import keys
 from watchfloor.store.block import BlockLayout
-from watchfloor.store.block_encoder import BlockEncoder
+from watchfloor.store.block_encoder import SLAB_BLOCKS, BlockEncoder
 from watchfloor.store.counts import BUCKETS, CountReader
 from watchfloor.store.keys import FILE as FILE_COLUMN
 from watchfloor.store.keys import OFFSET, OFFSET_FIELD
@@ -120,6 +120,7 @@ def test_entries_are_those_of_plain_python(events: list[Event]) -> None:
         blocks.setdefault(row, {})[qualifier.decode()] = value
     seen: list[tuple[Any, ...]] = []
     hits: Counter[tuple[bytes, bytes, bytes]] = Counter()
+    shards: dict[int, set[int]] = {}
     for row, cells in blocks.items():
         columns = {n: decode_vector(SOURCE.field(n), v).to_pylist() for n, v in cells.items() if n in NAMES}
         moments = [(t - EPOCH) // timedelta(microseconds=1) for t in columns["ts"]]
@@ -130,7 +131,10 @@ def test_entries_are_those_of_plain_python(events: list[Event]) -> None:
         hashes = keys.event_hashes(FILE, np.array(offsets)).tolist()
         order = [(-t, h) for t, h in zip(moments, hashes, strict=True)]
         assert order == sorted(order), "newest first, ties by hash"
-        assert len(row) == 24 and int(row[:4]) == int.from_bytes(row[20:], "big") % SOURCE.shards
+        assert len(row) == 24
+        slab = {offset // 10 // (SLAB_BLOCKS * BLOCK_ROWS) for offset in offsets}
+        assert len(slab) == 1, "a block is of one slab"
+        shards.setdefault(slab.pop(), set()).add(int(row[:4]))
         assert row[4:12] == keys.reverse_time(moments[0])
         span = int.from_bytes(row[12:16], "big")
         assert (span - 1) * 10**6 < moments[0] - moments[-1] <= span * 10**6
@@ -144,6 +148,8 @@ def test_entries_are_those_of_plain_python(events: list[Event]) -> None:
                     plain = value.encode() if isinstance(value, str) else (value + (1 << 63)).to_bytes(8, "big")
                     hits[row[:4] + name.encode() + b"\0" + index_value(plain), row[4:], b"x"] += 1
     assert Counter(seen) == Counter((*hashable(e), 10 * i) for i, e in enumerate(as_dicts(events)))
+    assert all(len(found) == 1 for found in shards.values()), "the blocks of a slab stand together"
+    assert len(set.union(*shards.values())) == min(len(shards), SOURCE.shards), "slabs take shards in turn"
     index = store.tables[keys.index_table(SOURCE)]
     assert {(r, q): int.from_bytes(v, "big") for (r, _, q), (_, v) in index.items()} == {
         (r, q): n for (r, q, _), n in hits.items()
