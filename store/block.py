@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.errors import StoreError
 from watchfloor.schema.filter import And, Compare, Filter, Value
 from watchfloor.schema.source import Field, Source
 
@@ -35,22 +34,23 @@ from .keys import (
     reverse_times,
     shard_names,
 )
-from .newest import Runs
+from .newest import Runs, newest_first
 from .program import compile_filter
 from .ranges import Ranges
-from .values import fixed_binary, fixed_rows
-from .vector import Buffer, decode_binary, decode_vector
+from .values import decode_column, fixed_binary, fixed_rows
 
 if TYPE_CHECKING:
     from .store import Store
 
-ITERATOR = "watchfloor.iterators.BlockIterator"
 FIRST_BLOCKS = 2
 """Blocks that are read first: with the second it is known which events of the first are the newest."""
 BATCH_BLOCKS = 8
 """Blocks that a scan hands over at once, then."""
 FETCH_BLOCKS = 64
 """Blocks that are looked up at once, at most."""
+
+MANY_EVENTS = 1 << 17
+"""After a look-up that found so many, no more blocks are looked up the next time."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = 253_402_300_799_999_999
@@ -86,9 +86,10 @@ class BlockLayout:
         for shard in shard_names(source.shards):
             ranges.add_rows(shard + low, shard + high)
         runs = Runs()
-        for blocks in self._read(store, source, ranges, since, until, where, columns, ordered=True):
-            newest = _add(runs, blocks, source, columns)
-            yield from runs.take(newest)
+        for events in self._read(store, source, ranges, since, until, where, columns, ordered=True):
+            if len(events):
+                _add(runs, events, source, columns)
+                yield from runs.take(_last_newest(events))
         yield from runs.take()
 
     def hits(self, store: Store, source: Source, field: Field, value: Value, since: int, until: int) -> pa.Array:
@@ -115,10 +116,13 @@ class BlockLayout:
                 b"",
             )
             ranges = Ranges.exact_rows(rows)
-            for blocks in self._read(store, source, ranges, since, until, where, columns, ordered=False):
-                _add(runs, blocks, source, columns)
+            parts = list(self._read(store, source, ranges, since, until, where, columns, ordered=False))
+            found = pa.concat_batches(parts) if parts else ()
+            if len(found):
+                _add(runs, found, source, columns)
             start += step
-            step = min(step * 4, FETCH_BLOCKS)
+            if len(found) < MANY_EVENTS:
+                step = min(step * 4, FETCH_BLOCKS)
             if start < len(hits):
                 newest, _ = block_times(np.frombuffer(hits[start].as_py(), np.uint8).reshape(1, -1))
                 yield from runs.take(int(newest[0]))
@@ -135,7 +139,7 @@ class BlockLayout:
         columns: Sequence[str],
         ordered: bool,
     ) -> Iterator[pa.RecordBatch]:
-        """Blocks as they are stored, with the events that lie in [since, until) and satisfy ``where``."""
+        """Events in [since, until) that satisfy ``where``, block after block; see ``_add`` for the columns."""
         time = source.time_field
         inside = (Compare(time, ">=", _moment(since)), Compare(time, "<", _moment(until)))
         program = compile_filter(And((*inside, where) if where is not None else inside), source)
@@ -149,7 +153,7 @@ class BlockLayout:
             FIRST_BLOCKS,
             BATCH_BLOCKS,
             ordered,
-            iterator=ITERATOR,
+            blocks=True,
         )
 
 
@@ -157,51 +161,37 @@ def _moment(micros: int) -> datetime:
     return _EPOCH + timedelta(microseconds=min(max(micros, 0), _LAST))
 
 
-def _add(runs: Runs, blocks: pa.RecordBatch, source: Source, columns: Sequence[str]) -> int:
-    """Decodes blocks into runs; the time of the last block's newest event, which may not have been among the hits."""
-    keys = fixed_rows(blocks.column(0), SHARD_BYTES + BLOCK_KEY_BYTES)[:, SHARD_BYTES:]
-    fields = [source.field(name) for name in columns]
-    names = [*columns, "_key"]
-    schema = pa.schema([pa.field(f.name, f.arrow) for f in fields] + [pa.field("_key", pa.binary())])
-    stored = {name: i for i, name in enumerate([source.time_field, FILE, OFFSET], 1)}
-    others = (name for name in columns if name not in stored)
-    stored.update({name: i for i, name in enumerate(others, len(stored) + 1)})
-    for number in range(len(blocks)):
-        cells = {name: blocks.column(place)[number].as_buffer() for name, place in stored.items()}
-        if cells[source.time_field] is None:
-            continue  # who may not see when an event was does not see the event
-        times = decode_vector(source.field(source.time_field), cells[source.time_field])
-        decoded = {source.time_field: times}
-        for field in fields:
-            if field.name != source.time_field:
-                decoded[field.name] = _column(field, cells[field.name], len(times))
-        decoded["_key"] = _keys(times, cells[FILE], cells[OFFSET])
-        runs.add(pa.RecordBatch.from_arrays([decoded[name] for name in names], schema=schema))
-    newest, _ = block_times(keys[-1:])
+def _last_newest(events: pa.RecordBatch) -> int:
+    """The time of the newest event, found or not, of the last block of a batch."""
+    rows = events.column(0).drop_null()
+    newest, _ = block_times(fixed_rows(rows.slice(len(rows) - 1), SHARD_BYTES + BLOCK_KEY_BYTES)[:, SHARD_BYTES:])
     return int(newest[0])
 
 
-def _column(field: Field, vector: Buffer | None, rows: int) -> pa.Array:
-    if vector is None:
-        return pa.nulls(rows, field.arrow)
-    values = decode_vector(field, vector)
-    if len(values) != rows:
-        raise StoreError(f"a stored block is damaged: {len(values)} values of {field.name} for {rows} events")
-    return values
+def _add(runs: Runs, events: pa.RecordBatch, source: Source, columns: Sequence[str]) -> None:
+    """Adds typed events to ``runs``.
 
-
-def _keys(times: pa.Array, file: Buffer | None, offset: Buffer | None) -> pa.BinaryArray:
-    """REVTS and HASH of events. Where the reader may not see the hash's origin, ties stay as they are in the block."""
-    rows = len(times)
-    keys = np.empty((rows, KEY_BYTES), np.uint8)
-    keys[:, :8] = reverse_times(times.cast(pa.int64()).to_numpy())
-    hashes = np.arange(rows, dtype=np.uint64)
-    if file is not None and offset is not None:
-        offsets = _column(OFFSET_FIELD, offset, rows).to_numpy()
-        files = decode_binary(file)
-        if len(files) != rows:
-            raise StoreError(f"a stored block is damaged: {len(files)} files for {rows} events")
-        first = np.ascontiguousarray(fixed_rows(files, 16)[:, :8]).view(">u8").reshape(-1).astype(np.uint64)
-        hashes = mixed_hashes(first, offsets)
+    ``events`` are encoded. Their columns: the block's row, null but at its first event, the time, FILE, OFFSET, and
+    those of ``columns`` that are not the time.
+    """
+    times = decode_column(source.field(source.time_field), events.column(1))
+    fields = [source.field(name) for name in columns]
+    stored = iter(events.columns[4:])
+    decoded = [times if f.name == source.time_field else decode_column(f, next(stored)) for f in fields]
+    micros = times.cast(pa.int64()).to_numpy()
+    hashes = _hashes(events.column(2), events.column(3))
+    keys = np.empty((len(events), KEY_BYTES), np.uint8)
+    keys[:, :8] = reverse_times(micros)
     keys[:, 8:] = hashes.astype(">u8").view(np.uint8).reshape(-1, 8)
-    return fixed_binary(keys)
+    schema = pa.schema([pa.field(f.name, f.arrow) for f in fields] + [pa.field("_key", pa.binary())])
+    run = pa.RecordBatch.from_arrays([*decoded, fixed_binary(keys)], schema=schema)
+    one = events.column(0).null_count == len(events) - 1
+    runs.add(run if one else run.take(pa.array(newest_first(micros, hashes))))
+
+
+def _hashes(files: pa.BinaryArray, offsets: pa.BinaryArray) -> np.ndarray:
+    """HASH of events. Where the reader may not see what it is made of, ties stay as they are in the block."""
+    if files.null_count or offsets.null_count:
+        return np.arange(len(files), dtype=np.uint64)
+    first = np.ascontiguousarray(fixed_rows(files, 16)[:, :8]).view(">u8").reshape(-1).astype(np.uint64)
+    return mixed_hashes(first, decode_column(OFFSET_FIELD, offsets).to_numpy())

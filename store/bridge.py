@@ -216,13 +216,14 @@ class EntrySource(_Source):
 
 
 class EventSource(_Source):
-    """What a layout's iterator answers, events or blocks of events that satisfy a filter program.
+    """Events that satisfy a filter program, as batches of ``row`` and a nullable binary column per wanted field.
 
-    Columns are ``row`` and a nullable binary one per wanted field. ``iterator`` is the iterator's class; it sees the
-    blocks that there are at ``epoch``, by default the newest.
     Ordered: ``ranges`` are one a shard and events come newest first over all of them. Else they are looked up in any
     order. The first batch has at most ``first_rows`` rows and goes out as soon as it can, later ones ``batch_rows``.
     """
+
+    _java_class = "watchfloor.bridge.EventSource"
+    _iterator = "watchfloor.iterators.EventFilterIterator"
 
     def __init__(
         self,
@@ -237,12 +238,11 @@ class EventSource(_Source):
         batch_rows: int,
         threads: int,
         ordered: bool,
-        iterator: str,
         epoch: int | None = None,
     ) -> None:
-        source = jvm.java_class("watchfloor.bridge.EventSource")
+        source = jvm.java_class(self._java_class)
         filter_program = None if program is None else base64.b64encode(program).decode()
-        options = _strings([filter_program, time_field, iterator, None if epoch is None else str(epoch)])
+        options = _strings([filter_program, time_field, self._iterator, None if epoch is None else str(epoch)])
         names, labels = _strings(columns), _strings(authorizations)
         handover = _Handover()
         given = handover.give(ranges)
@@ -261,6 +261,16 @@ class EventSource(_Source):
                 ordered,
             )
         )
+
+
+class BlockSource(EventSource):
+    """The same of blocks: ``first_rows`` and ``batch_rows`` count blocks, and a batch has a row for each event.
+
+    ``row`` is null but at the first event of a block. Blocks without the first wanted column are left out.
+    """
+
+    _java_class = "watchfloor.bridge.BlockSource"
+    _iterator = "watchfloor.iterators.BlockIterator"
 
 
 def _strings(values: Sequence[str | None]) -> Any:

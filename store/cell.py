@@ -44,7 +44,6 @@ from .values import (
 if TYPE_CHECKING:
     from .store import Store
 
-ITERATOR = "watchfloor.iterators.EventFilterIterator"
 BATCH_ROWS = 4096
 """Events in a batch of results, once the first is out."""
 
@@ -218,7 +217,7 @@ class CellLayout:
         stored = [name for name in columns if name != source.time_field]
         program = compile_filter(where, source) if where is not None else None
         batches = store.read_events(
-            event_table(source), ranges, program, source.time_field, stored, first_rows, BATCH_ROWS, ordered, ITERATOR
+            event_table(source), ranges, program, source.time_field, stored, first_rows, BATCH_ROWS, ordered
         )
         for batch in batches:
             yield _typed(batch, source, columns)

@@ -164,7 +164,7 @@ def _accumulo(settings: Settings, zookeepers: str, secret: str, native: bool) ->
         "tserver.wal.sort.buffer.size": min(maps, heap // 6),
         # Few threads and short scans first: a long filter scan then cannot starve look-ups of an analyst.
         "tserver.scan.executors.default.threads": max(4, 2 * cores),
-        "tserver.scan.executors.default.prioritizer": "org.apache.accumulo.core.spi.scan.IdleRatioScanPrioritizer",
+        "tserver.scan.executors.default.prioritizer": "watchfloor.stack.ShortScansFirst",
         # A scan closed while the server reads ahead for it lets go of its files when sessions are next looked through,
         # which is after half of this; a reader that pauses longer has its scan begun anew where it stands.
         "tserver.session.idle.max": "10s",

@@ -18,7 +18,7 @@ from watchfloor.schema.errors import StoreError, UnknownSourceError, WatchfloorE
 from watchfloor.schema.source import Source, parse_definition
 
 from . import tables
-from .bridge import Connection, EntrySink, EntrySource, EventSource
+from .bridge import BlockSource, Connection, EntrySink, EntrySource, EventSource
 from .ranges import Ranges
 from .settings import Role, Settings
 
@@ -165,15 +165,16 @@ class Store:
         first_rows: int,
         batch_rows: int,
         ordered: bool,
-        iterator: str,
+        blocks: bool = False,
     ) -> Iterator[pa.RecordBatch]:
-        """Rows in ``ranges`` with events that satisfy ``program``: the row and a binary column per wanted field.
+        """Events in ``ranges`` that satisfy ``program``: the row and a binary column per wanted field.
 
-        ``iterator`` is the class that evaluates the program on the layout's rows.
+        ``blocks``: rows are blocks of events; then ``first_rows`` and ``batch_rows`` count blocks.
         """
         if not len(ranges):
             return
-        with EventSource(
+        reader = BlockSource if blocks else EventSource
+        with reader(
             self.connection,
             table,
             self.authorizations,
@@ -185,7 +186,6 @@ class Store:
             batch_rows,
             _SCAN_THREADS,
             ordered,
-            iterator,
         ) as source:
             yield from source
 

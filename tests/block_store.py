@@ -16,12 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.source import Field, Source
-from watchfloor.store.column import encode_vector
 from watchfloor.store.keys import FILE, OFFSET, OFFSET_FIELD
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.ranges import Ranges
-from watchfloor.store.values import encode_elements
-from watchfloor.store.vector import decode_binary, decode_vector, dictionary_vector
+from watchfloor.store.values import encode_column, encode_elements
+from watchfloor.store.vector import decode_binary, decode_vector
 
 Key = tuple[bytes, bytes, bytes]
 """Row, family, qualifier."""
@@ -75,24 +74,22 @@ class BlockStore:
         first_rows: int,
         batch_rows: int,
         ordered: bool,
-        iterator: str,
+        blocks: bool,
     ) -> Iterator[pa.RecordBatch]:
-        assert iterator.endswith("BlockIterator")
-        blocks: dict[bytes, dict[str, bytes]] = defaultdict(dict)
+        assert blocks
+        found: dict[bytes, dict[str, bytes]] = defaultdict(dict)
         for (row, _, qualifier), (_, value) in self._found(table, ranges):
-            blocks[row][qualifier.decode()] = value
+            found[row][qualifier.decode()] = value
         answers = []
-        for row in sorted(blocks, key=(lambda r: (r[4:], r)) if ordered else (lambda r: r[16:])):
+        for row in sorted(found, key=(lambda r: (r[4:], r)) if ordered else (lambda r: r[16:])):
             self.blocks_read += 1
-            answer = self._answer(blocks[row], program, columns)
+            answer = self._answer(found[row], program, columns)
             if answer is not None:
-                answers.append((row, answer))
+                rows = pa.array([row] + [None] * (len(answer[0]) - 1), pa.binary())
+                answers.append(pa.RecordBatch.from_arrays([rows, *answer], names=["row", *columns]))
         size, start = first_rows, 0
         while start < len(answers):
-            part = answers[start : start + size]
-            rows = pa.array([row for row, _ in part], pa.binary())
-            vectors = [pa.array([answer.get(name) for _, answer in part], pa.binary()) for name in columns]
-            yield pa.RecordBatch.from_arrays([rows, *vectors], names=["row", *columns])
+            yield pa.concat_batches(answers[start : start + size])
             start, size = start + size, batch_rows
 
     def _found(self, table: str, ranges: Ranges) -> list[tuple[Key, tuple[bytes, bytes]]]:
@@ -105,8 +102,8 @@ class BlockStore:
             found += [(key, entries[key]) for key in keys[first:last]]
         return found
 
-    def _answer(self, block: dict[str, bytes], program: bytes, columns: Sequence[str]) -> dict[str, bytes] | None:
-        """The wanted vectors of the events that satisfy the program; None if there are none."""
+    def _answer(self, block: dict[str, bytes], program: bytes, columns: Sequence[str]) -> list[pa.Array] | None:
+        """The wanted values, encoded, of the events that satisfy the program; None if there are none."""
         source = self._source
         values: dict[str, pa.Array] = {}
         for name, vector in block.items():
@@ -128,17 +125,15 @@ class BlockStore:
         events = np.array([event for event in range(rows) if holds(event)], np.int64)
         if not len(events):
             return None
-        answer = {}
+        answer = []
         for name in columns:
-            if name in block:
-                if name == FILE:
-                    files = decode_binary(block[name]).take(pa.array(events)).dictionary_encode()
-                    answer[name] = dictionary_vector(files.dictionary, files.indices.to_numpy(), "none")
-                    continue
+            if name not in block:
+                answer.append(pa.nulls(len(events), pa.binary()))
+            elif name == FILE:
+                answer.append(decode_binary(block[name]).take(pa.array(events)))
+            else:
                 field = OFFSET_FIELD if name == OFFSET else source.field(name)
-                vector = encode_vector(field, values[name].take(pa.array(events)), "none")
-                if vector is not None:
-                    answer[name] = vector
+                answer.append(encode_column(field, values[name].take(pa.array(events))))
         return answer
 
 

@@ -20,7 +20,6 @@ import pytest
 from watchfloor.schema.errors import InternalError, StoreError
 from watchfloor.store import jvm
 from watchfloor.store.bridge import Connection, EntrySink, EntrySource, EventSource
-from watchfloor.store.cell import ITERATOR
 from watchfloor.store.ranges import Ranges
 from watchfloor.store.settings import Settings
 from watchfloor.store.stack import up
@@ -165,9 +164,7 @@ def scan_events(
     rows: tuple[int, int] = (10, 700),
     ordered: bool = True,
 ) -> list[pa.RecordBatch]:
-    with EventSource(
-        connection, table, labels, ranges.batch(), columns, program, "ts", *rows, 2, ordered, ITERATOR
-    ) as source:
+    with EventSource(connection, table, labels, ranges.batch(), columns, program, "ts", *rows, 2, ordered) as source:
         return list(source)
 
 
@@ -341,7 +338,7 @@ def test_a_row_without_cells_is_our_error(connection: Connection, table: str) ->
 
 
 def test_close_from_another_thread_ends_a_scan(connection: Connection, events: str) -> None:
-    source = EventSource(connection, events, [], shards().batch(), ["host"], None, "ts", 1, 1, 2, True, ITERATOR)
+    source = EventSource(connection, events, [], shards().batch(), ["host"], None, "ts", 1, 1, 2, True)
     batches = iter(source)
     next(batches)
     closer = threading.Timer(0.2, source.close)
@@ -356,7 +353,7 @@ def test_close_from_another_thread_ends_a_scan(connection: Connection, events: s
 
 def test_a_scan_closed_at_its_start_leaves_nothing_on_the_servers(connection: Connection, events: str) -> None:
     for millis in range(40):
-        source = EventSource(connection, events, [], shards().batch(), ["host"], None, "ts", 1, 1, 2, True, ITERATOR)
+        source = EventSource(connection, events, [], shards().batch(), ["host"], None, "ts", 1, 1, 2, True)
         time.sleep(millis / 4000)
         source.close()
     assert_scans_end(connection, events)

@@ -22,22 +22,22 @@ import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.FilterProgram;
 
 /**
- * Answers of a layout's iterator, events or blocks of events that satisfy a filter, as record batches with the column
- * {@code row} and a nullable one for each wanted field, all binary: a field's value, or the vector of its values.
+ * Events that satisfy a filter, as record batches with the column {@code row} and a nullable one for each wanted field,
+ * all binary.
  *
  * <p>Ordered: the ranges are one a shard, each is read by a thread of its own, and all are merged by what follows the
  * shard in the row ID, so that answers come newest first over all shards. Otherwise the ranges are looked up by a
  * BatchScanner and answers come in any order.
  */
-public final class EventSource extends ScanStream {
+public class EventSource extends ScanStream {
   private static final int PRIORITY = 100;
   private static final int SHARD_LENGTH = 4;
   private static final int CELL_HEADER = Short.BYTES + Integer.BYTES;
 
   private final Authorizations authorizations;
   private final IteratorSetting filter;
-  private final ByteBuilder row = new ByteBuilder("row");
-  private final ByteBuilder[] columns;
+  final ByteBuilder row = new ByteBuilder("row");
+  final ByteBuilder[] columns;
 
   /**
    * @param iterator base64 of the filter program or null, the time field's name or null, the class of the layout's

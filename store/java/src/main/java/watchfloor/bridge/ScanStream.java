@@ -68,7 +68,7 @@ abstract class ScanStream implements AutoCloseable {
   /** Puts an entry into the batch's columns. */
   abstract void append(int row, Key key, Value value);
 
-  /** The columns of the first {@code count} rows as vectors, and a fresh start. */
+  /** The columns of the first {@code count} entries as vectors, one row an entry or more, and a fresh start. */
   abstract List<FieldVector> take(int count);
 
   /** Waits so long for the next batch; true if {@link #next} will not wait. */
@@ -91,7 +91,7 @@ abstract class ScanStream implements AutoCloseable {
     try (VectorSchemaRoot root = new VectorSchemaRoot(take(count));
         ArrowArray array = ArrowArray.wrap(arrayAddress);
         ArrowSchema schema = ArrowSchema.wrap(schemaAddress)) {
-      root.setRowCount(count);
+      root.setRowCount(root.getVector(0).getValueCount());
       Data.exportVectorSchemaRoot(Connection.ALLOCATOR, root, null, array, schema);
     }
     return true;

@@ -84,7 +84,8 @@ final class Vector {
     return wrap(bytes, 0, bytes.length);
   }
 
-  private Vector wrap(byte[] bytes, int from, int to) {
+  /** As above, of a vector that is part of an array. */
+  Vector wrap(byte[] bytes, int from, int to) {
     plain = null;
     widened = false;
     if (to - from < HEADER) {

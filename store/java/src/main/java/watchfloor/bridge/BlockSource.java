@@ -1,0 +1,60 @@
+package watchfloor.bridge;
+
+import java.util.List;
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.Value;
+import org.apache.arrow.vector.FieldVector;
+import watchfloor.iterators.BlockAnswer;
+
+/**
+ * The events of blocks' answers: as an {@link EventSource}, with a row for each event. The column {@code row} has a
+ * block's row at the first of its events and is null at the others. Blocks without the first wanted field are left out.
+ */
+public final class BlockSource extends EventSource {
+  private final BlockAnswer answer;
+  private int events;
+
+  public BlockSource(
+      Connection connection,
+      String table,
+      String[] authorizations,
+      long rangesArrayAddress,
+      long rangesSchemaAddress,
+      String[] columns,
+      String[] iterator,
+      int firstBatchBlocks,
+      int batchBlocks,
+      int threads,
+      boolean ordered) {
+    super(
+        connection,
+        table,
+        authorizations,
+        rangesArrayAddress,
+        rangesSchemaAddress,
+        columns,
+        iterator,
+        firstBatchBlocks,
+        batchBlocks,
+        threads,
+        ordered);
+    answer = new BlockAnswer(columns, (place, event, bytes, offset, length) ->
+        this.columns[place].set(events + event, bytes, offset, length));
+  }
+
+  @Override
+  void append(int at, Key key, Value value) {
+    int found = answer.read(value.get());
+    if (found > 0) {
+      row.set(events, key.getRowData());
+      events += found;
+    }
+  }
+
+  @Override
+  List<FieldVector> take(int blocks) {
+    int count = events;
+    events = 0;
+    return super.take(count);
+  }
+}

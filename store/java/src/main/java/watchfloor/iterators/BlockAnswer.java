@@ -1,0 +1,148 @@
+package watchfloor.iterators;
+
+import java.util.Arrays;
+
+/**
+ * Reads answers of {@link BlockIterator}: the encoded values of their vectors. A list is handed over as a cell holds it:
+ * each element with its length before it, 4 bytes big-endian, -1 for null.
+ */
+public final class BlockAnswer {
+  /** Takes a value that is not null. */
+  public interface Cells {
+    /**
+     * @param place of the field among the columns that were asked for
+     * @param event of the answer, from 0 on
+     */
+    void set(int place, int event, byte[] bytes, int offset, int length);
+  }
+
+  private static final int NULL_ELEMENT = -1;
+
+  private final Vector[] vectors;
+  private final Cells cells;
+  private final byte[] number = new byte[Long.BYTES];
+  private byte[] list = new byte[256];
+
+  public BlockAnswer(String[] columns, Cells cells) {
+    vectors = Arrays.stream(columns).map(name -> new Vector("field " + name)).toArray(Vector[]::new);
+    this.cells = cells;
+  }
+
+  /**
+   * Hands over an answer's values, field by field, and returns how many events it has: none if it lacks the first
+   * column.
+   *
+   * @throws IllegalStateException if a vector is damaged or the vectors differ in their rows
+   */
+  public int read(byte[] answer) {
+    int events = -1;
+    for (int at = 0; at < answer.length; ) {
+      int place = Bytes.getUnsignedShort(answer, at);
+      int from = at + Answers.FIELD_HEADER;
+      at = from + Bytes.getInt(answer, at + Short.BYTES);
+      if (events < 0 && place != 0) {
+        return 0;
+      }
+      Vector vector = vectors[place].wrap(answer, from, at);
+      if (events >= 0 && vector.rows() != events) {
+        throw new IllegalStateException("vectors of one block have " + events + " and " + vector.rows() + " rows");
+      }
+      events = vector.rows();
+      hand(place, vector);
+    }
+    return Math.max(events, 0);
+  }
+
+  private void hand(int place, Vector vector) {
+    int rows = vector.rows();
+    switch (vector.form()) {
+      case Vector.DICTIONARY:
+        int[] codes = vector.codes();
+        int none = vector.entries();
+        byte[] entries = vector.bytes();
+        for (int i = 0; i < rows; i++) {
+          int code = codes[i];
+          if (code != none) {
+            cells.set(place, i, entries, vector.start(code), vector.start(code + 1) - vector.start(code));
+          }
+        }
+        break;
+      case Vector.PLAIN:
+        byte[] values = vector.bytes();
+        for (int i = 0; i < rows; i++) {
+          if (vector.isValid(i)) {
+            cells.set(place, i, values, vector.start(i), vector.start(i + 1) - vector.start(i));
+          }
+        }
+        break;
+      case Vector.NUMBERS:
+        long[] numbers = vector.numbers();
+        int width = vector.valueBytes();
+        for (int i = 0; i < rows; i++) {
+          if (vector.isValid(i)) {
+            Bytes.putLong(number, 0, numbers[i]);
+            cells.set(place, i, number, Long.BYTES - width, width);
+          }
+        }
+        break;
+      default:
+        handLists(place, vector);
+    }
+  }
+
+  private void handLists(int place, Vector vector) {
+    Vector elements = vector.elements();
+    // Asked for before the rows: what they tell is known when the payload is decoded.
+    elements.check();
+    for (int i = 0; i < vector.rows(); i++) {
+      if (vector.isValid(i)) {
+        int size = 0;
+        for (int element = vector.start(i); element < vector.start(i + 1); element++) {
+          size = append(elements, element, size);
+        }
+        cells.set(place, i, list, 0, size);
+      }
+    }
+  }
+
+  /** Puts an element of a list behind those before it and returns where it ends. */
+  private int append(Vector elements, int element, int at) {
+    switch (elements.form()) {
+      case Vector.DICTIONARY:
+        int code = elements.codes()[element];
+        return code == elements.entries()
+            ? appendNull(at)
+            : append(elements.bytes(), elements.start(code), elements.start(code + 1), at);
+      case Vector.PLAIN:
+        return elements.isValid(element)
+            ? append(elements.bytes(), elements.start(element), elements.start(element + 1), at)
+            : appendNull(at);
+      default:
+        if (!elements.isValid(element)) {
+          return appendNull(at);
+        }
+        Bytes.putLong(number, 0, elements.numbers()[element]);
+        return append(number, Long.BYTES - elements.valueBytes(), Long.BYTES, at);
+    }
+  }
+
+  private int append(byte[] bytes, int from, int to, int at) {
+    int end = at + Integer.BYTES + to - from;
+    room(end);
+    Bytes.putInt(list, at, to - from);
+    System.arraycopy(bytes, from, list, at + Integer.BYTES, to - from);
+    return end;
+  }
+
+  private int appendNull(int at) {
+    room(at + Integer.BYTES);
+    Bytes.putInt(list, at, NULL_ELEMENT);
+    return at + Integer.BYTES;
+  }
+
+  private void room(int size) {
+    if (list.length < size) {
+      list = Arrays.copyOf(list, Math.max(size, list.length * 2));
+    }
+  }
+}
