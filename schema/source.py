@@ -132,10 +132,14 @@ class Source:
         definition = {**self.definition, "shards": shards}
         return replace(self, shards=shards, definition=definition)
 
+    def with_layout(self, layout: str) -> Source:
+        definition = {**self.definition, "layout": layout}
+        return replace(self, layout=layout, definition=definition)
+
 
 EXTRA_FIELD = "extra"
-DEFAULT_LAYOUT = "cell"
-"""How a source that does not say it is stored."""
+DEFAULT_LAYOUT = "block"
+"""How a new source that does not say it is stored."""
 
 
 def parse_definition(definition: Mapping[str, Any] | str | bytes, where: str = "definition") -> Source:

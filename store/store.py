@@ -102,15 +102,18 @@ class Store:
     def register(self, source: Source) -> Source:
         """Puts a source in the catalog and makes its tables; one that is there gets the fields that it lacks.
 
-        A new one that does not say how many shards it wants gets as many as the settings say. Shards and layout of a
-        source that is there stay as they are. Doing it again changes nothing.
+        A new one that does not say how many shards it wants gets as many as the settings say. Its layout is written
+        down, said or not: both stay as they are once the source is there. Doing it again changes nothing.
         """
         known = self.sources().get(source.name)
-        if "shards" not in source.definition:
-            source = source.with_shards(self.settings.shards)
-        stored = known.with_fields(list(source.fields)) if known else source
-        if known is not None and stored == known:
-            return known
+        if known is not None:
+            stored = known.with_fields(list(source.fields))
+            if stored == known:
+                return known
+        else:
+            stored = source.with_layout(source.layout)
+            if "shards" not in source.definition:
+                stored = stored.with_shards(self.settings.shards)
         readers = [self.settings.credentials("query")[0]]
         try:
             client = self.connection.client
@@ -193,7 +196,9 @@ class Store:
 @functools.lru_cache(maxsize=4096)
 def _stored_source(name: bytes, definition: bytes) -> Source:
     """A row of the catalog; kept, because the catalog is read often and its rows seldom change."""
-    return parse_definition(definition, f"stored definition of {name.decode()}")
+    source = parse_definition(definition, f"stored definition of {name.decode()}")
+    # One without a layout is from before blocks were the default: its events are in cells.
+    return source if "layout" in source.definition else source.with_layout("cell")
 
 
 def _iterator_setting(priority: int, name: str, java_class: str, options: Mapping[str, Any]) -> list[str]:

@@ -7,14 +7,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import hypothesis
 import pytest
-from loaded import Loaded, as_blocks, load, parse
+from loaded import LAYOUTS, Loaded, in_layout, parse
 
-from watchfloor.query.service import QueryService
 from watchfloor.store.settings import Settings, load_settings
 from watchfloor.store.stack import down, up
 from watchfloor.store.stack_process import find
@@ -24,7 +22,7 @@ from watchfloor.store.store import Store
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.
 ORDER = (
     "test_ingest_crash", "test_oracle", "test_bridge", "test_bench", "test_server_down",
-    "test_real_logs", "test_ingest", "test_stack", "test_demo",
+    "test_real_logs", "test_ingest", "test_stack", "test_retry", "test_demo",
 )  # fmt: skip
 
 # Servers of tests live for minutes: they need not be compiled to their best. Read by `java`, not by the bridge's JVM.
@@ -60,20 +58,19 @@ def stack_folder() -> Iterator[Settings]:
         shutil.rmtree(home, ignore_errors=True)
 
 
+@pytest.fixture(params=LAYOUTS)
+def layout(request: pytest.FixtureRequest) -> str:
+    """How a test's source is stored: a test that takes this runs in each layout. Others have the default one."""
+    name: str = request.param
+    return name
+
+
 @pytest.fixture(scope="session")
 def store_settings() -> Iterator[Settings]:
     """The stack of this test run, or of this process of it."""
     with stack_folder() as settings:
         up(settings)
         yield settings
-
-
-@pytest.fixture(scope="module")
-def empty_stack() -> Iterator[Settings]:
-    """A stack of the module's own, for tests with many sources: these have two shards each."""
-    with stack_folder() as settings:
-        up(settings)
-        yield replace(settings, shards=2)
 
 
 @pytest.fixture(scope="session")
@@ -86,27 +83,16 @@ def data_dir() -> Path:
 
 
 @pytest.fixture(scope="session")
-def brobeat(store_settings: Settings, data_dir: Path) -> dict[str, Loaded]:
-    """Zeek's conn, dns and http of one office, loaded through the queue; by source."""
-    files = [data_dir / "zeek" / "brobeat" / f"{name}.log" for name in ("conn", "dns", "http")]
-    result = load(store_settings, *files)
-    assert result.clean, result
-    return {loaded.source.name: loaded for path in files for loaded in parse(path)}
-
-
-@pytest.fixture(scope="session")
-def brobeat_blocks(store_settings: Settings, brobeat: dict[str, Loaded]) -> dict[str, Loaded]:
-    """The same events in the block layout, under names of their own (``zeek.conn`` is ``blocks.conn``); by those."""
+def brobeat(store_settings: Settings, data_dir: Path) -> dict[str, dict[str, Loaded]]:
+    """Zeek's conn, dns and http of one office, as the sources ``cell.conn``, ``block.conn`` …; by layout, then kind."""
+    files = {kind: data_dir / "zeek" / "brobeat" / f"{kind}.log" for kind in ("conn", "dns", "http")}
+    parsed = {kind: parse(path)[0] for kind, path in files.items()}
     with Store.open(store_settings) as store:
-        copies = [as_blocks(store, loaded) for loaded in brobeat.values()]
-    return {loaded.source.name: loaded for loaded in copies}
+        return {name: {kind: in_layout(store, logs, name) for kind, logs in parsed.items()} for name in LAYOUTS}
 
 
 @pytest.fixture(scope="session")
-def query_store(store_settings: Settings, brobeat: dict[str, Loaded]) -> Iterator[Store]:
-    """The store as analysts see it, with brobeat loaded."""
+def query_store(store_settings: Settings) -> Iterator[Store]:
+    """The store as analysts see it."""
     with Store.open(store_settings, role="query") as store:
-        for name, loaded in brobeat.items():
-            counted = QueryService(store).count(name)
-            assert counted == len(loaded.events), f"another test has loaded events into {name}"
         yield store

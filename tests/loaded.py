@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from watchfloor.ingest.item import FILE_ID_BYTES, ITEM_ID_BYTES
 from watchfloor.ingest.lines import read_chunks
 from watchfloor.ingest.load import Load, LoadResult
 from watchfloor.ingest.parsers import open_parser
 from watchfloor.ingest.sniff import sniff
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store.block_encoder import BlockEncoder
+from watchfloor.store.bridge import EntrySink
+from watchfloor.store.layout import Encoder
+from watchfloor.store.layouts import layout_of
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
 
+LAYOUTS = ("cell", "block")
 BLOCK_ROWS = 200
 """Small, so that a few thousand events are many blocks."""
 
@@ -41,25 +48,40 @@ def load(
     return running.result
 
 
-def as_blocks(store: Store, loaded: Loaded) -> Loaded:
-    """Writes a source's events once more as blocks, small ones out of items that overlap in time.
+def in_layout(store: Store, loaded: Loaded, layout: str) -> Loaded:
+    """Writes a source's events in a layout, from items that overlap in time; ``zeek.conn`` becomes ``block.conn``.
 
-    ``zeek.conn`` becomes ``blocks.conn``. It goes past the queue: no worker need start for it.
+    It goes past the queue: no worker need start for it.
     """
-    name = f"blocks.{loaded.source.name.partition('.')[2]}"
-    source = parse_definition({**loaded.source.definition, "name": name, "layout": "block"})
-    source = store.register(source)
-    rows = len(loaded.batch)
-    items = np.random.default_rng(1).integers(0, 3, rows)
+    name = f"{layout}.{loaded.source.name.partition('.')[2]}"
+    source = store.register(parse_definition({**loaded.source.definition, "name": name, "layout": layout}))
+    items = np.random.default_rng(1).integers(0, 3, len(loaded.batch))
     with store.sink() as sink:
         for item in range(3):
-            encoder = BlockEncoder(source, b"%016d" % item, b"%08d" % item, BLOCK_ROWS)
             some = loaded.batch.filter(pa.array(items == item))
-            writes = encoder.encode(some.take(pa.array(range(len(some) - 1, -1, -1)))) + encoder.finish()
-            for write in writes:
-                (sink.write_rows if write.wide else sink.write_entries)(write.table, write.batch)
+            oldest_first = some.take(pa.array(range(len(some) - 1, -1, -1)))
+            write(sink, source, item, oldest_first)
         sink.flush()
     return Loaded(source, loaded.events, loaded.batch)
+
+
+def write(sink: EntrySink, source: Source, item: int, events: pa.RecordBatch, block_rows: int = BLOCK_ROWS) -> None:
+    """Writes the events of one work item, which is a file of its own, and its counts."""
+    # Random in all their bytes, as those of real files are.
+    file_id, item_id = (blake2b(b"%d" % item, digest_size=size).digest() for size in (FILE_ID_BYTES, ITEM_ID_BYTES))
+    encoder: Encoder = layout_of(source).encoder(source, file_id, item_id)
+    if source.layout == "block":
+        encoder = BlockEncoder(source, file_id, item_id, block_rows)
+    for entries in encoder.encode(events) + encoder.finish():
+        (sink.write_rows if entries.wide else sink.write_entries)(entries.table, entries.batch)
+
+
+def batch_of(source: Source, events: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+    """Events as a parser hands them over; a field that an event lacks is null."""
+    columns = [pa.array([event.get(f.name) for event in events], f.arrow) for f in source.fields]
+    offsets = pa.array(range(0, 10 * len(events), 10), pa.int64())
+    schema = source.arrow_schema.append(pa.field("_offset", pa.int64()))
+    return pa.RecordBatch.from_arrays([*columns, offsets], schema=schema)
 
 
 def parse(path: Path, feed: str | None = None, known: dict[str, Source] | None = None) -> list[Loaded]:

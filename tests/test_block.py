@@ -302,8 +302,7 @@ def test_runs_hold_back_what_may_not_be_newest() -> None:
 
 def test_the_layout_is_known_by_its_name() -> None:
     assert layout_of(SOURCE).name == "block" and not layout_of(SOURCE).hits_exact
-    without = parse_definition({k: v for k, v in SOURCE.definition.items() if k != "layout"})
-    assert layout_of(without).name == "cell"
+    assert layout_of(SOURCE.with_layout("cell")).name == "cell"
 
 
 @pytest.mark.parametrize("shift", [0, 1])

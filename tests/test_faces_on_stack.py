@@ -1,9 +1,13 @@
-"""Command line and REST service over a real store: a small access log goes in, and is asked for."""
+"""Command line and REST service over a real store: a small access log goes in, and is asked for.
+
+What comes out is compared in both layouts; what is said of lines, items and mistakes knows no layout.
+"""
 
 from __future__ import annotations
 
 import io
 import json
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,16 +21,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ingest_support import load
+from loaded import LAYOUTS
 
 from watchfloor.api import cli
 from watchfloor.api.problems import type_of
-from watchfloor.schema.source import builtin_definitions
+from watchfloor.schema.source import DEFAULT_LAYOUT, builtin_definitions
 from watchfloor.store.settings import Settings
 
 pytestmark = pytest.mark.stack
 
-# A source of its own: other tests load access logs into web.access of the same stack.
-EVENTS, SOURCE = 300, "faces.access"
+# Sources of their own: other tests load access logs into web.access of the same stack.
+EVENTS, SOURCES = 300, {layout: f"faces.{layout}" for layout in LAYOUTS}
+SOURCE = SOURCES[DEFAULT_LAYOUT]
 BAD_LINE = "not a line of an access log \x1b[2J\x07"
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -59,11 +66,16 @@ def run(settings: Settings, *arguments: str) -> tuple[int, str, str]:
 
 @pytest.fixture(scope="module")
 def loaded(store_settings: Settings, log: Path) -> tuple[int, str, str]:
-    definition = {**builtin_definitions()["web.access"].definition, "name": SOURCE}
-    file = log.with_name("faces.access.json")
-    file.write_text(json.dumps(definition))
-    status, _, err = run(store_settings, "sources", "add", str(file))
-    assert (status, SOURCE in err) == (0, True)
+    """What the load into ``SOURCE`` said. A copy goes into the other source, without a process of its own."""
+    for layout, name in SOURCES.items():
+        definition = {**builtin_definitions()["web.access"].definition, "name": name}
+        file = log.with_name(f"{name}.json")
+        file.write_text(json.dumps(definition if layout == DEFAULT_LAYOUT else {**definition, "layout": layout}))
+        status, _, err = run(store_settings, "sources", "add", str(file))
+        assert (status, name in err, f"layout {layout}" in err) == (0, True, True)
+    (other,) = set(SOURCES.values()) - {SOURCE}
+    copy = Path(shutil.copy(log, log.with_name("copy.log")))
+    assert load(store_settings, copy, feed=other).events == EVENTS
     return run(store_settings, "load", str(log), "--source", SOURCE)
 
 
@@ -87,8 +99,9 @@ def test_loading_again_changes_no_count(wf: Cli, log: Path) -> None:
     assert len(wf("query", SOURCE, "--columns", "status")[1].splitlines()) == EVENTS
 
 
-def test_queries_and_counts_agree(wf: Cli) -> None:
-    status, out, err = wf("query", SOURCE, "--where", "status = 404")
+def test_queries_and_counts_agree(wf: Cli, layout: str) -> None:
+    source = SOURCES[layout]
+    status, out, err = wf("query", source, "--where", "status = 404")
     assert status == 0
     found = [json.loads(text) for text in out.splitlines()]
     assert len(found) == 6
@@ -96,15 +109,15 @@ def test_queries_and_counts_agree(wf: Cli) -> None:
     first = next(iter(found[0].values()))
     assert first == "2015-05-17T10:04:10.000000Z"
     assert err.startswith("6 rows in ")
-    assert wf("count", SOURCE, "--field", "status", "--value", "404")[1] == "6\n"
-    assert json.loads(wf("top", SOURCE, "status", "--limit", "1")[1]) == {"value": 200, "count": EVENTS - 6}
-    hours = [json.loads(text) for text in wf("timeline", SOURCE)[1].splitlines()]
+    assert wf("count", source, "--field", "status", "--value", "404")[1] == "6\n"
+    assert json.loads(wf("top", source, "status", "--limit", "1")[1]) == {"value": 200, "count": EVENTS - 6}
+    hours = [json.loads(text) for text in wf("timeline", source)[1].splitlines()]
     assert hours == [{"start": "2015-05-17T10:00:00.000000Z", "count": EVENTS}]
 
 
-def test_a_limit_and_a_range(wf: Cli) -> None:
+def test_a_limit_and_a_range(wf: Cli, layout: str) -> None:
     arguments = ("--until", "2015-05-17T10:01:00Z", "--limit", "2", "--format", "csv")
-    status, out, err = wf("query", SOURCE, *arguments)
+    status, out, err = wf("query", SOURCES[layout], *arguments)
     assert status == 0
     assert [text[:29] for text in out.splitlines()[1:]] == [f'"2015-05-17T10:00:{s}.000000Z"' for s in (59, 58)]
     assert "stopped at the limit" in err
@@ -127,9 +140,19 @@ def test_the_ledger_and_the_sources_are_listed(wf: Cli, log: Path) -> None:
     assert (mine["state"], mine["events"], mine["quarantined"]) == ("done", EVENTS, 1)
     assert SOURCE in [json.loads(text)["name"] for text in wf("sources")[1].splitlines()]
     assert json.loads(wf("sources", "show", SOURCE)[1])["name"] == SOURCE
-    status, _, err = wf("query", "faces.acces")
+    status, _, err = wf("query", SOURCE[:-1])
     assert status == cli.USER
-    assert "did you mean faces.access" in err
+    assert f"did you mean {SOURCE}" in err
+
+
+def test_a_source_keeps_its_layout(wf: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps({**builtin_definitions()["web.access"].definition, "name": SOURCE, "layout": "cell"}))
+    status, _, err = wf("sources", "add", str(file))
+    assert status == cli.USER
+    assert f"other.json.layout: {SOURCE} is stored as block, for good" in err
+    listed = {row["name"]: row["layout"] for row in map(json.loads, wf("sources")[1].splitlines())}
+    assert {layout: listed[name] for layout, name in SOURCES.items()} == {"cell": "cell", "block": "block"}
 
 
 def test_a_store_that_is_not_there_is_the_operators_affair(wf: Cli, tmp_path: Path) -> None:
@@ -188,25 +211,26 @@ def query(rest: Rest, **body: Any) -> tuple[int, list[Any]]:
     return rest.ask("/api/v1/query", {"source": SOURCE, **body})
 
 
-def test_a_healthy_stream_ends_with_its_summary(rest: Rest) -> None:
-    status, (*rows, last) = query(rest, where="status = 404", columns=["status"])
+def test_a_healthy_stream_ends_with_its_summary(rest: Rest, layout: str) -> None:
+    status, (*rows, last) = query(rest, source=SOURCES[layout], where="status = 404", columns=["status"])
     assert status == 200
     assert rows == [{"status": 404}] * 6
     assert last["summary"]["status"] == "complete"
     assert last["summary"]["rows"] == 6
     assert last["summary"]["plan"]["scheme"] in ("batched-scan", "batched-index")
     assert last["summary"]["seconds"] > 0
-    assert query(rest, limit=3)[1][-1]["summary"]["status"] == "limit"
+    assert query(rest, source=SOURCES[layout], limit=3)[1][-1]["summary"]["status"] == "limit"
 
 
-def test_rest_and_the_command_line_say_the_same(rest: Rest, wf: Cli) -> None:
-    rows = query(rest)[1][:-1]
-    assert rows == [json.loads(text) for text in wf("query", SOURCE)[1].splitlines()]
-    assert rest.ask(f"/api/v1/count?source={SOURCE}")[1] == [{"source": SOURCE, "count": EVENTS}]
-    top = rest.ask(f"/api/v1/top?source={SOURCE}&field=status")[1][0]["values"]
-    assert top == [json.loads(text) for text in wf("top", SOURCE, "status")[1].splitlines()]
-    buckets = rest.ask(f"/api/v1/timeline?source={SOURCE}&bucket=minute")[1][0]["buckets"]
-    assert buckets == [json.loads(text) for text in wf("timeline", SOURCE, "--bucket", "minute")[1].splitlines()]
+def test_rest_and_the_command_line_say_the_same(rest: Rest, wf: Cli, layout: str) -> None:
+    source = SOURCES[layout]
+    rows = query(rest, source=source)[1][:-1]
+    assert rows == [json.loads(text) for text in wf("query", source)[1].splitlines()]
+    assert rest.ask(f"/api/v1/count?source={source}")[1] == [{"source": source, "count": EVENTS}]
+    top = rest.ask(f"/api/v1/top?source={source}&field=status")[1][0]["values"]
+    assert top == [json.loads(text) for text in wf("top", source, "status")[1].splitlines()]
+    buckets = rest.ask(f"/api/v1/timeline?source={source}&bucket=minute")[1][0]["buckets"]
+    assert buckets == [json.loads(text) for text in wf("timeline", source, "--bucket", "minute")[1].splitlines()]
     assert sum(bucket["count"] for bucket in buckets) == EVENTS
 
 
@@ -225,7 +249,7 @@ def test_explain_sources_and_health(rest: Rest) -> None:
         ({"where": "statuss = 404"}, "unknown-field"),
         ({"columns": ["statuss"]}, "unknown-field"),
         ({"since": "2026-01-02", "until": "2026-01-01"}, "bad-time-range"),
-        ({"source": "faces.acces"}, "unknown-source"),
+        ({"source": SOURCE[:-1]}, "unknown-source"),
         ({"limit": -1}, "bad-body"),
     ],
 )

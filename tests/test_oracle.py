@@ -32,9 +32,6 @@ drawn = settings(
     deadline=None, suppress_health_check=list(HealthCheck), phases=[p for p in Phase if p is not Phase.explain]
 )
 
-SOURCES = [f"{family}.{kind}" for family in ("zeek", "blocks") for kind in COLUMNS]
-"""The same events in the cell layout and as blocks."""
-
 batchings = st.builds(
     BatchSettings,
     policy=st.sampled_from(sorted(POLICIES)),
@@ -56,34 +53,31 @@ def hashable(row: dict[str, Any], columns: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 @pytest.fixture(scope="module")
-def logs(brobeat: dict[str, Loaded], brobeat_blocks: dict[str, Loaded]) -> dict[str, Loaded]:
-    return {**brobeat, **brobeat_blocks}
+def pools(brobeat: dict[str, dict[str, Loaded]]) -> dict[str, dict[str, list[Any]]]:
+    return {kind: pools_of(loaded.source, loaded.events) for kind, loaded in brobeat["cell"].items()}
 
 
 @pytest.fixture(scope="module")
-def trees(logs: dict[str, Loaded], pools: dict[str, dict[str, list[Any]]]) -> dict[str, st.SearchStrategy[Filter]]:
+def trees(
+    brobeat: dict[str, dict[str, Loaded]], pools: dict[str, dict[str, list[Any]]]
+) -> dict[str, st.SearchStrategy[Filter]]:
     """Made once: a strategy over hundreds of values takes longer to make than to draw from."""
-    return {name: filters(loaded.source, pools[name]) for name, loaded in logs.items()}
+    return {kind: filters(loaded.source, pools[kind]) for kind, loaded in brobeat["cell"].items()}
 
 
-@pytest.fixture(scope="module")
-def pools(logs: dict[str, Loaded]) -> dict[str, dict[str, list[Any]]]:
-    return {name: pools_of(loaded.source, loaded.events) for name, loaded in logs.items()}
-
-
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("kind", COLUMNS)
 @given(data=st.data())
 @settings(drawn, max_examples=50)
 def test_all_schemes_agree_with_plain_python(
-    name: str,
+    kind: str,
+    layout: str,
     data: st.DataObject,
-    logs: dict[str, Loaded],
+    brobeat: dict[str, dict[str, Loaded]],
     trees: dict[str, st.SearchStrategy[Filter]],
     query_store: Store,
 ) -> None:
-    loaded = logs[name]
-    columns = COLUMNS[name.partition(".")[2]]
-    tree = data.draw(trees[name], label="filter")
+    loaded, columns = brobeat[layout][kind], COLUMNS[kind]
+    tree = data.draw(trees[kind], label="filter")
     times = [micros(event["ts"]) for event in (loaded.events[0], loaded.events[-1])]
     moments = st.integers(times[1] - 1, times[0] + 2) | st.sampled_from(loaded.events).map(lambda e: micros(e["ts"]))
     ends = data.draw(st.none() | st.tuples(moments, moments).filter(lambda p: p[0] != p[1]), label="range")
@@ -97,7 +91,9 @@ def test_all_schemes_agree_with_plain_python(
     batching = data.draw(batchings, label="batching")
     service = QueryService(query_store)
     for scheme in SCHEMES:
-        request = QueryRequest(name, since, until, to_json(tree), columns, scheme=scheme, batching=batching)
+        request = QueryRequest(
+            loaded.source.name, since, until, to_json(tree), columns, scheme=scheme, batching=batching
+        )
         result = service.run(request)
         rows = [row for batch in result for row in batch.to_pylist()]
         note(result.plan.text())
@@ -111,40 +107,45 @@ def test_all_schemes_agree_with_plain_python(
         assert result.summary["status"] == "complete" and result.summary["rows"] == len(rows)
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_every_value_comes_back(name: str, logs: dict[str, Loaded], query_store: Store) -> None:
-    loaded = logs[name]
-    rows = [row for batch in QueryService(query_store).run(QueryRequest(name)) for row in batch.to_pylist()]
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_every_value_comes_back(
+    kind: str, layout: str, brobeat: dict[str, dict[str, Loaded]], query_store: Store
+) -> None:
+    loaded = brobeat[layout][kind]
+    result = QueryService(query_store).run(QueryRequest(loaded.source.name))
+    rows = [row for batch in result for row in batch.to_pylist()]
     names = tuple(field.name for field in loaded.source.fields)
     assert Counter(hashable(r, names) for r in rows) == Counter(hashable(e, names) for e in loaded.events)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("limit", [1, 7, 500])
-@pytest.mark.parametrize("name", ["zeek.conn", "blocks.conn"])
 def test_a_limit_gives_the_newest(
-    name: str, scheme: str, limit: int, logs: dict[str, Loaded], query_store: Store
+    layout: str, scheme: str, limit: int, brobeat: dict[str, dict[str, Loaded]], query_store: Store
 ) -> None:
-    expected = [e["ts"] for e in logs[name].events if e["proto"] == "udp"][:limit]
+    loaded = brobeat[layout]["conn"]
+    expected = [e["ts"] for e in loaded.events if e["proto"] == "udp"][:limit]
     result = QueryService(query_store).run(
-        QueryRequest(name, where="proto = udp", columns=("ts",), limit=limit, scheme=scheme)
+        QueryRequest(loaded.source.name, where="proto = udp", columns=("ts",), limit=limit, scheme=scheme)
     )
     found = [row["ts"] for batch in result for row in batch.to_pylist()]
     assert [i for i, pair in enumerate(zip(found, expected, strict=True)) if pair[0] != pair[1]] == []
     assert result.summary["status"] == "limit" and result.summary["rows"] == limit
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("kind", COLUMNS)
 @given(data=st.data())
 @settings(drawn, max_examples=20)
 def test_counts_are_exact(
-    name: str,
+    kind: str,
+    layout: str,
     data: st.DataObject,
-    logs: dict[str, Loaded],
+    brobeat: dict[str, dict[str, Loaded]],
     pools: dict[str, dict[str, list[Any]]],
     query_store: Store,
 ) -> None:
-    loaded = logs[name]
+    loaded = brobeat[layout][kind]
+    name = loaded.source.name
     service = QueryService(query_store)
     moments = st.sampled_from(loaded.events).map(lambda e: micros(e["ts"]))
     since, until = sorted(data.draw(st.tuples(moments, moments).filter(lambda p: p[0] != p[1])))
@@ -153,8 +154,8 @@ def test_counts_are_exact(
     field = data.draw(st.sampled_from(loaded.source.indexed))
     held = [set(v) if isinstance(v := e[field.name], list) else {v} for e in inside]
     counted = Counter(value for values in held for value in values if value is not None)
-    value = data.draw(st.sampled_from(pools[name][field.name] or ["nobody"]))
-    if pools[name][field.name]:
+    value = data.draw(st.sampled_from(pools[kind][field.name] or ["nobody"]))
+    if pools[kind][field.name]:
         assert service.count(name, since, until, field.name, value) == counted[value]
         timeline = service.timeline(name, since, until, "hour", field.name, value)
         assert sum(count for _, count in timeline) == counted[value]

@@ -35,12 +35,13 @@ def list_sources(args: Namespace) -> None:
             "name": name,
             "title": found[name].title,
             "fields": len(found[name].fields),
+            "layout": found[name].layout,
             "shards": found[name].shards,
             "indexed": ", ".join(f.name for f in found[name].indexed),
         }
         for name in sorted(found)
     ]
-    print_rows(rows, ("name", "title", "fields", "shards", "indexed"), args.format)
+    print_rows(rows, ("name", "title", "fields", "layout", "shards", "indexed"), args.format)
     if not rows:
         say("no source yet: `watchfloor load FILE` makes those it needs")
 
@@ -67,10 +68,21 @@ def check_definition(args: Namespace) -> None:
 
 
 def add_source(args: Namespace) -> None:
+    from watchfloor.schema.errors import DefinitionError
+
     source = _read(args.file)
     with open_store(settings_of(args), role="ingest") as store:
+        known = store.sources().get(source.name, source)
+        if "layout" in source.definition and known.layout != source.layout:
+            raise DefinitionError(
+                f"{args.file}.layout: {source.name} is stored as {known.layout}, for good; leave the layout out, or "
+                f"give the source another name"
+            )
         stored = store.register(source)
-    say(f"{stored.name}: {len(stored.fields)} fields, {len(stored.indexed)} indexed, {stored.shards} shards")
+    say(
+        f"{stored.name}: {len(stored.fields)} fields, {len(stored.indexed)} indexed, layout {stored.layout}, "
+        f"{stored.shards} shards"
+    )
 
 
 def _read(file: str) -> Source:
