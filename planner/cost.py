@@ -16,7 +16,10 @@ from .access import Access, Equality, IndexUnion, Scan
 
 @dataclass(frozen=True)
 class Costs:
-    """Constants of the cost comparison, in seconds; measured on the cell layout, 2 cores, one tablet server."""
+    """Constants of the cost comparison, in seconds; measured on the cell layout, 2 cores, one tablet server.
+
+    They serve for blocks too, where index and scan differ less (``docs/planner.md``).
+    """
 
     index_start: float = 5e-3
     """An index look-up that finds nothing: index scans on every shard and the way back."""
