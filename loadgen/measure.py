@@ -8,6 +8,7 @@ import platform
 import statistics
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -21,6 +22,7 @@ from watchfloor.store.settings import Settings
 from watchfloor.store.stack_java import find_java
 
 _PACKAGES = ("watchfloor", "pyarrow", "numpy", "jpype1", "kafka-python", "flask", "waitress")
+_OPTIONAL = ("duckdb", "chdb")
 _ENGINES = ("accumulo-core", "zookeeper", "kafka-clients", "arrow-c-data")
 
 
@@ -53,7 +55,7 @@ class Figure:
     """One measured number. ``of`` says of what: the feed, the scheme, the value asked for. Samples are in order.
 
     ``derived`` is the value of a metric that is computed from other figures; its samples are the same computation
-    turn by turn.
+    turn by turn. ``note``: a word on the value, for people.
     """
 
     metric: Metric
@@ -61,6 +63,7 @@ class Figure:
     of: Mapping[str, str] = field(default_factory=dict)
     goal: Goal | None = None
     derived: float | None = None
+    note: str = ""
 
     @property
     def value(self) -> float:
@@ -79,6 +82,7 @@ class Figure:
             "statistic": "derived" if self.derived is not None else self.metric.statistic,
             "goal": str(self.goal) if self.goal else None,
             "met": self.met,
+            "note": self.note,
             "samples": list(self.samples),
         }
 
@@ -138,6 +142,9 @@ def versions(settings: Settings) -> dict[str, str]:
     found = {"python": platform.python_version(), "java": _java_version()}
     for package in _PACKAGES:
         found[package] = metadata.version(package)
+    for package in _OPTIONAL:
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
     for engine in _ENGINES:
         jar = next(iter(sorted(settings.jars.glob(f"{engine}-[0-9]*.jar"))), None)
         if jar is not None:
@@ -157,7 +164,7 @@ def table(figures: Sequence[Figure]) -> str:
                 _number(figure.value),
                 figure.metric.unit,
                 str(figure.goal) if figure.goal else "",
-                verdict,
+                f"{verdict} {figure.note}".strip(),
                 _number(min(figure.samples)),
                 _number(max(figure.samples)),
                 str(len(figure.samples)),

@@ -24,6 +24,6 @@ class Experiment(Protocol):
 
 
 NAMES: Mapping[str, str] = MappingProxyType(
-    {"ceiling": "ceiling", "first-result": "first_result", "layouts": "layouts", "memory": "memory"}
+    {"blocks": "blocks", "ceiling": "ceiling", "first-result": "first_result", "memory": "memory"}
 )
 """Names and their modules."""

@@ -17,6 +17,7 @@ from ..access_log import write_access_log
 from ..generate import generate
 from ..measure import Figure, Goal, Metric
 from ..rig import Rig, say
+from ..usage import workers
 
 SUMMARY = "the most memory that a worker process holds while it loads a large file"
 HEAP = "256m"
@@ -91,18 +92,17 @@ class _Sampler:
         return self.samples[-1] if self.samples else 0
 
     def _run(self) -> None:
-        me = psutil.Process()
-        workers: list[psutil.Process] = []
+        found: list[psutil.Process] = []
         while not self._stop.wait(0.1):
             try:
-                if not workers or not workers[0].is_running():
-                    workers = [p for p in me.children() if "watchfloor.ingest.worker" in p.cmdline()]
-                for worker in workers:
+                if not found or not found[0].is_running():
+                    found = workers()
+                for worker in found:
                     if resident := worker.memory_info().rss:  # a process that has just ended has none
                         self.samples.append(resident)
                         self.peak = max(self.peak, _high_water(worker.pid))
             except psutil.Error:
-                workers = []
+                found = []
 
     def __enter__(self) -> _Sampler:
         self._thread.start()

@@ -1,0 +1,214 @@
+"""The figures of ``bench blocks``, from what was found out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from watchfloor.store.tables import TableFiles
+
+from .asking import Asked, Key
+from .engines.peers import PeerLoad
+from .engines.question import MANY, Kind, Question, questions, scans
+from .loads import Case, EventFile, Loaded
+from .measure import Figure, Goal, Metric
+
+LOAD = Metric(
+    "load_events_per_second",
+    "events/s",
+    "events / seconds: from the first work item taken by a worker to the last one durable, with index and counts; of "
+    "the others: until the events are in the table for good",
+)
+LOAD_BYTES = Metric("load_megabytes_per_second", "MB/s", "bytes of the JSON file / 1,000,000 / the same seconds")
+CPU = Metric(
+    "cpu_seconds_per_million_events",
+    "s",
+    "CPU seconds, user and system, of a process and a kind of its threads in that time / millions of events",
+)
+ENTRIES = Metric("entries_per_event", "", "entries in the files of a table, compacted to one a tablet / events")
+DISK = Metric(
+    "disk_share",
+    "%",
+    "bytes of the files of a table, compacted to one a tablet, or of the other engine's data / bytes of the JSON file",
+)
+FIRST = Metric(
+    "first_rows_ms",
+    "ms",
+    "from the call of the query service to its first rows in the caller's hands, planning included; no limit",
+)
+GROWTH = Metric(
+    "first_rows_growth", "", "median first_rows_ms with all events / median with a tenth of them; samples: turn by turn"
+)
+ANSWER = Metric("answer_ms", "ms", "from the question to all of its rows, as Arrow, in the caller's hands")
+SCAN = Metric("scan_events_per_second", "events/s", "events of the table, not those found / seconds of a whole answer")
+LAYOUTS = Metric(
+    "block_to_cell",
+    "",
+    "the block layout's median / the cell layout's, of the metric named, both with a tenth of the events; samples: "
+    "turn by turn",
+)
+PEER = Metric(
+    "peer_to_block",
+    "",
+    "median seconds, or bytes, of the other engine / those of the block layout with one worker: below 1 the other is "
+    "ahead; samples: turn by turn",
+)
+SAME = Metric("same_answer", "", "1 if all engines with these events answered with the same rows, else 0")
+METRICS = (LOAD, LOAD_BYTES, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SCAN, LAYOUTS, PEER, SAME)
+
+GOALS_FROM = 10_000_000
+"""Events from which on the goals are for."""
+_SCAN_GOALS = {"scan, one hit": 40e6, "scan, spread hits": 12e6, "scan, pattern": 8e6}
+_ANSWER_GOALS = {f"newest {MANY}, middling": 150.0, "all, rare": 25.0, "everything, dense": 3000.0}
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that was measured. ``firsts`` holds seconds by events of the source and value."""
+
+    whole: EventFile
+    tenth: EventFile
+    loads: Mapping[Case, Sequence[Loaded]]
+    peer_loads: Mapping[str, Sequence[PeerLoad]]
+    disk: Mapping[Case, Mapping[str, TableFiles]]
+    answers: Mapping[Key, Asked]
+    firsts: Mapping[tuple[int, str], Sequence[float]]
+
+    def file(self, case: Case) -> EventFile:
+        return self.whole if case.whole else self.tenth
+
+
+def figures(found: Found) -> Iterator[Figure]:
+    for part in (_loads, _disk, _first_rows, _answers, _layouts, _peers, _same):
+        yield from part(found)
+
+
+def _loads(found: Found) -> Iterator[Figure]:
+    for case, loads in found.loads.items():
+        of = _of(case, found)
+        goal = _goal(found, 80, at_most=False) if case.whole and case.workers == 1 and case.layout == "block" else None
+        yield Figure(LOAD, tuple(each.events / each.seconds for each in loads), of)
+        yield Figure(LOAD_BYTES, tuple(each.bytes / 1e6 / each.seconds for each in loads), of, goal)
+    for name, peer_loads in found.peer_loads.items():
+        of = {"engine": name, "events": f"{found.whole.events:,}"}
+        yield Figure(LOAD, tuple(each.rows / each.seconds for each in peer_loads), of)
+        yield Figure(LOAD_BYTES, tuple(found.whole.bytes / 1e6 / each.seconds for each in peer_loads), of)
+    for case, loads in found.loads.items():
+        for process, kind in sorted({part for each in loads for part in each.cpu}):
+            of = {**_of(case, found), "process": process, "threads": kind}
+            yield Figure(CPU, tuple(e.cpu.get((process, kind), 0.0) / e.events * 1e6 for e in loads), of)
+
+
+def _disk(found: Found) -> Iterator[Figure]:
+    for case, tables in found.disk.items():
+        file, of = found.file(case), {"engine": case.layout, "events": f"{found.file(case).events:,}"}
+        goal = _goal(found, 15, at_most=True) if case.layout == "block" and case.whole else None
+        both = {**tables, "all": _total(tables)}
+        for name, files in both.items():
+            yield Figure(ENTRIES, (files.entries / file.events,), {**of, "table": name})
+        for name, files in both.items():
+            share = (files.bytes / file.bytes * 100,)
+            yield Figure(DISK, share, {**of, "table": name}, goal if name == "all" else None)
+    for name, loads in found.peer_loads.items():
+        of = {"engine": name, "events": f"{found.whole.events:,}", "table": "all"}
+        yield Figure(DISK, (loads[-1].bytes / found.whole.bytes * 100,), of)
+
+
+def _first_rows(found: Found) -> Iterator[Figure]:
+    for (events, value), seconds in found.firsts.items():
+        goal = _goal(found, 20, at_most=True) if events == found.whole.events else None
+        yield Figure(FIRST, _ms(seconds), {"events": f"{events:,}", "value": value}, goal)
+    for (events, value), seconds in found.firsts.items():
+        if events == found.whole.events:
+            few = found.firsts[found.tenth.events, value]
+            yield _ratio(GROWTH, seconds, few, {"value": value}, _goal(found, 1.3, at_most=True))
+
+
+def _answers(found: Found) -> Iterator[Figure]:
+    for (engine, events, name), asked in found.answers.items():
+        of = {"engine": engine, "events": f"{events:,}", "question": name, "rows": f"{asked.rows:,} rows"}
+        ours = engine == "block" and events == found.whole.events
+        if name in _SCAN_GOALS:
+            goal = _goal(found, _SCAN_GOALS[name], at_most=False) if ours else None
+            yield Figure(SCAN, tuple(events / each for each in asked.seconds), of, goal)
+        else:
+            limit = _ANSWER_GOALS.get(name) if ours else None
+            yield Figure(ANSWER, _ms(asked.seconds), of, _goal(found, limit, at_most=True) if limit else None)
+
+
+def _layouts(found: Found) -> Iterator[Figure]:
+    """The cell layout beside the block layout, both with a tenth of the events."""
+    cases = {case.layout: case for case in found.loads if not case.whole}
+    loads = {name: [each.seconds for each in found.loads[case]] for name, case in cases.items()}
+    goal = _goal(found, 8, at_most=False)
+    yield _ratio(LAYOUTS, loads["cell"], loads["block"], {"metric": LOAD.name}, goal)
+    totals = {name: _total(found.disk[case]) for name, case in cases.items()}
+    block, cell = totals["block"], totals["cell"]
+    yield _ratio(LAYOUTS, [block.entries], [cell.entries], {"metric": ENTRIES.name})
+    yield _ratio(LAYOUTS, [block.bytes], [cell.bytes], {"metric": DISK.name})
+    for question in scans():
+        seconds = {name: found.answers[name, found.tenth.events, question.name].seconds for name in cases}
+        of = {"metric": SCAN.name, "question": question.name}
+        yield _ratio(LAYOUTS, seconds["cell"], seconds["block"], of)
+
+
+def _peers(found: Found) -> Iterator[Figure]:
+    events = found.whole.events
+    case = next(case for case in found.loads if case.whole and case.workers == 1)
+    for name, loads in found.peer_loads.items():
+        ours = found.loads[case]
+        yield _beside(name, [e.seconds for e in loads], [e.seconds for e in ours], "load")
+        yield _beside(name, [loads[-1].bytes], [_total(found.disk[case]).bytes], "disk")
+        for question in questions(found.whole.made):
+            theirs = found.answers[name, events, question.name].seconds
+            goal = _goal(found, 1, at_most=False) if name == "chdb" and _is_first(question) else None
+            yield _beside(name, theirs, found.answers["block", events, question.name].seconds, question.name, goal)
+
+
+def _same(found: Found) -> Iterator[Figure]:
+    for events in (found.whole.events, found.tenth.events):
+        asked = [key for key in found.answers if key[1] == events]
+        for name in dict.fromkeys(name for _, _, name in asked):
+            engines = {engine: found.answers[engine, events, name] for engine, _, other in asked if other == name}
+            same = len({(answer.rows, answer.digest) for answer in engines.values()}) == 1
+            of = {"question": name, "events": f"{events:,}", "engines": ", ".join(engines)}
+            yield Figure(SAME, (float(same),), of, Goal(1, at_most=False))
+
+
+def _is_first(question: Question) -> bool:
+    return question.kind is Kind.NEWEST
+
+
+def _beside(peer: str, theirs: Sequence[float], ours: Sequence[float], what: str, goal: Goal | None = None) -> Figure:
+    figure = _ratio(PEER, theirs, ours, {"engine": peer, "what": what}, goal)
+    note = f"{peer} is ahead" if figure.value < 1 else ""
+    return Figure(PEER, figure.samples, figure.of, goal, figure.derived, note)
+
+
+def _ratio(
+    metric: Metric,
+    over: Sequence[float],
+    under: Sequence[float],
+    of: Mapping[str, str],
+    goal: Goal | None = None,
+) -> Figure:
+    turns = tuple(a / b for a, b in zip(over, under, strict=True))
+    whole = Figure(metric, tuple(over)).value / Figure(metric, tuple(under)).value
+    return Figure(metric, turns, of, goal, whole)
+
+
+def _goal(found: Found, limit: float, at_most: bool) -> Goal | None:
+    return Goal(limit, at_most) if found.whole.events >= GOALS_FROM else None
+
+
+def _of(case: Case, found: Found) -> dict[str, str]:
+    workers = f"{case.workers} worker{'s' * (case.workers > 1)}"
+    return {"engine": case.layout, "events": f"{found.file(case).events:,}", "workers": workers}
+
+
+def _total(tables: Mapping[str, TableFiles]) -> TableFiles:
+    return TableFiles(sum(t.bytes for t in tables.values()), sum(t.entries for t in tables.values()))
+
+
+def _ms(seconds: Sequence[float]) -> tuple[float, ...]:
+    return tuple(each * 1000 for each in seconds)

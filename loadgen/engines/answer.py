@@ -1,0 +1,66 @@
+"""What an engine answered: how long it took, how many rows, and a digest by which answers are compared."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_WHOLE_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """``seconds`` from the question to the last row, as Arrow, in the caller's hands. ``digest`` is empty unless it was
+    asked for."""
+
+    seconds: float
+    rows: int
+    digest: str = ""
+
+
+def digest(table: pa.Table, columns: Sequence[str]) -> str:
+    """The same for the same rows in any order, whatever Arrow types an engine has chosen for them.
+
+    Up to 10,000 rows it is a hash of all their values; of more, a sum over each column. A string that is missing is
+    taken for an empty one, which is how chDB keeps it.
+    """
+    plain = [_plain(table.column(name)) for name in columns]
+    if len(table) <= _WHOLE_ROWS:
+        rows = sorted(map(repr, zip(*(column.to_pylist() for column in plain), strict=True)))
+        return hashlib.blake2b("\n".join(rows).encode(), digest_size=8).hexdigest()
+    return hashlib.blake2b(repr([_sum(column) for column in plain]).encode(), digest_size=8).hexdigest()
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """As int64, float64 or string; times in µs since 1970 UTC."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _plain(column.cast(kind.value_type))
+    if pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
+    if pa.types.is_floating(kind):
+        return column.cast(pa.float64())
+    if pa.types.is_boolean(kind):
+        return column.cast(pa.int8()).cast(pa.int64())
+    if pa.types.is_integer(kind):
+        return column.cast(pa.int64())
+    return pc.fill_null(column.cast(pa.string()), "")
+
+
+def _sum(column: pa.ChunkedArray) -> int | float:
+    """Modulo 2**64; of strings, a sum of their checksums."""
+    if not pa.types.is_string(column.type):
+        values = pc.fill_null(column, 0).to_numpy()
+        return values.sum().item()
+    total = 0
+    for chunk in column.chunks:
+        coded = chunk.dictionary_encode()
+        times = np.bincount(coded.indices.to_numpy(), minlength=len(coded.dictionary)).tolist()
+        total += sum(n * zlib.crc32(text.encode()) for n, text in zip(times, coded.dictionary.to_pylist(), strict=True))
+    return total

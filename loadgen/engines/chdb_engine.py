@@ -1,0 +1,70 @@
+"""chDB (ClickHouse in the process), as its own guides advise: a MergeTree in order of time, words as LowCardinality."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+from chdb import session
+
+from watchfloor.schema.source import FieldType, Source
+
+from . import MEMORY_MB, THREADS
+
+_MANY_VALUES = ("path", "query")
+"""Strings with more than the 10,000 values up to which LowCardinality is advised."""
+_LOOKED_UP = ("src_ip", "user", "dest_ip", "domain")
+"""Fields of many values, indexed in Watchfloor: they get the filters that ClickHouse's own log tables have."""
+_TYPES = {
+    FieldType.STRING: "LowCardinality(String)",
+    FieldType.IP: "LowCardinality(String)",
+    FieldType.PORT: "UInt16",
+    FieldType.INT: "Int64",
+    FieldType.FLOAT: "Float64",
+    FieldType.BOOL: "Bool",
+    FieldType.TIME: "DateTime64(6, 'UTC')",
+}
+
+
+class ChDB:
+    """A folder with one database."""
+
+    PATTERN = "match"
+
+    def __init__(self, folder: Path, source: Source) -> None:
+        self._session = session.Session(str(folder))
+        self._columns = ", ".join(
+            f"{field.name} {'String' if field.name in _MANY_VALUES else _TYPES[field.type]}" for field in source.fields
+        )
+        self._filters = ", ".join(f"INDEX {name}_seen {name} TYPE bloom_filter(0.001)" for name in _LOOKED_UP)
+        self._time = source.time_field
+        for setting, value in (
+            ("max_threads", THREADS),
+            ("max_insert_threads", THREADS),
+            ("max_memory_usage", MEMORY_MB << 20),
+            ("date_time_input_format", "'best_effort'"),
+            # It would remember, of a question that was asked before, which parts of the table hold no answer.
+            ("use_query_condition_cache", 0),
+        ):
+            self._session.query(f"SET {setting} = {value}")
+        self._session.query("CREATE DATABASE IF NOT EXISTS bench")
+        self._session.query("USE bench")
+
+    def load(self, path: Path) -> None:
+        self._session.query("DROP TABLE IF EXISTS events SYNC")
+        self._session.query(
+            f"CREATE TABLE events ({self._columns}, {self._filters}) ENGINE = MergeTree ORDER BY {self._time}"
+        )
+        self._session.query(f"INSERT INTO events SELECT * FROM file('{path}', JSONEachRow)")
+
+    def settle(self) -> None:
+        self._session.query("OPTIMIZE TABLE events FINAL")
+
+    def bytes(self) -> int:
+        sizes = self.query(
+            "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = 'bench' AND table = 'events'"
+        )
+        return int(sizes.column(0)[0].as_py())
+
+    def query(self, sql: str) -> pa.Table:
+        return self._session.query(sql, "ArrowTable")

@@ -1,0 +1,42 @@
+"""Watchfloor as an engine: questions to the query service of this process."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+
+import pyarrow as pa
+
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.store.store import Store
+
+from .answer import Answer, digest
+from .question import Kind, Question
+
+
+class Ours:
+    """One source, in whatever layout it has."""
+
+    def __init__(self, store: Store, source: str) -> None:
+        self._service, self._source = QueryService(store), store.source(source)
+
+    def ask(self, question: Question, check: bool) -> Answer:
+        """``check``: with a digest of the rows."""
+        started = time.perf_counter()
+        if question.kind is Kind.COUNT:
+            count = self._service.count(self._source.name, field=question.field, value=question.value)
+            return Answer(time.perf_counter() - started, 1, str(count))
+        table = pa.Table.from_batches(result := self._service.run(self._request(question)), result.schema)
+        seconds = time.perf_counter() - started
+        return Answer(seconds, len(table), digest(table, [f.name for f in self._source.fields]) if check else "")
+
+    def first_rows(self, question: Question) -> float:
+        """Seconds to the first rows of a question without a limit; it is let go of then."""
+        started = time.perf_counter()
+        with closing(self._service.run(self._request(question))) as result:
+            next(iter(result))
+            return time.perf_counter() - started
+
+    def _request(self, question: Question) -> QueryRequest:
+        scheme = "scan" if question.kind is Kind.SCAN else "auto"
+        return QueryRequest(self._source.name, where=question.where, limit=question.limit, scheme=scheme)

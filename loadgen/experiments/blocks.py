@@ -1,0 +1,125 @@
+"""The block layout beside the cell layout, DuckDB and chDB, with the same events.
+
+    files ─▶ loads, turn by turn ─▶ disk ─▶ questions, turn by turn ─▶ figures
+
+A tenth of the events goes into both layouts, which shows what the one costs beside the other, and how the time to a
+first result grows with the events.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections import defaultdict
+from collections.abc import Iterator
+
+from watchfloor.schema.errors import UserError
+from watchfloor.schema.source import Source
+from watchfloor.store.store import Store
+from watchfloor.store.tables import TableFiles, compact, table_files
+
+from ..asking import WARM_UP, Party, ask_all
+from ..blocks_figures import METRICS as METRICS
+from ..blocks_figures import Found, figures
+from ..engines.ours import Ours
+from ..engines.peers import Peer, PeerLoad, open_peers
+from ..engines.question import questions, scans, values
+from ..loads import Case, EventFile, Loaded, load, write_events
+from ..measure import Figure
+from ..rig import Rig, say
+from ..usage import rest
+
+SUMMARY = "the block layout beside the cell layout, DuckDB and chDB: ingest, disk, first results, filters, exports"
+HEAP = "512m"
+LEAST_EVENTS = 10_000
+_FEW_TURNS = 5
+
+
+CASES = (
+    Case("block", whole=False, workers=1),
+    Case("cell", whole=False, workers=1),
+    Case("block", whole=True, workers=1),
+    Case("block", whole=True, workers=2),
+)
+"""What is loaded in each turn. Other modes of a worker belong here. What one worker has loaded last is asked about."""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="proxy events (default 1000000)")
+    parser.add_argument("--loads", metavar="N", type=int, default=3, help="samples of each load (default 3)")
+    parser.add_argument("--repeats", metavar="N", type=int, default=20, help="samples of each answer (default 20)")
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    if options.events < LEAST_EVENTS:
+        raise UserError(f"--events is {options.events}; a tenth of them has a rare value from {LEAST_EVENTS} on")
+    whole = write_events(rig.folder / "proxy.json", options.events, options.seed)
+    tenth = write_events(rig.folder / "tenth.json", options.events // 10, options.seed)
+    with open_peers(rig.folder) as peers:
+        loads, peer_loads, sources = _loads(rig, whole, tenth, peers, options.loads)
+        disk = {case: _disk(rig, source) for case, source in sources.items()}
+        rest(rig.settings)
+        with Store.open(rig.settings, role="query") as store:
+            ours = {case: Ours(store, source.name) for case, source in sources.items()}
+            answers = ask_all(list(_parties(whole, tenth, ours, peers, options.repeats)), options.repeats)
+            firsts = _first_rows(whole, tenth, ours, options.repeats)
+    return list(figures(Found(whole, tenth, loads, peer_loads, disk, answers, firsts)))
+
+
+def _loads(
+    rig: Rig, whole: EventFile, tenth: EventFile, peers: list[Peer], turns: int
+) -> tuple[dict[Case, list[Loaded]], dict[str, list[PeerLoad]], dict[Case, Source]]:
+    """The times of all loads, and the sources that the last turn's loads by one worker have filled."""
+    loads: dict[Case, list[Loaded]] = defaultdict(list)
+    peer_loads: dict[str, list[PeerLoad]] = defaultdict(list)
+    kept: dict[Case, Source] = {}
+    for turn in range(-1, turns):
+        for case in CASES:
+            if turn < 0 and case.whole:  # servers are warm after a tenth
+                continue
+            source, file = rig.source("proxy.events", layout=case.layout), whole if case.whole else tenth
+            loaded = load(rig, source, file, case.workers)
+            speed = f"{loaded.bytes / loaded.seconds / 1e6:.1f} MB/s"
+            say(f"load {turn + 1} of {turns}: {case.layout}, {loaded.events:,} events, {case.workers} workers: {speed}")
+            if turn == turns - 1 and case.workers == 1:
+                kept[case] = source
+            else:
+                rig.drop(source)
+            if turn >= 0:
+                loads[case].append(loaded)
+        for peer in peers if turn >= 0 else ():
+            rest(rig.settings)
+            done = peer.load(whole.path)
+            peer_loads[peer.name].append(done)
+            say(f"load {turn + 1} of {turns}: {peer.name}: {whole.bytes / done.seconds / 1e6:.1f} MB/s")
+    return loads, peer_loads, kept
+
+
+def _disk(rig: Rig, source: Source) -> dict[str, TableFiles]:
+    client = rig.store.connection.client
+    compact(client, source)
+    return table_files(client, source)
+
+
+def _parties(
+    whole: EventFile, tenth: EventFile, ours: dict[Case, Ours], peers: list[Peer], repeats: int
+) -> Iterator[Party]:
+    for case, engine in ours.items():
+        asked, turns = (questions(whole.made), repeats) if case.whole else (scans(), min(_FEW_TURNS, repeats))
+        yield Party(case.layout, (whole if case.whole else tenth).events, engine.ask, asked, turns)
+    for peer in peers:
+        yield Party(peer.name, whole.events, peer.ask, questions(whole.made), repeats)
+
+
+def _first_rows(
+    whole: EventFile, tenth: EventFile, ours: dict[Case, Ours], repeats: int
+) -> dict[tuple[int, str], list[float]]:
+    """Seconds to the first rows of each value in the block layout, by the number of events in the source."""
+    found: dict[tuple[int, str], list[float]] = defaultdict(list)
+    for turn in range(-min(WARM_UP, repeats), repeats):
+        for case, engine in ours.items():
+            file = whole if case.whole else tenth
+            for name, question in values(file.made).items() if case.layout == "block" else ():
+                seconds = engine.first_rows(question)
+                if turn >= 0:
+                    found[file.events, name].append(seconds)
+    return found

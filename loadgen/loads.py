@@ -1,0 +1,81 @@
+"""A load through the queue and worker processes, timed by the workers' own clocks, with the CPU seconds it took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from watchfloor.ingest.ledger import Ledger
+from watchfloor.ingest.load import Load
+from watchfloor.schema.errors import InternalError
+from watchfloor.schema.source import Source
+
+from .generate import Generated, generate
+from .marks import mark
+from .rig import Rig, say
+from .usage import CpuMeter, Part, rest
+
+_SAY_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class EventFile:
+    """Generated proxy events with marks; ``spread`` events have the mark ``SPREAD``."""
+
+    path: Path
+    made: Generated
+    spread: int
+
+    @property
+    def events(self) -> int:
+        return self.made.events
+
+    @property
+    def bytes(self) -> int:
+        return self.made.bytes
+
+
+@dataclass(frozen=True)
+class Case:
+    """A way to load: ``whole`` is the whole file or the tenth of it."""
+
+    layout: str
+    whole: bool
+    workers: int
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """``seconds`` from the first item taken to the last item durable; ``cpu``: seconds of each part in that time."""
+
+    events: int
+    bytes: int
+    seconds: float
+    cpu: Mapping[Part, float]
+
+
+def write_events(path: Path, events: int, seed: int) -> EventFile:
+    with path.open("wb") as out:
+        made = generate(out, events, seed)
+    say(f"{events:,} events generated: {made.bytes / 1e6:,.0f} MB, {made.bytes / 1e6 / made.seconds:,.0f} MB/s")
+    return EventFile(path, made, mark(path, events))
+
+
+def load(rig: Rig, source: Source, file: EventFile, workers: int) -> Loaded:
+    """Waits until the servers are at rest, then loads the whole file as ``watchfloor load`` does."""
+    rest(rig.settings)
+    with CpuMeter(rig.settings) as meter:
+        running = Load(rig.settings, [file.path], source.name, workers=workers)
+        said = 0.0
+        for progress in running:
+            if progress.seconds - said > _SAY_SECONDS:
+                said = progress.seconds
+                say(f"  {progress.events:,} events in {progress.seconds:.0f} s")
+    rows = [row for row in Ledger(rig.store).rows() if row.item and row.item.feed == source.name]
+    rig.loaded(file.path, [row.item for row in rows if row.item])
+    ends = [row.end for row in rows if row.end]
+    if not running.result.clean or running.result.events != file.events:
+        raise InternalError(f"{file.events} events were generated, and loaded were {running.result}")
+    since, until = min(end.at - end.seconds for end in ends), max(end.at for end in ends)
+    return Loaded(file.events, file.bytes, until - since, meter.between(since, until))
