@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from .engines.peers import PeerLoad
 from .engines.question import MANY, Kind, Question, questions, scans
 from .loads import Case, EventFile, Loaded
 from .measure import Figure, Goal, Metric
+from .usage import MACHINE
 
 LOAD = Metric(
     "load_events_per_second",
@@ -25,6 +27,7 @@ CPU = Metric(
     "s",
     "CPU seconds, user and system, of a process and a kind of its threads in that time / millions of events",
 )
+BUSY = Metric("busy_cores", "cores", "CPU seconds of all that ran on the machine in that time / its seconds")
 ENTRIES = Metric("entries_per_event", "", "entries in the files of a table, compacted to one a tablet / events")
 DISK = Metric(
     "disk_share",
@@ -53,8 +56,10 @@ PEER = Metric(
     "median seconds, or bytes, of the other engine / those of the block layout with one worker: below 1 the other is "
     "ahead; samples: turn by turn",
 )
-SAME = Metric("same_answer", "", "1 if all engines with these events answered with the same rows, else 0")
-METRICS = (LOAD, LOAD_BYTES, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SCAN, LAYOUTS, PEER, SAME)
+SAME = Metric(
+    "same_answers", "", "questions that all engines with these events answered with the same rows / all questions"
+)
+METRICS = (LOAD, LOAD_BYTES, BUSY, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SCAN, LAYOUTS, PEER, SAME)
 
 GOALS_FROM = 10_000_000
 """Events from which on the goals are for."""
@@ -94,7 +99,10 @@ def _loads(found: Found) -> Iterator[Figure]:
         yield Figure(LOAD, tuple(each.rows / each.seconds for each in peer_loads), of)
         yield Figure(LOAD_BYTES, tuple(found.whole.bytes / 1e6 / each.seconds for each in peer_loads), of)
     for case, loads in found.loads.items():
-        for process, kind in sorted({part for each in loads for part in each.cpu}):
+        if not case.whole:
+            continue
+        yield Figure(BUSY, tuple(e.cpu[MACHINE] / e.seconds for e in loads), _of(case, found))
+        for process, kind in sorted({part for each in loads for part in each.cpu} - {MACHINE}):
             of = {**_of(case, found), "process": process, "threads": kind}
             yield Figure(CPU, tuple(e.cpu.get((process, kind), 0.0) / e.events * 1e6 for e in loads), of)
 
@@ -167,12 +175,15 @@ def _peers(found: Found) -> Iterator[Figure]:
 
 def _same(found: Found) -> Iterator[Figure]:
     for events in (found.whole.events, found.tenth.events):
-        asked = [key for key in found.answers if key[1] == events]
-        for name in dict.fromkeys(name for _, _, name in asked):
-            engines = {engine: found.answers[engine, events, name] for engine, _, other in asked if other == name}
-            same = len({(answer.rows, answer.digest) for answer in engines.values()}) == 1
-            of = {"question": name, "events": f"{events:,}", "engines": ", ".join(engines)}
-            yield Figure(SAME, (float(same),), of, Goal(1, at_most=False))
+        answers: dict[str, set[tuple[int, str]]] = defaultdict(set)
+        for (_, held, name), asked in found.answers.items():
+            if held == events:
+                answers[name].add((asked.rows, asked.digest))
+        engines = dict.fromkeys(engine for engine, held, _ in found.answers if held == events)
+        differ = [name for name, different in answers.items() if len(different) > 1]
+        of = {"events": f"{events:,}", "engines": ", ".join(engines)}
+        share = 1 - len(differ) / len(answers)
+        yield Figure(SAME, (share,), of, Goal(1, at_most=False), note="; ".join(differ))
 
 
 def _is_first(question: Question) -> bool:

@@ -103,7 +103,7 @@ class CpuMeter:
         sample: Seconds = {MACHINE: busy.user + busy.system}
         for name, pids in self._servers.items():
             for pid in pids:
-                _add(sample, _parts(name, pid))
+                _add(sample, _parts(name, pid) if name == "tserver" else {(name, "all"): _seconds_of(pid)})
         alive = {process.pid: _parts("worker", process.pid) for process in workers()}
         for pid in self._alive.keys() - alive.keys():
             _add(self._ended, self._alive[pid])

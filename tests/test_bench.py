@@ -88,7 +88,7 @@ def test_small_runs_write_all_and_leave_nothing(
     )
     shown = capsys.readouterr().out
     assert all(figure["metric"] in shown for figure in written["figures"])
-    assert all(figure["value"] == 1 for figure in written["figures"] if figure["metric"] == "same_answer")
+    assert all(figure["value"] == 1 for figure in written["figures"] if figure["metric"] == "same_answers")
     with Store.open(store_settings) as store:
         assert not [source for source in store.sources() if source.startswith("bench.")]
         assert not [t for t in store.connection.client.tableOperations().list() if str(t).startswith("bench")]

@@ -72,10 +72,8 @@ def _loads(
     loads: dict[Case, list[Loaded]] = defaultdict(list)
     peer_loads: dict[str, list[PeerLoad]] = defaultdict(list)
     kept: dict[Case, Source] = {}
-    for turn in range(-1, turns):
+    for turn in range(turns):
         for case in CASES:
-            if turn < 0 and case.whole:  # servers are warm after a tenth
-                continue
             source, file = rig.source("proxy.events", layout=case.layout), whole if case.whole else tenth
             loaded = load(rig, source, file, case.workers)
             speed = f"{loaded.bytes / loaded.seconds / 1e6:.1f} MB/s"
@@ -84,9 +82,8 @@ def _loads(
                 kept[case] = source
             else:
                 rig.drop(source)
-            if turn >= 0:
-                loads[case].append(loaded)
-        for peer in peers if turn >= 0 else ():
+            loads[case].append(loaded)
+        for peer in peers:
             rest(rig.settings)
             done = peer.load(whole.path)
             peer_loads[peer.name].append(done)
