@@ -19,10 +19,7 @@ Part = tuple[str, str]
 Seconds = dict[Part, float]
 MACHINE: Part = ("machine", "all")
 _TICKS = os.sysconf("SC_CLK_TCK")
-_KINDS = (
-    ("Python", ("python", "pytest")),
-    ("compiler and collector", ("C1 ", "C2 ", "G1 ", "GC ", "VM ")),
-)
+_JVM_THREADS = ("C1 ", "C2 ", "G1 ", "GC ", "VM ")
 _EVERY = 0.25
 _IDLE_CORES, _IDLE_SECONDS = 0.1, 0.5
 
@@ -120,16 +117,21 @@ def _add(to: Seconds, more: Seconds) -> None:
 
 
 def _parts(name: str, pid: int) -> Seconds:
-    """CPU seconds of a process by kind of thread, those of threads that have ended under the last kind."""
+    """CPU seconds of a process by kind of thread.
+
+    Threads that have ended are taken for the kind that does the process's work: a worker's, one an item, parse and
+    encode.
+    """
     found: Seconds = {}
     try:
         whole = _seconds_of(pid)
         for task in Path(f"/proc/{pid}/task").iterdir():
             thread, seconds = _stat(task / "stat")
-            kind = next((kind for kind, starts in _KINDS if thread.startswith(starts)), "")
-            if kind:
+            if not thread.startswith("python"):
+                kind = "compiler and collector" if thread.startswith(_JVM_THREADS) else "Java"
                 _add(found, {(name, kind): seconds})
-        found[name, "Java and other"] = max(0.0, whole - sum(found.values()))
+        left = max(0.0, whole - sum(found.values()))
+        _add(found, {(name, "Python" if name == "worker" else "Java"): left})
     except OSError:  # it has just ended
         pass
     return found
