@@ -47,6 +47,13 @@ def test_the_table_names_what_missed_its_goal() -> None:
     assert lines[1].split() == ["speed", "a", "bicycle", "4.00", "m/s", "≥", "6", "MISSED", "3.00", "5.00", "2"]
 
 
+def test_the_table_says_what_is_noted_of_a_figure() -> None:
+    figures = [Figure(SPEED, (3.0,), note="a train is ahead"), Figure(SPEED, (3.0,), goal=Goal(2, False), note="late")]
+    lines = table(figures).splitlines()
+    assert "a train is ahead" in lines[1] and "met late" in lines[2]
+    assert figures[0].to_json()["note"] == "a train is ahead"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_experiment_and_metric_is_documented(name: str) -> None:
     assert f"## {name}" in DOC
