@@ -11,7 +11,7 @@ from watchfloor.store.tables import TableFiles
 from .asking import Asked, Key
 from .engines.peers import PeerLoad
 from .engines.question import MANY, Kind, Question, questions, scans
-from .loads import Case, EventFile, Loaded
+from .loads import Case, EventFile, Loaded, case_words
 from .measure import Figure, Goal, Metric
 from .usage import MACHINE
 
@@ -50,6 +50,11 @@ LAYOUTS = Metric(
     "the block layout's median / the cell layout's, of the metric named, both with a tenth of the events; samples: "
     "turn by turn",
 )
+BULK = Metric(
+    "bulk_to_live",
+    "",
+    "median load_events_per_second of one worker that writes in bulk / of one that writes live; samples: turn by turn",
+)
 PEER = Metric(
     "peer_to_block",
     "",
@@ -59,10 +64,11 @@ PEER = Metric(
 SAME = Metric(
     "same_answers", "", "questions that all engines with these events answered with the same rows / all questions"
 )
-METRICS = (LOAD, LOAD_BYTES, BUSY, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SCAN, LAYOUTS, PEER, SAME)
+METRICS = (LOAD, LOAD_BYTES, BUSY, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SCAN, LAYOUTS, BULK, PEER, SAME)
 
 GOALS_FROM = 10_000_000
 """Events from which on the goals are for."""
+_LIVE = Case("block", whole=True, workers=1)
 _SCAN_GOALS = {"scan, one hit": 40e6, "scan, spread hits": 12e6, "scan, pattern": 8e6}
 _ANSWER_GOALS = {f"newest {MANY}, middling": 150.0, "all, rare": 25.0, "everything, dense": 3000.0}
 
@@ -90,10 +96,13 @@ def figures(found: Found) -> Iterator[Figure]:
 
 def _loads(found: Found) -> Iterator[Figure]:
     for case, loads in found.loads.items():
-        of = _of(case, found)
-        goal = _goal(found, 80, at_most=False) if case.whole and case.workers == 1 and case.layout == "block" else None
+        of = case_words(case, found.file(case))
+        goal = _goal(found, 80, at_most=False) if case == _LIVE else None
         yield Figure(LOAD, tuple(each.events / each.seconds for each in loads), of)
         yield Figure(LOAD_BYTES, tuple(each.bytes / 1e6 / each.seconds for each in loads), of, goal)
+        if case.mode == "bulk":
+            live = [each.seconds for each in found.loads[_LIVE]]
+            yield _ratio(BULK, live, [each.seconds for each in loads], {}, _goal(found, 1.3, at_most=False))
     for name, peer_loads in found.peer_loads.items():
         of = {"engine": name, "events": f"{found.whole.events:,}"}
         yield Figure(LOAD, tuple(each.rows / each.seconds for each in peer_loads), of)
@@ -101,9 +110,9 @@ def _loads(found: Found) -> Iterator[Figure]:
     for case, loads in found.loads.items():
         if not case.whole:
             continue
-        yield Figure(BUSY, tuple(e.cpu[MACHINE] / e.seconds for e in loads), _of(case, found))
+        yield Figure(BUSY, tuple(e.cpu[MACHINE] / e.seconds for e in loads), case_words(case, found.file(case)))
         for process, kind in sorted({part for each in loads for part in each.cpu} - {MACHINE}):
-            of = {**_of(case, found), "process": process, "threads": kind}
+            of = {**case_words(case, found.file(case)), "process": process, "threads": kind}
             yield Figure(CPU, tuple(e.cpu.get((process, kind), 0.0) / e.events * 1e6 for e in loads), of)
 
 
@@ -162,11 +171,10 @@ def _layouts(found: Found) -> Iterator[Figure]:
 
 def _peers(found: Found) -> Iterator[Figure]:
     events = found.whole.events
-    case = next(case for case in found.loads if case.whole and case.workers == 1)
     for name, loads in found.peer_loads.items():
-        ours = found.loads[case]
+        ours = found.loads[_LIVE]
         yield _beside(name, [e.seconds for e in loads], [e.seconds for e in ours], "load")
-        yield _beside(name, [loads[-1].bytes], [_total(found.disk[case]).bytes], "disk")
+        yield _beside(name, [loads[-1].bytes], [_total(found.disk[_LIVE]).bytes], "disk")
         for question in questions(found.whole.made):
             theirs = found.answers[name, events, question.name].seconds
             goal = _goal(found, 1, at_most=False) if name == "chdb" and _is_first(question) else None
@@ -210,11 +218,6 @@ def _ratio(
 
 def _goal(found: Found, limit: float, at_most: bool) -> Goal | None:
     return Goal(limit, at_most) if found.whole.events >= GOALS_FROM else None
-
-
-def _of(case: Case, found: Found) -> dict[str, str]:
-    workers = f"{case.workers} worker{'s' * (case.workers > 1)}"
-    return {"engine": case.layout, "events": f"{found.file(case).events:,}", "workers": workers}
 
 
 def _total(tables: Mapping[str, TableFiles]) -> TableFiles:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from watchfloor.ingest.ledger import Ledger
 from watchfloor.ingest.load import Load
@@ -16,6 +17,7 @@ from .marks import mark
 from .rig import Rig, say
 from .usage import CpuMeter, Part, rest
 
+MODE_SETTING = "ingest_mode"
 _SAY_SECONDS = 10
 
 
@@ -38,11 +40,12 @@ class EventFile:
 
 @dataclass(frozen=True)
 class Case:
-    """A way to load: ``whole`` is the whole file or the tenth of it."""
+    """A way to load: ``whole`` is the whole file or the tenth of it, ``mode`` how the workers write."""
 
     layout: str
     whole: bool
     workers: int
+    mode: str = "live"
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,12 @@ class Loaded:
     cpu: Mapping[Part, float]
 
 
+def case_words(case: Case, file: EventFile) -> dict[str, str]:
+    """What a figure of a load is of."""
+    workers = f"{case.workers} worker{'s' * (case.workers > 1)}"
+    return {"engine": case.layout, "events": f"{file.events:,}", "workers": workers, "mode": case.mode}
+
+
 def write_events(path: Path, events: int, seed: int) -> EventFile:
     with path.open("wb") as out:
         made = generate(out, events, seed)
@@ -62,11 +71,13 @@ def write_events(path: Path, events: int, seed: int) -> EventFile:
     return EventFile(path, made, mark(path, events))
 
 
-def load(rig: Rig, source: Source, file: EventFile, workers: int) -> Loaded:
+def load(rig: Rig, source: Source, file: EventFile, case: Case) -> Loaded:
     """Waits until the servers are at rest, then loads the whole file as ``watchfloor load`` does."""
     rest(rig.settings)
+    mode: Mapping[str, Any] = {MODE_SETTING: case.mode} if case.mode != "live" else {}
+    settings = replace(rig.settings, **mode)
     with CpuMeter(rig.settings) as meter:
-        running = Load(rig.settings, [file.path], source.name, workers=workers)
+        running = Load(settings, [file.path], source.name, workers=case.workers)
         said = 0.0
         for progress in running:
             if progress.seconds - said > _SAY_SECONDS:

@@ -11,9 +11,11 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import fields
 
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
+from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
 from watchfloor.store.tables import TableFiles, compact, table_files
 
@@ -23,7 +25,7 @@ from ..blocks_figures import Found, figures
 from ..engines.ours import Ours
 from ..engines.peers import Peer, PeerLoad, open_peers
 from ..engines.question import questions, scans, values
-from ..loads import Case, EventFile, Loaded, load, write_events
+from ..loads import MODE_SETTING, Case, EventFile, Loaded, case_words, load, write_events
 from ..measure import Figure
 from ..rig import Rig, say
 from ..usage import rest
@@ -34,13 +36,15 @@ LEAST_EVENTS = 10_000
 _FEW_TURNS = 5
 
 
+_BULK = (Case("block", whole=True, workers=1, mode="bulk"),)
 CASES = (
     Case("block", whole=False, workers=1),
     Case("cell", whole=False, workers=1),
     Case("block", whole=True, workers=1),
     Case("block", whole=True, workers=2),
+    *(_BULK if any(field.name == MODE_SETTING for field in fields(Settings)) else ()),
 )
-"""What is loaded in each turn. Other modes of a worker belong here. What one worker has loaded last is asked about."""
+"""What is loaded in each turn. What one live worker has loaded last is asked about."""
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -75,10 +79,10 @@ def _loads(
     for turn in range(turns):
         for case in CASES:
             source, file = rig.source("proxy.events", layout=case.layout), whole if case.whole else tenth
-            loaded = load(rig, source, file, case.workers)
+            loaded = load(rig, source, file, case)
             speed = f"{loaded.bytes / loaded.seconds / 1e6:.1f} MB/s"
-            say(f"load {turn + 1} of {turns}: {case.layout}, {loaded.events:,} events, {case.workers} workers: {speed}")
-            if turn == turns - 1 and case.workers == 1:
+            say(f"load {turn + 1} of {turns}: {', '.join(case_words(case, file).values())}: {speed}")
+            if turn == turns - 1 and case.workers == 1 and case.mode == "live":
                 kept[case] = source
             else:
                 rig.drop(source)
