@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.store.bridge import EntrySink
+from watchfloor.store.bulk import BulkSink
+from watchfloor.store.bulk_folders import remove_left_overs
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
+from watchfloor.store.writer import Sink
 
 from .cells import me
 from .ledger import Ledger
@@ -22,6 +26,8 @@ class Desk:
         self._store: Store | None = None
         self._sink: EntrySink | None = None
         self._ledger: Ledger | None = None
+        self._bulk = settings.ingest_mode == "bulk"
+        self._tidied = False
         self.name = me()
         self.problem = ""
 
@@ -36,6 +42,19 @@ class Desk:
         if self._sink is None:
             self._sink = self.store.sink()
         return self._sink
+
+    @contextmanager
+    def event_sink(self, waiting: Callable[[], None]) -> Iterator[Sink]:
+        """Where the events of one item go; ``waiting`` is called now and then while it waits for the servers."""
+        if not self._bulk:
+            yield self.sink
+            return
+        if not self._tidied:
+            for name in remove_left_overs(self.store):
+                self._log.info("removed what a killed worker has left: %s", name)
+            self._tidied = True
+        with BulkSink(self.store, waiting) as sink:
+            yield sink
 
     @property
     def ledger(self) -> Ledger:

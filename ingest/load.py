@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from watchfloor.schema.errors import InputFileError, InternalError, StackError, WatchfloorError
@@ -28,6 +28,9 @@ _TICK_SECONDS = 0.3
 _LEDGER_SECONDS = 0.7
 _SILENT_SECONDS = 6.0
 _MAX_DEATHS = 6
+BULK_ITEM = 8
+"""How much larger the work items of a load in bulk mode are: an import costs the servers the same for few events as for
+many, and leaves a file in each tablet."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,8 @@ class Load:
         again: bool = False,
     ) -> None:
         """``paths`` may be patterns. ``feed`` names the kind of all files; ``workers`` 0 leaves the work to others."""
+        if settings.ingest_mode == "bulk":
+            settings = replace(settings, item_bytes=settings.item_bytes * BULK_ITEM)
         self._settings, self._feed, self._workers, self._again = settings, feed, workers, again
         self._paths = expand(paths)
         self._began = time.monotonic()

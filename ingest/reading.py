@@ -16,7 +16,7 @@ from watchfloor.store.bridge import EntrySink
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
-from watchfloor.store.writer import ItemWriter
+from watchfloor.store.writer import ItemWriter, Sink
 
 from .ahead import ahead
 from .catalog import Catalog
@@ -61,10 +61,18 @@ class _Earlier:
     retried: int
 
 
-def read_item(store: Store, sink: EntrySink, item: WorkItem, progress: Progress, again: bool = False) -> End:
+def read_item(
+    store: Store,
+    sink: EntrySink,
+    item: WorkItem,
+    progress: Progress,
+    again: bool = False,
+    events_to: Sink | None = None,
+) -> End:
     """Reads a whole item; when it returns, its events, counts and quarantined lines are durable.
 
-    ``again``: it may have been read before, to its end or not.
+    ``again``: it may have been read before, to its end or not. ``events_to``: where events and counts go, if not to
+    ``sink`` as quarantined lines do.
 
     Raises ``InputFileError`` if the file is gone or changed, ``StoreError`` if the store fails; whatever was written by
     then is written again, with the same keys, when the item is read again.
@@ -74,25 +82,30 @@ def read_item(store: Store, sink: EntrySink, item: WorkItem, progress: Progress,
     quarantine = Quarantine(store)
     earlier = _earlier(quarantine, item)
     offsets = array("q")
-    events = entries = 0
-    with ahead(_pieces(store.settings, sink, item, Catalog(store), earlier.taken), _DEPTH) as pieces:
+    events = 0
+    ended: list[ItemWriter] = []
+    events_to = events_to or sink
+    with ahead(_pieces(store.settings, events_to, item, Catalog(store), earlier.taken), _DEPTH) as pieces:
         for piece in pieces:
             for writer, writes in piece.writes:
                 writer.put(writes)
             quarantine.put(sink, item, piece.rejected, piece.cut)
             offsets.extend(r.offset for r in piece.rejected)
             for writer in piece.full:
-                entries += writer.finish()[1]
-                if again:
-                    writer.sweep(store)
+                writer.end()
+                ended.append(writer)
                 pa.default_memory_pool().release_unused()
             events += piece.events
             progress(piece.upto - item.start, events, len(offsets))
     fits = set(np.setdiff1d(earlier.open, np.array(offsets, np.int64)).tolist())
     if fits:  # lines that were in quarantine and became events in this reading
         quarantine.mark(sink, (q for q in quarantine.of_item(item.item_id) if q.offset in fits), CLEARED)
+    events_to.flush()
     sink.flush()
     check_unchanged(item)
+    if again:
+        for writer in ended:
+            writer.sweep(store)
     return End(
         item.ticket,
         "done",
@@ -101,7 +114,7 @@ def read_item(store: Store, sink: EntrySink, item: WorkItem, progress: Progress,
         events=events,
         quarantined=len(offsets) + len(earlier.taken) - earlier.retried,
         retried=earlier.retried,
-        entries=entries,
+        entries=sum(writer.entries for writer in ended),
         seconds=round(time.monotonic() - began, 3),
     )
 
@@ -117,7 +130,7 @@ def _earlier(quarantine: Quarantine, item: WorkItem) -> _Earlier:
     return _Earlier(np.array(still_open, np.int64), np.array(taken, np.int64), retried)
 
 
-def _pieces(settings: Settings, sink: EntrySink, item: WorkItem, catalog: Catalog, taken: Offsets) -> Iterator[_Piece]:
+def _pieces(settings: Settings, sink: Sink, item: WorkItem, catalog: Catalog, taken: Offsets) -> Iterator[_Piece]:
     parser = open_parser(item.feed, item.header, catalog)
     # What cannot be cut (gzip, a log whose header changes on the way) is read from its beginning, whatever is wanted.
     start, end = (0, None) if item.compressed or item.split == WHOLE else (item.start, item.end)

@@ -108,15 +108,21 @@ def _read(desk: Desk, item: WorkItem, attempt: int, stop: threading.Event) -> bo
     said = time.monotonic()
 
     def progress(done: int, events: int, quarantined: int) -> None:
+        nonlocal run
+        run = replace(run, bytes=done, events=events, quarantined=quarantined)
+        beat()
+
+    def beat() -> None:
         nonlocal said
         if stop.is_set():
             raise Stopped
         if time.monotonic() - said >= BEAT_SECONDS:
             said = time.monotonic()
-            desk.ledger.running(item, replace(run, at=time.time(), bytes=done, events=events, quarantined=quarantined))
+            desk.ledger.running(item, replace(run, at=time.time()))
 
     try:
-        end = read_item(desk.store, desk.sink, item, progress, again=begun)
+        with desk.event_sink(waiting=beat) as events_to:
+            end = read_item(desk.store, desk.sink, item, progress, begun, events_to)
     except UserError as error:
         return _fail(desk, item, str(error))
     except Stopped:

@@ -74,6 +74,9 @@ class Settings:
     sink_memory_mb: int = _setting(50, "int", "MiB of entries that a BatchWriter holds before writers wait", high=4096)
     sink_threads: int = _setting(3, "int", "threads of a BatchWriter that send to tablet servers", high=64)
     sink_latency_ms: int = _setting(200, "int", "milliseconds after which a BatchWriter sends what it holds")
+    ingest_mode: str = _setting(
+        "live", "mode", "how workers write: live, by BatchWriters; or bulk, by sorted files, for backfills"
+    )
     shards: int = _setting(4, "int", "shards of a new source; half the number of workers at least", high=9999)
     partitions: int = _setting(
         16, "int", "partitions of the topic of work items: the most workers that share it", high=4096

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["path", "text", "int", "bytes", "heap", "durability", "topic"]
+Kind = Literal["path", "text", "int", "bytes", "heap", "durability", "mode", "topic"]
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SIZE = re.compile(r"(\d+)\s*(?:([kmg])i?b?|b)?", re.IGNORECASE)
 
@@ -34,6 +34,8 @@ def convert(raw: Any, kind: Kind, low: int, high: int) -> Any:
         raise ValueError(f"{text!r} is too small for a heap; 32m is the least")
     if kind == "durability" and text not in ("flush", "sync"):
         raise ValueError(f"{text!r} is neither flush nor sync")
+    if kind == "mode" and text not in ("live", "bulk"):
+        raise ValueError(f"{text!r} is neither live nor bulk")
     if kind == "topic" and not re.fullmatch(r"[A-Za-z0-9._-]{1,200}", text):
         raise ValueError(f"{text!r} may hold letters, digits, dot, dash and underscore only")
     # The JVM knows 1g but not 1GiB.

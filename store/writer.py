@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Sink(Protocol):
-    """Where entries go: an ``EntrySink``, or what stands in for one in a measurement."""
+    """Where entries go: an ``EntrySink``, a ``BulkSink``, or what stands in for one in a measurement."""
 
     def write_entries(self, table: str, batch: pa.RecordBatch) -> None: ...
 
@@ -28,7 +28,8 @@ class Sink(Protocol):
 class ItemWriter:
     """What is written is a pure function of the events, ``file_id`` (16 bytes) and ``item_id`` (8 bytes).
 
-    Nothing is promised to be durable, or counted, before ``finish`` has returned. Raises ``StoreError``.
+    Nothing is promised to be durable, or counted, before ``finish`` has returned, or the sink's ``flush`` after
+    ``end``. Raises ``StoreError``.
     """
 
     def __init__(self, sink: Sink, item_id: bytes, file_id: bytes) -> None:
@@ -58,14 +59,18 @@ class ItemWriter:
     def write(self, source: Source, events: pa.RecordBatch) -> None:
         self.put(self.encode(source, events))
 
-    def finish(self) -> tuple[int, int]:
-        """Writes the counts and makes everything durable; the numbers of events and of entries."""
+    def end(self) -> None:
+        """Writes what is left, and the counts; durable after the sink's ``flush``."""
         for encoder in self._encoders.values():
             self.put(encoder.finish())
+
+    def finish(self) -> tuple[int, int]:
+        """Ends and makes everything durable; the numbers of events and of entries."""
+        self.end()
         self._sink.flush()
         return self.events, self.entries
 
     def sweep(self, store: Store) -> None:
-        """After ``finish``, if the item was read before: removes what that reading wrote and this one did not."""
+        """When all is durable, if the item was read before: removes what that reading wrote and this one did not."""
         for encoder in self._encoders.values():
             encoder.sweep(store)

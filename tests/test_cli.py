@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -323,6 +324,28 @@ def test_a_load_that_was_not_clean_exits_with_1(
     assert asked == [(["a.log", "b.log"], "web.access", {"workers": 2, "again": True})]
     assert capsys.readouterr().out == ""
     assert cli.main(["load", "a.log", "--workers", "0"]) == cli.USER
+
+
+def test_workers_take_mode_and_delay_from_flags(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A tenth of the delay is the BatchWriters': what they have by default is a tenth of the default."""
+    asked: list[Settings] = []
+
+    class FakePool:
+        def __init__(self, settings: Settings, workers: int) -> None:
+            asked.append(settings)
+
+        def run(self, stop: threading.Event) -> None:
+            pass
+
+    monkeypatch.setattr("watchfloor.ingest.pool.Pool", FakePool)
+    for flags in ([], ["--max-delay", "2"], ["--mode", "bulk", "--max-delay", "0.5"]):
+        assert cli.main(["worker", *flags]) == cli.OK
+    found = [(settings.ingest_mode, settings.sink_latency_ms) for settings in asked]
+    assert found == [("live", 200), ("live", 200), ("bulk", 50)]
+    assert cli.main(["worker", "--max-delay", "0"]) == cli.USER
+    assert "--max-delay is 0; it must lie between 0.1 and 3600 seconds" in capsys.readouterr().err
 
 
 def test_a_bar_on_a_terminal_follows_the_load(

@@ -58,6 +58,7 @@ def test_home_comes_from_its_variable_and_is_absolute(tmp_path: Path, monkeypatc
         ("topic = 3", "should be text"),
         ('home = ""', "not a path"),
         ("shards = ", "cannot be read"),
+        ('ingest_mode = "fast"', "'fast' is neither live nor bulk"),
     ],
 )
 def test_a_bad_value_in_a_file_is_named_with_the_file(text: str, words: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from types import FrameType
 
 from ..context import Add, say, settings_of
@@ -17,10 +17,18 @@ def register(add: Add) -> None:
     parser.add_argument("--source", metavar="S", help="what all files are (default: found out from their content)")
     parser = add("worker", worker, "ingest what is queued, until stopped")
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="worker processes (default 1)")
+    _add_mode(parser)
+    parser.add_argument(
+        "--max-delay",
+        metavar="SECONDS",
+        type=float,
+        help="how long a queued line of a slow feed may take until it is found (default 2)",
+    )
     parser = add("load", load, "queue files, ingest them and wait; exit status 1 if anything was quarantined or failed")
     parser.add_argument("files", metavar="FILE", nargs="+", help="log files, plain or gzip, or patterns of them")
     parser.add_argument("--source", metavar="S", help="what the files are (default: found out from their content)")
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="worker processes of this load (default 1)")
+    _add_mode(parser)
     parser.add_argument("--again", action="store_true", help="read files again that were loaded already")
 
 
@@ -36,7 +44,7 @@ def worker(args: Namespace) -> None:
     from watchfloor.ingest.pool import Pool
 
     _at_least_one(args.workers)
-    settings = settings_of(args)
+    settings = settings_of(args, ingest_mode=args.mode, sink_latency_ms=_latency_ms(args.max_delay))
     stop = _stop_on_signals()
     Pool(settings, args.workers).run(stop)
 
@@ -47,9 +55,29 @@ def load(args: Namespace) -> int:
     from ..progress import follow, summary
 
     _at_least_one(args.workers)
-    result = follow(Load(settings_of(args), args.files, args.source, workers=args.workers, again=args.again))
+    settings = settings_of(args, ingest_mode=args.mode)
+    result = follow(Load(settings, args.files, args.source, workers=args.workers, again=args.again))
     say(summary(result))
     return 0 if result.clean else 1
+
+
+def _add_mode(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--mode",
+        choices=("live", "bulk"),
+        help="bulk: write sorted files that are imported, for backfills (default live)",
+    )
+
+
+def _latency_ms(max_delay: float | None) -> int | None:
+    """Milliseconds that entries may wait to be sent: a tenth of the delay, the rest is for all else on the way."""
+    from watchfloor.schema.errors import UserError
+
+    if max_delay is None:
+        return None
+    if not 0.1 <= max_delay <= 3600:
+        raise UserError(f"--max-delay is {max_delay:g}; it must lie between 0.1 and 3600 seconds")
+    return round(max_delay * 100)
 
 
 def _stop_on_signals() -> threading.Event:

@@ -2,6 +2,7 @@ package watchfloor.bridge;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,13 +18,7 @@ import org.apache.accumulo.core.client.TableNotFoundException;
 import org.apache.accumulo.core.data.Mutation;
 import org.apache.accumulo.core.security.ColumnVisibility;
 import org.apache.accumulo.core.util.BadArgumentException;
-import org.apache.arrow.c.ArrowArray;
-import org.apache.arrow.c.ArrowSchema;
-import org.apache.arrow.c.CDataDictionaryProvider;
-import org.apache.arrow.c.Data;
 import org.apache.arrow.vector.BigIntVector;
-import org.apache.arrow.vector.FieldVector;
-import org.apache.arrow.vector.VectorSchemaRoot;
 
 /**
  * Writes record batches as entries, through one BatchWriter a table.
@@ -64,37 +59,29 @@ public final class EntrySink implements AutoCloseable {
 
   /** What turns an imported batch into mutations. */
   private interface Encoder {
-    void write(BatchWriter writer, VectorSchemaRoot root, CDataDictionaryProvider dictionaries)
-        throws MutationsRejectedException;
+    void write(BatchWriter writer, Batch batch) throws MutationsRejectedException;
   }
 
   /**
-   * Long form: a row per entry with the columns row, family, qualifier, visibility, value and timestamp, of which only
-   * row must be there. Entries of one row that follow each other go into one mutation.
+   * A {@link LongBatch}, which may have timestamps too. Entries of one row that follow each other go into one mutation.
    */
   public void writeEntries(String table, long arrayAddress, long schemaAddress) {
     write(table, arrayAddress, schemaAddress, this::putEntries);
   }
 
-  /**
-   * Wide form: the first column is the row, each further column is one cell for each of its values that is not null.
-   * The field's metadata holds the cells' {@code qualifier} (else it is the column's name) and {@code visibility}.
-   */
+  /** A {@link WideBatch}: each row is one mutation. */
   public void writeRows(String table, long arrayAddress, long schemaAddress) {
     write(table, arrayAddress, schemaAddress, this::putRows);
   }
 
   private void write(String table, long arrayAddress, long schemaAddress, Encoder encoder) {
     // Imported before anything can fail: from here on the batch is ours to release.
-    try (ArrowArray array = ArrowArray.wrap(arrayAddress);
-        ArrowSchema schema = ArrowSchema.wrap(schemaAddress);
-        CDataDictionaryProvider dictionaries = new CDataDictionaryProvider();
-        VectorSchemaRoot root = Data.importVectorSchemaRoot(Connection.ALLOCATOR, array, schema, dictionaries)) {
+    try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
       guarded(
           table,
           "write",
           () -> {
-            encoder.write(writer(table), root, dictionaries);
+            encoder.write(writer(table), batch);
             return null;
           });
     }
@@ -139,27 +126,18 @@ public final class EntrySink implements AutoCloseable {
     return writer;
   }
 
-  private void putRows(BatchWriter writer, VectorSchemaRoot root, CDataDictionaryProvider dictionaries)
-      throws MutationsRejectedException {
-    List<FieldVector> vectors = root.getFieldVectors();
-    ByteColumn row = ByteColumn.of(vectors.get(0), dictionaries);
-    int width = vectors.size() - 1;
-    ByteColumn[] columns = new ByteColumn[width];
-    byte[][] qualifiers = new byte[width][];
+  private void putRows(BatchWriter writer, Batch batch) throws MutationsRejectedException {
+    WideBatch events = new WideBatch(batch);
+    int width = events.cells.length;
     ColumnVisibility[] labels = new ColumnVisibility[width];
-    for (int i = 0; i < width; i++) {
-      FieldVector vector = vectors.get(i + 1);
-      Map<String, String> metadata = vector.getField().getMetadata();
-      columns[i] = ByteColumn.of(vector, dictionaries);
-      qualifiers[i] = metadata.getOrDefault("qualifier", vector.getName()).getBytes(StandardCharsets.UTF_8);
-      labels[i] = visibility(metadata.getOrDefault("visibility", "").getBytes(StandardCharsets.UTF_8));
-    }
+    Arrays.setAll(labels, i -> visibility(events.labels[i]));
+    ByteColumn row = events.row;
     int room = 64;
-    for (int r = 0; r < root.getRowCount(); r++) {
+    for (int r = 0; r < batch.rows(); r++) {
       Mutation mutation = new Mutation(row.data(), row.start(r), row.length(r), room);
       for (int i = 0; i < width; i++) {
-        if (!columns[i].isNull(r)) {
-          mutation.put(EMPTY, qualifiers[i], labels[i], columns[i].get(r));
+        if (!events.cells[i].isNull(r)) {
+          mutation.put(EMPTY, events.qualifiers[i], labels[i], events.cells[i].get(r));
         }
       }
       if (mutation.size() == 0) {
@@ -171,21 +149,14 @@ public final class EntrySink implements AutoCloseable {
     }
   }
 
-  private void putEntries(BatchWriter writer, VectorSchemaRoot root, CDataDictionaryProvider dictionaries)
-      throws MutationsRejectedException {
-    ByteColumn row = column(root, "row", dictionaries);
-    if (row == null) {
-      throw new IllegalArgumentException("the batch has no column named row");
-    }
-    ByteColumn family = column(root, "family", dictionaries);
-    ByteColumn qualifier = column(root, "qualifier", dictionaries);
-    ByteColumn label = column(root, "visibility", dictionaries);
-    ByteColumn value = column(root, "value", dictionaries);
-    BigIntVector timestamp = (BigIntVector) root.getVector("timestamp");
+  private void putEntries(BatchWriter writer, Batch batch) throws MutationsRejectedException {
+    LongBatch entries = new LongBatch(batch);
+    ByteColumn row = entries.row;
+    BigIntVector timestamp = (BigIntVector) batch.root().getVector("timestamp");
     ColumnVisibility visibility = PUBLIC;
     Mutation mutation = null;
     int first = 0;
-    for (int r = 0; r < root.getRowCount(); r++) {
+    for (int r = 0; r < batch.rows(); r++) {
       if (mutation == null || mutation.size() >= MAX_PUTS || !row.same(first, r)) {
         if (mutation != null) {
           writer.addMutation(mutation);
@@ -193,26 +164,18 @@ public final class EntrySink implements AutoCloseable {
         mutation = new Mutation(row.data(), row.start(r), row.length(r), 64);
         first = r;
       }
-      if (label != null && (r == 0 || !label.same(r - 1, r))) {
-        visibility = visibility(label.get(r));
+      if (entries.label != null && (r == 0 || !entries.label.same(r - 1, r))) {
+        visibility = visibility(entries.label(r));
       }
-      byte[] f = family == null ? EMPTY : family.get(r);
-      byte[] q = qualifier == null ? EMPTY : qualifier.get(r);
-      byte[] v = value == null ? EMPTY : value.get(r);
       if (timestamp == null) {
-        mutation.put(f, q, visibility, v);
+        mutation.put(entries.family(r), entries.qualifier(r), visibility, entries.value(r));
       } else {
-        mutation.put(f, q, visibility, timestamp.get(r), v);
+        mutation.put(entries.family(r), entries.qualifier(r), visibility, timestamp.get(r), entries.value(r));
       }
     }
     if (mutation != null) {
       writer.addMutation(mutation);
     }
-  }
-
-  private static ByteColumn column(VectorSchemaRoot root, String name, CDataDictionaryProvider dictionaries) {
-    FieldVector vector = root.getVector(name);
-    return vector == null ? null : ByteColumn.of(vector, dictionaries);
   }
 
   private ColumnVisibility visibility(byte[] label) {

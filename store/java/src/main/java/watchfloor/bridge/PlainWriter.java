@@ -1,6 +1,5 @@
 package watchfloor.bridge;
 
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -12,12 +11,6 @@ import org.apache.accumulo.core.client.BatchWriterConfig;
 import org.apache.accumulo.core.client.TableNotFoundException;
 import org.apache.accumulo.core.data.Mutation;
 import org.apache.accumulo.core.security.ColumnVisibility;
-import org.apache.arrow.c.ArrowArray;
-import org.apache.arrow.c.ArrowSchema;
-import org.apache.arrow.c.CDataDictionaryProvider;
-import org.apache.arrow.c.Data;
-import org.apache.arrow.vector.FieldVector;
-import org.apache.arrow.vector.VectorSchemaRoot;
 
 /**
  * The yardstick of ingest: mutations that were made beforehand, written by the plainest loop there is around a
@@ -47,28 +40,20 @@ public final class PlainWriter {
 
   /** Keeps a batch as mutations, the same that a sink makes of it; {@code wide} as in {@link EntrySink#writeRows}. */
   public void hold(String table, long arrayAddress, long schemaAddress, boolean wide) {
-    try (ArrowArray array = ArrowArray.wrap(arrayAddress);
-        ArrowSchema schema = ArrowSchema.wrap(schemaAddress);
-        CDataDictionaryProvider dictionaries = new CDataDictionaryProvider();
-        VectorSchemaRoot root = Data.importVectorSchemaRoot(Connection.ALLOCATOR, array, schema, dictionaries)) {
+    try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
       tables.add(table);
-      batches.add(wide ? rows(root, dictionaries) : entries(root, dictionaries));
+      batches.add(wide ? rows(batch) : entries(batch));
     }
   }
 
-  private static List<Mutation> rows(VectorSchemaRoot root, CDataDictionaryProvider dictionaries) {
+  private static List<Mutation> rows(Batch batch) {
+    WideBatch events = new WideBatch(batch);
     List<Mutation> made = new ArrayList<>();
-    List<FieldVector> vectors = root.getFieldVectors();
-    List<ByteColumn> columns = new ArrayList<>();
-    vectors.forEach(vector -> columns.add(ByteColumn.of(vector, dictionaries)));
-    for (int r = 0; r < root.getRowCount(); r++) {
-      Mutation mutation = new Mutation(columns.get(0).get(r));
-      for (int c = 1; c < columns.size(); c++) {
-        if (!columns.get(c).isNull(r)) {
-          Map<String, String> metadata = vectors.get(c).getField().getMetadata();
-          byte[] qualifier = bytes(metadata.getOrDefault("qualifier", vectors.get(c).getName()));
-          ColumnVisibility label = new ColumnVisibility(bytes(metadata.getOrDefault("visibility", "")));
-          mutation.put(EMPTY, qualifier, label, columns.get(c).get(r));
+    for (int r = 0; r < batch.rows(); r++) {
+      Mutation mutation = new Mutation(events.row.get(r));
+      for (int i = 0; i < events.cells.length; i++) {
+        if (!events.cells[i].isNull(r)) {
+          mutation.put(EMPTY, events.qualifiers[i], new ColumnVisibility(events.labels[i]), events.cells[i].get(r));
         }
       }
       made.add(sealed(mutation));
@@ -76,37 +61,23 @@ public final class PlainWriter {
     return made;
   }
 
-  private static List<Mutation> entries(VectorSchemaRoot root, CDataDictionaryProvider dictionaries) {
+  private static List<Mutation> entries(Batch batch) {
+    LongBatch entries = new LongBatch(batch);
     List<Mutation> made = new ArrayList<>();
-    ByteColumn row = ByteColumn.of(root.getVector("row"), dictionaries);
-    List<ByteColumn> parts = new ArrayList<>();
-    for (String name : List.of("family", "qualifier", "visibility", "value")) {
-      FieldVector vector = root.getVector(name);
-      parts.add(vector == null ? null : ByteColumn.of(vector, dictionaries));
-    }
     Mutation mutation = null;
-    for (int r = 0; r < root.getRowCount(); r++) {
-      if (mutation == null || mutation.size() >= MAX_PUTS || !row.same(r - 1, r)) {
+    for (int r = 0; r < batch.rows(); r++) {
+      if (mutation == null || mutation.size() >= MAX_PUTS || !entries.row.same(r - 1, r)) {
         if (mutation != null) {
           made.add(sealed(mutation));
         }
-        mutation = new Mutation(row.get(r));
+        mutation = new Mutation(entries.row.get(r));
       }
-      ColumnVisibility label = new ColumnVisibility(part(parts.get(2), r));
-      mutation.put(part(parts.get(0), r), part(parts.get(1), r), label, part(parts.get(3), r));
+      mutation.put(entries.family(r), entries.qualifier(r), new ColumnVisibility(entries.label(r)), entries.value(r));
     }
     if (mutation != null) {
       made.add(sealed(mutation));
     }
     return made;
-  }
-
-  private static byte[] part(ByteColumn column, int row) {
-    return column == null ? EMPTY : column.get(row);
-  }
-
-  private static byte[] bytes(String text) {
-    return text.getBytes(StandardCharsets.UTF_8);
   }
 
   /** Serialised now, so that it does not happen while the clock runs. */

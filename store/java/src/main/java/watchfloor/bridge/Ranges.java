@@ -5,12 +5,6 @@ import java.util.List;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.PartialKey;
 import org.apache.accumulo.core.data.Range;
-import org.apache.arrow.c.ArrowArray;
-import org.apache.arrow.c.ArrowSchema;
-import org.apache.arrow.c.CDataDictionaryProvider;
-import org.apache.arrow.c.Data;
-import org.apache.arrow.vector.FieldVector;
-import org.apache.arrow.vector.VectorSchemaRoot;
 
 /** Half-open key ranges, read from a batch with the columns start_row, start_qualifier, end_row, end_qualifier. */
 final class Ranges {
@@ -20,16 +14,13 @@ final class Ranges {
 
   /** Takes the batch over and releases it. */
   static List<Range> read(long arrayAddress, long schemaAddress) {
-    try (ArrowArray array = ArrowArray.wrap(arrayAddress);
-        ArrowSchema schema = ArrowSchema.wrap(schemaAddress);
-        CDataDictionaryProvider dictionaries = new CDataDictionaryProvider();
-        VectorSchemaRoot root = Data.importVectorSchemaRoot(Connection.ALLOCATOR, array, schema, dictionaries)) {
-      ByteColumn startRow = column(root, "start_row", dictionaries);
-      ByteColumn startQualifier = column(root, "start_qualifier", dictionaries);
-      ByteColumn endRow = column(root, "end_row", dictionaries);
-      ByteColumn endQualifier = column(root, "end_qualifier", dictionaries);
-      List<Range> ranges = new ArrayList<>(root.getRowCount());
-      for (int i = 0; i < root.getRowCount(); i++) {
+    try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
+      ByteColumn startRow = column(batch, "start_row");
+      ByteColumn startQualifier = column(batch, "start_qualifier");
+      ByteColumn endRow = column(batch, "end_row");
+      ByteColumn endQualifier = column(batch, "end_qualifier");
+      List<Range> ranges = new ArrayList<>(batch.rows());
+      for (int i = 0; i < batch.rows(); i++) {
         ranges.add(
             range(value(startRow, i), value(startQualifier, i), value(endRow, i), value(endQualifier, i)));
       }
@@ -37,12 +28,12 @@ final class Ranges {
     }
   }
 
-  private static ByteColumn column(VectorSchemaRoot root, String name, CDataDictionaryProvider dictionaries) {
-    FieldVector vector = root.getVector(name);
-    if (vector == null) {
+  private static ByteColumn column(Batch batch, String name) {
+    ByteColumn column = batch.column(name);
+    if (column == null) {
       throw new IllegalArgumentException("the ranges have no column named " + name);
     }
-    return ByteColumn.of(vector, dictionaries);
+    return column;
   }
 
   private static byte[] value(ByteColumn column, int row) {

@@ -1,0 +1,48 @@
+package watchfloor.bridge;
+
+import org.apache.arrow.c.ArrowArray;
+import org.apache.arrow.c.ArrowSchema;
+import org.apache.arrow.c.CDataDictionaryProvider;
+import org.apache.arrow.c.Data;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.VectorSchemaRoot;
+
+/** A record batch that Python has given: ours from the constructor on, released when closed. */
+final class Batch implements AutoCloseable {
+  private final CDataDictionaryProvider dictionaries = new CDataDictionaryProvider();
+  private final VectorSchemaRoot root;
+
+  Batch(long arrayAddress, long schemaAddress) {
+    try (ArrowArray array = ArrowArray.wrap(arrayAddress);
+        ArrowSchema schema = ArrowSchema.wrap(schemaAddress)) {
+      root = Data.importVectorSchemaRoot(Connection.ALLOCATOR, array, schema, dictionaries);
+    } catch (RuntimeException e) {
+      dictionaries.close();
+      throw e;
+    }
+  }
+
+  int rows() {
+    return root.getRowCount();
+  }
+
+  VectorSchemaRoot root() {
+    return root;
+  }
+
+  ByteColumn column(FieldVector vector) {
+    return ByteColumn.of(vector, dictionaries);
+  }
+
+  /** The column of that name, null if there is none. */
+  ByteColumn column(String name) {
+    FieldVector vector = root.getVector(name);
+    return vector == null ? null : column(vector);
+  }
+
+  @Override
+  public void close() {
+    root.close();
+    dictionaries.close();
+  }
+}

@@ -1,0 +1,61 @@
+package watchfloor.bridge;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.util.Arrays;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+
+/** Where folders of files for bulk imports lie: on a file system that the servers read too. */
+public final class BulkFiles {
+  private static final Configuration HADOOP = new Configuration();
+
+  static {
+    // Hadoop's usual local file system lays a file of checksums beside each file. Accumulo's client gets ours too, from
+    // Hadoop's cache.
+    HADOOP.setClass("fs.file.impl", RawLocalFileSystem.class, FileSystem.class);
+  }
+
+  private BulkFiles() {}
+
+  static FileSystem system(String path) {
+    try {
+      return new Path(path).getFileSystem(HADOOP);
+    } catch (IOException | RuntimeException e) {
+      throw new StoreException("folder " + path + ": no such file system: " + e.getMessage(), e);
+    }
+  }
+
+  /** The first of the folders that hold the files of the instance. */
+  public static String volume(Connection connection) {
+    try {
+      return connection.client().instanceOperations().getSystemConfiguration().get("instance.volumes").split(",")[0];
+    } catch (Exception e) {
+      throw new StoreException("the store does not tell its instance.volumes: " + e.getMessage(), e);
+    }
+  }
+
+  /** Names of what lies in a folder; nothing if the folder is not there. */
+  public static String[] names(String folder) {
+    try {
+      return Arrays.stream(system(folder).listStatus(new Path(folder)))
+          .map(status -> status.getPath().getName())
+          .toArray(String[]::new);
+    } catch (FileNotFoundException e) {
+      return new String[0];
+    } catch (IOException e) {
+      throw new StoreException("folder " + folder + " cannot be listed: " + e.getMessage(), e);
+    }
+  }
+
+  /** Removes a folder with all that is in it. */
+  public static void remove(String folder) {
+    try {
+      system(folder).delete(new Path(folder), true);
+    } catch (IOException e) {
+      throw new StoreException("folder " + folder + " cannot be removed: " + e.getMessage(), e);
+    }
+  }
+}

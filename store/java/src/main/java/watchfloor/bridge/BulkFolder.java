@@ -1,0 +1,171 @@
+package watchfloor.bridge;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Future;
+import org.apache.accumulo.core.client.rfile.RFile;
+import org.apache.accumulo.core.client.rfile.RFileWriter;
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.Value;
+import org.apache.accumulo.core.util.BadArgumentException;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+
+/**
+ * A folder of sorted files for one table, which the table takes in whole by a bulk import.
+ *
+ * <p>All entries of a file must be written in the order of their keys. They get their timestamps from the tablet
+ * servers when they are imported, as entries that a BatchWriter sends get theirs: of two versions of a key that one wins
+ * which came later, whichever way either came. Not for use by several threads at once.
+ */
+public final class BulkFolder implements AutoCloseable {
+  private static final byte[] EMPTY = new byte[0];
+  /** What the servers put the time of the import in place of. */
+  private static final long NO_TIME = 0;
+
+  private final Connection connection;
+  private final String table;
+  private final Path path;
+  private final boolean sync;
+  private final FileSystem files;
+  private final Map<String, String> properties;
+  private int begun;
+  private Path file;
+  private RFileWriter writer;
+
+  /**
+   * Makes the folder.
+   *
+   * @param path of it, with the scheme of a file system that the servers read too
+   * @param sync whether a file is on the disk, not only with the operating system, before it is imported
+   */
+  public BulkFolder(Connection connection, String table, String path, boolean sync) {
+    this.connection = connection;
+    this.table = table;
+    this.path = new Path(path);
+    this.sync = sync;
+    files = BulkFiles.system(path);
+    properties =
+        guarded(
+            () -> {
+              Map<String, String> found = connection.client().tableOperations().getConfiguration(table);
+              if (!files.mkdirs(this.path)) {
+                throw new IOException("the folder cannot be made");
+              }
+              return found;
+            });
+  }
+
+  /** Begins a file, whose keys may begin anywhere. */
+  public void begin() {
+    guarded(
+        () -> {
+          file = new Path(path, String.format("%06d.rf", begun++));
+          writer = RFile.newWriter().to(file.toString()).withFileSystem(files).withTableProperties(properties).build();
+          return null;
+        });
+  }
+
+  /** Appends a {@link WideBatch}, sorted by row, its columns by qualifier and label. */
+  public void writeRows(long arrayAddress, long schemaAddress) {
+    try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
+      guarded(
+          () -> {
+            WideBatch events = new WideBatch(batch);
+            for (int r = 0; r < batch.rows(); r++) {
+              byte[] row = events.row.get(r);
+              for (int i = 0; i < events.cells.length; i++) {
+                if (!events.cells[i].isNull(r)) {
+                  append(row, EMPTY, events.qualifiers[i], events.labels[i], events.cells[i].get(r));
+                }
+              }
+            }
+            return null;
+          });
+    }
+  }
+
+  /** Appends a {@link LongBatch}, sorted by key. */
+  public void writeEntries(long arrayAddress, long schemaAddress) {
+    try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
+      guarded(
+          () -> {
+            LongBatch entries = new LongBatch(batch);
+            for (int r = 0; r < batch.rows(); r++) {
+              append(entries.row.get(r), entries.family(r), entries.qualifier(r), entries.label(r), entries.value(r));
+            }
+            return null;
+          });
+    }
+  }
+
+  private void append(byte[] row, byte[] family, byte[] qualifier, byte[] label, byte[] value) throws IOException {
+    writer.append(new Key(row, family, qualifier, label, NO_TIME, false, false), new Value(value));
+  }
+
+  /** Ends the file that was begun last. */
+  public void end() {
+    guarded(
+        () -> {
+          writer.close();
+          if (sync) {
+            try (FSDataOutputStream written = files.append(file)) {
+              written.hsync();
+            }
+          }
+          return null;
+        });
+  }
+
+  /** Imports the files of folders, side by side, and returns when all are part of their tables. */
+  public static void load(BulkFolder[] folders) {
+    List<Future<?>> loads = new ArrayList<>();
+    for (BulkFolder folder : folders) {
+      loads.add(Threads.POOL.submit((Callable<Void>) folder::load));
+    }
+    try {
+      for (int i = 0; i < folders.length; i++) {
+        folders[i].guarded(folders[i].bounded(loads.get(i)::get));
+      }
+    } finally {
+      loads.forEach(load -> load.cancel(true));
+    }
+  }
+
+  private Void load() throws Exception {
+    connection.client().tableOperations().importDirectory(path.toString()).to(table).tableTime(true).load();
+    return null;
+  }
+
+  private <T> Callable<T> bounded(Callable<T> call) {
+    String message = "table " + table + ": bulk import from " + path + " failed: the servers did not take it";
+    return () -> Deadline.call(connection.writeSeconds(), message, call);
+  }
+
+  /** Removes the folder. What cannot be removed now is removed later, as a folder of a process that is gone. */
+  @Override
+  public void close() {
+    try {
+      files.delete(path, true);
+    } catch (IOException e) {
+      // Nothing was promised of it.
+    }
+  }
+
+  private <T> T guarded(Callable<T> call) {
+    try {
+      return call.call();
+    } catch (BadArgumentException e) {
+      throw StoreException.of(table, "bulk import from " + path, e);
+    } catch (IllegalArgumentException | IllegalStateException e) {
+      // Keys out of order: a fault of ours.
+      throw e;
+    } catch (Exception e) {
+      throw StoreException.of(table, "bulk import from " + path, e);
+    }
+  }
+}

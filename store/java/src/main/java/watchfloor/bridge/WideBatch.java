@@ -1,0 +1,33 @@
+package watchfloor.bridge;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import org.apache.arrow.vector.FieldVector;
+
+/**
+ * Wide form: the first column is the row, each further column is one cell for each of its values that is not null. The
+ * field's metadata holds the cells' {@code qualifier} (else it is the column's name) and {@code visibility}.
+ */
+final class WideBatch {
+  final ByteColumn row;
+  final ByteColumn[] cells;
+  final byte[][] qualifiers;
+  final byte[][] labels;
+
+  WideBatch(Batch batch) {
+    List<FieldVector> vectors = batch.root().getFieldVectors();
+    row = batch.column(vectors.get(0));
+    int width = vectors.size() - 1;
+    cells = new ByteColumn[width];
+    qualifiers = new byte[width][];
+    labels = new byte[width][];
+    for (int i = 0; i < width; i++) {
+      FieldVector vector = vectors.get(i + 1);
+      Map<String, String> metadata = vector.getField().getMetadata();
+      cells[i] = batch.column(vector);
+      qualifiers[i] = metadata.getOrDefault("qualifier", vector.getName()).getBytes(StandardCharsets.UTF_8);
+      labels[i] = metadata.getOrDefault("visibility", "").getBytes(StandardCharsets.UTF_8);
+    }
+  }
+}

@@ -1,0 +1,109 @@
+"""Batches of entries, as layouts make them, put into the order of their keys: what a sorted file is written from.
+
+Rows of events are fixed numbers of bytes and are sorted as numbers. Rows of the index come as dictionaries: only the
+distinct ones are compared, all else is sorted by their ranks. No key is put together for this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .values import fixed_rows
+
+SLICE_BYTES = 4 << 20
+"""About how much of the sorted entries is handed out at once."""
+_LONG = ("row", "family", "qualifier", "visibility", "value")
+
+
+def sorted_rows(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Wide batches (``EntrySink.write_rows``) as one, sorted by row, its columns by qualifier and label; in slices."""
+    rows = pa.concat_arrays([batch.column(0) for batch in batches])
+    cells: dict[tuple[bytes, bytes], list[pa.Array]] = {}
+    for number, batch in enumerate(batches):
+        for field, column in zip(list(batch.schema)[1:], batch.columns[1:], strict=True):
+            chunks = cells.setdefault(_cell(field), [pa.nulls(len(b), pa.binary()) for b in batches])
+            chunks[number] = column.cast(pa.binary())
+    names = sorted(cells)
+    columns = [rows, *(pa.concat_arrays(cells.pop(name)) for name in names)]
+    fields = [pa.field("row", pa.binary())]
+    fields += [pa.field(str(i), pa.binary(), metadata=_metadata(name)) for i, name in enumerate(names)]
+    whole = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+    for places in _slices(_order(_numbers(rows), len(rows)), whole.nbytes):
+        yield whole.take(pa.array(places))
+
+
+def sorted_entries(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Long batches (``EntrySink.write_entries``; all have the same columns) as one, sorted by key; in slices."""
+    names = [name for name in _LONG if name in batches[0].schema.names]
+    size = sum(batch.nbytes for batch in batches)
+    columns = {name: _Column([batch.column(name) for batch in batches]) for name in names}
+    keys = [numbers for name in names if name != "value" for numbers in columns[name].numbers()]
+    for places in _slices(_order(keys, sum(map(len, batches))), size):
+        yield pa.RecordBatch.from_arrays([columns[name].take(places) for name in names], names=names)
+
+
+class _Column:
+    """A column of all batches. Of a dictionary the distinct values are sorted, and each entry has its value's rank."""
+
+    def __init__(self, chunks: list[pa.Array]) -> None:
+        self._ranks: np.ndarray | None = None
+        if pa.types.is_dictionary(chunks[0].type):
+            unified = pa.chunked_array(chunks).unify_dictionaries()
+            distinct = unified.chunk(0).dictionary
+            order = pc.sort_indices(distinct)
+            rank = np.empty(len(distinct), np.int32)
+            rank[order.to_numpy()] = np.arange(len(distinct), dtype=np.int32)
+            self._values = distinct.take(order)
+            self._ranks = rank[np.concatenate([chunk.indices.to_numpy() for chunk in unified.chunks])]
+        else:
+            self._values = pa.concat_arrays(chunks)
+
+    def numbers(self) -> list[np.ndarray]:
+        """Arrays of numbers, the most significant first, that sort as the values do."""
+        if self._ranks is None:
+            return _numbers(self._values)
+        return [self._ranks] if len(self._values) > 1 else []
+
+    def take(self, places: np.ndarray) -> pa.Array:
+        if self._ranks is None:
+            return self._values.take(pa.array(places))
+        ranks = self._ranks[places]
+        first = int(ranks.min())
+        # Of the distinct values only those that lie between: where a column is what was sorted by, few.
+        values = self._values.take(pa.array(np.arange(first, int(ranks.max()) + 1)))
+        return pa.DictionaryArray.from_arrays(pa.array(ranks - first), values)
+
+
+def _numbers(values: pa.BinaryArray) -> list[np.ndarray]:
+    """Byte strings as numbers, the most significant first, without those that are the same for all."""
+    lengths = pc.min_max(pc.binary_length(values))
+    width = lengths["max"].as_py() or 0
+    if lengths["min"].as_py() != width:
+        return _Column([values.dictionary_encode()]).numbers()
+    padded = np.zeros((len(values), -(-width // 8) * 8), np.uint8)
+    padded[:, :width] = fixed_rows(values, width) if width else 0
+    words = padded.view(">u8").astype(np.uint64)
+    return [np.ascontiguousarray(word) for word in words.T if word.min() != word.max()]
+
+
+def _order(keys: list[np.ndarray], rows: int) -> np.ndarray:
+    return np.lexsort(keys[::-1]) if keys else np.arange(rows)
+
+
+def _slices(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    rows = max(1, len(order) * SLICE_BYTES // max(1, size))
+    for start in range(0, len(order), rows):
+        yield order[start : start + rows]
+
+
+def _cell(field: pa.Field) -> tuple[bytes, bytes]:
+    metadata = field.metadata or {}
+    return metadata.get(b"qualifier", field.name.encode()), metadata.get(b"visibility", b"")
+
+
+def _metadata(cell: tuple[bytes, bytes]) -> dict[str, bytes]:
+    return {"qualifier": cell[0], "visibility": cell[1]}

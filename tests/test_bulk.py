@@ -1,0 +1,349 @@
+"""Bulk mode: the same entries as by BatchWriters, exactly once, whatever happens on the way."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import random
+import secrets
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import jpype
+import pyarrow as pa
+import pytest
+from block_store import BlockStore
+from ingest_support import START, Counts, counts, exactly, line, load, load_while, log_file, own, source, worker_here
+
+from watchfloor.ingest import reading
+from watchfloor.ingest.item import WorkItem
+from watchfloor.ingest.load import Load
+from watchfloor.ingest.reading import read_item
+from watchfloor.ingest.scan import WHOLE, items_of, scan_file
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.errors import StoreError
+from watchfloor.schema.source import Source
+from watchfloor.store import bulk, jvm, key_order
+from watchfloor.store.bridge import Connection
+from watchfloor.store.bulk import BulkSink
+from watchfloor.store.bulk_folders import folder_name, folder_root, remove_left_overs
+from watchfloor.store.layout import TableWrite
+from watchfloor.store.ranges import Ranges
+from watchfloor.store.settings import Settings
+from watchfloor.store.store import Store
+from watchfloor.store.tables import tables_of, user_labels
+
+pytestmark = pytest.mark.stack
+LAYOUTS = ("cell", "block")
+Tables = dict[str, dict[tuple[bytes, bytes, bytes], tuple[bytes, bytes]]]
+
+
+@pytest.fixture(scope="module")
+def store(store_settings: Settings) -> Iterator[Store]:
+    with Store.open(store_settings) as opened:
+        yield opened
+
+
+def expected(events: int, layout: str) -> Counts:
+    found = exactly(events)
+    return found if layout == "cell" else replace(found, hosts_days=0, hosts_hours=0)
+
+
+def never() -> None:
+    raise AssertionError("nothing is to be waited for")
+
+
+def quiet(done: int, events: int, quarantined: int) -> None:
+    pass
+
+
+def item_of(path: Path, kind: Source) -> WorkItem:
+    (item,) = items_of(scan_file(path, WHOLE), str(path), kind.name, b"", secrets.token_hex(8))
+    return item
+
+
+def folders(store: Store) -> list[str]:
+    names = jvm.java_class("watchfloor.bridge.BulkFiles").names
+    return [str(name) for name in names(folder_root(store.settings, store.connection))]
+
+
+class Recorder(BlockStore):
+    """A sink that keeps what it is given."""
+
+    def write_rows(self, table: str, batch: pa.RecordBatch) -> None:
+        self.put([TableWrite(table, batch, True, 0)])
+
+    def write_entries(self, table: str, batch: pa.RecordBatch) -> None:
+        self.put([TableWrite(table, batch, False, 0)])
+
+    def flush(self) -> None:
+        pass
+
+
+def stored(store: Store, kind: Source) -> Tables:
+    found: Tables = defaultdict(dict)
+    everything = Ranges()
+    everything.add_rows(b"", None)
+    for table in tables_of(kind):
+        for batch in store.with_authorizations(user_labels(store.connection.client, store.user)).scan(
+            table, everything
+        ):
+            for row, family, qualifier, visibility, value in zip(*(c.to_pylist() for c in batch.columns), strict=True):
+                assert (row, family, qualifier) not in found[table]
+                found[table][row, family, qualifier] = visibility, value
+    return found
+
+
+WIDE = (
+    {"name": "row", "type": "string"},
+    {"name": "tags", "type": "list", "items": "string", "indexed": True, "visibility": "red"},
+    {"name": "size", "type": "float", "indexed": True},
+)
+
+
+def mixed_file(path: Path, lines: int) -> Path:
+    """Events out of order over three days, with and without each field, some with nothing but their time."""
+    draw = random.Random(7)
+    texts = []
+    for number in range(lines):
+        event: dict[str, object] = {"ts": START + draw.randrange(3 * 86400) + draw.randrange(4) / 4}
+        choices = {
+            "host": f"h{draw.randrange(40)}" * draw.choice((1, 400)),
+            "n": draw.randrange(-3, 3),
+            "text": f"{number}\u00ff",
+            "row": "r",
+            "tags": draw.sample(["a", "", "b\u0000", "c"], 3),
+            "size": draw.random() - 0.5,
+        }
+        event.update((name, value) for name, value in choices.items() if draw.random() < 0.6)
+        texts.append(json.dumps(event) + "\n")
+    path.write_text("".join(texts))
+    return path
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_tables_hold_what_the_encoder_made(
+    layout: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the item is read by BatchWriters, and in bulk once more: they write the same."""
+    kind = store.register(source(f"same{layout}", extra=WIDE, layout=layout))
+    item = item_of(mixed_file(tmp_path / "a.log", 1500), kind)
+    recorder = Recorder(kind)
+    monkeypatch.setattr(bulk, "FILE_BYTES", 80_000)
+    monkeypatch.setattr(key_order, "SLICE_BYTES", 10_000)
+    with store.sink() as sink:
+        assert read_item(store, sink, item, quiet, events_to=recorder).events == 1500
+        with BulkSink(store, never) as events_to:
+            assert read_item(store, sink, item, quiet, events_to=events_to).events == 1500
+        assert set(recorder.tables) == set(tables_of(kind))
+        assert stored(store, kind) == recorder.tables
+        read_item(store, sink, item, quiet, again=True)
+        assert stored(store, kind) == recorder.tables
+        with BulkSink(store, never) as events_to:
+            read_item(store, sink, item, quiet, again=True, events_to=events_to)
+        assert stored(store, kind) == recorder.tables
+    assert not folders(store)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_bulk_load_is_found(
+    layout: str, store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long item becomes several imports."""
+    monkeypatch.setattr(reading, "PART_BYTES", 200 << 10)
+    name, lines = f"found{layout}", 5000
+    settings = own(store_settings, name, ingest_mode="bulk")
+    kind = store.register(source(name, layout=layout))
+    path = tmp_path / "a.log.gz"
+    path.write_bytes(gzip.compress(log_file(tmp_path / "a.log", lines).read_bytes()))
+    result = load(settings, path, feed=kind.name)
+    assert (result.events, result.quarantined, result.failed, result.files[0].items) == (lines, 0, (), 1)
+    assert counts(store, kind) == expected(lines, layout)
+    service = QueryService(store)
+    wanted = [f"{i:07d}" * 4 for i in reversed(range(lines)) if i % 5 == 3 and i % 3 == 1]
+    for scheme in ("scan", "batched-index"):
+        request = QueryRequest(kind.name, where="host = h3 and n = 1", columns=("text",), scheme=scheme)
+        assert [text for batch in service.run(request) for text in batch.column("text").to_pylist()] == wanted
+    assert service.count(kind.name) == lines
+    assert not folders(store)
+
+
+@pytest.mark.parametrize(
+    ("layout", "modes"),
+    [("cell", ("live", "bulk")), ("cell", ("bulk", "live")), ("block", ("live", "bulk"))],
+    ids=["cell-bulk", "cell-live", "block-bulk"],
+)
+def test_the_later_reading_wins(
+    layout: str, modes: tuple[str, str], store_settings: Settings, store: Store, tmp_path: Path
+) -> None:
+    """By the wider definition more lines are events: counts under the same keys are higher, blocks are others."""
+    name = f"later{modes[0]}{layout}"
+    first, second = (own(store_settings, name, ingest_mode=mode) for mode in modes)
+    kind = store.register(source(name, layout=layout))
+    file = tmp_path / "a.log"
+    file.write_text("".join((line(i, colour=f"c{i % 7}") if i % 2 else line(i)) + "\n" for i in range(3000)))
+    load(first, file, feed=kind.name)
+    assert counts(store, kind) == expected(1500, layout)
+    extra = ({"name": "colour", "type": "string", "indexed": True},)
+    kind = store.register(source(name, extra=extra, layout=layout))
+    load(second, file, feed=kind.name, again=True)
+    assert counts(store, kind) == replace(expected(3000, layout), index=2 * 3000 + 1500)
+
+
+KILLER = """
+import os, signal, threading
+from pathlib import Path
+from watchfloor.store.bulk import BulkSink
+
+def die(step):
+    try:
+        (Path(__file__).parent / step).unlink()
+    except FileNotFoundError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+
+wait, close = BulkSink._wait_for_room, BulkSink.close
+
+def begin(self):
+    wait(self)
+    threading.Timer(0.1, die, ["importing"]).start()
+
+def end(self):
+    if self._tables:
+        die("imported")
+    close(self)
+
+BulkSink._wait_for_room, BulkSink.close = begin, end
+"""
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize(("layout", "step"), [("cell", "importing"), ("block", "imported")])
+def test_a_worker_killed_in_and_after_an_import(
+    layout: str, step: str, store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it has left is removed by the one that comes after it."""
+    name, lines = f"killed{step}", 20_000
+    settings = own(store_settings, name, chunk_bytes=256 << 10, ingest_mode="bulk")
+    kind = store.register(source(name, layout=layout))
+    (tmp_path / "sitecustomize.py").write_text(KILLER)
+    (tmp_path / step).touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    running = Load(settings, [log_file(tmp_path / "a.log", lines)], kind.name)
+    for _ in running:
+        pass
+    result = running.result
+    assert not (tmp_path / step).exists()
+    assert (result.events, result.quarantined, result.failed) == (lines, 0, ())
+    assert counts(store, kind) == expected(lines, layout)
+    assert not folders(store)
+
+
+def on_cluster(settings: Settings) -> Settings:
+    """The same store as if somebody else ran it."""
+    return replace(
+        settings,
+        cluster_properties=settings.client_properties,
+        kafka_bootstrap=settings.kafka,
+        ingest_password=settings.password_file("ingest"),
+        query_password=settings.password_file("query"),
+    )
+
+
+def test_an_import_that_is_refused_is_tried_again(
+    store_settings: Settings, store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A cluster's folder lies on its first volume; here a file lies in its place at first."""
+    kind = store.register(source("refused"))
+    settings = on_cluster(own(store_settings, "refused", item_bytes=1 << 20, ingest_mode="bulk"))
+    place = store_settings.home / "data" / "accumulo" / "watchfloor-bulk"
+    place.touch()
+    run = Load(settings, [log_file(tmp_path / "a.log", 500)], kind.name, workers=0)
+
+    def mend(_: object) -> bool:
+        said = [record.getMessage() for record in caplog.records if "bulk import from" in record.getMessage()]
+        if said:
+            assert f"table {kind.name.replace('.', '_')}." in said[0] and f"file:{place}/" in said[0]
+            place.unlink()
+        return bool(said)
+
+    try:
+        with worker_here(settings):
+            assert load_while(run, mend).events == 500
+    finally:
+        if place.is_file():
+            place.unlink()
+    assert counts(store, kind) == exactly(500)
+    assert place.is_dir() and not list(place.iterdir())
+
+
+def test_a_user_without_permission_is_told_so(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    kind = store.register(source("forbidden"))
+    event_table = tables_of(kind)[0]
+    security = store.connection.client.securityOperations()
+    token = jpype.JClass("org.apache.accumulo.core.client.security.tokens.PasswordToken")
+    security.createLocalUser("carter", token("pass"))
+    permission = jpype.JClass("org.apache.accumulo.core.security.TablePermission")
+    for table in tables_of(kind):
+        for granted in (permission.READ, permission.WRITE, permission.ALTER_TABLE):
+            security.grantTablePermission("carter", table, granted)
+    properties = store_settings.client_properties.read_text()
+    batch = pa.RecordBatch.from_pydict({"row": pa.array([b"0000"], pa.binary()), "": pa.array([b""], pa.binary())})
+    with Connection.connect(store_settings, properties, "carter", "pass") as connection:
+        carters = Store(store_settings, connection, "carter", ())
+        with BulkSink(carters, never) as events_to:
+            events_to.write_rows(event_table, batch)
+            with pytest.raises(
+                StoreError, match=rf"table {event_table}: bulk import from file:.*/data/bulk/.*carter: PERMISS"
+            ):
+                events_to.flush()
+    assert not folders(store)
+    assert counts(store, kind).events == 0
+
+
+def test_nothing_is_imported_while_tablets_have_too_many_files(
+    store: Store, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = store.register(source("crowded"))
+    event_table = tables_of(kind)[0]
+    operations = store.connection.client.tableOperations()
+    operations.setProperty(event_table, "table.compaction.major.ratio", "1000")
+    monkeypatch.setattr(bulk, "MOST_FILES", 3)
+    waits = 0
+
+    def waiting() -> None:
+        nonlocal waits
+        waits += 1
+        assert len(stored(store, kind)[event_table]) == 4
+        if waits == 2:
+            operations.compact(event_table, None, None, True, True)
+
+    caplog.set_level(logging.INFO, "watchfloor.bulk")
+    for number in range(5):
+        with BulkSink(store, waiting if number == 4 else never) as events_to:
+            row = pa.array([b"0000%d" % number], pa.binary())
+            events_to.write_rows(event_table, pa.RecordBatch.from_arrays([row, row], names=["row", "text"]))
+            events_to.flush()
+    assert waits >= 2
+    assert len(stored(store, kind)[event_table]) == 5
+    assert any(f"a tablet of {event_table} has 4 files" in record.getMessage() for record in caplog.records)
+
+
+def test_only_folders_of_processes_that_are_gone_are_removed(store: Store) -> None:
+    root = Path(folder_root(store.settings, store.connection).removeprefix("file://"))
+    mine = folder_name("0123", "a.event")
+    host, pid, started, *_ = mine.split("~")
+    gone = [f"{host}~{pid}~{int(started) - 100}~0~a.event", f"{host}~{2**22 + 1}~{started}~0~a.event"]
+    for name in (mine, f"elsewhere~{pid}~1~0~a.event", "something else", *gone):
+        (root / name).mkdir(parents=True)
+        (root / name / "000000.rf").touch()
+    try:
+        assert sorted(remove_left_overs(store)) == sorted(gone)
+        assert {path.name for path in root.iterdir()} == {mine, f"elsewhere~{pid}~1~0~a.event", "something else"}
+    finally:
+        for path in root.iterdir():
+            (path / "000000.rf").unlink()
+            path.rmdir()
