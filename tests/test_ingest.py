@@ -261,6 +261,8 @@ def test_a_load_reports_a_file_that_vanished(store_settings: Settings, store: St
 POISON = """
 import os, signal
 import watchfloor.ingest.reading as reading
+import watchfloor.ingest.turn as turn
+turn.STALE_SECONDS = 4.0  # until the next worker takes the item
 original = reading.read_chunks
 def read_chunks(path, *rest):
     for chunk in original(path, *rest):

@@ -1,6 +1,7 @@
 """Every line of real logs is an event or in quarantine with a reason, and loading again changes nothing.
 
-In both layouts, each on a stack of its own: the sources of these logs have names that cannot be chosen.
+In both layouts, each on a stack of its own: the sources of these logs have names that cannot be chosen. All logs in the
+default layout; in the other, where seventy sources would take minutes, some of each family that fills several sources.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from watchfloor.store.stack import up
 from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
+COMPARED = ("conn", "dns", "http")
+"""Logs of which every value is compared."""
 
 
 def lines_of(path: Path) -> int:
@@ -55,6 +58,21 @@ def hashable(event: dict[str, Any], names: list[str]) -> tuple[Any, ...]:
     return tuple(tuple(v) if isinstance(v := event[name], list) else v for name in names)
 
 
+@pytest.fixture(scope="module")
+def access_log(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with zipfile.ZipFile(data_dir / "web_access" / "access3.log.zip") as archive:
+        return Path(archive.extract("access3.log", tmp_path_factory.mktemp("access")))
+
+
+@pytest.fixture
+def logs(layout: str, data_dir: Path, access_log: Path) -> list[Path]:
+    brobeat = data_dir / "zeek" / "brobeat"
+    if layout != DEFAULT_LAYOUT:
+        return [*(brobeat / f"{name}.log" for name in (*COMPARED, "files")), data_dir / "suricata/aecid/eve.json"]
+    zeek = [path for folder in (brobeat, data_dir / "zeek" / "wrccdc") for path in sorted(folder.glob("*.log*"))]
+    return [*zeek, *sorted((data_dir / "suricata").rglob("*.json")), access_log]
+
+
 @pytest.fixture
 def stack(layout: str, logs: list[Path]) -> Iterator[Settings]:
     """An empty stack where all sources of the logs will have the layout; they have two shards each."""
@@ -69,20 +87,6 @@ def stack(layout: str, logs: list[Path]) -> Iterator[Settings]:
         yield settings
 
 
-@pytest.fixture(scope="module")
-def access_log(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with zipfile.ZipFile(data_dir / "web_access" / "access3.log.zip") as archive:
-        return Path(archive.extract("access3.log", tmp_path_factory.mktemp("access")))
-
-
-@pytest.fixture(scope="module")
-def logs(data_dir: Path, access_log: Path) -> list[Path]:
-    folders = [data_dir / "zeek" / "brobeat", data_dir / "zeek" / "wrccdc"]
-    zeek = [path for folder in folders for path in sorted(folder.glob("*.log*"))]
-    suricata = sorted((data_dir / "suricata").rglob("*.json"))
-    return [*zeek, *suricata, access_log]
-
-
 def test_every_line_is_accounted_for_and_loading_again_changes_nothing(
     stack: Settings, layout: str, logs: list[Path], access_log: Path
 ) -> None:
@@ -92,7 +96,6 @@ def test_every_line_is_accounted_for_and_loading_again_changes_nothing(
     for path in logs:
         file = by_path[path.resolve()]
         assert file.events + file.quarantined == lines_of(path), path
-    assert by_path[access_log.resolve()].events == 206_860
     with Store.open(stack) as store:
         assert {(source.layout, source.shards) for source in store.sources().values()} == {(layout, stack.shards)}
         reasons = Counter(line.path for line in Quarantine(store).open_lines() if line.reason.strip())
@@ -100,11 +103,12 @@ def test_every_line_is_accounted_for_and_loading_again_changes_nothing(
             assert reasons[str(path.resolve())] == by_path[path.resolve()].quarantined
 
     before = state(stack)
-    assert before["web.access"][:2] == (206_860, 206_860)
+    if access_log in logs:
+        assert before["web.access"][:2] == (206_860, 206_860)
     assert all(scan == counted for scan, counted, _ in before.values())
 
     with Store.open(stack, role="query") as store:
-        for path in (path for path in logs if path.parent.name == "brobeat" and path.stem in ("conn", "dns", "http")):
+        for path in (path for path in logs if path.parent.name == "brobeat" and path.stem in COMPARED):
             (expected,) = parse(path)
             names = [field.name for field in expected.source.fields]
             rows = [row for b in QueryService(store).run(QueryRequest(expected.source.name)) for row in b.to_pylist()]
@@ -115,7 +119,7 @@ def test_every_line_is_accounted_for_and_loading_again_changes_nothing(
     assert all(file.skipped for file in known.files)
     assert state(stack) == before
 
-    again = [path for path in logs if "brobeat" in str(path) or path.suffix == ".json"] + [access_log]
+    again = [path for path in logs if path.parent.name == "brobeat" or path.suffix == ".json" or path == access_log]
     repeated = load(stack, *again, workers=2, again=True)
     assert not any(file.skipped for file in repeated.files)
     assert repeated.events == sum(by_path[path.resolve()].events for path in again)
