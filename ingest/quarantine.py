@@ -19,6 +19,7 @@ import orjson
 
 from watchfloor.schema.errors import UserError
 from watchfloor.store.bridge import EntrySink
+from watchfloor.store.ranges import Ranges
 from watchfloor.store.store import Store
 from watchfloor.store.tables import QUARANTINE_TABLE
 
@@ -28,6 +29,9 @@ from .lines import Rejected
 
 PIECE_BYTES = 1 << 20
 OPEN, RETRIED, CLEARED = "open", "retried", "cleared"
+_META_ONLY: tuple[int, str, str, dict[str, str]] = (
+    30, "meta", "org.apache.accumulo.core.iterators.user.RegExFilter", {"colqRegex": "meta"},
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,17 @@ class Quarantine:
             line = _line(row, cells)
             if line.state == OPEN and (path is None or line.path == path):
                 yield line
+
+    def settled_claims(self) -> set[bytes]:
+        """The identities under which retries have written their events for good: a line of each is marked so."""
+        everything = Ranges()
+        everything.add_rows(b"", None)
+        claims: set[bytes] = set()
+        for batch in self._store.scan(QUARANTINE_TABLE, everything, [_META_ONLY], ordered=False):
+            for meta in map(orjson.loads, batch.column("value").to_pylist()):
+                if meta["state"] == RETRIED:
+                    claims.add(bytes.fromhex(meta["claim"]))
+        return claims
 
     def show(self, key: str) -> Quarantined:
         """The line named ``ITEM:OFFSET`` as ``list`` prints it. Raises ``UserError`` if there is none."""

@@ -67,12 +67,13 @@ def read_item(
     item: WorkItem,
     progress: Progress,
     again: bool = False,
+    ended: bool = False,
     events_to: Sink | None = None,
 ) -> End:
     """Reads a whole item; when it returns, its events, counts and quarantined lines are durable.
 
-    ``again``: it may have been read before, to its end or not. ``events_to``: where events and counts go, if not to
-    ``sink`` as quarantined lines do.
+    ``again``: it may have been read before; ``ended``: even to its end, and been compacted since. ``events_to``: where
+    events and counts go, if not to ``sink`` as quarantined lines do.
 
     Raises ``InputFileError`` if the file is gone or changed, ``StoreError`` if the store fails; whatever was written by
     then is written again, with the same keys, when the item is read again.
@@ -83,9 +84,10 @@ def read_item(
     earlier = _earlier(quarantine, item)
     offsets = array("q")
     events = 0
-    ended: list[ItemWriter] = []
+    full: list[ItemWriter] = []
     events_to = events_to or sink
-    with ahead(_pieces(store.settings, events_to, item, Catalog(store), earlier.taken), _DEPTH) as pieces:
+    reread = store if ended else None
+    with ahead(_pieces(store.settings, events_to, item, Catalog(store), earlier.taken, reread), _DEPTH) as pieces:
         for piece in pieces:
             for writer, writes in piece.writes:
                 writer.put(writes)
@@ -93,7 +95,7 @@ def read_item(
             offsets.extend(r.offset for r in piece.rejected)
             for writer in piece.full:
                 writer.end()
-                ended.append(writer)
+                full.append(writer)
                 pa.default_memory_pool().release_unused()
             events += piece.events
             progress(piece.upto - item.start, events, len(offsets))
@@ -104,7 +106,7 @@ def read_item(
     sink.flush()
     check_unchanged(item)
     if again:
-        for writer in ended:
+        for writer in full:
             writer.sweep(store)
     return End(
         item.ticket,
@@ -114,7 +116,7 @@ def read_item(
         events=events,
         quarantined=len(offsets) + len(earlier.taken) - earlier.retried,
         retried=earlier.retried,
-        entries=sum(writer.entries for writer in ended),
+        entries=sum(writer.entries for writer in full),
         seconds=round(time.monotonic() - began, 3),
     )
 
@@ -130,7 +132,9 @@ def _earlier(quarantine: Quarantine, item: WorkItem) -> _Earlier:
     return _Earlier(np.array(still_open, np.int64), np.array(taken, np.int64), retried)
 
 
-def _pieces(settings: Settings, sink: Sink, item: WorkItem, catalog: Catalog, taken: Offsets) -> Iterator[_Piece]:
+def _pieces(
+    settings: Settings, sink: Sink, item: WorkItem, catalog: Catalog, taken: Offsets, reread: Store | None
+) -> Iterator[_Piece]:
     parser = open_parser(item.feed, item.header, catalog)
     # What cannot be cut (gzip, a log whose header changes on the way) is read from its beginning, whatever is wanted.
     start, end = (0, None) if item.compressed or item.split == WHOLE else (item.start, item.end)
@@ -149,7 +153,7 @@ def _pieces(settings: Settings, sink: Sink, item: WorkItem, catalog: Catalog, ta
         for source, batch in parsed.events:
             for part, events in _parts(batch, item.start, taken):
                 if part not in writers:
-                    writers[part] = ItemWriter(sink, part_id(item.item_id, part), item.file_id)
+                    writers[part] = ItemWriter(sink, part_id(item.item_id, part), item.file_id, reread)
                 piece.writes.append((writers[part], writers[part].encode(source, events)))
                 piece.events += events.num_rows
         current = (piece.upto - item.start) // PART_BYTES

@@ -103,7 +103,7 @@ def _settle(desk: Desk, item: WorkItem, turns: Turns, stop: threading.Event) -> 
 
 def _read(desk: Desk, item: WorkItem, attempt: int, stop: threading.Event) -> bool:
     row, run = desk.ledger.get(item), Run(item.ticket, attempt, time.time(), desk.name)
-    begun = row is not None and row.run is not None
+    begun, ended = row is not None and row.run is not None, row is not None and row.end is not None
     desk.ledger.running(item, run)
     said = time.monotonic()
 
@@ -122,7 +122,7 @@ def _read(desk: Desk, item: WorkItem, attempt: int, stop: threading.Event) -> bo
 
     try:
         with desk.event_sink(waiting=beat) as events_to:
-            end = read_item(desk.store, desk.sink, item, progress, begun, events_to)
+            end = read_item(desk.store, desk.sink, item, progress, begun, ended, events_to)
     except UserError as error:
         return _fail(desk, item, str(error))
     except Stopped:

@@ -78,8 +78,8 @@ def execute(
 def read_span(
     store: Store, source: Source, plan: Plan, since: int, until: int, columns: Sequence[str]
 ) -> Generator[pa.RecordBatch, None, None]:
-    """The events of one time range."""
-    layout = layout_of(source)
+    """The events of one time range, by one view of the store."""
+    layout, store = layout_of(source), store.snapshot()
     access = plan.access
     if not isinstance(access, (IndexUnion, IndexIntersection)):
         yield from layout.scan(store, source, since, until, plan.residual, columns, FIRST_ROWS)

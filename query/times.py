@@ -24,6 +24,7 @@ _UNITS = {
     "w": 604_800_000_000,
 }
 _RELATIVE = re.compile(r"(?:now)?([+-])((?:\d{1,12}(?:us|ms|[smhdw]))+)", re.ASCII | re.IGNORECASE)
+_DURATION = re.compile(r"(?:\d{1,12}(?:us|ms|[smhdw]))+", re.ASCII | re.IGNORECASE)
 _STEP = re.compile(r"(\d+)([a-z]+)", re.ASCII)
 _NUMBER = re.compile(r"[+-]?\d{1,20}(?:\.\d{1,20})?", re.ASCII)
 # A bare "2016" or "20160301" is more likely a date than the epoch second that it would be.
@@ -52,6 +53,13 @@ def parse_time(text: str, now: int) -> int:
     except ValueError:
         raise TimeRangeError(f"{text!r} is no time; write it as {FORMS}") from None
     return _checked(to_micros(moment if moment.tzinfo else moment.replace(tzinfo=UTC)), text)
+
+
+def parse_duration(text: str) -> int:
+    """Microseconds of ``1h``, ``90m``, ``1d12h`` or ``0s``. Raises ``TimeRangeError`` for anything else."""
+    if not _DURATION.fullmatch(text.strip()):
+        raise TimeRangeError(f"{text!r} is no duration; write it as 1h, 90m or 1d12h (us, ms, s, m, h, d, w)")
+    return sum(int(n) * _UNITS[unit] for n, unit in _STEP.findall(text.lower()))
 
 
 def epoch_micros(seconds: int | float | Decimal, text: str = "") -> int:

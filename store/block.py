@@ -38,6 +38,7 @@ from .newest import Runs, newest_first
 from .program import compile_filter
 from .ranges import Ranges
 from .values import decode_column, fixed_binary, fixed_rows
+from .view import View
 
 if TYPE_CHECKING:
     from .store import Store
@@ -66,8 +67,8 @@ class BlockLayout:
     def __init__(self) -> None:
         self.counts = BlockCounts(self)
 
-    def encoder(self, source: Source, file_id: bytes, item_id: bytes) -> BlockEncoder:
-        return BlockEncoder(source, file_id, item_id)
+    def encoder(self, source: Source, file_id: bytes, item_id: bytes, generation: int = 0) -> BlockEncoder:
+        return BlockEncoder(source, file_id, item_id, generation=generation)
 
     def scan(
         self,
@@ -86,9 +87,10 @@ class BlockLayout:
         for shard in shard_names(source.shards):
             ranges.add_rows(shard + low, shard + high)
         runs = Runs()
+        view = store.view_of(source)
         for events in self._read(store, source, ranges, since, until, where, columns, ordered=True):
             if len(events):
-                _add(runs, events, source, columns)
+                _add(runs, _seen(view, events), source, columns)
                 yield from runs.take(_last_newest(events))
         yield from runs.take()
 
@@ -107,7 +109,7 @@ class BlockLayout:
         columns: Sequence[str],
         first_rows: int,
     ) -> Iterator[pa.RecordBatch]:
-        runs, start, step = Runs(), 0, FIRST_BLOCKS
+        runs, start, step, view = Runs(), 0, FIRST_BLOCKS, store.view_of(source)
         while start < len(hits):
             keys = hits.slice(start, step)
             rows = pc.binary_join_element_wise(
@@ -119,7 +121,7 @@ class BlockLayout:
             parts = list(self._read(store, source, ranges, since, until, where, columns, ordered=False))
             found = pa.concat_batches(parts) if parts else ()
             if len(found):
-                _add(runs, found, source, columns)
+                _add(runs, _seen(view, found), source, columns)
             start += step
             if len(found) < MANY_EVENTS:
                 step = min(step * 4, FETCH_BLOCKS)
@@ -144,7 +146,8 @@ class BlockLayout:
         inside = (Compare(time, ">=", _moment(since)), Compare(time, "<", _moment(until)))
         program = compile_filter(And((*inside, where) if where is not None else inside), source)
         wanted = [time, FILE, OFFSET, *(name for name in columns if name != time)]
-        return store.read_events(
+        view = store.view_of(source)
+        for events in store.read_events(
             event_table(source),
             ranges,
             program,
@@ -154,7 +157,10 @@ class BlockLayout:
             BATCH_BLOCKS,
             ordered,
             blocks=True,
-        )
+        ):
+            view.check(store, source.name)
+            yield events
+        view.check(store, source.name)
 
 
 def _moment(micros: int) -> datetime:
@@ -168,12 +174,24 @@ def _last_newest(events: pa.RecordBatch) -> int:
     return int(newest[0])
 
 
+def _seen(view: View, events: pa.RecordBatch) -> pa.RecordBatch:
+    """Without the events of blocks that the view does not see."""
+    rows = events.column(0)
+    blocks = view.sees_rows(rows.drop_null())
+    if blocks is None:
+        return events
+    block_of = np.cumsum(rows.is_valid().to_numpy(zero_copy_only=False)) - 1
+    return events.filter(pa.array(blocks[block_of]))
+
+
 def _add(runs: Runs, events: pa.RecordBatch, source: Source, columns: Sequence[str]) -> None:
-    """Adds typed events to ``runs``.
+    """Adds typed events to ``runs``, if there are any.
 
     ``events`` are encoded. Their columns: the block's row, null but at its first event, the time, FILE, OFFSET, and
     those of ``columns`` that are not the time.
     """
+    if not len(events):
+        return
     times = decode_column(source.field(source.time_field), events.column(1))
     fields = [source.field(name) for name in columns]
     stored = iter(events.columns[4:])

@@ -58,13 +58,23 @@ def read_hits(store: Store, source: Source, terms: Sequence[Term], since: int, u
         for shard in shard_names(source.shards):
             ranges.add_qualifiers(shard + suffix, low, high)
     found: dict[bytes, list[Hits]] = {suffix: [] for suffix in suffixes}
-    for batch in store.scan(index_table(source), ranges, ordered=False):
+    for batch in _seen(store, source, ranges):
         hits, rows = _hits(batch), batch.column("row").dictionary_encode()
         places = rows.indices.to_numpy()
         overlap = (hits.newest >= since) & (hits.oldest < until)
         for number, row in enumerate(rows.dictionary.to_pylist()):
             found[row[SHARD_BYTES:]].append(hits.some(overlap & (places == number)))
     return [_together(found[suffix]) for suffix in suffixes]
+
+
+def _seen(store: Store, source: Source, ranges: Ranges) -> Iterator[pa.RecordBatch]:
+    """Index entries of blocks that the reader's view sees."""
+    view = store.view_of(source)
+    for batch in store.scan(index_table(source), ranges, ordered=False):
+        view.check(store, source.name)
+        seen = view.sees(batch.column("qualifier"), pc.binary_slice(batch.column("row"), 0, SHARD_BYTES))
+        yield batch if seen is None else batch.filter(pa.array(seen))
+    view.check(store, source.name)
 
 
 def _hits(batch: pa.RecordBatch) -> Hits:
@@ -127,7 +137,7 @@ class BlockCounts:
             ranges.add_prefix(shard + prefix)
         counts: Counter[bytes] = Counter()
         edges = [pa.array([], pa.binary())]
-        for batch in store.scan(index_table(source), ranges, ordered=False):
+        for batch in _seen(store, source, ranges):
             found, rows = _hits(batch), batch.column("row").dictionary_encode()
             whole = found.inside(since, until)
             across = (found.newest >= since) & (found.oldest < until) & ~whole

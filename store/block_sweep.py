@@ -1,71 +1,94 @@
-"""Removes blocks that an earlier reading of a work item has left and the last one has not written again.
+"""Removes what an earlier reading of a work item has left and the last one has not written again.
 
-A reading makes the same blocks as the one before unless its events or the definition differ: a field was added, or a
-retry has taken lines on. The item's blocks are known by their rows, which name it; a block goes after its hits in the
-index, so that a sweep that is cut off can be done again.
+A reading makes the same blocks as the one before unless its events or the definition differ: a field was added, a
+retry has taken lines on, or blocks were merged in between. The item's own blocks are known by their rows, which name
+it; a block goes after its hits in the index, so that a sweep that is cut off can be done again. Merged blocks with
+events of the item are replaced by ones without them, in an epoch of the sweep's own (``docs/compaction.md``).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 
-from .column import make_column
-from .keys import FILE, SHARD_BYTES, event_table, index_prefix, index_table, item_of_block, item_tag
-from .ranges import Ranges
-from .values import index_values
-from .vector import decode_binary, decode_vector
+from .block_entries import BLOCK_ROWS
+from .block_merge import Origin, holds_events_of, write_merged
+from .block_read import read_blocks, remove_blocks, stored_blocks
+from .epochs import Epochs, Superseded
+from .keys import BLOCK_ROW_BYTES, SHARD_BYTES, epochs_of_blocks, item_tag, tags_of_blocks
+from .values import fixed_rows
+from .vector import decode_binary
+from .view import read_view
 
 if TYPE_CHECKING:
     from .store import Store
 
-_KEYS_ONLY: tuple[int, str, str, dict[str, str]] = (
-    20, "keys", "org.apache.accumulo.core.iterators.SortedKeyIterator", {},
-)  # fmt: skip
 _AT_ONCE = 16
 """Blocks that are read at once."""
+_PATIENCE = 5.0
+"""Seconds that a sweep waits for another's epoch: other workers must not take this one for dead."""
+_TRIES = 5
 
 
 def sweep(store: Store, source: Source, file_id: bytes, item_id: bytes, written: set[bytes]) -> None:
     """``written``: the rows of the item's blocks as they should be."""
-    everything = Ranges()
-    everything.add_rows(b"", None)
-    tag = item_tag(item_id)
-    rows: set[bytes] = set()
-    for batch in store.scan(event_table(source), everything, [_KEYS_ONLY], ordered=False):
-        rows.update(row for row in set(batch.column("row").to_pylist()) if item_of_block(row) == tag)
-    left = sorted(rows - written)
-    for start in range(0, len(left), _AT_ONCE):
-        _remove(store, source, file_id, left[start : start + _AT_ONCE])
+    store = store.seeing_all_of(source)  # what it did not see would be lost
+    origin, epochs = Origin(item_tag(item_id), file_id), Epochs(store, source)
+    # Whoever has begun an epoch before now may be merging blocks of the item; who begins one from now on sees in the
+    # ledger that the item is being read, and leaves them alone.
+    state = epochs.state()
+    own, merged = _blocks_of(store, source, origin)
+    if merged or state.owner:
+        _take_out(store, source, origin, epochs)
+    remove_blocks(store, source, sorted(own - written))
 
 
-def _remove(store: Store, source: Source, file_id: bytes, rows: list[bytes]) -> None:
-    cells = _cells(store, source, rows)
-    hits, blocks = Ranges(), Ranges()
-    for row in rows:
-        # Another item's may have the same tag; not one of the same file, of all items that there are.
-        if FILE not in cells[row] or set(decode_binary(cells[row][FILE]).to_pylist()) != {file_id}:
+def _blocks_of(store: Store, source: Source, origin: Origin) -> tuple[set[bytes], set[bytes]]:
+    """The blocks that the item has written, and the merged ones that are seen and have events of it."""
+    view = read_view(store, source.name)
+    tag, file_id = np.frombuffer(origin.tag, np.uint8), pa.scalar(origin.file_id, pa.binary())
+    own: list[bytes] = []
+    merged: list[bytes] = []
+    for rows, files in stored_blocks(store, source):
+        keys = fixed_rows(rows, BLOCK_ROW_BYTES)[:, SHARD_BYTES:]
+        seen = view.sees_rows(rows)
+        epochs = epochs_of_blocks(keys)
+        candidates = (epochs > 0) if seen is None else (epochs > 0) & seen
+        for found, which in ((own, (tags_of_blocks(keys) == tag).all(axis=1)), (merged, candidates)):
+            for place in np.flatnonzero(which).tolist():
+                # Another item's block may have the same tag; not one of the same file, of all items that there are.
+                if file_id in decode_binary(files[place].as_buffer()).unique():
+                    found.append(rows[place].as_py())
+    holding: set[bytes] = set()
+    for start in range(0, len(merged), _AT_ONCE):
+        blocks = read_blocks(store, source, merged[start : start + _AT_ONCE])
+        holding.update(row for row, cells in blocks.items() if holds_events_of(origin, row, cells))
+    return set(own), holding
+
+
+def _take_out(store: Store, source: Source, origin: Origin, epochs: Epochs) -> None:
+    """Replaces the merged blocks that hold events of an item by blocks without these."""
+    for _ in range(_TRIES):
+        state = epochs.begin(epochs.turn(_PATIENCE))
+        if state is None:
             continue
-        blocks.add_row(row)
-        shard, key = row[:SHARD_BYTES], row[SHARD_BYTES:]
-        for field in source.fields:
-            if field.indexed and field.name in cells[row]:
-                column = make_column(field, decode_vector(field, cells[row][field.name]), "none")
-                for value in index_values(column.indexed()[0]).to_pylist():
-                    hits.add_qualifiers(shard + index_prefix(field.name) + value, key, key + b"\x00")
-    store.delete(index_table(source), hits)
-    store.delete(event_table(source), blocks)
-
-
-def _cells(store: Store, source: Source, rows: list[bytes]) -> dict[bytes, dict[str, bytes]]:
-    """The vectors of blocks by qualifier."""
-    ranges = Ranges()
-    for row in rows:
-        ranges.add_row(row)
-    found: dict[bytes, dict[str, bytes]] = {row: {} for row in rows}
-    for batch in store.scan(event_table(source), ranges, ordered=False):
-        columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "value"))
-        for row, qualifier, value in zip(*columns, strict=True):
-            found[row][qualifier.decode()] = value
-    return found
+        try:
+            _, merged = _blocks_of(store, source, origin)
+            with store.sink() as sink:
+                for row in sorted(merged):
+                    blocks = read_blocks(store, source, [row])
+                    write_merged(sink, source, blocks, state.begun, BLOCK_ROWS, without=origin)
+            epochs.replaces(state, merged)
+            epochs.commit()
+            return
+        except Superseded:
+            continue
+        except BaseException:
+            epochs.abort()
+            raise
+    raise StoreError(f"others are changing the blocks of {source.name} all the time; try again")

@@ -91,6 +91,13 @@ class Connection:
         handover = _Handover()
         _java(self.java.delete, table, _strings(authorizations), *handover.give(ranges))
 
+    def swap(
+        self, table: str, row: bytes, family: bytes, qualifier: bytes, expected: bytes | None, value: bytes
+    ) -> bool:
+        """Writes a cell if its value is ``expected`` (None: if it is not there), durably; whether it was."""
+        key, values = map(_octets, (row, family, qualifier)), map(_octets, (expected, value))
+        return bool(_java(self.java.swap, table, *key, *values))
+
     def close(self) -> None:
         _java(self.java.close)
 
@@ -131,6 +138,11 @@ class EntrySink:
         """
         handover = _Handover()
         _java(self._java.writeRows, table, *handover.give(batch))
+
+    def delete_entries(self, table: str, batch: pa.RecordBatch) -> None:
+        """As ``write_entries``, with entries that shall be no more: their keys, without value and timestamp."""
+        handover = _Handover()
+        _java(self._java.deleteEntries, table, *handover.give(batch))
 
     def flush(self) -> None:
         """Returns when all that was written is durable."""
@@ -238,11 +250,10 @@ class EventSource(_Source):
         batch_rows: int,
         threads: int,
         ordered: bool,
-        epoch: int | None = None,
     ) -> None:
         source = jvm.java_class(self._java_class)
         filter_program = None if program is None else base64.b64encode(program).decode()
-        options = _strings([filter_program, time_field, self._iterator, None if epoch is None else str(epoch)])
+        options = _strings([filter_program, time_field, self._iterator])
         names, labels = _strings(columns), _strings(authorizations)
         handover = _Handover()
         given = handover.give(ranges)
@@ -271,6 +282,10 @@ class BlockSource(EventSource):
 
     _java_class = "watchfloor.bridge.BlockSource"
     _iterator = "watchfloor.iterators.BlockIterator"
+
+
+def _octets(value: bytes | None) -> Any:
+    return None if value is None else jpype.JArray(jpype.JByte)(value)
 
 
 def _strings(values: Sequence[str | None]) -> Any:

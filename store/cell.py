@@ -148,7 +148,7 @@ class CellLayout:
     def __init__(self) -> None:
         self.counts = CellCounts(self)
 
-    def encoder(self, source: Source, file_id: bytes, item_id: bytes) -> CellEncoder:
+    def encoder(self, source: Source, file_id: bytes, item_id: bytes, generation: int = 0) -> CellEncoder:
         return CellEncoder(source, file_id, item_id)
 
     def scan(

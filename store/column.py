@@ -40,7 +40,13 @@ def make_column(field: Field, values: pa.Array, compression: Compression) -> Col
         return _Numbers(field, values, compression)
     if not field.indexed and _distinct_share(values) > _UNLIKE:
         return _Unlike(encode_elements(field, values), compression)
-    return _Words(field, values, compression)
+    words = values.dictionary_encode()
+    return _Words(words, encode_elements(field, words.dictionary), compression)
+
+
+def binary_column(values: pa.DictionaryArray, compression: Compression) -> Column:
+    """A column of bytes that are what they are and no field's values; none is null, their dictionary has none twice."""
+    return _Words(values, values.dictionary, compression)
 
 
 def encode_vector(field: Field, values: pa.Array, compression: Compression = "zstd") -> bytes | None:
@@ -57,9 +63,8 @@ def _distinct_share(values: pa.Array) -> float:
 class _Words:
     """Strings and addresses, told apart by a dictionary of the whole slab."""
 
-    def __init__(self, field: Field, values: pa.Array, compression: Compression) -> None:
-        dictionary = values.dictionary_encode()
-        distinct = encode_elements(field, dictionary.dictionary)
+    def __init__(self, dictionary: pa.DictionaryArray, distinct: pa.BinaryArray, compression: Compression) -> None:
+        """``distinct``: the dictionary's values, encoded."""
         order = pc.sort_indices(distinct)
         rank = np.empty(len(distinct) + 1, np.int32)
         rank[order.to_numpy()] = np.arange(len(distinct), dtype=np.int32)

@@ -34,7 +34,7 @@ class CountReader:
     """Counts of one source. ``None`` as a field means all events of the source."""
 
     def __init__(self, store: Store, source: Source) -> None:
-        self._store, self._source, self._layout = store, source, layout_of(source)
+        self._store, self._source, self._layout = store.snapshot(), source, layout_of(source)
 
     def estimates(self, terms: Sequence[tuple[Field, Value]], since: int, until: int) -> list[int]:
         """About how many events, and how many with each ``field = value``, there are in [since, until)."""

@@ -102,20 +102,46 @@ BLOCK_KEY_BYTES = 8 + SPAN_BYTES + BLOCK_ID_BYTES
 """REVTS of a block's newest event, SPAN and ID: what tells a block from all others of its source."""
 
 
-OFFSET, FILE = "\x01offset", "\x01file"
-"""Qualifiers of two vectors of a block that are not fields': where an event's line begins, and its file's identity."""
+OFFSET, FILE, ITEM = "\x01offset", "\x01file", "\x01item"
+"""Qualifiers of vectors of a block that are not fields': where an event's line begins, its file's identity and, in a
+merged block, the tag of the work item that wrote it."""
 OFFSET_FIELD = Field(OFFSET, FieldType.INT)
-_TAG_BYTES = 4
+TAG_BYTES = 4
+BLOCK_ROW_BYTES = SHARD_BYTES + BLOCK_KEY_BYTES
+_TAG_AT = 8 + SPAN_BYTES
+_MERGED = 1 << 31
 
 
 def item_tag(item_id: bytes) -> bytes:
-    """The first half of the ID of an item's blocks."""
-    return blake2b(item_id, digest_size=_TAG_BYTES).digest()
+    """The first half of the ID of an item's blocks: 31 bits."""
+    digest = blake2b(item_id, digest_size=TAG_BYTES).digest()
+    return bytes([digest[0] & 0x7F]) + digest[1:]
+
+
+def epoch_tag(epoch: int) -> bytes:
+    """The first half of the ID of the blocks that an epoch of compaction has made."""
+    return (_MERGED | epoch).to_bytes(TAG_BYTES, "big")
 
 
 def item_of_block(row: bytes) -> bytes:
-    """The ``item_tag`` in a block's row."""
-    return row[-BLOCK_ID_BYTES : -BLOCK_ID_BYTES + _TAG_BYTES]
+    """The ``item_tag`` in the row of a block from ingest."""
+    return row[SHARD_BYTES + _TAG_AT :][:TAG_BYTES]
+
+
+def is_merged(row: bytes) -> bool:
+    """Whether an epoch of compaction has made the block with this row."""
+    return row[SHARD_BYTES + _TAG_AT] >= 0x80
+
+
+def tags_of_blocks(keys: np.ndarray) -> np.ndarray:
+    """Of (n, ≥ 16) block keys the first halves of their IDs, as (n, 4) bytes."""
+    return keys[:, _TAG_AT : _TAG_AT + TAG_BYTES]
+
+
+def epochs_of_blocks(keys: np.ndarray) -> np.ndarray:
+    """The epochs in which blocks were made, int64; 0 for those that ingest has written."""
+    tags = np.ascontiguousarray(tags_of_blocks(keys)).view(">u4").reshape(-1).astype(np.int64)
+    return np.where(tags & _MERGED, tags ^ _MERGED, 0)
 
 
 def block_row(shard: int, newest: int, oldest: int, block_id: bytes) -> bytes:

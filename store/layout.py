@@ -69,7 +69,8 @@ class Layout(Protocol):
     @property
     def counts(self) -> TermCounts: ...
 
-    def encoder(self, source: Source, file_id: bytes, item_id: bytes) -> Encoder: ...
+    def encoder(self, source: Source, file_id: bytes, item_id: bytes, generation: int = 0) -> Encoder:
+        """``generation`` is not 0 for an item that was read to its end before, and may have been compacted since."""
 
     def scan(
         self,

@@ -6,13 +6,16 @@ Read ``writer.py`` for how events get in, ``layout.py`` for what a layout is, ``
 from __future__ import annotations
 
 import base64
+import copy
 import functools
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from watchfloor.schema.errors import StoreError, UnknownSourceError, WatchfloorError
 from watchfloor.schema.source import Source, parse_definition
@@ -21,11 +24,13 @@ from . import tables
 from .bridge import BlockSource, Connection, EntrySink, EntrySource, EventSource
 from .ranges import Ranges
 from .settings import Role, Settings
+from .view import FRESH_SHARE, GRACE_SECONDS, View, read_view, views_of
 
 Iterators = Sequence[tuple[int, str, str, Mapping[str, str | bytes]]]
 """(priority, name, Java class, options); an option of bytes is sent in base64."""
 
 _SCAN_THREADS = 8
+_ENTRIES = pa.schema([(name, pa.binary()) for name in ("row", "family", "qualifier", "visibility", "value")])
 
 
 class Store:
@@ -36,8 +41,11 @@ class Store:
         self.connection = connection
         self.user = user
         self.authorizations = tuple(authorizations)
+        self.grace = GRACE_SECONDS
         self._sources: dict[str, Source] = {}
         self._lock = threading.Lock()
+        self._views: dict[str, View] = {}
+        self._kept: dict[str, View] | None = None
 
     @classmethod
     def open(cls, settings: Settings, role: Role = "ingest", authorizations: Sequence[str] | None = None) -> Store:
@@ -60,7 +68,19 @@ class Store:
 
     def with_authorizations(self, authorizations: Sequence[str]) -> Store:
         """The same connection, seeing only what these labels let through."""
-        return Store(self.settings, self.connection, self.user, authorizations)
+        other = Store(self.settings, self.connection, self.user, authorizations)
+        other.grace, other._views = self.grace, self._views
+        return other
+
+    def seeing_all_of(self, source: Source) -> Store:
+        """The same connection, seeing every entry of a source: also by labels that were made after it was opened."""
+        return self.with_authorizations(sorted({*self.authorizations, *tables.labels_of(source)}))
+
+    def snapshot(self) -> Store:
+        """The same store for the reads of one query: of each source it sees the blocks that it saw first."""
+        other = copy.copy(self)
+        other._kept = {}
+        return other
 
     def close(self) -> None:
         self.connection.close()
@@ -77,16 +97,15 @@ class Store:
 
     def sources(self) -> dict[str, Source]:
         """All sources of the catalog, by name, as they are now."""
-        ranges = Ranges()
-        ranges.add_rows(b"", None)
-        found = {}
-        for batch in self.scan(tables.SOURCES_TABLE, ranges):
-            for name, definition in zip(
-                batch.column("row").to_pylist(), batch.column("value").to_pylist(), strict=True
-            ):
-                found[name.decode()] = _stored_source(name, definition)
+        began = time.monotonic()
+        entries = self.catalog()
+        definitions = entries.filter(pc.equal(entries.column("family"), b""))
+        columns = (definitions.column(name).to_pylist() for name in ("row", "value"))
+        found = {name.decode(): _stored_source(name, definition) for name, definition in zip(*columns, strict=True)}
+        views = views_of(entries, began)
         with self._lock:
             self._sources = found
+            self._views.update({name: views.get(name.encode(), View(read_at=began)) for name in found})
         return dict(found)
 
     def source(self, name: str) -> Source:
@@ -126,6 +145,25 @@ class Store:
             self._sources[source.name] = stored
         return stored
 
+    def catalog(self, name: str | None = None) -> pa.RecordBatch:
+        """The entries of one source in the catalog, or of all."""
+        ranges = Ranges()
+        if name is None:
+            ranges.add_rows(b"", None)
+        else:
+            ranges.add_row(name.encode())
+        batches = list(self.scan(tables.SOURCES_TABLE, ranges))
+        return pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], schema=_ENTRIES)
+
+    def view_of(self, source: Source) -> View:
+        """Which of a source's blocks a query sees: at most seconds old, and of a snapshot always the same."""
+        if self._kept is not None and source.name in self._kept:
+            return self._kept[source.name]
+        view = self._views.get(source.name)
+        if view is None or view.age > self.grace * FRESH_SHARE:
+            view = self._views[source.name] = read_view(self, source.name)
+        return view if self._kept is None else self._kept.setdefault(source.name, view)
+
     # Entries in and out
 
     def sink(self) -> EntrySink:
@@ -145,6 +183,10 @@ class Store:
         """Deletes the entries in ranges, durably."""
         if len(ranges):
             self.connection.delete(table, self.authorizations, ranges.batch())
+
+    def swap(self, table: str, cell: tuple[bytes, bytes, bytes], expected: bytes | None, value: bytes) -> bool:
+        """Writes a cell (row, family, qualifier) if its value is ``expected`` (None: if there is none); whether so."""
+        return self.connection.swap(table, *cell, expected, value)
 
     def scan(
         self, table: str, ranges: Ranges, iterators: Iterators = (), ordered: bool = True, batch_rows: int = 4096

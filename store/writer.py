@@ -10,6 +10,7 @@ from watchfloor.schema.source import Source
 
 from .layout import Encoder, TableWrite
 from .layouts import layout_of
+from .view import read_view
 
 if TYPE_CHECKING:
     from .store import Store
@@ -32,8 +33,9 @@ class ItemWriter:
     ``end``. Raises ``StoreError``.
     """
 
-    def __init__(self, sink: Sink, item_id: bytes, file_id: bytes) -> None:
-        self._sink, self._item_id, self._file_id = sink, item_id, file_id
+    def __init__(self, sink: Sink, item_id: bytes, file_id: bytes, reread: Store | None = None) -> None:
+        """``reread``: the store, if the item was read to its end before."""
+        self._sink, self._item_id, self._file_id, self._reread = sink, item_id, file_id, reread
         self._encoders: dict[str, Encoder] = {}
         self.events = 0
         self.entries = 0
@@ -42,7 +44,8 @@ class ItemWriter:
         """Entries of a batch; counts it. To be called in the order of the file."""
         encoder = self._encoders.get(source.name)
         if encoder is None:
-            encoder = layout_of(source).encoder(source, self._file_id, self._item_id)
+            generation = read_view(self._reread, source.name).state.begun if self._reread is not None else 0
+            encoder = layout_of(source).encoder(source, self._file_id, self._item_id, generation)
             self._encoders[source.name] = encoder
         self.events += len(events)
         return encoder.encode(events)

@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.source import Field, Source
-from watchfloor.store.keys import FILE, OFFSET, OFFSET_FIELD
+from watchfloor.store.keys import FILE, ITEM, OFFSET, OFFSET_FIELD
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.ranges import Ranges
 from watchfloor.store.values import encode_column, encode_elements
 from watchfloor.store.vector import decode_binary, decode_vector
+from watchfloor.store.view import View
 
 Key = tuple[bytes, bytes, bytes]
 """Row, family, qualifier."""
@@ -34,6 +35,14 @@ class BlockStore:
         self.tables: dict[str, dict[Key, tuple[bytes, bytes]]] = defaultdict(dict)
         """By table the visibility and the value of each entry."""
         self.blocks_read = 0
+        self.view = View()
+        self.grace = float("inf")
+
+    def snapshot(self) -> BlockStore:
+        return self
+
+    def view_of(self, source: Source) -> View:
+        return self.view
 
     def put(self, writes: Sequence[TableWrite]) -> None:
         for write in writes:
@@ -107,7 +116,7 @@ class BlockStore:
         source = self._source
         values: dict[str, pa.Array] = {}
         for name, vector in block.items():
-            if name != FILE:
+            if name not in (FILE, ITEM):
                 values[name] = decode_vector(OFFSET_FIELD if name == OFFSET else source.field(name), vector)
         encoded: dict[str, list[set[bytes]]] = {}
 

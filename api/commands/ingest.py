@@ -1,4 +1,4 @@
-"""``watchfloor master``, ``worker`` and ``load``: logs into the store."""
+"""``watchfloor master``, ``worker``, ``load`` and ``compact``: logs into the store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 from argparse import ArgumentParser, Namespace
 from types import FrameType
 
-from ..context import Add, say, settings_of
+from ..context import Add, open_store, say, settings_of
 
 
 def register(add: Add) -> None:
@@ -30,6 +30,11 @@ def register(add: Add) -> None:
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="worker processes of this load (default 1)")
     _add_mode(parser)
     parser.add_argument("--again", action="store_true", help="read files again that were loaded already")
+    parser = add("compact", compact, "merge the small blocks of a source's closed days into full ones")
+    parser.add_argument("source", metavar="SOURCE", help="a source in the block layout")
+    parser.add_argument(
+        "--older-than", metavar="DURATION", default="1h", help="only days that ended so long ago (default 1h)"
+    )
 
 
 def master(args: Namespace) -> None:
@@ -59,6 +64,25 @@ def load(args: Namespace) -> int:
     result = follow(Load(settings, args.files, args.source, workers=args.workers, again=args.again))
     say(summary(result))
     return 0 if result.clean else 1
+
+
+def compact(args: Namespace) -> None:
+    from watchfloor.ingest.compact import compact_source
+    from watchfloor.query.times import parse_duration
+
+    def step(done: str) -> None:
+        if done == "waiting":
+            say(f"waiting {store.grace:.0f} s for queries that may still read the old blocks, to delete them")
+
+    older_than = parse_duration(args.older_than)
+    with open_store(settings_of(args), role="ingest") as store:
+        done = compact_source(store, args.source, older_than, step)
+    say(
+        f"{done.before:,} blocks became {done.after:,}: {done.events:,} events were moved in {done.rounds:,} rounds, "
+        f"{done.seconds:.1f} s"
+        if done.rounds
+        else f"{done.before:,} blocks: nothing to merge"
+    )
 
 
 def _add_mode(parser: ArgumentParser) -> None:

@@ -12,8 +12,12 @@ import org.apache.accumulo.core.client.Accumulo;
 import org.apache.accumulo.core.client.AccumuloClient;
 import org.apache.accumulo.core.client.AccumuloSecurityException;
 import org.apache.accumulo.core.client.BatchDeleter;
+import org.apache.accumulo.core.client.ConditionalWriter;
+import org.apache.accumulo.core.client.ConditionalWriterConfig;
 import org.apache.accumulo.core.client.security.SecurityErrorCode;
 import org.apache.accumulo.core.client.security.tokens.PasswordToken;
+import org.apache.accumulo.core.data.Condition;
+import org.apache.accumulo.core.data.ConditionalMutation;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.security.Authorizations;
 import org.apache.arrow.memory.BufferAllocator;
@@ -147,6 +151,31 @@ public final class Connection implements AutoCloseable {
       deleter.delete();
     } catch (Exception e) {
       throw StoreException.of(table, "delete", e);
+    }
+  }
+
+  /**
+   * Writes a cell if it is as expected, durably and at once for all who do so.
+   *
+   * @param expected its value; null if it must not be there
+   * @return false if the cell was not as expected, and is as it was
+   */
+  public boolean swap(String table, byte[] row, byte[] family, byte[] qualifier, byte[] expected, byte[] value) {
+    Condition condition = new Condition(family, qualifier);
+    if (expected != null) {
+      condition.setValue(expected);
+    }
+    ConditionalMutation mutation = new ConditionalMutation(row, condition);
+    mutation.put(family, qualifier, value);
+    ConditionalWriterConfig config = new ConditionalWriterConfig().setTimeout(writeSeconds, TimeUnit.SECONDS);
+    try (ConditionalWriter writer = client.createConditionalWriter(table, config)) {
+      ConditionalWriter.Status status = writer.write(mutation).getStatus();
+      if (status != ConditionalWriter.Status.ACCEPTED && status != ConditionalWriter.Status.REJECTED) {
+        throw new StoreException("table " + table + ": it is not known whether a cell was written: " + status);
+      }
+      return status == ConditionalWriter.Status.ACCEPTED;
+    } catch (Exception e) {
+      throw StoreException.of(table, "write", e);
     }
   }
 

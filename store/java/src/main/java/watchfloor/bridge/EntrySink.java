@@ -66,7 +66,12 @@ public final class EntrySink implements AutoCloseable {
    * A {@link LongBatch}, which may have timestamps too. Entries of one row that follow each other go into one mutation.
    */
   public void writeEntries(String table, long arrayAddress, long schemaAddress) {
-    write(table, arrayAddress, schemaAddress, this::putEntries);
+    write(table, arrayAddress, schemaAddress, (writer, batch) -> putEntries(writer, batch, false));
+  }
+
+  /** As {@link #writeEntries}, with entries that shall be no more: by their key, without value or timestamp. */
+  public void deleteEntries(String table, long arrayAddress, long schemaAddress) {
+    write(table, arrayAddress, schemaAddress, (writer, batch) -> putEntries(writer, batch, true));
   }
 
   /** A {@link WideBatch}: each row is one mutation. */
@@ -149,7 +154,7 @@ public final class EntrySink implements AutoCloseable {
     }
   }
 
-  private void putEntries(BatchWriter writer, Batch batch) throws MutationsRejectedException {
+  private void putEntries(BatchWriter writer, Batch batch, boolean delete) throws MutationsRejectedException {
     LongBatch entries = new LongBatch(batch);
     ByteColumn row = entries.row;
     BigIntVector timestamp = (BigIntVector) batch.root().getVector("timestamp");
@@ -167,7 +172,9 @@ public final class EntrySink implements AutoCloseable {
       if (entries.label != null && (r == 0 || !entries.label.same(r - 1, r))) {
         visibility = visibility(entries.label(r));
       }
-      if (timestamp == null) {
+      if (delete) {
+        mutation.putDelete(entries.family(r), entries.qualifier(r), visibility);
+      } else if (timestamp == null) {
         mutation.put(entries.family(r), entries.qualifier(r), visibility, entries.value(r));
       } else {
         mutation.put(entries.family(r), entries.qualifier(r), visibility, timestamp.get(r), entries.value(r));

@@ -28,16 +28,10 @@ final class Block {
   private static final long MICROS = 1_000_000;
   private static final int SATURATED = -1;
 
-  /** Qualifiers that begin with this are about the block and no field of it. */
-  private static final int ABOUT = 0;
-  private static final byte[] BORN = "\0born".getBytes(StandardCharsets.UTF_8);
-  private static final byte[] DIED = "\0died".getBytes(StandardCharsets.UTF_8);
-
   /** So many cells are read past before a seek is cheaper. */
   private static final int STEPS_BEFORE_SEEK = 2;
   private static final byte[] EMPTY = new byte[0];
 
-  private final long epoch;
   private final List<byte[]> names = new ArrayList<>();
 
   private SortedKeyValueIterator<Key, Value> source;
@@ -59,11 +53,6 @@ final class Block {
   /** Qualifiers from this one to where the source stands have been passed. */
   private byte[] passedFrom;
   private final Vector first = new Vector("the first field");
-
-  /** @param epoch what the scan sees: blocks that were born by then and have not died by then */
-  Block(long epoch) {
-    this.epoch = epoch;
-  }
 
   /** The slot of a field, new or known. To be asked before the first row. */
   int slot(String name) {
@@ -163,21 +152,8 @@ final class Block {
     return true;
   }
 
-  /** Reads what stands first in the row. False if the scan does not see the block, or none of its fields. */
+  /** Reads what stands first in the row. False if the scan sees none of its cells. */
   boolean open() throws IOException {
-    boolean seen = true;
-    while (atField() && isAbout(source.getTopKey().getColumnQualifierData())) {
-      byte[] qualifier = source.getTopKey().getColumnQualifierData().toArray();
-      if (Arrays.equals(qualifier, BORN)) {
-        seen &= Long.compareUnsigned(epochOf(source.getTopValue()), epoch) <= 0;
-      } else if (Arrays.equals(qualifier, DIED)) {
-        seen &= Long.compareUnsigned(epochOf(source.getTopValue()), epoch) > 0;
-      }
-      if (!seen) {
-        return false;
-      }
-      source.next();
-    }
     if (!atField()) {
       return false;
     }
@@ -188,17 +164,6 @@ final class Block {
 
   private boolean atField() {
     return inRow() && source.getTopKey().getColumnFamilyData().length() == 0;
-  }
-
-  private static boolean isAbout(ByteSequence qualifier) {
-    return qualifier.length() > 0 && qualifier.byteAt(0) == ABOUT;
-  }
-
-  private static long epochOf(Value value) {
-    if (value.getSize() != Long.BYTES) {
-      throw new IllegalStateException("an epoch has 8 bytes, not " + value.getSize());
-    }
-    return Bytes.getLong(value.get(), 0);
   }
 
   byte[] row() {

@@ -44,7 +44,7 @@ public class BlockIterator implements SortedKeyValueIterator<Key, Value>, Option
       SortedKeyValueIterator<Key, Value> source, Map<String, String> options, IteratorEnvironment environment) {
     this.source = source;
     this.options = Map.copyOf(options);
-    block = new Block(EventOptions.epoch(options));
+    block = new Block();
     byte[] program = EventOptions.filter(options);
     filter = program == null ? null : BlockFilter.decode(program, block);
     String[] columns = EventOptions.columns(options);

@@ -13,8 +13,6 @@ public final class EventOptions {
   public static final String COLUMNS = "columns";
   /** Name of the time field, so that it can be among the columns. */
   public static final String TIME = "time";
-  /** What the scan sees: blocks that were born by this epoch and have not died by it; decimal. */
-  public static final String EPOCH = "epoch";
 
   public static final String SEPARATOR = "\u001F";
 
@@ -31,22 +29,12 @@ public final class EventOptions {
     return names == null || names.isEmpty() ? new String[0] : names.split(SEPARATOR, -1);
   }
 
-  static long epoch(Map<String, String> options) {
-    String epoch = options.get(EPOCH);
-    try {
-      return epoch == null ? Long.MAX_VALUE : Long.parseLong(epoch);
-    } catch (NumberFormatException e) {
-      throw new IllegalArgumentException("option " + EPOCH + " is a number, not " + epoch, e);
-    }
-  }
-
   /** Throws IllegalArgumentException that says what is wrong. */
   static void check(Map<String, String> options) {
     byte[] filter = filter(options);
     if (filter != null) {
       FilterProgram.check(filter);
     }
-    epoch(options);
   }
 
   static IteratorOptions describe(String description) {
@@ -54,7 +42,6 @@ public final class EventOptions {
     named.put(FILTER, "base64 of a filter program; without it all events match");
     named.put(COLUMNS, "names of the wanted fields, separated by U+001F");
     named.put(TIME, "name of the time field");
-    named.put(EPOCH, "for blocks: what was born by then and has not died by then is seen");
     return new IteratorOptions("events", description, named, null);
   }
 }

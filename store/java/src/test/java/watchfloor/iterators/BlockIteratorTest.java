@@ -436,36 +436,6 @@ class BlockIteratorTest {
     assertTrue(table.steps < 10 && table.seeks < 5, table.steps + " steps, " + table.seeks + " seeks");
   }
 
-  @Test
-  void epochsHideBlocks() throws IOException {
-    fill(4, "");
-    List<byte[]> rows = new ArrayList<>();
-    Tables.read(iterator((byte[]) null), new Range()).keySet().forEach(key -> rows.add(key.getRowData().toArray()));
-    put(blocks, rows.get(1), "\0born", Programs.count(10), "");
-    put(blocks, rows.get(2), "\0died", Programs.count(10), "");
-    put(blocks, rows.get(3), "\0born", Programs.count(5), "");
-    put(blocks, rows.get(3), "\0died", Programs.count(10), "");
-    assertEquals(List.of(0, 1), seen(rows, null));
-    assertEquals(List.of(0, 1), seen(rows, "10"));
-    assertEquals(List.of(0, 2, 3), seen(rows, "9"));
-    assertEquals(List.of(0, 2), seen(rows, "4"));
-    assertThrows(IllegalArgumentException.class, () -> seen(rows, "soon"));
-    put(blocks, rows.get(0), "\0born", new byte[3], "");
-    assertThrows(IllegalStateException.class, () -> seen(rows, "4"));
-  }
-
-  private List<Integer> seen(List<byte[]> rows, String epoch) throws IOException {
-    Map<String, String> options = options(not(eq(scalar("host"), text("none"))), "uri");
-    if (epoch != null) {
-      options.put(EventOptions.EPOCH, epoch);
-    }
-    List<Integer> out = new ArrayList<>();
-    for (Key key : Tables.read(iterator(Tables.visible(blocks), options), new Range()).keySet()) {
-      out.add((int) rows.stream().takeWhile(row -> !Arrays.equals(row, key.getRowData().toArray())).count());
-    }
-    return out;
-  }
-
   /** A table that takes its time. */
   private static final class Slow extends WrappingIterator {
     Slow(SortedKeyValueIterator<Key, Value> source) {
