@@ -22,7 +22,7 @@ from watchfloor.store.store import Store
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.
 ORDER = (
     "test_ingest_crash", "test_oracle", "test_bridge", "test_bench", "test_server_down",
-    "test_real_logs", "test_ingest", "test_stack", "test_retry", "test_demo",
+    "test_bulk", "test_real_logs", "test_ingest", "test_stack", "test_retry", "test_demo",
 )  # fmt: skip
 
 # Servers of tests live for minutes: they need not be compiled to their best. Read by `java`, not by the bridge's JVM.
