@@ -90,7 +90,9 @@ class Sink:
         reached("flush", self.item)
 
 read_item, ended = reading.read_item, Ledger.ended
-reading.read_item = lambda store, sink, item, *rest, **more: read_item(store, Sink(sink, item), item, *rest, **more)
+reading.read_item = lambda store, sink, item, progress, again, events_to: read_item(
+    store, sink, item, progress, again, Sink(events_to, item)
+)
 
 def ended_here(self, item, end):
     ended(self, item, end)
