@@ -89,7 +89,8 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
 def test_the_commands_are_those_of_the_design() -> None:
     names = {name for name, _ in commands() if name and " " not in name}
     wanted = (
-        "up down status sources master worker load items quarantine query count top timeline serve generate bench demo"
+        "up down status sources master worker load compact items quarantine "
+        "query count top timeline serve generate bench demo"
     )
     assert names == set(wanted.split())
 
