@@ -184,6 +184,8 @@ def table(figures: Sequence[Figure]) -> str:
 def _number(value: float) -> str:
     if abs(value) >= 1000:
         return f"{value:,.0f}"
+    if 0 < abs(value) < 0.1:
+        return f"{value:.2g}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 

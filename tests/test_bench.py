@@ -47,6 +47,16 @@ def test_the_table_names_what_missed_its_goal() -> None:
     assert lines[1].split() == ["speed", "a", "bicycle", "4.00", "m/s", "≥", "6", "MISSED", "3.00", "5.00", "2"]
 
 
+def test_small_numbers_keep_two_digits() -> None:
+    assert table([Figure(SPEED, (0.00273,))]).splitlines()[1].split() == [
+        "speed",
+        "0.0027",
+        "m/s",
+        *["0.0027"] * 2,
+        "1",
+    ]
+
+
 def test_the_table_says_what_is_noted_of_a_figure() -> None:
     figures = [Figure(SPEED, (3.0,), note="a train is ahead"), Figure(SPEED, (3.0,), goal=Goal(2, False), note="late")]
     lines = table(figures).splitlines()
