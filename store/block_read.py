@@ -14,7 +14,7 @@ from watchfloor.schema.source import Field, Source
 
 from .block_entries import Block, Labelled, index_writes
 from .column import make_column
-from .keys import FILE, SHARD_BYTES, event_table
+from .keys import FILE, ITEM, OFFSET, SHARD_BYTES, event_table
 from .layout import TableWrite
 from .ranges import Ranges
 from .vector import decode_vector, rows_of
@@ -46,6 +46,7 @@ def stored_blocks(store: Store, source: Source) -> Iterator[tuple[pa.BinaryArray
 
 def read_blocks(store: Store, source: Source, rows: Iterable[bytes]) -> dict[bytes, Cells]:
     """The cells of those blocks among ``rows`` that there are, in the order of their rows."""
+    known = {FILE, ITEM, OFFSET, *source.by_name}
     ranges = Ranges()
     for row in rows:
         ranges.add_row(row)
@@ -53,7 +54,10 @@ def read_blocks(store: Store, source: Source, rows: Iterable[bytes]) -> dict[byt
     for batch in store.scan(event_table(source), ranges, ordered=False):
         columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "visibility", "value"))
         for row, qualifier, visibility, value in zip(*columns, strict=True):
-            found.setdefault(row, {})[qualifier.decode()] = visibility.decode(), value
+            name = qualifier.decode()
+            if name not in known:
+                raise StoreError(f"a block of {source.name} has values of {name}, which its definition does not know")
+            found.setdefault(row, {})[name] = visibility.decode(), value
     return dict(sorted(found.items()))
 
 

@@ -37,7 +37,7 @@ _TRIES = 5
 
 def sweep(store: Store, source: Source, file_id: bytes, item_id: bytes, written: set[bytes]) -> None:
     """``written``: the rows of the item's blocks as they should be."""
-    store = store.seeing_all_of(source)  # what it did not see would be lost
+    store, source = _all_of(store, source)
     origin, epochs = Origin(item_tag(item_id), file_id), Epochs(store, source)
     # Whoever has begun an epoch before now may be merging blocks of the item; who begins one from now on sees in the
     # ledger that the item is being read, and leaves them alone.
@@ -46,6 +46,12 @@ def sweep(store: Store, source: Source, file_id: bytes, item_id: bytes, written:
     if merged or state.owner:
         _take_out(store, source, origin, epochs)
     remove_blocks(store, source, sorted(own - written))
+
+
+def _all_of(store: Store, source: Source) -> tuple[Store, Source]:
+    """With all fields that a block can have by now, and seeing them: what was not seen would be lost."""
+    source = store.sources()[source.name]
+    return store.seeing_all_of(source), source
 
 
 def _blocks_of(store: Store, source: Source, origin: Origin) -> tuple[set[bytes], set[bytes]]:
@@ -68,6 +74,7 @@ def _blocks_of(store: Store, source: Source, origin: Origin) -> tuple[set[bytes]
     for start in range(0, len(merged), _AT_ONCE):
         blocks = read_blocks(store, source, merged[start : start + _AT_ONCE])
         holding.update(row for row, cells in blocks.items() if holds_events_of(origin, row, cells))
+    view.check(store, source.name)
     return set(own), holding
 
 
@@ -78,6 +85,7 @@ def _take_out(store: Store, source: Source, origin: Origin, epochs: Epochs) -> N
         if state is None:
             continue
         try:
+            store, source = _all_of(store, source)
             _, merged = _blocks_of(store, source, origin)
             with store.sink() as sink:
                 for row in sorted(merged):

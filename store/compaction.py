@@ -33,7 +33,7 @@ from .view import DIED_FAMILY, EPOCH_BYTES, State, epochs_of_names
 if TYPE_CHECKING:
     from .store import Store
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds that another's epoch may take before it is aborted."""
 _DELETED_AT_ONCE = 1024
 
@@ -73,8 +73,7 @@ class _Compaction:
     def __init__(
         self, store: Store, source: Source, settled: Settled, closed: int, block_rows: int, step: Step
     ) -> None:
-        # What it did not see would be lost.
-        self._store, self._source, self._settled = store.seeing_all_of(source), source, settled
+        self._store, self._source, self._settled = store, source, settled
         self._closed, self._block_rows, self._step = closed, block_rows, step
         self._epochs = Epochs(store, source)
         self._due: deque[tuple[int, float]] = deque()
@@ -83,9 +82,11 @@ class _Compaction:
     def run(self) -> Compacted:
         began, before, events, rounds = time.monotonic(), -1, 0, 0
         self._adopt(self._epochs.turn(PATIENCE))
+        self._know_all()
         self._empty_lists()
         while True:
             self._epochs.turn(PATIENCE)
+            self._know_all()
             listing = list_blocks(self._store, self._source)
             self._remove_aborted(listing)
             seen = int(listing.seen.sum())
@@ -114,6 +115,7 @@ class _Compaction:
             return None
         try:
             self._step("begun")
+            self._know_all()
             # Looked at once more: who reads an item again from now on sees that an epoch has begun.
             settled = self._settled()
             replaced: list[bytes] = []
@@ -137,6 +139,11 @@ class _Compaction:
         self._adopt(committed)
         self._step("committed")
         return committed, events
+
+    def _know_all(self) -> None:
+        """Has all fields that a block can have by now, and sees them: what it did not see would be lost."""
+        self._source = self._store.sources()[self._source.name]
+        self._store = self._store.seeing_all_of(self._source)
 
     def _adopt(self, state: State) -> None:
         """Notes what is to be deleted; of an epoch of another's the grace begins now, as clocks of hosts may differ."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 import pytest
-from ingest_support import START, counts, line, load, own, source
+from ingest_support import RUN, START, counts, line, load, own, source
 
 from watchfloor.api.cli import main
 from watchfloor.ingest.compact import compact_source, settled_tags
@@ -26,6 +26,7 @@ from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
 FILES, LINES = 6, 60
+DAYS = len({(START + number * 600) // 86_400 for number in range(FILES * LINES)})
 COLOUR = ({"name": "colour", "type": "string", "indexed": True},)
 
 
@@ -89,15 +90,14 @@ def test_the_command_and_reading_again(
     assert load(settings, *paths, feed=kind.name).events == FILES * LINES
     assert main(["--home", str(settings.home), "compact", kind.name, "--older-than", "1h"]) == 0
     said = capsys.readouterr()
-    days = len({(START + n * 600) // 86_400 for n in range(FILES * LINES)})
-    assert f"{FILES * days} blocks became {days}: {FILES * LINES} events were moved" in said.err and not said.out
+    assert f"{FILES * DAYS} blocks became {DAYS}: {FILES * LINES} events were moved" in said.err and not said.out
     assert found(store, kind) == wanted(paths, kind)
 
     assert load(settings, *paths[:2], feed=kind.name, again=True).events == 2 * LINES
     assert found(store, kind) == wanted(paths, kind), "the merged events of the two files are gone"
     assert load(settings, *paths[:2], feed=kind.name, again=True).events == 2 * LINES
     assert found(store, kind) == wanted(paths, kind)
-    assert merged(store, kind) == days
+    assert merged(store, kind) == DAYS
     assert found(store, kind) == wanted(paths, kind)
 
     ledger = Ledger(store)
@@ -112,18 +112,18 @@ def test_another_definition_and_retried_lines(store_settings: Settings, store: S
     settings, kind = own(store_settings, "widened"), store.register(source("widened", layout="block"))
     paths = files(tmp_path, colours=2)
     assert load(settings, *paths, feed=kind.name).quarantined == 2 * LINES // 4
-    days = merged(store, kind)
+    assert merged(store, kind) == DAYS
     assert found(store, kind) == wanted(paths, kind, lacking=True)
 
     kind = store.register(source("widened", extra=COLOUR, layout="block"))
     assert retry(store, str(paths[0])).events == LINES // 4
-    assert merged(store, kind) == days, "retried lines are merged too"
+    assert merged(store, kind) == DAYS, "retried lines are merged too"
     others = wanted(paths[1:], kind, lacking=True)
     assert found(store, kind) == wanted(paths[:1], kind) + others
 
     assert load(settings, *paths[:2], feed=kind.name, again=True).quarantined == 0
     assert found(store, kind) == wanted(paths, kind), "once each: retried lines where they were, the others by the item"
-    assert merged(store, kind) == days
+    assert merged(store, kind) == DAYS
     assert found(store, kind) == wanted(paths, kind)
 
 
@@ -145,6 +145,24 @@ def test_reading_again_in_the_middle_of_a_compaction(store_settings: Settings, s
     assert [result.events for result in read] == [LINES, LINES] and done.events >= FILES * LINES
     assert merged(store, kind) == done.after
     assert found(store, kind) == wanted(paths, kind)
+
+
+def test_a_definition_that_grows_in_the_middle(store_settings: Settings, store: Store, tmp_path: Path) -> None:
+    """Events that have the new field, with a label that is new too, come in and are merged by the same compaction."""
+    settings, kind = own(store_settings, "grows"), store.register(source("grows", layout="block"))
+    paths, wider = files(tmp_path, colours=2), []
+    load(settings, *paths[2:], feed=kind.name)
+
+    def step(done: str) -> None:
+        if done == "committed" and not wider:
+            colour = {**COLOUR[0], "visibility": f"hue{RUN}"}
+            wider.append(store.register(source("grows", extra=(colour,), layout="block")))
+            load(settings, *paths[:2], feed=kind.name)
+
+    compact_source(store, kind.name, 0, step)
+    with Store.open(store_settings) as seeing:
+        assert merged(seeing, wider[0]) == DAYS
+        assert found(seeing, wider[0]) == wanted(paths, wider[0])
 
 
 def test_a_source_of_cells_has_nothing_to_merge(
