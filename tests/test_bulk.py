@@ -233,6 +233,7 @@ def test_workers_killed_in_and_after_an_import(
         pass
     result = running.result
     assert not any(step.exists() for step in steps)
+    assert result.files[0].items == -(-result.bytes // (8 * settings.item_bytes)) > 1
     assert (result.events, result.quarantined, result.failed) == (lines, 0, ())
     assert counts(store, kind) == exactly(kind, lines)
     assert not folders(store)

@@ -19,8 +19,8 @@ import org.apache.hadoop.fs.Path;
  * A folder of sorted files for one table, which the table takes in whole by a bulk import.
  *
  * <p>All entries of a file must be written in the order of their keys. They get their timestamps from the tablet
- * servers when they are imported, as entries that a BatchWriter sends get theirs: of two versions of a key that one wins
- * which came later, whichever way either came. Not for use by several threads at once.
+ * servers when they are imported, as entries that a BatchWriter sends get theirs: of two versions of a key the one
+ * that came later wins, whichever way either came. Not for use by several threads at once.
  */
 public final class BulkFolder implements AutoCloseable {
   private static final byte[] EMPTY = new byte[0];
