@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from watchfloor.ingest.ledger import Ledger
 from watchfloor.ingest.load import Load
@@ -17,7 +17,6 @@ from .marks import mark
 from .rig import Rig, say
 from .usage import CpuMeter, Part, rest
 
-MODE_SETTING = "ingest_mode"
 _SAY_SECONDS = 10
 
 
@@ -45,7 +44,7 @@ class Case:
     layout: str
     whole: bool
     workers: int
-    mode: str = "live"
+    mode: Literal["live", "bulk"] = "live"
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,7 @@ def write_events(path: Path, events: int, seed: int) -> EventFile:
 def load(rig: Rig, source: Source, file: EventFile, case: Case) -> Loaded:
     """Waits until the servers are at rest, then loads the whole file as ``watchfloor load`` does."""
     rest(rig.settings)
-    mode: Mapping[str, Any] = {MODE_SETTING: case.mode} if case.mode != "live" else {}
-    settings = replace(rig.settings, **mode)
+    settings = replace(rig.settings, ingest_mode=case.mode)
     with CpuMeter(rig.settings) as meter:
         running = Load(settings, [file.path], source.name, workers=case.workers)
         said = 0.0

@@ -11,11 +11,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import fields
 
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
-from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
 from watchfloor.store.tables import TableFiles, compact, table_files
 
@@ -25,7 +23,7 @@ from ..blocks_figures import Found, figures
 from ..engines.ours import Ours
 from ..engines.peers import Peer, PeerLoad, open_peers
 from ..engines.question import questions, scans, values
-from ..loads import MODE_SETTING, Case, EventFile, Loaded, case_words, load, write_events
+from ..loads import Case, EventFile, Loaded, case_words, load, write_events
 from ..measure import Figure
 from ..rig import Rig, say
 from ..usage import rest
@@ -35,14 +33,12 @@ HEAP = "512m"
 LEAST_EVENTS = 10_000
 _FEW_TURNS = 5
 
-
-_BULK = (Case("block", whole=True, workers=1, mode="bulk"),)
 CASES = (
     Case("block", whole=False, workers=1),
     Case("cell", whole=False, workers=1),
     Case("block", whole=True, workers=1),
     Case("block", whole=True, workers=2),
-    *(_BULK if any(field.name == MODE_SETTING for field in fields(Settings)) else ()),
+    Case("block", whole=True, workers=1, mode="bulk"),
 )
 """What is loaded in each turn. What one live worker has loaded last is asked about."""
 
