@@ -28,6 +28,7 @@ Cells = dict[str, tuple[str, bytes]]
 _FIRST_ENTRY: tuple[int, str, str, dict[str, str]] = (
     20, "first", "org.apache.accumulo.core.iterators.FirstEntryInRowIterator", {},
 )  # fmt: skip
+_KEYS = pa.schema([(name, pa.binary()) for name in ("row", "qualifier", "visibility")])
 _AT_ONCE = 64
 """Blocks that are removed at once."""
 
@@ -115,7 +116,7 @@ def hits_of(source: Source, blocks: Mapping[bytes, Cells]) -> Iterator[TableWrit
 
 
 def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
-    """Deletes blocks after their hits, durably, so that it can be cut off and done again."""
+    """Deletes blocks after their hits, durably, each at once, so that it can be cut off and done again."""
     with store.sink() as sink:
         for start in range(0, len(rows), _AT_ONCE):
             blocks = read_blocks(store, source, rows[start : start + _AT_ONCE])
@@ -123,7 +124,10 @@ def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
                 for hits in hits_of(source, group):
                     sink.delete_entries(hits.table, hits.batch)
             sink.flush()
-            ranges = Ranges()
-            for row in blocks:
-                ranges.add_row(row)
-            store.delete(event_table(source), ranges)
+            cells = [
+                {"row": row, "qualifier": name.encode(), "visibility": label.encode()}
+                for row, cells in blocks.items()
+                for name, (label, _) in cells.items()
+            ]
+            sink.delete_entries(event_table(source), pa.RecordBatch.from_pylist(cells, schema=_KEYS))
+            sink.flush()

@@ -86,11 +86,6 @@ class Connection:
         jvm.start(settings.jars, settings.jvm_heap)
         return cls(_java(jvm.java_class("watchfloor.bridge.Connection").open, properties, user, password))
 
-    def delete(self, table: str, authorizations: Sequence[str], ranges: pa.RecordBatch) -> None:
-        """Deletes the entries in ranges that a reader with these authorizations sees, durably."""
-        handover = _Handover()
-        _java(self.java.delete, table, _strings(authorizations), *handover.give(ranges))
-
     def swap(
         self, table: str, row: bytes, family: bytes, qualifier: bytes, expected: bytes | None, value: bytes
     ) -> bool:

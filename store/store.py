@@ -179,11 +179,6 @@ class Store:
             sink.write_entries(table, pa.RecordBatch.from_arrays(columns, names=names))
             sink.flush()
 
-    def delete(self, table: str, ranges: Ranges) -> None:
-        """Deletes the entries in ranges, durably."""
-        if len(ranges):
-            self.connection.delete(table, self.authorizations, ranges.batch())
-
     def swap(self, table: str, cell: tuple[bytes, bytes, bytes], expected: bytes | None, value: bytes) -> bool:
         """Writes a cell (row, family, qualifier) if its value is ``expected`` (None: if there is none); whether so."""
         return self.connection.swap(table, *cell, expected, value)

@@ -2,7 +2,6 @@ package watchfloor.bridge;
 
 import java.io.IOException;
 import java.io.StringReader;
-import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -11,15 +10,12 @@ import java.util.concurrent.TimeoutException;
 import org.apache.accumulo.core.client.Accumulo;
 import org.apache.accumulo.core.client.AccumuloClient;
 import org.apache.accumulo.core.client.AccumuloSecurityException;
-import org.apache.accumulo.core.client.BatchDeleter;
 import org.apache.accumulo.core.client.ConditionalWriter;
 import org.apache.accumulo.core.client.ConditionalWriterConfig;
 import org.apache.accumulo.core.client.security.SecurityErrorCode;
 import org.apache.accumulo.core.client.security.tokens.PasswordToken;
 import org.apache.accumulo.core.data.Condition;
 import org.apache.accumulo.core.data.ConditionalMutation;
-import org.apache.accumulo.core.data.Range;
-import org.apache.accumulo.core.security.Authorizations;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 
@@ -140,17 +136,6 @@ public final class Connection implements AutoCloseable {
       throw new StoreException("Accumulo " + place + ": interrupted", e);
     } finally {
       answer.cancel(true);
-    }
-  }
-
-  /** Deletes the entries in ranges, durably; {@code authorizations} must let their reader see them. */
-  public void delete(String table, String[] authorizations, long rangesArrayAddress, long rangesSchemaAddress) {
-    List<Range> ranges = Ranges.read(rangesArrayAddress, rangesSchemaAddress);
-    try (BatchDeleter deleter = client.createBatchDeleter(table, new Authorizations(authorizations), 1)) {
-      deleter.setRanges(ranges);
-      deleter.delete();
-    } catch (Exception e) {
-      throw StoreException.of(table, "delete", e);
     }
   }
 
