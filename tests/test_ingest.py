@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from ingest_support import (
     counts,
@@ -39,7 +40,7 @@ from watchfloor.ingest.master import master
 from watchfloor.ingest.queue import ItemProducer, queue_lag
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import InputFileError, QueueError, StoreError
-from watchfloor.store.ranges import Ranges
+from watchfloor.store.bridge import EntrySink
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
 
@@ -115,15 +116,15 @@ def test_reading_with_another_definition_leaves_nothing_of_the_first(
 
     wider = store.register(source("wider", layout, ({"name": "colour", "type": "string", "indexed": True},)))
     deleted: list[str] = []
-    whole = Store.delete
+    whole = EntrySink.delete_entries
 
-    def breaks_off(self: Store, table: str, ranges: Ranges) -> None:
-        whole(self, table, ranges)
+    def breaks_off(self: EntrySink, table: str, batch: pa.RecordBatch) -> None:
+        whole(self, table, batch)
         deleted.append(table)
         if len(deleted) == 1:
             raise StoreError("gone")
 
-    monkeypatch.setattr(Store, "delete", breaks_off)
+    monkeypatch.setattr(EntrySink, "delete_entries", breaks_off)
     result = load(settings, file, feed=kind.name, again=True)
     assert (result.events, result.quarantined) == (3000, 0)
     assert bool(deleted) == (layout == "block")
