@@ -90,9 +90,7 @@ class Sink:
         reached("flush", self.item)
 
 read_item, ended = reading.read_item, Ledger.ended
-reading.read_item = lambda store, sink, item, progress, again, events_to: read_item(
-    store, sink, item, progress, again, Sink(events_to, item)
-)
+reading.read_item = lambda store, sink, item, *rest: read_item(store, sink, item, *rest[:-1], Sink(rest[-1], item))
 
 def ended_here(self, item, end):
     ended(self, item, end)
