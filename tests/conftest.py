@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 from loaded import LAYOUTS, Loaded, in_layout, parse
 
+from watchfloor.ingest import pool
 from watchfloor.store.settings import Settings, load_settings
 from watchfloor.store.stack import down, up
 from watchfloor.store.stack_process import find
@@ -56,6 +57,12 @@ def stack_folder() -> Iterator[Settings]:
                 process.kill()
         down(settings)
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def quick_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool that starts a worker anew almost at once, for tests that kill one after the other."""
+    monkeypatch.setattr(pool, "_FIRST_WAIT", 0.05)
 
 
 @pytest.fixture(params=LAYOUTS)

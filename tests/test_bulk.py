@@ -216,13 +216,14 @@ BulkSink._wait_for_room, BulkSink.close = begin, end
 
 
 @pytest.mark.crash
+@pytest.mark.usefixtures("quick_restarts")
 def test_workers_killed_in_and_after_an_import(
     store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What they have left is removed by the one that comes after them."""
     lines = 20_000
-    settings = own(store_settings, "killed", chunk_bytes=256 << 10, ingest_mode="bulk")
-    kind = store.register(source("killed"))
+    settings = own(store_settings, "bulk_killed", chunk_bytes=256 << 10, ingest_mode="bulk")
+    kind = store.register(source("bulk_killed"))
     (tmp_path / "sitecustomize.py").write_text(KILLER)
     steps = [tmp_path / "importing", tmp_path / "imported"]
     for step in steps:

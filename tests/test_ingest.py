@@ -150,7 +150,7 @@ def test_servers_that_are_down_are_named(store_settings: Settings, tmp_path: Pat
     file = log_file(tmp_path / "a.log", 10)
     began = time.monotonic()
     with pytest.raises(QueueError, match=r"127\.0\.0\.1:1.*watchfloor up"):
-        list(Load(replace(own(store_settings, "down"), kafka_bootstrap="127.0.0.1:1"), [file], "web.access"))
+        list(Load(replace(own(store_settings, "away"), kafka_bootstrap="127.0.0.1:1"), [file], "web.access"))
     assert time.monotonic() - began < 20
 
 
@@ -274,6 +274,7 @@ reading.read_chunks = read_chunks
 """
 
 
+@pytest.mark.usefixtures("quick_restarts")
 def test_an_item_that_kills_its_workers_fails_in_the_end(
     store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

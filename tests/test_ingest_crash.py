@@ -99,6 +99,7 @@ Ledger.ended = ended_here
 """
 
 
+@pytest.mark.usefixtures("quick_restarts")
 def test_workers_are_killed_between_their_writes(
     store_settings: Settings, store: Store, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

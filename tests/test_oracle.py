@@ -67,7 +67,7 @@ def trees(
 
 @pytest.mark.parametrize("kind", COLUMNS)
 @given(data=st.data())
-@settings(drawn, max_examples=40)
+@settings(drawn, max_examples=50)
 def test_all_schemes_agree_with_plain_python(
     kind: str,
     layout: str,
