@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,20 +61,15 @@ def commands(
 # The command line itself
 
 
-def test_help_is_quick_and_imports_nothing_heavy() -> None:
+def test_help_imports_nothing_heavy() -> None:
     heavy = {"jpype", "pyarrow", "numpy", "flask", "rich", "kafka", "lark", "jsonschema", "watchfloor.store.settings"}
     code = (
         "import atexit, sys; from watchfloor.api.cli import main; "
         f"atexit.register(lambda: sys.stderr.write(' '.join({heavy} & set(sys.modules)))); main(['--help'])"
     )
-    took = []
-    for _ in range(5):
-        began = time.perf_counter()
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
-        took.append(time.perf_counter() - began)
-        assert "COMMAND" in done.stdout
-        assert not done.stderr
-    assert min(took) < 0.3
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    assert "COMMAND" in done.stdout
+    assert not done.stderr
 
 
 @pytest.mark.parametrize("command", [name for name, _ in commands() if name.split()[:1] not in (["bench"], ["demo"])])
