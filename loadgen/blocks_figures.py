@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from watchfloor.store.tables import TableFiles
+from watchfloor.store.tablet_files import TableFiles
 
 from .asking import Asked, Key
 from .engines.peers import PeerLoad

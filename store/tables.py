@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import jpype
@@ -113,37 +112,10 @@ def drop_source(client: Any, source: Source) -> None:
     delete_rows(client, SOURCES_TABLE, [source.name.encode()])
 
 
-@dataclass(frozen=True)
-class TableFiles:
-    """What the files of a table hold: ``bytes`` on the disk and ``entries``, those written again counted again."""
-
-    bytes: int
-    entries: int
-
-
 def compact(client: Any, source: Source) -> None:
     """Writes all of a source to files, one a tablet; returns when that is done."""
     for table in tables_of(source):
         client.tableOperations().compact(table, None, None, True, True)
-
-
-def table_files(client: Any, source: Source) -> dict[str, TableFiles]:
-    """What Accumulo's metadata says of the files of a source's tables, by ``event``, ``index`` and ``aggregate``."""
-    text, range_ = jpype.JClass("org.apache.hadoop.io.Text"), jpype.JClass("org.apache.accumulo.core.data.Range")
-    authorizations = jpype.JClass("org.apache.accumulo.core.security.Authorizations").EMPTY
-    ids = client.tableOperations().tableIdMap()
-    scanner = client.createScanner("accumulo.metadata", authorizations)
-    found = {}
-    try:
-        scanner.fetchColumnFamily(text("file"))
-        for table in tables_of(source):
-            # A tablet's row is the table's ID and ";" and where the tablet ends, or "<" for the last one.
-            scanner.setRange(range_(f"{ids.get(table)};", True, f"{ids.get(table)}<", True))
-            sizes = [[int(part) for part in str(entry.getValue()).split(",")[:2]] for entry in scanner]
-            found[table.rpartition(".")[2]] = TableFiles(sum(b for b, _ in sizes), sum(e for _, e in sizes))
-    finally:
-        scanner.close()
-    return found
 
 
 def delete_rows(client: Any, table: str, rows: Iterable[bytes]) -> None:

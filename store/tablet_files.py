@@ -1,27 +1,55 @@
-"""How many files tablets have, from Accumulo's metadata table, which every user may read."""
+"""The files of tablets, from Accumulo's metadata table, which every user may read."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from watchfloor.schema.source import Source
 
 from .ranges import Ranges
 from .store import Store
+from .tables import tables_of
 
 _METADATA = "accumulo.metadata"
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """What the files of a table hold: ``bytes`` on the disk and ``entries``, those written again counted again."""
+
+    bytes: int
+    entries: int
+
+
+def table_files(store: Store, source: Source) -> dict[str, TableFiles]:
+    """What the files of a source's tables hold, by ``event``, ``index`` and ``aggregate``."""
+    found = {}
+    for table in tables_of(source):
+        files = [file for _, file in _files(store, table)]
+        found[table.rpartition(".")[2]] = TableFiles(sum(f.bytes for f in files), sum(f.entries for f in files))
+    return found
 
 
 def most_files(store: Store, tables: Sequence[str]) -> tuple[str, int]:
     """The table, among those named, that has the tablet with the most files, and how many these are."""
     most = "", 0
-    ids = store.connection.client.tableOperations().tableIdMap()
     for table in tables:
-        tablets: Counter[bytes] = Counter()
-        own = Ranges()
-        # A tablet's row is ID;END or, for the last one, ID<.
-        own.add_rows(f"{ids.get(table)};".encode(), f"{ids.get(table)}=".encode())
-        for batch in store.scan(_METADATA, own):
-            rows, families = batch.column("row").to_pylist(), batch.column("family").to_pylist()
-            tablets.update(row for row, family in zip(rows, families, strict=True) if family == b"file")
+        tablets = Counter(tablet for tablet, _ in _files(store, table))
         most = max(most, (table, max(tablets.values(), default=0)), key=lambda found: found[1])
     return most
+
+
+def _files(store: Store, table: str) -> Iterator[tuple[bytes, TableFiles]]:
+    """Each file of a table with its tablet's row in the metadata; one that two tablets share comes with both."""
+    table_id = store.connection.client.tableOperations().tableIdMap().get(table)
+    own = Ranges()
+    # A tablet's row is ID;END or, for the last one, ID<.
+    own.add_rows(f"{table_id};".encode(), f"{table_id}=".encode())
+    for batch in store.scan(_METADATA, own):
+        columns = (batch.column(name).to_pylist() for name in ("row", "family", "value"))
+        for row, family, value in zip(*columns, strict=True):
+            if family == b"file":
+                size, entries, *_ = value.split(b",")
+                yield row, TableFiles(int(size), int(entries))

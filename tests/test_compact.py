@@ -28,6 +28,7 @@ from watchfloor.store.keys import DAY, MAX_TIME, event_table, index_table
 from watchfloor.store.ranges import Ranges
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
+from watchfloor.store.tablet_files import table_files
 from watchfloor.store.view import State, read_view
 
 pytestmark = pytest.mark.stack
@@ -132,7 +133,7 @@ def asking(service: QueryService, source: Fed) -> Iterator[Step]:
 def on_disk(store: Store, source: Source) -> int:
     """Bytes of a source's files when there is one a tablet."""
     tables.compact(store.connection.client, source)
-    return sum(files.bytes for files in tables.table_files(store.connection.client, source).values())
+    return sum(files.bytes for files in table_files(store, source).values())
 
 
 def test_answers_are_right_all_the_time(store: Store, service: QueryService) -> None:
@@ -172,6 +173,7 @@ KILLED = """
     from watchfloor.store.compaction import compact
     from watchfloor.store.settings import load_settings
     from watchfloor.store.store import Store
+from watchfloor.store.tablet_files import table_files
 
     def step(done):
         if done == {at!r} == "horizon":  # in the middle of what it deletes

@@ -29,7 +29,8 @@ from watchfloor.schema.errors import StackError
 from watchfloor.schema.source import builtin_definitions
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
-from watchfloor.store.tables import compact, table_files
+from watchfloor.store.tables import compact
+from watchfloor.store.tablet_files import table_files
 
 EVENTS = 2 * APART
 COLUMNS = [field.name for field in builtin_definitions()["proxy.events"].fields]
@@ -91,7 +92,7 @@ def test_every_engine_answers_every_question_as_brute_force_does(
             with rig.store.sink() as sink:
                 read_item(rig.store, sink, rig.item(file.path, source), lambda done, events, quarantined: None)
             compact(rig.store.connection.client, source)
-            files = table_files(rig.store.connection.client, source)
+            files = table_files(rig.store, source)
             assert files.keys() == {"event", "index", "aggregate"} and all(f.bytes for f in files.values())
             engines[layout] = Ours(store, source.name).ask
             assert Ours(store, source.name).first_rows(values(file.made)["rare"]) > 0

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
-from watchfloor.store.tables import TableFiles, compact, table_files
+from watchfloor.store.tables import compact
+from watchfloor.store.tablet_files import TableFiles, table_files
 
 from ..asking import WARM_UP, Party, ask_all
 from ..blocks_figures import METRICS as METRICS
@@ -92,9 +93,8 @@ def _loads(
 
 
 def _disk(rig: Rig, source: Source) -> dict[str, TableFiles]:
-    client = rig.store.connection.client
-    compact(client, source)
-    return table_files(client, source)
+    compact(rig.store.connection.client, source)
+    return table_files(rig.store, source)
 
 
 def _parties(
