@@ -173,7 +173,6 @@ KILLED = """
     from watchfloor.store.compaction import compact
     from watchfloor.store.settings import load_settings
     from watchfloor.store.store import Store
-from watchfloor.store.tablet_files import table_files
 
     def step(done):
         if done == {at!r} == "horizon":  # in the middle of what it deletes
