@@ -1,4 +1,4 @@
-"""One work item from its file into the store: parse and encode in one thread, write in another."""
+"""One work item from its file into the store: one thread parses, one encodes, one writes."""
 
 from __future__ import annotations
 
@@ -38,10 +38,18 @@ Progress = Callable[[int, int, int], None]
 """Called between chunks with bytes, events and quarantined lines so far; may raise to stop."""
 
 
+@dataclass(frozen=True)
+class _Lines:
+    """One chunk of the file as far as ``upto``. ``cut``: rejected lines of which only the beginning is there."""
+
+    upto: int
+    cut: Sequence[Rejected]
+    parsed: Parsed
+
+
 @dataclass
 class _Piece:
-    """What one chunk became. ``cut``: rejected lines of which only the beginning is there. ``full``: writers of parts
-    that end with this piece."""
+    """What one chunk became. ``full``: writers of parts that end with this piece."""
 
     upto: int
     rejected: list[Rejected]
@@ -87,7 +95,10 @@ def read_item(
     full: list[ItemWriter] = []
     events_to = events_to or sink
     reread = store if ended else None
-    with ahead(_pieces(store.settings, events_to, item, Catalog(store), earlier.taken, reread), _DEPTH) as pieces:
+    with (
+        ahead(_parse(store.settings, item, Catalog(store)), _DEPTH) as chunks,
+        ahead(_encode(chunks, events_to, item, earlier.taken, reread), _DEPTH) as pieces,
+    ):
         for piece in pieces:
             for writer, writes in piece.writes:
                 writer.put(writes)
@@ -132,25 +143,29 @@ def _earlier(quarantine: Quarantine, item: WorkItem) -> _Earlier:
     return _Earlier(np.array(still_open, np.int64), np.array(taken, np.int64), retried)
 
 
-def _pieces(
-    settings: Settings, sink: Sink, item: WorkItem, catalog: Catalog, taken: Offsets, reread: Store | None
-) -> Iterator[_Piece]:
+def _parse(settings: Settings, item: WorkItem, catalog: Catalog) -> Iterator[_Lines]:
     parser = open_parser(item.feed, item.header, catalog)
     # What cannot be cut (gzip, a log whose header changes on the way) is read from its beginning, whatever is wanted.
     start, end = (0, None) if item.compressed or item.split == WHOLE else (item.start, item.end)
-    writers: dict[int, ItemWriter] = {}
-    piece = None
     for chunk in read_chunks(item.path, start, end, settings.chunk_bytes, settings.max_line_bytes):
         if chunk.offset >= item.end and item.end < item.length:
             break
-        if piece is not None:
-            yield piece
         # A plain file may have grown in the middle of its last line since it was queued.
         data = chunk.data[: max(item.end - chunk.offset, 0)]
         parsed = parser.parse(replace(chunk, data=data))
-        rejected = _wanted_lines(parsed, item.start, taken)
-        piece = _Piece(max(chunk.offset + len(data), item.start), rejected, chunk.rejected)
-        for source, batch in parsed.events:
+        yield _Lines(max(chunk.offset + len(data), item.start), chunk.rejected, parsed)
+
+
+def _encode(
+    chunks: Iterator[_Lines], sink: Sink, item: WorkItem, taken: Offsets, reread: Store | None
+) -> Iterator[_Piece]:
+    writers: dict[int, ItemWriter] = {}
+    piece = None
+    for chunk in chunks:
+        if piece is not None:
+            yield piece
+        piece = _Piece(chunk.upto, _wanted_lines(chunk.parsed, item.start, taken), chunk.cut)
+        for source, batch in chunk.parsed.events:
             for part, events in _parts(batch, item.start, taken):
                 if part not in writers:
                     writers[part] = ItemWriter(sink, part_id(item.item_id, part), item.file_id, reread)

@@ -78,7 +78,7 @@ def execute(
 def read_span(
     store: Store, source: Source, plan: Plan, since: int, until: int, columns: Sequence[str]
 ) -> Generator[pa.RecordBatch, None, None]:
-    """The events of one time range, by one view of the store."""
+    """The events of one time range, by one view of the store: that of the plan while it is young."""
     layout, store = layout_of(source), store.snapshot()
     access = plan.access
     if not isinstance(access, (IndexUnion, IndexIntersection)):

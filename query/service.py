@@ -21,16 +21,13 @@ from watchfloor.planner.rules import plan as make_plan
 from watchfloor.schema.errors import TimeRangeError, UserError, WatchfloorError
 from watchfloor.schema.filter import Compare, Filter, Value
 from watchfloor.schema.source import Field, Source
-from watchfloor.store.counts import CountReader
+from watchfloor.store.counts import CountReader, Survey
 from watchfloor.store.store import Store
 
-from .batching import BatchSettings, Span, first_width, make_policy
+from .batching import BatchSettings, first_width, make_policy
 from .executor import Run, execute
 from .times import from_micros
 from .typing import type_filter, typed_filter
-
-MAX_TIME = 9_214_646_400_000_000
-"""2262-01-01 in µs: where the times of events end."""
 
 
 @dataclass(frozen=True)
@@ -122,9 +119,8 @@ class QueryResult:
 class _Prepared:
     source: Source
     plan: Plan
-    since: int
-    until: int
-    busy: list[Span]
+    survey: Survey
+    snapshot: Store
 
 
 class QueryService:
@@ -137,18 +133,18 @@ class QueryService:
         """Starts a query. ``UserError`` for a request that does not fit, ``StoreError`` when the store is down."""
         started = time.perf_counter()
         prepared = self._prepare(request)
-        source, plan = prepared.source, prepared.plan
+        source, plan, survey = prepared.source, prepared.plan, prepared.survey
         columns = self._columns(source, request.columns)
         if request.limit is not None and request.limit < 1:
             raise UserError(f"limit is {request.limit}; it must be 1 or more")
         policy = make_policy(
             request.batching if plan.batched else BatchSettings(policy="none"),
-            prepared.busy if plan.batched else None,
+            survey.busy if plan.batched else None,
         )
-        width = first_width(plan.matches, prepared.since, prepared.until, request.batching, prepared.busy)
+        width = first_width(plan.matches, survey.since, survey.until, request.batching, survey.busy)
         run = Run()
         batches = execute(
-            self._store, source, plan, policy, prepared.since, prepared.until, width, columns, request.limit, run
+            prepared.snapshot, source, plan, policy, survey.since, survey.until, width, columns, request.limit, run
         )
         schema = pa.schema([pa.field(name, source.field(name).arrow) for name in columns])
         return QueryResult(plan, schema, run, batches, started)
@@ -198,19 +194,13 @@ class QueryService:
         source = self._store.source(request.source)
         _check_range(request.since, request.until)
         tree = typed_filter(request.where, source)
-        reader = CountReader(self._store, source)
-        busy = reader.busy_hours(
-            0 if request.since is None else request.since, MAX_TIME if request.until is None else request.until
-        )
-        # Where no end was given, it is that of the events; an empty range stands at the given end.
-        newest, oldest = (busy[0][1], busy[-1][0]) if busy else (0, 0)
-        since = oldest if request.since is None else request.since
-        until = max(since, newest) if request.until is None else request.until
+        snapshot = self._store.snapshot()
         terms = equalities(tree, source)
-        total, *found = reader.estimates([(source.field(name), value) for name, value in terms], since, until)
-        counts = DictCounts(total, dict(zip(terms, found, strict=True)), missing=None)
-        plan = make_plan(tree, source, counts, request.scheme, request.w)
-        return _Prepared(source, plan, since, until, busy)
+        survey = CountReader(snapshot, source).survey(
+            [(source.field(name), value) for name, value in terms], request.since, request.until
+        )
+        counts = DictCounts(survey.total, dict(zip(terms, survey.counts, strict=True)), missing=None)
+        return _Prepared(source, make_plan(tree, source, counts, request.scheme, request.w), survey, snapshot)
 
     def _columns(self, source: Source, columns: tuple[str, ...] | None) -> list[str]:
         if columns is not None:

@@ -95,7 +95,7 @@ class BlockLayout:
         yield from runs.take()
 
     def hits(self, store: Store, source: Source, field: Field, value: Value, since: int, until: int) -> pa.Array:
-        found = read_hits(store, source, [(field, value)], since, until)[0]
+        (found,) = read_hits(store, source, [(field, value)], since, until)
         return found.ids.take(pc.sort_indices(found.ids))
 
     def fetch(

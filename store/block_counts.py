@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from watchfloor.schema.filter import Compare, Filter
 from watchfloor.schema.source import Field, Source
 
-from .buckets import bucket_row, cover, hours_around, one_row, read_counts, summed_cells
+from .buckets import hours_around
 from .keys import BLOCK_KEY_BYTES, SHARD_BYTES, block_bounds, block_times, index_prefix, index_table, shard_names
 from .layout import Layout, Term
 from .ranges import Ranges
@@ -44,27 +44,58 @@ class Hits:
     def some(self, which: np.ndarray) -> Hits:
         return Hits(self.ids.filter(pa.array(which)), self.newest[which], self.oldest[which], self.hits[which])
 
+    def overlapping(self, since: int, until: int) -> Hits:
+        """Those that may have events in [since, until)."""
+        overlap = (self.newest >= since) & (self.oldest < until)
+        return self if overlap.all() else self.some(overlap)
+
     def inside(self, since: int, until: int) -> np.ndarray:
         """Which blocks lie wholly in [since, until)."""
         return (self.oldest >= since) & (self.newest < until)
 
 
 def read_hits(store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[Hits]:
-    """For each term the blocks with hits that may have events in [since, until): one scan for all."""
+    """For each term the blocks with hits that may have events in [since, until): one scan for all.
+
+    A snapshot sees always the same, so of it nothing is read twice.
+    """
     suffixes = [index_prefix(f.name) + index_value(encode_value(f.scalar, value)) for f, value in terms]
+    if since >= until:
+        return [_together([]) for _ in suffixes]
+    known: dict[tuple[str, bytes], _Remembered] = store.remembered if store.remembered is not None else {}
+    new = [s for s in dict.fromkeys(suffixes) if not _has(known.get((source.name, s)), since, until)]
+    for suffix, found in _read_hits(store, source, new, since, until).items():
+        known[source.name, suffix] = _Remembered(since, until, found)
+    return [known[source.name, suffix].hits.overlapping(since, until) for suffix in suffixes]
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    """All hits in a time range."""
+
+    since: int
+    until: int
+    hits: Hits
+
+
+def _has(known: _Remembered | None, since: int, until: int) -> bool:
+    return known is not None and known.since <= since and until <= known.until
+
+
+def _read_hits(store: Store, source: Source, suffixes: Sequence[bytes], since: int, until: int) -> dict[bytes, Hits]:
+    """By the end of an index row, behind the shard."""
     ranges = Ranges()
     low, high = block_bounds(since, until)
-    for suffix in dict.fromkeys(suffixes) if since < until else ():
+    for suffix in suffixes:
         for shard in shard_names(source.shards):
             ranges.add_qualifiers(shard + suffix, low, high)
     found: dict[bytes, list[Hits]] = {suffix: [] for suffix in suffixes}
     for batch in _seen(store, source, ranges):
         hits, rows = _hits(batch), batch.column("row").dictionary_encode()
         places = rows.indices.to_numpy()
-        overlap = (hits.newest >= since) & (hits.oldest < until)
         for number, row in enumerate(rows.dictionary.to_pylist()):
-            found[row[SHARD_BYTES:]].append(hits.some(overlap & (places == number)))
-    return [_together(found[suffix]) for suffix in suffixes]
+            found[row[SHARD_BYTES:]].append(hits.some(places == number))
+    return {suffix: _together(parts) for suffix, parts in found.items()}
 
 
 def _seen(store: Store, source: Source, ranges: Ranges) -> Iterator[pa.RecordBatch]:
@@ -102,16 +133,12 @@ class BlockCounts:
     def estimates(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[int]:
         """Hits of the blocks that reach into the hours around the range, as far as they do."""
         since, until = hours_around(since, until)
-        cells = summed_cells(cover(since, until))
-        total = 0
-        if cells:
-            total = sum(n for _, _, n in read_counts(store, source, one_row(bucket_row(source, None)), cells, "row"))
         estimated = []
-        for found in read_hits(store, source, terms, since, until) if terms else ():
+        for found in read_hits(store, source, terms, since, until):
             within = np.minimum(found.newest + 1, until) - np.maximum(found.oldest, since)
             shares = within / (found.newest + 1 - found.oldest)
             estimated.append(math.ceil(float(found.hits @ shares)))
-        return [total, *estimated]
+        return estimated
 
     def count(self, store: Store, source: Source, term: Term, since: int, until: int) -> int:
         found = read_hits(store, source, [term], since, until)[0]

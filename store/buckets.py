@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from watchfloor.schema.source import Source
 
@@ -72,9 +75,20 @@ def read_counts(
     store: Store, source: Source, ranges: Ranges, cells: bytes, by: str
 ) -> Iterator[tuple[bytes, int, int]]:
     """(row, start of the bucket, count) of the ``cells`` in ``ranges``, summed ``by`` ``row`` or ``bucket``."""
+    with begin_counts(store, source, ranges, cells, by) as batches:
+        yield from counts_in(batches)
+
+
+def begin_counts(
+    store: Store, source: Source, ranges: Ranges, cells: bytes, by: str
+) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
+    """The same as a scan that is read ahead from now on; for ``counts_in``."""
     options: dict[str, str | bytes] = {"mode": "cells", "ranges": cells, "by": by}
-    iterator = (30, "counts", _COUNT_ITERATOR, options)
-    for batch in store.scan(aggregate_table(source), ranges, [iterator], ordered=False):
+    return store.begin_scan(aggregate_table(source), ranges, [(30, "counts", _COUNT_ITERATOR, options)], ordered=False)
+
+
+def counts_in(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[bytes, int, int]]:
+    for batch in batches:
         counts = [int.from_bytes(v, "big") for v in batch.column("value").to_pylist()]
         starts = [MAX_TIME - int.from_bytes(q, "big") if q else 0 for q in batch.column("qualifier").to_pylist()]
         yield from zip(batch.column("row").to_pylist(), starts, counts, strict=True)

@@ -39,7 +39,7 @@ class CellCounts:
 
     def estimates(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[int]:
         """The counts of the hours that touch the range: one scan."""
-        rows = [bucket_row(source, None), *(bucket_row(source, term) for term in terms)]
+        rows = [bucket_row(source, term) for term in terms]
         ranges = Ranges()
         for row in dict.fromkeys(rows):
             ranges.add_row(row)

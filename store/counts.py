@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,20 @@ from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter import Value
 from watchfloor.schema.source import Field, Source
 
-from .buckets import Span, bucket_cells, bucket_row, cells_of, cover, one_row, read_counts, spans_of, summed_cells
+from .buckets import (
+    Span,
+    begin_counts,
+    bucket_cells,
+    bucket_row,
+    cells_of,
+    counts_in,
+    cover,
+    hours_around,
+    one_row,
+    read_counts,
+    spans_of,
+    summed_cells,
+)
 from .keys import DAY, HOUR, MAX_TIME, MINUTE
 from .layouts import layout_of
 from .values import decode_value
@@ -27,7 +41,24 @@ if TYPE_CHECKING:
     from .store import Store
 
 BUCKETS = {"minute": MINUTE, "hour": HOUR, "day": DAY}
+END = 9_214_646_400_000_000
+"""2262-01-01 in µs: where the times of events end."""
 _EDGE_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What there is in a time range [since, until), in µs.
+
+    ``busy``: the hours that touch it and have events, merged, newest first. ``total``: the events of these hours.
+    ``counts``: about how many events have each term.
+    """
+
+    since: int
+    until: int
+    busy: list[Span]
+    total: int
+    counts: list[int]
 
 
 class CountReader:
@@ -36,9 +67,21 @@ class CountReader:
     def __init__(self, store: Store, source: Source) -> None:
         self._store, self._source, self._layout = store.snapshot(), source, layout_of(source)
 
-    def estimates(self, terms: Sequence[tuple[Field, Value]], since: int, until: int) -> list[int]:
-        """About how many events, and how many with each ``field = value``, there are in [since, until)."""
-        return self._layout.counts.estimates(self._store, self._source, terms, since, until)
+    def survey(self, terms: Sequence[tuple[Field, Value]], since: int | None, until: int | None) -> Survey:
+        """What a plan needs to know of [since, until), where None is as far as there are events: two scans at once."""
+        low, high = 0 if since is None else since, END if until is None else until
+        hours = bucket_cells(HOUR, hours_around(low, high))
+        with begin_counts(self._store, self._source, one_row(bucket_row(self._source, None)), hours, "bucket") as read:
+            found = self._layout.counts.estimates(self._store, self._source, terms, low, high)
+            counts: Counter[int] = Counter()
+            for _, start, count in counts_in(read):
+                counts[start] += count
+        busy = _spans(sorted(counts, reverse=True))
+        # An end that is not given is that of the events; an empty range stands at the one that is.
+        newest, oldest = (busy[0][1], busy[-1][0]) if busy else (0, 0)
+        since = oldest if since is None else since
+        until = max(since, newest) if until is None else until
+        return Survey(since, until, busy, counts.total(), found)
 
     def count(self, since: int, until: int, field: Field | None = None, value: Value | None = None) -> int:
         """Exactly how many events in [since, until) there are, or have this value."""
@@ -73,17 +116,6 @@ class CountReader:
             counts.update((self._times(span) // width * width).tolist())
         return sorted(counts.items())
 
-    def busy_hours(self, since: int, until: int) -> list[Span]:
-        """The hours that touch [since, until) and have events, merged into spans, newest first."""
-        hours = [start for start, _ in self.timeline("hour", since // HOUR * HOUR, -(-until // HOUR) * HOUR)]
-        spans: list[Span] = []
-        for start in reversed(hours):
-            if spans and spans[-1][0] == start + HOUR:
-                spans[-1] = (start, spans[-1][1])
-            else:
-                spans.append((start, start + HOUR))
-        return spans
-
     def bounds(self) -> Span | None:
         """[start of the oldest day with events, end of the newest); None for a source without events."""
         days = [start for _, start, _ in self._totals(cells_of("d", (0, MAX_TIME // DAY * DAY)), "bucket")]
@@ -104,6 +136,17 @@ class CountReader:
         batches = self._layout.scan(self._store, self._source, *span, None, [name], _EDGE_ROWS)
         times = [batch.column(0).cast(pa.int64()).to_numpy() for batch in batches]
         return np.concatenate(times) if times else np.empty(0, np.int64)
+
+
+def _spans(hours: Iterable[int]) -> list[Span]:
+    """Hours, newest first, merged where they touch."""
+    spans: list[Span] = []
+    for start in hours:
+        if spans and spans[-1][0] == start + HOUR:
+            spans[-1] = (start, spans[-1][1])
+        else:
+            spans.append((start, start + HOUR))
+    return spans
 
 
 def _whole_minutes(edges: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[Span, ...]]:

@@ -49,7 +49,7 @@ class TermCounts(Protocol):
     """Counts of the events that have a value, in [since, until) (µs)."""
 
     def estimates(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[int]:
-        """About how many events there are, and how many with each term."""
+        """About how many events there are with each term."""
 
     def count(self, store: Store, source: Source, term: Term, since: int, until: int) -> int:
         """Exactly how many events have the term."""

@@ -10,7 +10,8 @@ import copy
 import functools
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any
 
@@ -46,6 +47,9 @@ class Store:
         self._lock = threading.Lock()
         self._views: dict[str, View] = {}
         self._kept: dict[str, View] | None = None
+        self._kept_since = 0.0
+        self.remembered: dict[tuple[str, bytes], Any] | None = None
+        """Of a snapshot, a layout's own: what it has read of the index of a source."""
 
     @classmethod
     def open(cls, settings: Settings, role: Role = "ingest", authorizations: Sequence[str] | None = None) -> Store:
@@ -77,9 +81,15 @@ class Store:
         return self.with_authorizations(sorted({*self.authorizations, *tables.labels_of(source)}))
 
     def snapshot(self) -> Store:
-        """The same store for the reads of one query: of each source it sees the blocks that it saw first."""
+        """The same store for the reads of one query: of each source it sees the blocks that it saw first.
+
+        A young snapshot is its own; of one that is seconds old there is another, which sees what is new.
+        """
+        now = time.monotonic()
+        if self._kept is not None and now - self._kept_since < self.grace * FRESH_SHARE:
+            return self
         other = copy.copy(self)
-        other._kept = {}
+        other._kept, other._kept_since, other.remembered = {}, now, {}
         return other
 
     def close(self) -> None:
@@ -187,13 +197,19 @@ class Store:
         self, table: str, ranges: Ranges, iterators: Iterators = (), ordered: bool = True, batch_rows: int = 4096
     ) -> Iterator[pa.RecordBatch]:
         """Entries in ``ranges`` as batches of row, family, qualifier, visibility, value."""
+        with self.begin_scan(table, ranges, iterators, ordered, batch_rows) as batches:
+            yield from batches
+
+    def begin_scan(
+        self, table: str, ranges: Ranges, iterators: Iterators = (), ordered: bool = True, batch_rows: int = 4096
+    ) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
+        """The same; what is read comes ahead from now on, so that several scans may run at once."""
         if not len(ranges):
-            return
+            return nullcontext(())
         settings = [_iterator_setting(*iterator) for iterator in iterators]
-        with EntrySource(
+        return EntrySource(
             self.connection, table, self.authorizations, ranges.batch(), settings, batch_rows, _SCAN_THREADS, ordered
-        ) as source:
-            yield from source
+        )
 
     def read_events(
         self,

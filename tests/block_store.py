@@ -10,6 +10,7 @@ import struct
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ class BlockStore:
         self.blocks_read = 0
         self.view = View()
         self.grace = float("inf")
+        self.remembered: dict[tuple[str, bytes], Any] | None = None
 
     def snapshot(self) -> BlockStore:
         return self
@@ -72,6 +74,9 @@ class BlockStore:
             names = ("row", "family", "qualifier", "visibility", "value")
             columns = zip(*((*key, *cell) for key, cell in part), strict=True)
             yield pa.RecordBatch.from_arrays([pa.array(c, pa.binary()) for c in columns], names=names)
+
+    def begin_scan(self, *scan: Any, **how: Any) -> AbstractContextManager[Iterator[pa.RecordBatch]]:
+        return nullcontext(self.scan(*scan, **how))
 
     def read_events(
         self,

@@ -22,7 +22,7 @@ from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store import keys
 from watchfloor.store.block import BlockLayout
 from watchfloor.store.block_encoder import SLAB_BLOCKS, BlockEncoder
-from watchfloor.store.counts import BUCKETS, CountReader
+from watchfloor.store.counts import BUCKETS, CountReader, Survey
 from watchfloor.store.keys import FILE as FILE_COLUMN
 from watchfloor.store.keys import OFFSET, OFFSET_FIELD
 from watchfloor.store.layout import TableWrite
@@ -196,6 +196,10 @@ trees = st.sampled_from(
 )
 
 
+def micros_of(events: list[dict[str, Any]]) -> list[int]:
+    return [(event["ts"] - EPOCH) // timedelta(microseconds=1) for event in events]
+
+
 def matching(events: list[Event], since: int, until: int, tree: Filter | None) -> list[dict[str, Any]]:
     return [
         event
@@ -252,13 +256,13 @@ def test_counts_are_exact(items: list[list[Event]], ends: tuple[int, int], data:
     bucket = data.draw(st.sampled_from(sorted(BUCKETS)))
     having = [e for e in inside if value in elements(e[field.name])]
     for events, more in ((inside, ()), (having, (field, value))):
-        micros = [(e["ts"] - EPOCH) // timedelta(microseconds=1) for e in events]
-        expected = Counter(t // BUCKETS[bucket] * BUCKETS[bucket] for t in micros)
+        expected = Counter(t // BUCKETS[bucket] * BUCKETS[bucket] for t in micros_of(events))
         assert dict(reader.timeline(bucket, since, until, *more)) == expected
     shown = {(v[:1000] + "…" if v == "long" * 400 else v): n for v, n in counted.items()}
     assert dict(reader.top(field, since, until, 9)) == shown
-    total, found = reader.estimates([(field, value)], since, until)
-    assert total >= len(inside) and (found > 0 or not having)
+    survey = reader.survey([(field, value)], since, until)
+    assert survey.total >= len(inside) and (survey.counts[0] > 0 or not having)
+    assert all(any(low <= t < high for low, high in survey.busy) for t in micros_of(inside))
 
 
 def test_an_estimate_of_whole_hours_is_exact() -> None:
@@ -266,9 +270,11 @@ def test_an_estimate_of_whole_hours_is_exact() -> None:
     store: Any = stored(encoded(events))
     reader = CountReader(store, SOURCE)
     terms = [(SOURCE.field("row"), "a"), (SOURCE.field("row"), "b"), (SOURCE.field("tags"), "x")]
-    assert reader.estimates(terms, 0, 10 * keys.HOUR) == [600, 400, 200, 0]
-    half = reader.estimates(terms, 2 * keys.HOUR, 5 * keys.HOUR)
-    assert half[0] == 180 and 118 <= half[1] <= 124 and half[3] == 0
+    everything = Survey(0, 10 * keys.HOUR, [(0, 10 * keys.HOUR)], 600, [400, 200, 0])
+    assert reader.survey(terms, 0, 10 * keys.HOUR) == reader.survey(terms, None, None) == everything
+    part = reader.survey(terms, 2 * keys.HOUR, 5 * keys.HOUR)
+    assert part.busy == [(2 * keys.HOUR, 5 * keys.HOUR)]
+    assert part.total == 180 and 118 <= part.counts[0] <= 124 and part.counts[2] == 0
 
 
 def test_first_events_need_few_blocks() -> None:
