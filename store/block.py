@@ -37,7 +37,7 @@ from .keys import (
 from .newest import Runs, newest_first
 from .program import compile_filter
 from .ranges import Ranges
-from .values import decode_column, fixed_binary, fixed_rows
+from .values import decode_column, fixed_binary, fixed_rows, joined
 from .view import View
 
 if TYPE_CHECKING:
@@ -112,12 +112,8 @@ class BlockLayout:
         runs, start, step, view = Runs(), 0, FIRST_BLOCKS, store.view_of(source)
         while start < len(hits):
             keys = hits.slice(start, step)
-            rows = pc.binary_join_element_wise(
-                pc.binary_slice(keys, BLOCK_KEY_BYTES, BLOCK_KEY_BYTES + SHARD_BYTES),
-                pc.binary_slice(keys, 0, BLOCK_KEY_BYTES),
-                b"",
-            )
-            ranges = Ranges.exact_rows(rows)
+            shards = pc.binary_slice(keys, BLOCK_KEY_BYTES, BLOCK_KEY_BYTES + SHARD_BYTES)
+            ranges = Ranges.exact_rows(joined(shards, pc.binary_slice(keys, 0, BLOCK_KEY_BYTES)))
             parts = list(self._read(store, source, ranges, since, until, where, columns, ordered=False))
             found = pa.concat_batches(parts) if parts else ()
             if len(found):

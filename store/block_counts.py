@@ -22,7 +22,7 @@ from .buckets import hours_around
 from .keys import BLOCK_KEY_BYTES, SHARD_BYTES, block_bounds, block_times, index_prefix, index_table, shard_names
 from .layout import Layout, Term
 from .ranges import Ranges
-from .values import count_values, encode_value, fixed_rows, index_value
+from .values import count_values, encode_value, fixed_rows, index_value, joined
 
 if TYPE_CHECKING:
     from .store import Store
@@ -112,7 +112,7 @@ def _hits(batch: pa.RecordBatch) -> Hits:
     """A batch of index entries."""
     qualifiers = batch.column("qualifier")
     newest, oldest = block_times(fixed_rows(qualifiers, BLOCK_KEY_BYTES))
-    ids = pc.binary_join_element_wise(qualifiers, pc.binary_slice(batch.column("row"), 0, SHARD_BYTES), b"")
+    ids = joined(qualifiers, pc.binary_slice(batch.column("row"), 0, SHARD_BYTES))
     return Hits(ids, newest, oldest, fixed_rows(batch.column("value"), 4).view(">u4").reshape(-1).astype(np.int64))
 
 

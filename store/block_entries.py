@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from watchfloor.schema.source import Source
 
@@ -16,7 +15,7 @@ from .column import Column
 from .keys import DAY, SHARD_BYTES, block_row, event_table, index_prefix, index_table, shard_names
 from .layout import TableWrite
 from .newest import newest_first
-from .values import fixed_binary, index_values
+from .values import fixed_binary, index_values, joined
 
 BLOCK_ROWS = 8192
 """Events that a block has at most."""
@@ -105,11 +104,10 @@ def _entries(
     first = np.concatenate(([True], groups[1:] != groups[:-1]))
     distinct, positions = groups[first], np.cumsum(first) - 1
     names = pa.array(shard_names(source.shards), pa.binary())
-    index_rows = pc.binary_join_element_wise(
+    index_rows = joined(
         names.take(pa.array(distinct % source.shards)),
-        pa.scalar(index_prefix(labelled.name)),
+        pa.scalar(index_prefix(labelled.name), pa.binary()),
         index_values(values).take(pa.array(distinct // source.shards)),
-        b"",
     )
     batch = pa.RecordBatch.from_pydict(
         {

@@ -39,6 +39,7 @@ from .values import (
     fixed_rows,
     index_value,
     index_values,
+    joined,
 )
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class CellLayout:
         parts = []
         for batch in store.scan(index_table(source), ranges, ordered=False):
             shards = pc.binary_slice(batch.column("row"), 0, SHARD_BYTES)
-            parts.append(pc.binary_join_element_wise(batch.column("qualifier"), shards, b""))
+            parts.append(joined(batch.column("qualifier"), shards))
         found = pa.concat_arrays(parts) if parts else pa.array([], pa.binary())
         return found.take(pc.sort_indices(found))
 
@@ -194,9 +195,7 @@ class CellLayout:
         start, step = 0, first_rows
         while start < len(hits):
             keys = hits.slice(start, step)
-            rows = pc.binary_join_element_wise(
-                pc.binary_slice(keys, KEY_BYTES, ROW_BYTES), pc.binary_slice(keys, 0, KEY_BYTES), b""
-            )
+            rows = joined(pc.binary_slice(keys, KEY_BYTES, ROW_BYTES), pc.binary_slice(keys, 0, KEY_BYTES))
             ranges = Ranges.exact_rows(rows)
             parts = list(self._read(store, source, ranges, where, columns, BATCH_ROWS, ordered=False))
             if parts:

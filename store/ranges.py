@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from .values import joined
 
 _SCHEMA = pa.schema(
     [pa.field(name, pa.binary()) for name in ("start_row", "start_qualifier", "end_row", "end_qualifier")]
 )
+_AFTER = pa.scalar(b"\x00", pa.binary())
 
 
 class Ranges:
@@ -36,7 +38,7 @@ class Ranges:
     def exact_rows(cls, rows: pa.BinaryArray) -> Ranges:
         """A range for each of many rows."""
         ranges = cls()
-        ends = pc.binary_join_element_wise(rows, pa.scalar(b""), b"\x00")
+        ends = joined(rows, _AFTER)
         nulls = pa.nulls(len(rows), pa.binary())
         ranges._batch = pa.RecordBatch.from_arrays([rows, nulls, ends, nulls], schema=_SCHEMA)
         return ranges

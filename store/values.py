@@ -36,6 +36,8 @@ from watchfloor.schema.source import ARROW_TYPES, Field, FieldType
 _SIGN = np.uint64(1 << 63)
 _NULL_ELEMENT = b"\xff\xff\xff\xff"
 _OCTETS = pa.array([str(octet) for octet in range(256)])
+# Typed, and made once: for a constant whose type it must guess Arrow looks for modules that are not there, each time.
+_EMPTY, _DOT, _OLD_BYTES = pa.scalar(b"", pa.binary()), pa.scalar(".", pa.string()), pa.scalar(5, pa.int32())
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 MAX_INDEXED = 1024
@@ -79,10 +81,10 @@ def encode_column(field: Field, column: pa.Array) -> pa.BinaryArray:
     elements = encode_elements(field, column.flatten())
     lengths = pc.binary_length(elements).fill_null(-1).to_numpy(zero_copy_only=False)
     frames = _fixed_width(lengths.astype(">i4").view(np.uint8), 4, None)
-    framed = pc.binary_join_element_wise(frames, elements.fill_null(b""), b"")
+    framed = joined(frames, elements.fill_null(b""))
     offsets = list_offsets(column)
-    joined = pc.binary_join(pa.ListArray.from_arrays(offsets, framed), b"")
-    return pc.if_else(column.is_valid(), joined, pa.scalar(None, pa.binary())) if column.null_count else joined
+    lists = pc.binary_join(pa.ListArray.from_arrays(offsets, framed), _EMPTY)
+    return pc.if_else(column.is_valid(), lists, pa.scalar(None, pa.binary())) if column.null_count else lists
 
 
 def encode_elements(field: Field, elements: pa.Array) -> pa.BinaryArray:
@@ -245,11 +247,11 @@ def _pack_address(text: str) -> bytes:
 
 def _address_texts(values: pa.BinaryArray) -> pa.StringArray:
     """Packed addresses without nulls as text."""
-    short = pc.equal(pc.binary_length(values), 5)
+    short = pc.equal(pc.binary_length(values), _OLD_BYTES)
     old = fixed_rows(values.filter(short), 5)
     if not (old[:, 0] == 4).all():
         raise InternalError("a stored address of 5 bytes is not of IPv4; was it written by another version?")
-    texts = pc.binary_join_element_wise(*(_OCTETS.take(pa.array(old[:, i])) for i in range(1, 5)), ".")
+    texts = pc.binary_join_element_wise(*(_OCTETS.take(pa.array(old[:, i])) for i in range(1, 5)), _DOT)
     if len(texts) == len(values):
         return texts
     others = [_new_address_text(value) for value in values.filter(pc.invert(short)).to_pylist()]
@@ -289,6 +291,11 @@ def _fixed_width(data: np.ndarray, width: int, like: pa.Array | None) -> pa.Bina
         valid = pa.py_buffer(np.packbits(mask, bitorder="little").tobytes())
     buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
     return pa.Array.from_buffers(pa.binary(), rows, buffers)
+
+
+def joined(*parts: pa.BinaryArray | pa.BinaryScalar) -> pa.BinaryArray:
+    """The bytes of several columns, one after the other."""
+    return pc.binary_join_element_wise(*parts, _EMPTY)
 
 
 def fixed_binary(rows: np.ndarray) -> pa.BinaryArray:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from watchfloor.schema.errors import StoreError
 
 from .keys import BLOCK_KEY_BYTES, BLOCK_ROW_BYTES, SHARD_BYTES, epochs_of_blocks
-from .values import fixed_rows
+from .values import fixed_rows, joined
 
 if TYPE_CHECKING:
     from .store import Store
@@ -77,7 +77,7 @@ class View:
         if self.state.aborted and epochs.any():
             hidden |= np.isin(epochs, self.state.aborted)
         if len(self.died):
-            ids = pc.binary_join_element_wise(keys, shards, b"")
+            ids = joined(keys, shards)
             hidden |= pc.is_in(ids, value_set=self.died).to_numpy(zero_copy_only=False)
         return ~hidden if hidden.any() else None
 
@@ -135,4 +135,4 @@ def _ids(names: pa.BinaryArray, state: State) -> pa.BinaryArray:
     in_force = (epochs <= state.epoch) & ~np.isin(epochs, state.aborted)
     names = names.filter(pa.array(in_force))
     keys = pc.binary_slice(names, EPOCH_BYTES + SHARD_BYTES, EPOCH_BYTES + BLOCK_ROW_BYTES)
-    return pc.binary_join_element_wise(keys, pc.binary_slice(names, EPOCH_BYTES, EPOCH_BYTES + SHARD_BYTES), b"")
+    return joined(keys, pc.binary_slice(names, EPOCH_BYTES, EPOCH_BYTES + SHARD_BYTES))
