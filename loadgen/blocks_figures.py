@@ -11,7 +11,7 @@ from watchfloor.store.tablet_files import TableFiles
 from .asking import Asked, Key
 from .engines.peers import PeerLoad
 from .engines.question import MANY, Kind, Question, questions, scans
-from .loads import Case, EventFile, Loaded, case_words
+from .loads import Case, EventFile, Loaded, LogFile, case_words
 from .measure import Figure, Goal, Metric
 from .usage import MACHINE
 
@@ -21,7 +21,7 @@ LOAD = Metric(
     "events / seconds: from the first work item taken by a worker to the last one durable, with index and counts; of "
     "the others: until the events are in the table for good",
 )
-LOAD_BYTES = Metric("load_megabytes_per_second", "MB/s", "bytes of the JSON file / 1,000,000 / the same seconds")
+LOAD_BYTES = Metric("load_megabytes_per_second", "MB/s", "bytes of the file / 1,000,000 / the same seconds")
 CPU = Metric(
     "cpu_seconds_per_million_events",
     "s",
@@ -32,7 +32,7 @@ ENTRIES = Metric("entries_per_event", "", "entries in the files of a table, comp
 DISK = Metric(
     "disk_share",
     "%",
-    "bytes of the files of a table, compacted to one a tablet, or of the other engine's data / bytes of the JSON file",
+    "bytes of the files of a table, compacted to one a tablet, or of the other engine's data / bytes of the file",
 )
 FIRST = Metric(
     "first_rows_ms",
@@ -68,25 +68,26 @@ METRICS = (LOAD, LOAD_BYTES, BUSY, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SC
 
 GOALS_FROM = 10_000_000
 """Events from which on the goals are for."""
-_LIVE = Case("block", whole=True, workers=1)
+_LIVE = Case("block", of="whole", workers=1)
 _SCAN_GOALS = {"scan, one hit": 40e6, "scan, spread hits": 12e6, "scan, pattern": 8e6}
 _ANSWER_GOALS = {f"newest {MANY}, middling": 150.0, "all, rare": 25.0, "everything, dense": 3000.0}
 
 
 @dataclass(frozen=True)
 class Found:
-    """All that was measured. ``firsts`` holds seconds by events of the source and value."""
+    """All that was measured. ``files`` by their cases' words; ``firsts``: seconds by events of the source and value."""
 
     whole: EventFile
     tenth: EventFile
+    files: Mapping[str, LogFile]
     loads: Mapping[Case, Sequence[Loaded]]
     peer_loads: Mapping[str, Sequence[PeerLoad]]
     disk: Mapping[Case, Mapping[str, TableFiles]]
     answers: Mapping[Key, Asked]
     firsts: Mapping[tuple[int, str], Sequence[float]]
 
-    def file(self, case: Case) -> EventFile:
-        return self.whole if case.whole else self.tenth
+    def file(self, case: Case) -> LogFile:
+        return self.files[case.of]
 
 
 def figures(found: Found) -> Iterator[Figure]:
@@ -108,7 +109,7 @@ def _loads(found: Found) -> Iterator[Figure]:
         yield Figure(LOAD, tuple(each.rows / each.seconds for each in peer_loads), of)
         yield Figure(LOAD_BYTES, tuple(found.whole.bytes / 1e6 / each.seconds for each in peer_loads), of)
     for case, loads in found.loads.items():
-        if not case.whole:
+        if case.of != "whole":
             continue
         yield Figure(BUSY, tuple(e.cpu[MACHINE] / e.seconds for e in loads), case_words(case, found.file(case)))
         for process, kind in sorted({part for each in loads for part in each.cpu} - {MACHINE}):
@@ -118,8 +119,9 @@ def _loads(found: Found) -> Iterator[Figure]:
 
 def _disk(found: Found) -> Iterator[Figure]:
     for case, tables in found.disk.items():
-        file, of = found.file(case), {"engine": case.layout, "events": f"{found.file(case).events:,}"}
-        goal = _goal(found, 15, at_most=True) if case.layout == "block" and case.whole else None
+        file = found.file(case)
+        of = {name: word for name, word in case_words(case, file).items() if name not in ("workers", "mode")}
+        goal = _goal(found, 15, at_most=True) if case == _LIVE else None
         both = {**tables, "all": _total(tables)}
         for name, files in both.items():
             yield Figure(ENTRIES, (files.entries / file.events,), {**of, "table": name})
@@ -155,7 +157,7 @@ def _answers(found: Found) -> Iterator[Figure]:
 
 def _layouts(found: Found) -> Iterator[Figure]:
     """The cell layout beside the block layout, both with a tenth of the events."""
-    cases = {case.layout: case for case in found.loads if not case.whole}
+    cases = {case.layout: case for case in found.loads if case.of == "tenth"}
     loads = {name: [each.seconds for each in found.loads[case]] for name, case in cases.items()}
     goal = _goal(found, 8, at_most=False)
     yield _ratio(LAYOUTS, loads["cell"], loads["block"], {"metric": LOAD.name}, goal)

@@ -21,28 +21,29 @@ _SAY_SECONDS = 10
 
 
 @dataclass(frozen=True)
-class EventFile:
-    """Generated proxy events with marks; ``spread`` events have the mark ``SPREAD``."""
+class LogFile:
+    """A file of ``events`` lines; ``feed`` names the built-in definition that all of them fit."""
 
     path: Path
+    feed: str
+    events: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class EventFile(LogFile):
+    """Generated proxy events with marks; ``spread`` events have the mark ``SPREAD``."""
+
     made: Generated
     spread: int
-
-    @property
-    def events(self) -> int:
-        return self.made.events
-
-    @property
-    def bytes(self) -> int:
-        return self.made.bytes
 
 
 @dataclass(frozen=True)
 class Case:
-    """A way to load: ``whole`` is the whole file or the tenth of it, ``mode`` how the workers write."""
+    """A way to load: ``of`` says which file, ``mode`` how the workers write."""
 
     layout: str
-    whole: bool
+    of: Literal["whole", "tenth", "access log"]
     workers: int
     mode: Literal["live", "bulk"] = "live"
 
@@ -57,20 +58,27 @@ class Loaded:
     cpu: Mapping[Part, float]
 
 
-def case_words(case: Case, file: EventFile) -> dict[str, str]:
+def case_words(case: Case, file: LogFile) -> dict[str, str]:
     """What a figure of a load is of."""
     workers = f"{case.workers} worker{'s' * (case.workers > 1)}"
-    return {"engine": case.layout, "events": f"{file.events:,}", "workers": workers, "mode": case.mode}
+    words = {"engine": case.layout, "events": f"{file.events:,}", "workers": workers, "mode": case.mode}
+    return words if isinstance(file, EventFile) else {**words, "feed": file.feed}
 
 
 def write_events(path: Path, events: int, seed: int) -> EventFile:
     with path.open("wb") as out:
         made = generate(out, events, seed)
     say(f"{events:,} events generated: {made.bytes / 1e6:,.0f} MB, {made.bytes / 1e6 / made.seconds:,.0f} MB/s")
-    return EventFile(path, made, mark(path, events))
+    return EventFile(path, "proxy.events", made.events, made.bytes, made, mark(path, events))
 
 
-def load(rig: Rig, source: Source, file: EventFile, case: Case) -> Loaded:
+def access_log(path: Path) -> LogFile:
+    with path.open("rb") as file:
+        lines = sum(1 for line in file if line.strip())
+    return LogFile(path, "web.access", lines, path.stat().st_size)
+
+
+def load(rig: Rig, source: Source, file: LogFile, case: Case) -> Loaded:
     """Waits until the servers are at rest, then loads the whole file as ``watchfloor load`` does."""
     rest(rig.settings)
     settings = replace(rig.settings, ingest_mode=case.mode)
@@ -85,6 +93,6 @@ def load(rig: Rig, source: Source, file: EventFile, case: Case) -> Loaded:
     rig.loaded(file.path, [row.item for row in rows if row.item])
     ends = [row.end for row in rows if row.end]
     if not running.result.clean or running.result.events != file.events:
-        raise InternalError(f"{file.events} events were generated, and loaded were {running.result}")
+        raise InternalError(f"{file.path} has {file.events} events, and loaded were {running.result}")
     since, until = min(end.at - end.seconds for end in ends), max(end.at for end in ends)
     return Loaded(file.events, file.bytes, until - since, meter.between(since, until))

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
@@ -18,13 +19,14 @@ from watchfloor.store.store import Store
 from watchfloor.store.tables import compact
 from watchfloor.store.tablet_files import TableFiles, table_files
 
+from ..access_log import write_access_log
 from ..asking import WARM_UP, Party, ask_all
 from ..blocks_figures import METRICS as METRICS
 from ..blocks_figures import Found, figures
 from ..engines.ours import Ours
 from ..engines.peers import Peer, PeerLoad, open_peers
 from ..engines.question import questions, scans, values
-from ..loads import Case, EventFile, Loaded, case_words, load, write_events
+from ..loads import Case, EventFile, Loaded, LogFile, access_log, case_words, load, write_events
 from ..measure import Figure
 from ..rig import Rig, say
 from ..usage import rest
@@ -32,22 +34,28 @@ from ..usage import rest
 SUMMARY = "the block layout beside the cell layout, DuckDB and chDB: ingest, disk, first results, filters, exports"
 HEAP = "512m"
 LEAST_EVENTS = 10_000
+ACCESS_BYTES = 40_000_000
 _FEW_TURNS = 5
 
 CASES = (
-    Case("block", whole=False, workers=1),
-    Case("cell", whole=False, workers=1),
-    Case("block", whole=True, workers=1),
-    Case("block", whole=True, workers=2),
-    Case("block", whole=True, workers=1, mode="bulk"),
+    Case("block", of="tenth", workers=1),
+    Case("cell", of="tenth", workers=1),
+    Case("block", of="whole", workers=1),
+    Case("block", of="whole", workers=2),
+    Case("block", of="whole", workers=1, mode="bulk"),
+    Case("block", of="access log", workers=1),
+    Case("cell", of="access log", workers=1),
 )
-"""What is loaded in each turn. What one live worker has loaded last is asked about."""
+"""What is loaded in each turn. What one live worker has loaded last of the events is asked about."""
 
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="proxy events (default 1000000)")
     parser.add_argument("--loads", metavar="N", type=int, default=3, help="samples of each load (default 3)")
     parser.add_argument("--repeats", metavar="N", type=int, default=20, help="samples of each answer (default 20)")
+    parser.add_argument(
+        "--access-log", metavar="FILE", type=Path, help="a real web access log instead of a made-up one"
+    )
 
 
 def run(rig: Rig, options: Namespace) -> list[Figure]:
@@ -55,19 +63,23 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
         raise UserError(f"--events is {options.events}; a tenth of them has a rare value from {LEAST_EVENTS} on")
     whole = write_events(rig.folder / "proxy.json", options.events, options.seed)
     tenth = write_events(rig.folder / "tenth.json", options.events // 10, options.seed)
+    log = options.access_log or rig.folder / "access.log"
+    if options.access_log is None:
+        write_access_log(log, min(whole.bytes, ACCESS_BYTES), options.seed)
+    files: dict[str, LogFile] = {"whole": whole, "tenth": tenth, "access log": access_log(log.resolve())}
     with open_peers(rig.folder) as peers:
-        loads, peer_loads, sources = _loads(rig, whole, tenth, peers, options.loads)
+        loads, peer_loads, sources = _loads(rig, files, whole, peers, options.loads)
         disk = {case: _disk(rig, source) for case, source in sources.items()}
         rest(rig.settings)
         with Store.open(rig.settings, role="query") as store:
-            ours = {case: Ours(store, source.name) for case, source in sources.items()}
+            ours = {case: Ours(store, source.name) for case, source in sources.items() if case.of != "access log"}
             answers = ask_all(list(_parties(whole, tenth, ours, peers, options.repeats)), options.repeats)
             firsts = _first_rows(whole, tenth, ours, options.repeats)
-    return list(figures(Found(whole, tenth, loads, peer_loads, disk, answers, firsts)))
+    return list(figures(Found(whole, tenth, files, loads, peer_loads, disk, answers, firsts)))
 
 
 def _loads(
-    rig: Rig, whole: EventFile, tenth: EventFile, peers: list[Peer], turns: int
+    rig: Rig, files: Mapping[str, LogFile], whole: EventFile, peers: list[Peer], turns: int
 ) -> tuple[dict[Case, list[Loaded]], dict[str, list[PeerLoad]], dict[Case, Source]]:
     """The times of all loads, and the sources that the last turn's loads by one worker have filled."""
     loads: dict[Case, list[Loaded]] = defaultdict(list)
@@ -75,7 +87,8 @@ def _loads(
     kept: dict[Case, Source] = {}
     for turn in range(turns):
         for case in CASES:
-            source, file = rig.source("proxy.events", layout=case.layout), whole if case.whole else tenth
+            file = files[case.of]
+            source = rig.source(file.feed, layout=case.layout)
             loaded = load(rig, source, file, case)
             speed = f"{loaded.bytes / loaded.seconds / 1e6:.1f} MB/s"
             say(f"load {turn + 1} of {turns}: {', '.join(case_words(case, file).values())}: {speed}")
@@ -101,8 +114,8 @@ def _parties(
     whole: EventFile, tenth: EventFile, ours: dict[Case, Ours], peers: list[Peer], repeats: int
 ) -> Iterator[Party]:
     for case, engine in ours.items():
-        asked, turns = (questions(whole.made), repeats) if case.whole else (scans(), min(_FEW_TURNS, repeats))
-        yield Party(case.layout, (whole if case.whole else tenth).events, engine.ask, asked, turns)
+        asked, turns = (questions(whole.made), repeats) if case.of == "whole" else (scans(), min(_FEW_TURNS, repeats))
+        yield Party(case.layout, (whole if case.of == "whole" else tenth).events, engine.ask, asked, turns)
     for peer in peers:
         yield Party(peer.name, whole.events, peer.ask, questions(whole.made), repeats)
 
@@ -114,7 +127,7 @@ def _first_rows(
     found: dict[tuple[int, str], list[float]] = defaultdict(list)
     for turn in range(-min(WARM_UP, repeats), repeats):
         for case, engine in ours.items():
-            file = whole if case.whole else tenth
+            file = whole if case.of == "whole" else tenth
             for name, question in values(file.made).items() if case.layout == "block" else ():
                 seconds = engine.first_rows(question)
                 if turn >= 0:
