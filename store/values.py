@@ -218,8 +218,7 @@ def _encode_scalars(kind: FieldType, column: pa.Array) -> pa.BinaryArray:
             return _fixed_width(_numbers(column, 0).astype(">u2").view(np.uint8), 2, column)
         case FieldType.IP:
             dictionary = column.dictionary_encode()
-            packed = [_pack_address(text) for text in dictionary.dictionary.to_pylist()]
-            return pa.array(packed, pa.binary()).take(dictionary.indices)
+            return _pack_addresses(dictionary.dictionary).take(dictionary.indices)
     raise InternalError(f"no encoding for {kind}")
 
 
@@ -245,6 +244,24 @@ def _pack_address(text: str) -> bytes:
     return b"\x04" + socket.inet_pton(socket.AF_INET, text)
 
 
+def _pack_addresses(texts: pa.StringArray) -> pa.BinaryArray:
+    """``_pack_address`` of each of some texts, none of them null."""
+    is_new = pc.match_substring(texts, ":").to_numpy(zero_copy_only=False)
+    octets = pc.split_pattern(texts.filter(pa.array(~is_new)), ".").flatten().cast(pa.uint8()).to_numpy()
+    rows = np.full((len(octets) // 4, 5), 4, np.uint8)
+    rows[:, 1:] = octets.reshape(-1, 4)
+    new = [_pack_address(text) for text in texts.filter(pa.array(is_new)).to_pylist()]
+    return _alternating(fixed_binary(rows), pa.array(new, pa.binary()), ~is_new)
+
+
+def _alternating(these: pa.Array, others: pa.Array, is_this: np.ndarray) -> pa.Array:
+    """The values of two arrays in one: the next of ``these`` where ``is_this``, else the next of ``others``."""
+    if not len(others):
+        return these
+    places = np.where(is_this, np.cumsum(is_this) - 1, len(these) + np.cumsum(~is_this) - 1)
+    return pa.concat_arrays([these, others]).take(pa.array(places))
+
+
 def _address_texts(values: pa.BinaryArray) -> pa.StringArray:
     """Packed addresses without nulls as text."""
     short = pc.equal(pc.binary_length(values), _OLD_BYTES)
@@ -252,12 +269,8 @@ def _address_texts(values: pa.BinaryArray) -> pa.StringArray:
     if not (old[:, 0] == 4).all():
         raise InternalError("a stored address of 5 bytes is not of IPv4; was it written by another version?")
     texts = pc.binary_join_element_wise(*(_OCTETS.take(pa.array(old[:, i])) for i in range(1, 5)), _DOT)
-    if len(texts) == len(values):
-        return texts
     others = [_new_address_text(value) for value in values.filter(pc.invert(short)).to_pylist()]
-    is_old = short.to_numpy(zero_copy_only=False)
-    places = np.where(is_old, np.cumsum(is_old) - 1, len(texts) + np.cumsum(~is_old) - 1)
-    return pa.concat_arrays([texts, pa.array(others, pa.string())]).take(pa.array(places))
+    return _alternating(texts, pa.array(others, pa.string()), short.to_numpy(zero_copy_only=False))
 
 
 def _new_address_text(value: bytes) -> str:

@@ -12,7 +12,7 @@ from watchfloor.ingest.parsers.access_log import AccessLogParser
 from watchfloor.loadgen import bench
 from watchfloor.loadgen.access_log import write_access_log
 from watchfloor.loadgen.engines.peers import PEERS, missing
-from watchfloor.loadgen.experiments import NAMES, blocks, ceiling, first_result, memory
+from watchfloor.loadgen.experiments import NAMES, blocks, ceiling, encodings, first_result, memory
 from watchfloor.loadgen.measure import Figure, Goal, Metric, table
 from watchfloor.schema.source import builtin_definitions
 from watchfloor.store.settings import Settings
@@ -20,10 +20,17 @@ from watchfloor.store.store import Store
 
 DOC = (Path(__file__).parents[1] / "docs/bench.md").read_text()
 SPEED = Metric("speed", "m/s", "metres / seconds")
-EXPERIMENTS = {"blocks": blocks, "ceiling": ceiling, "first-result": first_result, "memory": memory}
+EXPERIMENTS = {
+    "blocks": blocks,
+    "ceiling": ceiling,
+    "encodings": encodings,
+    "first-result": first_result,
+    "memory": memory,
+}
 SMALL = {
     "blocks": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "1"],
+    "encodings": ["--events", "2000", "--repeats", "1"],
     "first-result": ["--events", "3000", "--turns", "2"],
     "memory": ["--bytes", "2000000"],
 }
@@ -97,8 +104,10 @@ def test_small_runs_write_all_and_leave_nothing(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # More workers would prove no more than one does, and take as long again to start.
+    # More workers and sizes would prove no more than these do, and take as long again.
     monkeypatch.setattr(blocks, "CASES", blocks.CASES[:3])
+    monkeypatch.setattr(encodings, "SIZES", encodings.SIZES[:1])
+    monkeypatch.setattr(encodings, "CODECS", encodings.CODECS[-1:])
     path = tmp_path / "out.json"
     assert bench.main([name, "--home", str(store_settings.home), "--json", str(path), *SMALL[name]]) == 0
     written = json.loads(path.read_text())

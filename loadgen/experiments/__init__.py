@@ -24,6 +24,12 @@ class Experiment(Protocol):
 
 
 NAMES: Mapping[str, str] = MappingProxyType(
-    {"blocks": "blocks", "ceiling": "ceiling", "first-result": "first_result", "memory": "memory"}
+    {
+        "blocks": "blocks",
+        "encodings": "encodings",
+        "ceiling": "ceiling",
+        "first-result": "first_result",
+        "memory": "memory",
+    }
 )
 """Names and their modules."""
