@@ -12,6 +12,10 @@ final class VectorWriter {
   private byte[] bytes = new byte[1 << 16];
   private int size;
 
+  /** Of the selected rows. */
+  private int[] codes = new int[0];
+  private long[] numbers = new long[0];
+
   // Of the dictionary at hand: the codes that the selection uses, ascending, and what each becomes.
   private int[] used = new int[0];
   private int[] renamed = new int[0];
@@ -121,10 +125,13 @@ final class VectorWriter {
   }
 
   private boolean writeDictionary(int header, Vector vector, int[] rows, int count) {
-    int[] codes = vector.codes();
+    if (codes.length < count) {
+      codes = new int[count];
+    }
+    vector.codes(rows, count, codes);
     int entries = vector.entries();
     byte[] from = vector.bytes();
-    int distinct = findUsed(codes, entries, rows, count);
+    int distinct = findUsed(entries, count);
     if (renamed.length <= entries) {
       renamed = new int[entries + 1];
     }
@@ -148,22 +155,20 @@ final class VectorWriter {
       to += bytesOfEntry;
     }
     for (int i = 0; i < count; i++) {
-      LittleEndian.put(bytes, to + i * width, width, renamed[codes[rows[i]]]);
+      LittleEndian.put(bytes, to + i * width, width, renamed[codes[i]]);
     }
     return distinct > 0;
   }
 
   /** Puts the codes of the selected rows, but that of null, into {@code used} and returns how many there are. */
-  private int findUsed(int[] codes, int entries, int[] rows, int count) {
+  private int findUsed(int entries, int count) {
     int distinct = 0;
     if (used.length < count) {
       used = new int[count];
     }
     if (count < entries / 8) {
       // Sorting few codes is less than going through all entries.
-      for (int i = 0; i < count; i++) {
-        used[i] = codes[rows[i]];
-      }
+      System.arraycopy(codes, 0, used, 0, count);
       Arrays.sort(used, 0, count);
       for (int i = 0; i < count; i++) {
         if (used[i] != entries && (distinct == 0 || used[i] != used[distinct - 1])) {
@@ -176,7 +181,7 @@ final class VectorWriter {
       seen = new boolean[entries + 1];
     }
     for (int i = 0; i < count; i++) {
-      seen[codes[rows[i]]] = true;
+      seen[codes[i]] = true;
     }
     for (int code = 0; code < entries; code++) {
       if (seen[code]) {
@@ -209,13 +214,16 @@ final class VectorWriter {
 
   private boolean writeNumbers(int header, Vector vector, int[] rows, int count) {
     bytes[header + 5] = (byte) vector.valueBytes();
-    long[] numbers = vector.numbers();
+    if (numbers.length < count) {
+      numbers = new long[count];
+    }
+    vector.numbers(rows, count, numbers);
     int valid = writeBitmap(header, vector, rows, count);
     long min = -1;
     long max = 0;
     for (int i = 0; i < count; i++) {
       if (valid == count || vector.isValid(rows[i])) {
-        long number = numbers[rows[i]];
+        long number = numbers[i];
         min = Long.compareUnsigned(number, min) < 0 ? number : min;
         max = Long.compareUnsigned(number, max) > 0 ? number : max;
       }
@@ -228,7 +236,7 @@ final class VectorWriter {
     at += Long.BYTES;
     for (int i = 0; i < count; i++) {
       boolean isNull = valid < count && !vector.isValid(rows[i]);
-      LittleEndian.put(bytes, at + i * width, width, isNull ? 0 : numbers[rows[i]] - base);
+      LittleEndian.put(bytes, at + i * width, width, isNull ? 0 : numbers[i] - base);
     }
     return valid > 0;
   }
