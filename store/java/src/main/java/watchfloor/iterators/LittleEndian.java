@@ -131,6 +131,19 @@ final class LittleEndian {
     }
   }
 
+  /** The sum of {@code count} unsigned numbers of 4 bytes. */
+  static long sum(byte[] bytes, int offset, int count) {
+    long low = 0;
+    long high = 0;
+    int end = offset + count / 2 * Long.BYTES;
+    for (int at = offset; at < end; at += Long.BYTES) {
+      long two = getLong(bytes, at);
+      low += two & 0xFFFF_FFFFL;
+      high += two >>> 32;
+    }
+    return low + high + ((count & 1) != 0 ? getInt(bytes, end) & 0xFFFF_FFFFL : 0);
+  }
+
   /** Writes the low {@code width} bytes of a number. */
   static void put(byte[] bytes, int offset, int width, long value) {
     switch (width) {

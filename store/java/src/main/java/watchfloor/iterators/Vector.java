@@ -44,6 +44,8 @@ final class Vector {
   private static final int DIFFERENCES = 1;
   private static final int MAX_ROWS = 1 << 20;
   private static final int MAX_LENGTH = 1 << 30;
+  /** With fewer wanted values than one in so many, the lengths of those between them are only added up. */
+  private static final int SPARSE = 4;
   private static final byte[] EMPTY = new byte[0];
 
   private final String name;
@@ -71,10 +73,10 @@ final class Vector {
   private int entries;
   private int lengthsAt;
   private int values;
+  private int valuesFrom;
   private int valuesTo;
-  /** Where values begin: known up to that of {@code summed}. */
+  private boolean summed;
   private int[] starts = new int[0];
-  private int summed;
   private boolean widened;
   private int[] codes = new int[0];
   private long[] numbers = new long[0];
@@ -208,10 +210,42 @@ final class Vector {
    * {@link #bytes}), the first element of a list (within {@link #elements}).
    */
   int start(int i) {
-    if (i > summed) {
-      sum(i);
+    if (!summed) {
+      sum();
     }
     return starts[i];
+  }
+
+  /**
+   * Where the first {@code count} of some values begin and where they end.
+   *
+   * @param some entries of a dictionary or rows of a plain vector, ascending
+   */
+  void spans(int[] some, int count, int[] from, int[] to) {
+    decode();
+    if (summed || count > values / SPARSE) {
+      for (int i = 0; i < count; i++) {
+        from[i] = start(some[i]);
+        to[i] = start(some[i] + 1);
+      }
+      return;
+    }
+    int next = 0;
+    long at = valuesFrom;
+    for (int i = 0; i < count; i++) {
+      int lengths = lengthsAt + next * Integer.BYTES;
+      long begin = at + LittleEndian.sum(plain, lengths, some[i] - next);
+      at = begin + LittleEndian.sum(plain, lengthsAt + some[i] * Integer.BYTES, 1);
+      if (at > valuesTo) {
+        throw bad("value " + some[i] + " ends behind the payload");
+      }
+      if (at != begin && !isValid(some[i])) {
+        throw bad("null has a length, in row " + some[i]);
+      }
+      from[i] = (int) begin;
+      to[i] = (int) at;
+      next = some[i] + 1;
+    }
   }
 
   /** Whether there are nulls that a bitmap marks. */
@@ -336,11 +370,11 @@ final class Vector {
     decode();
     switch (form) {
       case DICTIONARY:
-        start(entries);
+        start(0);
         codes();
         break;
       case PLAIN:
-        start(rows);
+        start(0);
         break;
       case NUMBERS:
         numbers();
@@ -416,29 +450,33 @@ final class Vector {
   private void beginValues(int lengths, int count, int from, int to) {
     lengthsAt = lengths;
     values = count;
+    valuesFrom = from;
     valuesTo = to;
-    room(count + 1)[0] = from;
-    summed = 0;
+    summed = false;
   }
 
-  /** Reads lengths up to where value {@code to} begins. */
-  private void sum(int to) {
-    int at = starts[summed];
-    for (int i = summed; i < to; i++) {
-      int length = LittleEndian.getInt(plain, lengthsAt + i * Integer.BYTES);
+  /** Turns lengths into starts of values. */
+  private void sum() {
+    int[] into = room(values + 1);
+    byte[] bytes = plain;
+    boolean nulls = hasBitmap();
+    int at = valuesFrom;
+    for (int i = 0; i < values; i++) {
+      into[i] = at;
+      int length = LittleEndian.getInt(bytes, lengthsAt + i * Integer.BYTES);
       if (length < 0 || length > valuesTo - at) {
         throw bad("value " + i + " is longer than what is left of the payload");
       }
-      if (length != 0 && !isValid(i)) {
+      if (nulls && length != 0 && !isValid(i)) {
         throw bad("null has a length, in row " + i);
       }
       at += length;
-      starts[i + 1] = at;
     }
-    if (to == values && at != valuesTo) {
+    if (at != valuesTo) {
       throw bad("the payload is " + (valuesTo - at) + " bytes too long");
     }
-    summed = to;
+    into[values] = at;
+    summed = true;
   }
 
   private int[] room(int count) {
@@ -462,7 +500,7 @@ final class Vector {
       total += length;
     }
     into[rows] = total;
-    summed = rows;
+    summed = true;
     if (elements == null) {
       elements = new Vector("elements of " + name);
     }
@@ -479,7 +517,7 @@ final class Vector {
   int firstEntry(Test test) {
     int low = 0;
     int high = entries();
-    start(high);
+    start(0);
     while (low < high) {
       int middle = (low + high) >>> 1;
       if (test.holds(plain, starts[middle], starts[middle + 1])) {

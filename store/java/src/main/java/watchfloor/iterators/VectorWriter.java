@@ -16,6 +16,10 @@ final class VectorWriter {
   private int[] codes = new int[0];
   private long[] numbers = new long[0];
 
+  /** Where some values begin and end. */
+  private int[] froms = new int[0];
+  private int[] tos = new int[0];
+
   // Of the dictionary at hand: the codes that the selection uses, ascending, and what each becomes.
   private int[] used = new int[0];
   private int[] renamed = new int[0];
@@ -130,32 +134,22 @@ final class VectorWriter {
     }
     vector.codes(rows, count, codes);
     int entries = vector.entries();
-    byte[] from = vector.bytes();
     int distinct = findUsed(entries, count);
     if (renamed.length <= entries) {
       renamed = new int[entries + 1];
     }
-    long length = 0;
     for (int i = 0; i < distinct; i++) {
       renamed[used[i]] = i;
-      length += vector.start(used[i] + 1) - vector.start(used[i]);
     }
     renamed[entries] = distinct;
     int width = LittleEndian.widthOf(distinct);
     width(header, width);
-    int at = claim(Integer.BYTES + (long) distinct * Integer.BYTES + length + (long) count * width);
+    int at = claim(Integer.BYTES);
     LittleEndian.putInt(bytes, at, distinct);
-    at += Integer.BYTES;
-    int to = at + distinct * Integer.BYTES;
-    for (int i = 0; i < distinct; i++) {
-      int start = vector.start(used[i]);
-      int bytesOfEntry = vector.start(used[i] + 1) - start;
-      LittleEndian.putInt(bytes, at + i * Integer.BYTES, bytesOfEntry);
-      System.arraycopy(from, start, bytes, to, bytesOfEntry);
-      to += bytesOfEntry;
-    }
+    writeValues(vector, used, distinct);
+    at = claim((long) count * width);
     for (int i = 0; i < count; i++) {
-      LittleEndian.put(bytes, to + i * width, width, renamed[codes[i]]);
+      LittleEndian.put(bytes, at + i * width, width, renamed[codes[i]]);
     }
     return distinct > 0;
   }
@@ -194,22 +188,31 @@ final class VectorWriter {
   }
 
   private boolean writePlain(int header, Vector vector, int[] rows, int count) {
-    byte[] from = vector.bytes();
     int valid = writeBitmap(header, vector, rows, count);
+    writeValues(vector, rows, count);
+    return valid > 0;
+  }
+
+  /** Appends the lengths of some values of a vector, ascending, and then these values. */
+  private void writeValues(Vector vector, int[] some, int count) {
+    if (froms.length < count) {
+      froms = new int[count];
+      tos = new int[count];
+    }
+    vector.spans(some, count, froms, tos);
+    byte[] from = vector.bytes();
     long length = 0;
     for (int i = 0; i < count; i++) {
-      length += vector.start(rows[i] + 1) - vector.start(rows[i]);
+      length += tos[i] - froms[i];
     }
     int at = claim((long) count * Integer.BYTES + length);
     int to = at + count * Integer.BYTES;
     for (int i = 0; i < count; i++) {
-      int start = vector.start(rows[i]);
-      int bytesOfValue = vector.start(rows[i] + 1) - start;
+      int bytesOfValue = tos[i] - froms[i];
       LittleEndian.putInt(bytes, at + i * Integer.BYTES, bytesOfValue);
-      System.arraycopy(from, start, bytes, to, bytesOfValue);
+      System.arraycopy(from, froms[i], bytes, to, bytesOfValue);
       to += bytesOfValue;
     }
-    return valid > 0;
   }
 
   private boolean writeNumbers(int header, Vector vector, int[] rows, int count) {

@@ -1,5 +1,6 @@
 package watchfloor.iterators;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -161,6 +162,32 @@ class VectorTest {
     }
   }
 
+  /** Where an answer outgrows its buffer, in whichever part of a vector, nothing is lost. */
+  @Test
+  void manyVectorsInOneAnswer() {
+    for (int filler = 1; filler < 24; filler++) {
+      VectorWriter growing = new VectorWriter();
+      growing.put(0, new byte[(1 << 16) - 2 * filler]);
+      List<byte[]> values = strings(6, 4, true);
+      values.set(0, text("a"));
+      List<byte[]> stored = List.of(Vectors.dictionary(0, 1, values), Vectors.plain(0, values));
+      byte[] before = growing.toByteArray();
+      for (byte[] one : stored) {
+        growing.put(1, vector.wrap(one), new int[] {0, 1, 5}, 3);
+      }
+      byte[] answer = growing.toByteArray();
+      assertArrayEquals(before, Arrays.copyOf(answer, before.length));
+      int at = before.length;
+      for (int i = 0; i < stored.size(); i++) {
+        int from = at + 6;
+        at = from + Bytes.getInt(answer, at + 2);
+        List<byte[]> read = Vectors.values(new Vector("grown").wrap(Arrays.copyOfRange(answer, from, at)));
+        assertEquals(Vectors.show(pick(values, new int[] {0, 1, 5})), Vectors.show(read));
+      }
+      assertEquals(answer.length, at);
+    }
+  }
+
   @Test
   void emptyListsAndVectors() {
     List<List<byte[]>> empty = Arrays.asList(List.of(), null, List.of());
@@ -242,12 +269,15 @@ class VectorTest {
   /** Few rows cost few: what is wrong with a row is found by who asks for it, or for one behind it. */
   @Test
   void rowsThatAreNotAskedForAreNotLookedAt() {
-    List<byte[]> texts = strings(4, 3, false);
-    texts.set(3, text("\u007f"));
+    List<byte[]> texts = strings(40, 3, false);
+    texts.set(39, text("\u007f"));
     byte[] codes = Vectors.dictionary(Codec.NONE, 1, texts);
     assertOnlyTheLastIsRefused("a code is greater", codes, codes.length - 1);
-    assertOnlyTheLastIsRefused("longer than what is left", Vectors.plain(Codec.NONE, texts), payload(texts) + 15);
-    byte[] numbers = Vectors.numbers(Codec.NONE, Vectors.BASE, 1, 2, draw(4, 1, 0, 256, false));
+    assertOnlyTheLastIsRefused("ends behind the payload", Vectors.plain(Codec.NONE, texts), payload(texts) + 159);
+    List<byte[]> some = new ArrayList<>(texts);
+    some.set(1, null);
+    assertOnlyTheLastIsRefused("null has a length", Vectors.plain(Codec.NONE, some), payload(texts) + 4);
+    byte[] numbers = Vectors.numbers(Codec.NONE, Vectors.BASE, 1, 2, draw(40, 1, 0, 256, false));
     assertOnlyTheLastIsRefused("does not fit 1 bytes", numbers, numbers.length - 1);
   }
 
@@ -266,7 +296,7 @@ class VectorTest {
     Vector subset = subset(vector.wrap(wrong), new int[] {0, 2});
     assertEquals(Vectors.show(pick(values, new int[] {0, 2})), Vectors.show(Vectors.values(subset)));
     String message =
-        assertThrows(IllegalStateException.class, () -> subset(vector.wrap(wrong), new int[] {0, 3})).getMessage();
+        assertThrows(IllegalStateException.class, () -> subset(vector.wrap(wrong), new int[] {0, 39})).getMessage();
     assertTrue(message.contains(why), message);
     assertThrows(IllegalStateException.class, () -> vector.wrap(wrong).check());
   }
