@@ -175,14 +175,33 @@ abstract class Condition {
   /** Text in which a pattern is found. */
   static final class Match extends Condition {
     private final Pattern pattern;
+    /** Null if no literal is known that the text must contain. */
+    private final LiteralSearch literal;
+    private final boolean isLiteral;
 
     Match(Pattern pattern) {
       this.pattern = pattern;
+      RequiredLiteral required = pattern.flags() == 0 ? RequiredLiteral.of(pattern.pattern()) : null;
+      literal = required == null ? null : new LiteralSearch(required.bytes());
+      isLiteral = required != null && required.isWhole();
+    }
+
+    /** What finds the values that may satisfy the condition, null if any may. */
+    LiteralSearch literal() {
+      return literal;
+    }
+
+    /** Whether all that {@link #literal} finds satisfy it. */
+    boolean isLiteral() {
+      return isLiteral;
     }
 
     @Override
     boolean test(byte[] bytes, int from, int to) {
-      return pattern.matcher(Arrays.copyOfRange(bytes, from, to)).find();
+      if (literal != null && !literal.isIn(bytes, from, to)) {
+        return false;
+      }
+      return isLiteral || pattern.matcher(Arrays.copyOfRange(bytes, from, to)).find();
     }
   }
 }

@@ -86,6 +86,64 @@ final class LittleEndian {
     }
   }
 
+  /** Reads {@code count} of the unsigned numbers of {@code width} bytes: those at some places. */
+  static void getSome(byte[] bytes, int offset, int width, int[] places, int count, long[] into) {
+    switch (width) {
+      case 1:
+        for (int i = 0; i < count; i++) {
+          into[i] = bytes[offset + places[i]] & 0xFF;
+        }
+        break;
+      case 2:
+        for (int i = 0; i < count; i++) {
+          into[i] = getUnsignedShort(bytes, offset + places[i] * 2);
+        }
+        break;
+      case 4:
+        for (int i = 0; i < count; i++) {
+          into[i] = getInt(bytes, offset + places[i] * 4) & 0xFFFF_FFFFL;
+        }
+        break;
+      default:
+        for (int i = 0; i < count; i++) {
+          into[i] = getLong(bytes, offset + places[i] * 8);
+        }
+    }
+  }
+
+  /** As above, for numbers of 1, 2 or 4 bytes; one of 2^31 and more becomes a negative one. */
+  static void getSome(byte[] bytes, int offset, int width, int[] places, int count, int[] into) {
+    switch (width) {
+      case 1:
+        for (int i = 0; i < count; i++) {
+          into[i] = bytes[offset + places[i]] & 0xFF;
+        }
+        break;
+      case 2:
+        for (int i = 0; i < count; i++) {
+          into[i] = getUnsignedShort(bytes, offset + places[i] * 2);
+        }
+        break;
+      default:
+        for (int i = 0; i < count; i++) {
+          into[i] = getInt(bytes, offset + places[i] * 4);
+        }
+    }
+  }
+
+  /** The sum of {@code count} unsigned numbers of 4 bytes. */
+  static long sum(byte[] bytes, int offset, int count) {
+    long low = 0;
+    long high = 0;
+    int end = offset + count / 2 * Long.BYTES;
+    for (int at = offset; at < end; at += Long.BYTES) {
+      long two = getLong(bytes, at);
+      low += two & 0xFFFF_FFFFL;
+      high += two >>> 32;
+    }
+    return low + high + ((count & 1) != 0 ? getInt(bytes, end) & 0xFFFF_FFFFL : 0);
+  }
+
   /** Writes the low {@code width} bytes of a number. */
   static void put(byte[] bytes, int offset, int width, long value) {
     switch (width) {

@@ -7,8 +7,9 @@ import java.util.zip.CRC32;
  * Reads a vector: a field's encoded values in the events of a block.
  *
  * <p>One object reads any number of vectors, one after the other, into the same buffers. {@link #wrap} checks header
- * and the checksum: the bounds need no more. Values are decompressed when they are first asked for, and widened to ints
- * or longs once. Damage is an IllegalStateException that says what is wrong.
+ * and the checksum: the bounds need no more. Values are decompressed when they are first asked for. Who asks for all of
+ * them gets them widened to ints or longs, once; who asks for some rows' pays for these. Damage is an
+ * IllegalStateException that says what is wrong; what is not asked for is not looked at.
  *
  * <p>Little-endian: <pre>
  *  0 u8 magic | 1 u8 version | 2 u8 form | 3 u8 codec | 4 u8 flags | 5 u8 bytes of a value (numbers; else 0)
@@ -43,6 +44,8 @@ final class Vector {
   private static final int DIFFERENCES = 1;
   private static final int MAX_ROWS = 1 << 20;
   private static final int MAX_LENGTH = 1 << 30;
+  /** With fewer wanted values than one in so many, the lengths of those between them are only added up. */
+  private static final int SPARSE = 4;
   private static final byte[] EMPTY = new byte[0];
 
   private final String name;
@@ -68,6 +71,11 @@ final class Vector {
   private int bitmapAt;
   private int dataAt;
   private int entries;
+  private int lengthsAt;
+  private int values;
+  private int valuesFrom;
+  private int valuesTo;
+  private boolean summed;
   private int[] starts = new int[0];
   private boolean widened;
   private int[] codes = new int[0];
@@ -202,7 +210,42 @@ final class Vector {
    * {@link #bytes}), the first element of a list (within {@link #elements}).
    */
   int start(int i) {
+    if (!summed) {
+      sum();
+    }
     return starts[i];
+  }
+
+  /**
+   * Where the first {@code count} of some values begin and where they end.
+   *
+   * @param some entries of a dictionary or rows of a plain vector, ascending
+   */
+  void spans(int[] some, int count, int[] from, int[] to) {
+    decode();
+    if (summed || count > values / SPARSE) {
+      for (int i = 0; i < count; i++) {
+        from[i] = start(some[i]);
+        to[i] = start(some[i] + 1);
+      }
+      return;
+    }
+    int next = 0;
+    long at = valuesFrom;
+    for (int i = 0; i < count; i++) {
+      int lengths = lengthsAt + next * Integer.BYTES;
+      long begin = at + LittleEndian.sum(plain, lengths, some[i] - next);
+      at = begin + LittleEndian.sum(plain, lengthsAt + some[i] * Integer.BYTES, 1);
+      if (at > valuesTo) {
+        throw bad("value " + some[i] + " ends behind the payload");
+      }
+      if (at != begin && !isValid(some[i])) {
+        throw bad("null has a length, in row " + some[i]);
+      }
+      from[i] = (int) begin;
+      to[i] = (int) at;
+      next = some[i] + 1;
+    }
   }
 
   /** Whether there are nulls that a bitmap marks. */
@@ -229,17 +272,28 @@ final class Vector {
         codes = new int[rows];
       }
       LittleEndian.getAll(plain, dataAt, width, rows, codes);
-      int worst = 0;
-      for (int i = 0; i < rows; i++) {
-        // Either is negative if and only if the code is not one of 0 to entries.
-        worst |= codes[i] | (entries - codes[i]);
-      }
-      if (worst < 0) {
-        throw bad("a code is greater than the number of entries, " + entries);
-      }
+      checkCodes(codes, rows);
       widened = true;
     }
     return codes;
+  }
+
+  /** The codes of the first {@code count} of some rows. */
+  void codes(int[] some, int count, int[] into) {
+    decode();
+    LittleEndian.getSome(plain, dataAt, width, some, count, into);
+    checkCodes(into, count);
+  }
+
+  private void checkCodes(int[] read, int count) {
+    int worst = 0;
+    for (int i = 0; i < count; i++) {
+      // Either is negative if and only if the code is not one of 0 to entries.
+      worst |= read[i] | (entries - read[i]);
+    }
+    if (worst < 0) {
+      throw bad("a code is greater than the number of entries, " + entries);
+    }
   }
 
   /** The numbers, unsigned, that the encoded bytes are; anything where null; longer than there are rows. */
@@ -250,28 +304,54 @@ final class Vector {
         numbers = new long[rows];
       }
       LittleEndian.getAll(plain, dataAt, width, rows, numbers);
-      addUp();
-      if (valueBytes < Long.BYTES) {
-        long all = 0;
-        for (int i = 0; i < rows; i++) {
-          all |= numbers[i];
-        }
-        if (all >>> (valueBytes * 8) != 0) {
-          throw bad("a number does not fit " + valueBytes + " bytes");
-        }
+      if (transform == BASE) {
+        addBase(numbers, rows);
+      } else {
+        addUp();
       }
+      checkNumbers(numbers, rows);
       widened = true;
     }
     return numbers;
   }
 
-  private void addUp() {
+  /** The numbers of the first {@code count} of some rows, as {@link #numbers()}. */
+  void numbers(int[] some, int count, long[] into) {
+    decode();
     if (transform == BASE) {
-      long base = LittleEndian.getLong(plain, dataAt - Long.BYTES);
-      for (int i = 0; i < rows; i++) {
-        numbers[i] += base;
+      LittleEndian.getSome(plain, dataAt, width, some, count, into);
+      addBase(into, count);
+      checkNumbers(into, count);
+    } else {
+      long[] all = numbers();
+      for (int i = 0; i < count; i++) {
+        into[i] = all[some[i]];
       }
-    } else if (rows > 0) {
+    }
+  }
+
+  private void addBase(long[] read, int count) {
+    long base = LittleEndian.getLong(plain, dataAt - Long.BYTES);
+    for (int i = 0; i < count; i++) {
+      read[i] += base;
+    }
+  }
+
+  private void checkNumbers(long[] read, int count) {
+    if (valueBytes == Long.BYTES) {
+      return;
+    }
+    long all = 0;
+    for (int i = 0; i < count; i++) {
+      all |= read[i];
+    }
+    if (all >>> (valueBytes * 8) != 0) {
+      throw bad("a number does not fit " + valueBytes + " bytes");
+    }
+  }
+
+  private void addUp() {
+    if (rows > 0) {
       long value = LittleEndian.getLong(plain, dataAt - 2 * Long.BYTES);
       long step = LittleEndian.getLong(plain, dataAt - Long.BYTES);
       if (numbers[0] != 0) {
@@ -288,12 +368,19 @@ final class Vector {
   /** Reads all that there is, so that nothing asked later can fail. */
   void check() {
     decode();
-    if (form == DICTIONARY) {
-      codes();
-    } else if (form == NUMBERS) {
-      numbers();
-    } else if (form == LIST) {
-      elements.check();
+    switch (form) {
+      case DICTIONARY:
+        start(0);
+        codes();
+        break;
+      case PLAIN:
+        start(0);
+        break;
+      case NUMBERS:
+        numbers();
+        break;
+      default:
+        elements.check();
     }
   }
 
@@ -324,20 +411,19 @@ final class Vector {
         decodeDictionary(bytes, at, end);
         break;
       case PLAIN:
-        skip(at, (long) rows * Integer.BYTES, end, "lengths");
-        finish(readStarts(bytes, at, rows, end), end);
+        beginValues(at, rows, skip(at, (long) rows * Integer.BYTES, end, "lengths"), end);
         break;
       case NUMBERS:
         dataAt = skip(at, transform == BASE ? Long.BYTES : 2 * Long.BYTES, end, "base");
-        finish(skip(dataAt, (long) rows * width, end, "numbers"), end);
+        int numbersTo = skip(dataAt, (long) rows * width, end, "numbers");
+        if (numbersTo != end) {
+          throw bad("the payload is " + (end - numbersTo) + " bytes too long");
+        }
         break;
       default:
         decodeList(bytes, at, end);
     }
     plain = bytes;
-    if (hasBitmap() && form != NUMBERS) {
-      checkNullsAreEmpty();
-    }
   }
 
   /** Where a part of so many bytes ends. */
@@ -348,36 +434,49 @@ final class Vector {
     return at + (int) length;
   }
 
-  private void finish(int at, int end) {
-    if (at != end) {
-      throw bad("the payload is " + (end - at) + " bytes too long");
-    }
-  }
-
   private void decodeDictionary(byte[] bytes, int at, int end) {
     int lengths = skip(at, Integer.BYTES, end, "number of entries");
     entries = LittleEndian.getInt(bytes, at);
     if (entries < 0 || entries > (end - lengths) / Integer.BYTES) {
       throw bad("the payload ends within the lengths of its entries");
     }
-    dataAt = readStarts(bytes, lengths, entries, end);
-    finish(skip(dataAt, (long) rows * width, end, "codes"), end);
+    int from = lengths + entries * Integer.BYTES;
+    skip(from, (long) rows * width, end, "codes");
+    dataAt = end - rows * width;
+    beginValues(lengths, entries, from, dataAt);
   }
 
-  /** Turns lengths into starts of what follows them, and returns where that ends. */
-  private int readStarts(byte[] bytes, int lengths, int count, int end) {
-    int[] into = room(count + 1);
-    int at = lengths + count * Integer.BYTES;
-    for (int i = 0; i < count; i++) {
+  /** Takes note of values, {@code count} of them in [from, to), of which no length is read yet. */
+  private void beginValues(int lengths, int count, int from, int to) {
+    lengthsAt = lengths;
+    values = count;
+    valuesFrom = from;
+    valuesTo = to;
+    summed = false;
+  }
+
+  /** Turns lengths into starts of values. */
+  private void sum() {
+    int[] into = room(values + 1);
+    byte[] bytes = plain;
+    boolean nulls = hasBitmap();
+    int at = valuesFrom;
+    for (int i = 0; i < values; i++) {
       into[i] = at;
-      int length = LittleEndian.getInt(bytes, lengths + i * Integer.BYTES);
-      if (length < 0 || length > end - at) {
+      int length = LittleEndian.getInt(bytes, lengthsAt + i * Integer.BYTES);
+      if (length < 0 || length > valuesTo - at) {
         throw bad("value " + i + " is longer than what is left of the payload");
+      }
+      if (nulls && length != 0 && !isValid(i)) {
+        throw bad("null has a length, in row " + i);
       }
       at += length;
     }
-    into[count] = at;
-    return at;
+    if (at != valuesTo) {
+      throw bad("the payload is " + (valuesTo - at) + " bytes too long");
+    }
+    into[values] = at;
+    summed = true;
   }
 
   private int[] room(int count) {
@@ -401,6 +500,7 @@ final class Vector {
       total += length;
     }
     into[rows] = total;
+    summed = true;
     if (elements == null) {
       elements = new Vector("elements of " + name);
     }
@@ -413,19 +513,11 @@ final class Vector {
     }
   }
 
-  private void checkNullsAreEmpty() {
-    for (int i = 0; i < rows; i++) {
-      if (starts[i] != starts[i + 1] && !isValid(i)) {
-        plain = null;
-        throw bad("null has a length, in row " + i);
-      }
-    }
-  }
-
   /** The first entry of a dictionary for which a test of a value's bytes holds; it must hold for all that follow. */
   int firstEntry(Test test) {
     int low = 0;
     int high = entries();
+    start(0);
     while (low < high) {
       int middle = (low + high) >>> 1;
       if (test.holds(plain, starts[middle], starts[middle + 1])) {

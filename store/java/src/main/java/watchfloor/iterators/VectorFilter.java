@@ -7,22 +7,22 @@ final class VectorFilter {
   private static final byte UNKNOWN = 0;
   private static final byte YES = 1;
   private static final byte NO = 2;
-  /** Members that are compared one by one; more are searched. */
-  private static final int FEW = 8;
+  /** With fewer rows than one in so many values, values are asked one by one. */
+  private static final int SPARSE = 4;
 
   private final Condition condition;
-
-  /** The condition in numbers of {@code width} bytes, made when the first vector of numbers comes. */
-  private int width;
-  private long[] numbers;
+  /** The same, null if it is not of that kind. */
+  private final Condition.Match match;
+  private final NumberFilter numbers;
 
   // Used again for every block.
   private byte[] verdicts = new byte[0];
-  private final byte[] encoded = new byte[Long.BYTES];
   private int[] elements = new int[0];
 
   VectorFilter(Condition condition) {
     this.condition = condition;
+    match = condition instanceof Condition.Match ? (Condition.Match) condition : null;
+    numbers = new NumberFilter(condition);
   }
 
   /** Keeps of the first {@code count} rows, ascending, those that satisfy the condition; returns how many. */
@@ -41,7 +41,7 @@ final class VectorFilter {
       case Vector.DICTIONARY:
         return selectCodes(vector, rows, count);
       case Vector.NUMBERS:
-        return selectNumbers(vector, rows, count);
+        return numbers.select(vector, rows, count);
       default:
         return selectPlain(vector, rows, count);
     }
@@ -111,9 +111,7 @@ final class VectorFilter {
       int end = vector.firstEntry((bytes, from, to) -> !interval.notAbove(bytes, from, to));
       return first >= end ? 0 : selectCodes(vector.codes(), first, end - first, rows, count);
     }
-    if (verdicts.length <= entries) {
-      verdicts = new byte[entries + 1];
-    }
+    makeRoom(entries + 1);
     if (condition instanceof Condition.Member && ((Condition.Member) condition).values.length < entries / 4) {
       Arrays.fill(verdicts, 0, entries + 1, NO);
       boolean any = false;
@@ -127,11 +125,31 @@ final class VectorFilter {
       if (!any) {
         return 0;
       }
+    } else if (isSearched(count, entries)) {
+      if (!search(vector, entries)) {
+        return 0;
+      }
+      verdicts[entries] = NO;
     } else {
       Arrays.fill(verdicts, 0, entries, UNKNOWN);
       verdicts[entries] = NO;
     }
     return selectByVerdicts(vector, rows, count);
+  }
+
+  private void makeRoom(int count) {
+    if (verdicts.length < count) {
+      verdicts = new byte[count];
+    }
+  }
+
+  private boolean isSearched(int count, int values) {
+    return match != null && match.literal() != null && count >= values / SPARSE;
+  }
+
+  /** Gives each value a verdict, as far as the pattern's literal tells; false if none can satisfy the condition. */
+  private boolean search(Vector vector, int values) {
+    return match.literal().mark(vector, values, verdicts, match.isLiteral() ? YES : UNKNOWN, NO);
   }
 
   private static int selectCodes(int[] codes, int first, int many, int[] rows, int count) {
@@ -166,79 +184,23 @@ final class VectorFilter {
     return kept;
   }
 
-  private int selectNumbers(Vector vector, int[] rows, int count) {
-    int valueBytes = vector.valueBytes();
-    if (condition instanceof Condition.Interval) {
-      if (width != valueBytes) {
-        width = valueBytes;
-        numbers = ((Condition.Interval) condition).numbers(valueBytes);
-      }
-      return numbers == null ? 0 : selectBetween(vector, rows, keepValid(vector, rows, count));
-    }
-    if (condition instanceof Condition.Member) {
-      if (width != valueBytes) {
-        width = valueBytes;
-        numbers = ((Condition.Member) condition).numbers(valueBytes);
-      }
-      return selectMembers(vector, rows, keepValid(vector, rows, count));
-    }
-    long[] values = vector.numbers();
-    int valid = keepValid(vector, rows, count);
-    int kept = 0;
-    for (int i = 0; i < valid; i++) {
-      int row = rows[i];
-      Bytes.putLong(encoded, 0, values[row]);
-      rows[kept] = row;
-      kept += condition.test(encoded, Long.BYTES - valueBytes, Long.BYTES) ? 1 : 0;
-    }
-    return kept;
-  }
-
-  private int selectBetween(Vector vector, int[] rows, int count) {
-    long[] values = vector.numbers();
-    long first = numbers[0];
-    // v is between two bounds if its distance from the first, unsigned, is at most that of the last.
-    long limit = (numbers[1] - first) ^ Long.MIN_VALUE;
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-      int row = rows[i];
-      rows[kept] = row;
-      kept += (values[row] - first ^ Long.MIN_VALUE) <= limit ? 1 : 0;
-    }
-    return kept;
-  }
-
-  private int selectMembers(Vector vector, int[] rows, int count) {
-    long[] values = vector.numbers();
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-      int row = rows[i];
-      rows[kept] = row;
-      kept += isMember(values[row] ^ Long.MIN_VALUE) ? 1 : 0;
-    }
-    return kept;
-  }
-
-  private boolean isMember(long number) {
-    if (numbers.length > FEW) {
-      return Arrays.binarySearch(numbers, number) >= 0;
-    }
-    for (long member : numbers) {
-      if (member == number) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   private int selectPlain(Vector vector, int[] rows, int count) {
     byte[] bytes = vector.bytes();
     int valid = keepValid(vector, rows, count);
+    boolean searched = isSearched(valid, vector.rows());
+    if (searched) {
+      makeRoom(vector.rows());
+      if (!search(vector, vector.rows())) {
+        return 0;
+      }
+    }
     int kept = 0;
     for (int i = 0; i < valid; i++) {
       int row = rows[i];
+      byte verdict = searched ? verdicts[row] : UNKNOWN;
       rows[kept] = row;
-      kept += condition.test(bytes, vector.start(row), vector.start(row + 1)) ? 1 : 0;
+      kept += verdict == YES || verdict == UNKNOWN && condition.test(bytes, vector.start(row), vector.start(row + 1))
+          ? 1 : 0;
     }
     return kept;
   }

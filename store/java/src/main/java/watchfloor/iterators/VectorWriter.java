@@ -12,6 +12,14 @@ final class VectorWriter {
   private byte[] bytes = new byte[1 << 16];
   private int size;
 
+  /** Of the selected rows. */
+  private int[] codes = new int[0];
+  private long[] numbers = new long[0];
+
+  /** Where some values begin and end. */
+  private int[] froms = new int[0];
+  private int[] tos = new int[0];
+
   // Of the dictionary at hand: the codes that the selection uses, ascending, and what each becomes.
   private int[] used = new int[0];
   private int[] renamed = new int[0];
@@ -121,49 +129,40 @@ final class VectorWriter {
   }
 
   private boolean writeDictionary(int header, Vector vector, int[] rows, int count) {
-    int[] codes = vector.codes();
+    if (codes.length < count) {
+      codes = new int[count];
+    }
+    vector.codes(rows, count, codes);
     int entries = vector.entries();
-    byte[] from = vector.bytes();
-    int distinct = findUsed(codes, entries, rows, count);
+    int distinct = findUsed(entries, count);
     if (renamed.length <= entries) {
       renamed = new int[entries + 1];
     }
-    long length = 0;
     for (int i = 0; i < distinct; i++) {
       renamed[used[i]] = i;
-      length += vector.start(used[i] + 1) - vector.start(used[i]);
     }
     renamed[entries] = distinct;
     int width = LittleEndian.widthOf(distinct);
     width(header, width);
-    int at = claim(Integer.BYTES + (long) distinct * Integer.BYTES + length + (long) count * width);
+    int at = claim(Integer.BYTES);
     LittleEndian.putInt(bytes, at, distinct);
-    at += Integer.BYTES;
-    int to = at + distinct * Integer.BYTES;
-    for (int i = 0; i < distinct; i++) {
-      int start = vector.start(used[i]);
-      int bytesOfEntry = vector.start(used[i] + 1) - start;
-      LittleEndian.putInt(bytes, at + i * Integer.BYTES, bytesOfEntry);
-      System.arraycopy(from, start, bytes, to, bytesOfEntry);
-      to += bytesOfEntry;
-    }
+    writeValues(vector, used, distinct);
+    at = claim((long) count * width);
     for (int i = 0; i < count; i++) {
-      LittleEndian.put(bytes, to + i * width, width, renamed[codes[rows[i]]]);
+      LittleEndian.put(bytes, at + i * width, width, renamed[codes[i]]);
     }
     return distinct > 0;
   }
 
   /** Puts the codes of the selected rows, but that of null, into {@code used} and returns how many there are. */
-  private int findUsed(int[] codes, int entries, int[] rows, int count) {
+  private int findUsed(int entries, int count) {
     int distinct = 0;
     if (used.length < count) {
       used = new int[count];
     }
     if (count < entries / 8) {
       // Sorting few codes is less than going through all entries.
-      for (int i = 0; i < count; i++) {
-        used[i] = codes[rows[i]];
-      }
+      System.arraycopy(codes, 0, used, 0, count);
       Arrays.sort(used, 0, count);
       for (int i = 0; i < count; i++) {
         if (used[i] != entries && (distinct == 0 || used[i] != used[distinct - 1])) {
@@ -176,7 +175,7 @@ final class VectorWriter {
       seen = new boolean[entries + 1];
     }
     for (int i = 0; i < count; i++) {
-      seen[codes[rows[i]]] = true;
+      seen[codes[i]] = true;
     }
     for (int code = 0; code < entries; code++) {
       if (seen[code]) {
@@ -189,33 +188,45 @@ final class VectorWriter {
   }
 
   private boolean writePlain(int header, Vector vector, int[] rows, int count) {
-    byte[] from = vector.bytes();
     int valid = writeBitmap(header, vector, rows, count);
+    writeValues(vector, rows, count);
+    return valid > 0;
+  }
+
+  /** Appends the lengths of some values of a vector, ascending, and then these values. */
+  private void writeValues(Vector vector, int[] some, int count) {
+    if (froms.length < count) {
+      froms = new int[count];
+      tos = new int[count];
+    }
+    vector.spans(some, count, froms, tos);
+    byte[] from = vector.bytes();
     long length = 0;
     for (int i = 0; i < count; i++) {
-      length += vector.start(rows[i] + 1) - vector.start(rows[i]);
+      length += tos[i] - froms[i];
     }
     int at = claim((long) count * Integer.BYTES + length);
     int to = at + count * Integer.BYTES;
     for (int i = 0; i < count; i++) {
-      int start = vector.start(rows[i]);
-      int bytesOfValue = vector.start(rows[i] + 1) - start;
+      int bytesOfValue = tos[i] - froms[i];
       LittleEndian.putInt(bytes, at + i * Integer.BYTES, bytesOfValue);
-      System.arraycopy(from, start, bytes, to, bytesOfValue);
+      System.arraycopy(from, froms[i], bytes, to, bytesOfValue);
       to += bytesOfValue;
     }
-    return valid > 0;
   }
 
   private boolean writeNumbers(int header, Vector vector, int[] rows, int count) {
     bytes[header + 5] = (byte) vector.valueBytes();
-    long[] numbers = vector.numbers();
+    if (numbers.length < count) {
+      numbers = new long[count];
+    }
+    vector.numbers(rows, count, numbers);
     int valid = writeBitmap(header, vector, rows, count);
     long min = -1;
     long max = 0;
     for (int i = 0; i < count; i++) {
       if (valid == count || vector.isValid(rows[i])) {
-        long number = numbers[rows[i]];
+        long number = numbers[i];
         min = Long.compareUnsigned(number, min) < 0 ? number : min;
         max = Long.compareUnsigned(number, max) > 0 ? number : max;
       }
@@ -228,7 +239,7 @@ final class VectorWriter {
     at += Long.BYTES;
     for (int i = 0; i < count; i++) {
       boolean isNull = valid < count && !vector.isValid(rows[i]);
-      LittleEndian.put(bytes, at + i * width, width, isNull ? 0 : numbers[rows[i]] - base);
+      LittleEndian.put(bytes, at + i * width, width, isNull ? 0 : numbers[i] - base);
     }
     return valid > 0;
   }

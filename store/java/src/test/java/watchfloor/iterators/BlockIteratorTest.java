@@ -262,7 +262,8 @@ class BlockIteratorTest {
         Arrays.setAll(hosts, i -> text(i == 0 ? "" : i == 1 ? "h1" : "h" + i + ".example"));
         return condition(scalar("host"), hosts);
       case 1:
-        return regex(scalar(random.nextBoolean() ? "host" : "uri"), "[1" + random.nextInt(9) + "][0-9.x]", false);
+        String[] patterns = {"[1" + random.nextInt(9) + "][0-9.x]", "1", "h?1.?\\.ex(a|b)", "(?s)\\A.*xx.*\\z", "/2x*"};
+        return regex(scalar(random.nextBoolean() ? "host" : "uri"), patterns[random.nextInt(5)], false);
       case 2:
         byte[] odd = text("\u007f");
         return condition(scalar("bytes"), number(-2000), number(-500), number(0), number(1), number(700), odd);

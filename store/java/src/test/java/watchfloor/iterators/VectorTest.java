@@ -1,5 +1,6 @@
 package watchfloor.iterators;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -74,7 +75,8 @@ class VectorTest {
     for (int i = 0; i < 2; i++) {
       int[] rows = someRows(values.size());
       List<byte[]> picked = pick(values, rows);
-      Vector subset = subset(vector, rows);
+      // Once of a vector that has been read as a whole, and once of one that has not.
+      Vector subset = subset(i == 0 ? vector : vector.wrap(stored), rows);
       if (subset == null) {
         assertTrue(picked.stream().allMatch(value -> value == null));
       } else {
@@ -86,7 +88,7 @@ class VectorTest {
   private void assertReadsLists(List<List<byte[]>> lists, byte[] stored) {
     assertEquals(Vectors.showLists(lists), Vectors.showLists(Vectors.lists(vector.wrap(stored))));
     int[] rows = someRows(lists.size());
-    Vector subset = subset(vector, rows);
+    Vector subset = subset(random.nextBoolean() ? vector : vector.wrap(stored), rows);
     List<List<byte[]>> picked = pick(lists, rows);
     if (subset == null) {
       assertTrue(picked.stream().allMatch(list -> list == null));
@@ -160,6 +162,32 @@ class VectorTest {
     }
   }
 
+  /** Where an answer outgrows its buffer, in whichever part of a vector, nothing is lost. */
+  @Test
+  void manyVectorsInOneAnswer() {
+    for (int filler = 1; filler < 24; filler++) {
+      VectorWriter growing = new VectorWriter();
+      growing.put(0, new byte[(1 << 16) - 2 * filler]);
+      List<byte[]> values = strings(6, 4, true);
+      values.set(0, text("a"));
+      List<byte[]> stored = List.of(Vectors.dictionary(0, 1, values), Vectors.plain(0, values));
+      byte[] before = growing.toByteArray();
+      for (byte[] one : stored) {
+        growing.put(1, vector.wrap(one), new int[] {0, 1, 5}, 3);
+      }
+      byte[] answer = growing.toByteArray();
+      assertArrayEquals(before, Arrays.copyOf(answer, before.length));
+      int at = before.length;
+      for (int i = 0; i < stored.size(); i++) {
+        int from = at + 6;
+        at = from + Bytes.getInt(answer, at + 2);
+        List<byte[]> read = Vectors.values(new Vector("grown").wrap(Arrays.copyOfRange(answer, from, at)));
+        assertEquals(Vectors.show(pick(values, new int[] {0, 1, 5})), Vectors.show(read));
+      }
+      assertEquals(answer.length, at);
+    }
+  }
+
   @Test
   void emptyListsAndVectors() {
     List<List<byte[]>> empty = Arrays.asList(List.of(), null, List.of());
@@ -218,9 +246,59 @@ class VectorTest {
           } catch (IllegalStateException e) {
             assertTrue(e.getMessage().startsWith("vector of "), e.getMessage());
           }
+          assertSomeRowsMakeAVectorOrAreRefused(wrong);
         }
       }
     }
+  }
+
+  private void assertSomeRowsMakeAVectorOrAreRefused(byte[] wrong) {
+    Vector subset;
+    try {
+      int rows = vector.wrap(wrong).rows();
+      subset = subset(vector, IntStream.range(0, rows).filter(i -> random.nextInt(3) == 0).toArray());
+    } catch (IllegalStateException e) {
+      assertTrue(e.getMessage().startsWith("vector of "), e.getMessage());
+      return;
+    }
+    if (subset != null) {
+      subset.check();
+    }
+  }
+
+  /** Few rows cost few: what is wrong with a row is found by who asks for it, or for one behind it. */
+  @Test
+  void rowsThatAreNotAskedForAreNotLookedAt() {
+    List<byte[]> texts = strings(40, 3, false);
+    texts.set(39, text("\u007f"));
+    byte[] codes = Vectors.dictionary(Codec.NONE, 1, texts);
+    assertOnlyTheLastIsRefused("a code is greater", codes, codes.length - 1);
+    assertOnlyTheLastIsRefused("ends behind the payload", Vectors.plain(Codec.NONE, texts), payload(texts) + 159);
+    List<byte[]> some = new ArrayList<>(texts);
+    some.set(1, null);
+    assertOnlyTheLastIsRefused("null has a length", Vectors.plain(Codec.NONE, some), payload(texts) + 4);
+    byte[] numbers = Vectors.numbers(Codec.NONE, Vectors.BASE, 1, 2, draw(40, 1, 0, 256, false));
+    assertOnlyTheLastIsRefused("does not fit 1 bytes", numbers, numbers.length - 1);
+  }
+
+  /** Where the payload of a vector of short values begins: behind the header and two of them. */
+  private static int payload(List<byte[]> values) {
+    List<byte[]> sorted = new ArrayList<>(values);
+    sorted.sort(Arrays::compareUnsigned);
+    return Vector.HEADER + sorted.get(0).length + sorted.get(sorted.size() - 1).length;
+  }
+
+  private void assertOnlyTheLastIsRefused(String why, byte[] stored, int at) {
+    byte[] wrong = stored.clone();
+    wrong[at] = 0x7E;
+    Vectors.seal(wrong);
+    List<byte[]> values = Vectors.values(vector.wrap(stored));
+    Vector subset = subset(vector.wrap(wrong), new int[] {0, 2});
+    assertEquals(Vectors.show(pick(values, new int[] {0, 2})), Vectors.show(Vectors.values(subset)));
+    String message =
+        assertThrows(IllegalStateException.class, () -> subset(vector.wrap(wrong), new int[] {0, 39})).getMessage();
+    assertTrue(message.contains(why), message);
+    assertThrows(IllegalStateException.class, () -> vector.wrap(wrong).check());
   }
 
   private void assertRefused(String why, byte[] stored, int at, int value) {
@@ -248,6 +326,10 @@ class VectorTest {
     assertRefused("1, 2 or 8 bytes", numbers, 5, 4);
     assertRefused("transform 2", numbers, 7, 2);
     assertRefused("does not fit 1 bytes", numbers, numbers.length - 1, 255);
+    byte[] plain = Vectors.plain(Codec.NONE, Arrays.asList(text("a"), null, text("b")));
+    assertRefused("null has a length, in row 2", plain, Vector.HEADER + 2, 1);
+    assertRefused("longer than what is left", plain, Vector.HEADER + 2 + 1, 3);
+    assertRefused("1 bytes too long", plain, Vector.HEADER + 2 + 1 + 2 * Integer.BYTES, 0);
     byte[] compressed = Vectors.dictionary(Codec.ZSTD, 1, strings(100, 3, false));
     assertRefused("payload has", compressed, 12, compressed[12] + 1);
     String message = assertThrows(IllegalStateException.class, () -> vector.wrap(u16(0))).getMessage();
