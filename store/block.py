@@ -43,8 +43,10 @@ from .view import View
 if TYPE_CHECKING:
     from .store import Store
 
+FEW_BLOCKS = 16
+"""Hits that are looked up all at once."""
 FIRST_BLOCKS = 2
-"""Blocks that are read first: with the second it is known which events of the first are the newest."""
+"""Blocks that are read first of more: with the second it is known which events of the first are the newest."""
 BATCH_BLOCKS = 8
 """Blocks that a scan hands over at once, then."""
 FETCH_BLOCKS = 64
@@ -109,7 +111,8 @@ class BlockLayout:
         columns: Sequence[str],
         first_rows: int,
     ) -> Iterator[pa.RecordBatch]:
-        runs, start, step, view = Runs(), 0, FIRST_BLOCKS, store.view_of(source)
+        runs, start, view = Runs(), 0, store.view_of(source)
+        step = FEW_BLOCKS if len(hits) <= FEW_BLOCKS else FIRST_BLOCKS
         while start < len(hits):
             keys = hits.slice(start, step)
             shards = pc.binary_slice(keys, BLOCK_KEY_BYTES, BLOCK_KEY_BYTES + SHARD_BYTES)
