@@ -34,6 +34,8 @@ _OPTIONS = (
     # Signals stay Python's: ^C is a KeyboardInterrupt, and SIGTERM is the worker's to handle.
     "-Xrs",
     "-XX:+UseSerialGC",
+    # The second compiler costs a query's process more than it gains, and a worker's: their loops are short, or the servers'.
+    "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",
     "-Djava.awt.headless=true",
     "-Dlog4j2.configurationFile=classpath:watchfloor-bridge-log4j2.properties",
