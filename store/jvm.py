@@ -34,7 +34,7 @@ _OPTIONS = (
     # Signals stay Python's: ^C is a KeyboardInterrupt, and SIGTERM is the worker's to handle.
     "-Xrs",
     "-XX:+UseSerialGC",
-    # The second compiler costs a query's process more than it gains, and a worker's: their loops are short, or the servers'.
+    # The second compiler costs queries and workers more than it gains: long loops are the servers', and Python's.
     "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",
     "-Djava.awt.headless=true",
