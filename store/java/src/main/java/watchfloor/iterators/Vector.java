@@ -255,7 +255,11 @@ final class Vector {
 
   /** What the bitmap says; not for dictionaries. */
   boolean isValid(int row) {
-    return (flags & NULLS) == 0 || (plain[bitmapAt + (row >> 3)] >> (row & 7) & 1) != 0;
+    return isValid(plain, row);
+  }
+
+  private boolean isValid(byte[] bytes, int row) {
+    return (flags & NULLS) == 0 || (bytes[bitmapAt + (row >> 3)] >> (row & 7) & 1) != 0;
   }
 
   /** The vector of a list's elements. */
@@ -496,6 +500,9 @@ final class Vector {
       into[i] = total;
       if (length < 0 || length > MAX_ROWS - total) {
         throw bad("the lists have more than " + MAX_ROWS + " elements");
+      }
+      if (length != 0 && !isValid(bytes, i)) {
+        throw bad("null has a length, in row " + i);
       }
       total += length;
     }

@@ -330,6 +330,9 @@ class VectorTest {
     assertRefused("null has a length, in row 2", plain, Vector.HEADER + 2, 1);
     assertRefused("longer than what is left", plain, Vector.HEADER + 2 + 1, 3);
     assertRefused("1 bytes too long", plain, Vector.HEADER + 2 + 1 + 2 * Integer.BYTES, 0);
+    List<List<byte[]>> lists = Arrays.asList(List.of(text("a")), null, List.of(text("b")));
+    byte[] inner = Vectors.plain(Codec.NONE, Vectors.elements(lists));
+    assertRefused("null has a length, in row 2", Vectors.list(Codec.NONE, 1, lists, inner), Vector.HEADER + 2, 1);
     byte[] compressed = Vectors.dictionary(Codec.ZSTD, 1, strings(100, 3, false));
     assertRefused("payload has", compressed, 12, compressed[12] + 1);
     String message = assertThrows(IllegalStateException.class, () -> vector.wrap(u16(0))).getMessage();
