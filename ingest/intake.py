@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from watchfloor.schema.source import Source
+from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
 
 from .cells import me
@@ -21,6 +22,9 @@ from .ledger import Ledger, LedgerRow, Seen
 from .queue import ItemProducer
 from .scan import WHOLE, FileScan, Mark, items_of, scan_file
 from .sniff import Sniffed, sniff
+
+LONG_ITEM = 4
+"""Items of long files are so many times ``item_bytes`` at most."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class Intake:
         feed, seen, mark = found.feed, self._ledger.seen(path), None
         if seen is not None and seen.file_id and seen.length and seen.feed == feed:
             mark = Mark(bytes.fromhex(seen.file_id), seen.length)
-        split = self._store.settings.item_bytes if found.splittable else WHOLE
+        split = item_bytes(self._store.settings, _size(path)) if found.splittable else WHOLE
         scan = scan_file(path, split, mark)
         rows = self._rows(scan.file_id, feed)
         like = next((row.item for row in rows if row.item), None)
@@ -124,3 +128,21 @@ class Intake:
 
     def _rows(self, file_id: bytes, feed: str) -> list[LedgerRow]:
         return [row for row in self._ledger.of_files([file_id]) if row.item and row.item.feed == feed]
+
+
+def item_bytes(settings: Settings, size: int) -> int:
+    """How long the items of a file of ``size`` bytes are, in bytes.
+
+    An item costs a worker a start and an end, at which its threads have little to do. So those of a long file are
+    longer, while each partition still gets one. Those of a bulk load are long already.
+    """
+    if settings.ingest_mode == "bulk":
+        return settings.item_bytes
+    return min(max(size // settings.partitions, settings.item_bytes), LONG_ITEM * settings.item_bytes)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:  # who reads the file will say so
+        return 0

@@ -83,7 +83,9 @@ class Settings:
     )
     topic: str = _setting("watchfloor.items", "topic", "Kafka topic of work items")
     group: str = _setting("watchfloor", "topic", "Kafka consumer group of the workers")
-    item_bytes: int = _setting(64 * MIB, "bytes", "bytes of a log file that make one work item", low=1024)
+    item_bytes: int = _setting(
+        64 * MIB, "bytes", "bytes of a log file that make one work item; four times as many in long files", low=1024
+    )
     max_line_bytes: int = _setting(MIB, "bytes", "longest line that is parsed; longer ones go to quarantine", low=256)
     chunk_bytes: int = _setting(4 * MIB, "bytes", "bytes of a file that are read and parsed at once", low=1024)
     batch_events: int = _setting(8192, "int", "events in a batch of results", high=1_000_000)

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from watchfloor.ingest.intake import item_bytes
 from watchfloor.ingest.item import WorkItem
 from watchfloor.ingest.lines import GZIP_MAGIC
 from watchfloor.ingest.scan import WHOLE, Mark, check_unchanged, items_of, open_regular, scan_file
 from watchfloor.schema.errors import InputFileError, InternalError
+from watchfloor.store.settings import Settings
 
 LINES = st.lists(st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"")), max_size=40)
 
@@ -149,3 +151,9 @@ def test_only_regular_files_are_opened(tmp_path: Path) -> None:
             open_regular(path)
     with pytest.raises(InputFileError, match="not a regular file"):
         open_regular("/dev/null")
+
+
+def test_items_of_long_files_are_longer_and_each_partition_gets_one() -> None:
+    live = Settings(item_bytes=1 << 20, partitions=8)
+    assert [item_bytes(live, size << 20) >> 20 for size in (0, 5, 8, 16, 32, 500)] == [1, 1, 1, 2, 4, 4]
+    assert item_bytes(replace(live, ingest_mode="bulk"), 500 << 20) == 1 << 20
