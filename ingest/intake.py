@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from watchfloor.schema.source import Source
 from watchfloor.store.settings import Settings
@@ -143,6 +144,6 @@ def item_bytes(settings: Settings, size: int) -> int:
 
 def _size(path: str) -> int:
     try:
-        return os.stat(path).st_size
+        return Path(path).stat().st_size
     except OSError:  # who reads the file will say so
         return 0
