@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     experiment: Experiment = args.experiment
     started, clock = now(), time.monotonic()
-    with open_rig(args.home, experiment.HEAP) as rig:
+    with open_rig(args.home, experiment.HEAP, experiment.TSERVER_HEAP) as rig:
         figures = experiment.run(rig, args)
         options = {k: _plain(v) for k, v in vars(args).items() if k not in ("experiment", "json", "home", "name")}
         measured = Measured(args.name, options, rig.settings, started, time.monotonic() - clock, tuple(figures))

@@ -70,15 +70,16 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def open_rig(home: str | None, jvm_heap: str | None = None) -> Iterator[Rig]:
+def open_rig(home: str | None, jvm_heap: str | None = None, tserver_heap: str | None = None) -> Iterator[Rig]:
     """A rig on the running stack in ``home``, or on one of its own that is stopped and removed at the end.
 
-    ``jvm_heap``: heap of this process's JVM; the processes that it starts keep the setting's. Raises ``StackError``
-    or ``StoreError``.
+    ``tserver_heap``: what the tablet server of its own stack has, if not what the setting says. ``jvm_heap``: heap of
+    this process's JVM; the processes that it starts keep the setting's. Raises ``StackError`` or ``StoreError``.
     """
     with tempfile.TemporaryDirectory(prefix="watchfloor-bench-") as name:
         folder = Path(name).resolve()
-        settings = load_settings(home=home or folder / "home", overrides=None if home else {"tservers": 1})
+        overrides = {"tservers": 1, **({"tserver_heap": tserver_heap} if tserver_heap else {})}
+        settings = load_settings(home=home or folder / "home", overrides=None if home else overrides)
         # Other workers of a shared stack must not take the items that are queued here.
         topic = f"watchfloor.bench.{secrets.token_hex(4)}"
         settings = replace(settings, topic=topic, group=topic)

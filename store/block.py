@@ -34,7 +34,7 @@ from .keys import (
     reverse_times,
     shard_names,
 )
-from .newest import Runs, newest_first
+from .newest import Runs, in_order
 from .program import compile_filter
 from .ranges import Ranges
 from .values import decode_column, fixed_binary, fixed_rows, joined
@@ -202,8 +202,7 @@ def _add(runs: Runs, events: pa.RecordBatch, source: Source, columns: Sequence[s
     keys[:, 8:] = hashes.astype(">u8").view(np.uint8).reshape(-1, 8)
     schema = pa.schema([pa.field(f.name, f.arrow) for f in fields] + [pa.field("_key", pa.binary())])
     run = pa.RecordBatch.from_arrays([*decoded, fixed_binary(keys)], schema=schema)
-    one = events.column(0).null_count == len(events) - 1
-    runs.add(run if one else run.take(pa.array(newest_first(micros, hashes))))
+    runs.add(in_order(run, micros, hashes))
 
 
 def _hashes(files: pa.BinaryArray, offsets: pa.BinaryArray) -> np.ndarray:

@@ -23,6 +23,8 @@ _PROPERTIES: Mapping[str, str] = {
     "table.cache.block.enable": "true",
     "table.cache.index.enable": "true",
 }
+_COMPRESSED_ALREADY = {"table.file.compress.type": "none"}
+"""What differs in a table whose values are vectors: they are compressed, each for itself."""
 
 
 def tables_of(source: Source) -> tuple[str, str, str]:
@@ -36,7 +38,12 @@ def make_source_tables(client: Any, source: Source, readers: Sequence[str]) -> N
     names = tables_of(source)
     # At once: while one table waits for the manager, the next is on its way. It takes two thirds of the time.
     with ThreadPoolExecutor(len(names)) as pool:
-        list(pool.map(lambda name: make_table(client, name, splits), names))
+        list(pool.map(lambda name: make_table(client, name, splits, _properties(source, name)), names))
+
+
+def _properties(source: Source, table: str) -> Mapping[str, str]:
+    of_vectors = source.layout == "block" and table == event_table(source)
+    return {**_PROPERTIES, **(_COMPRESSED_ALREADY if of_vectors else {})}
 
 
 def make_instance_tables(client: Any, readers: Sequence[str]) -> None:
@@ -57,7 +64,7 @@ def make_namespace(client: Any, name: str, readers: Sequence[str]) -> None:
         client.securityOperations().grantNamespacePermission(user, name, read)
 
 
-def make_table(client: Any, name: str, splits: Iterable[bytes]) -> None:
+def make_table(client: Any, name: str, splits: Iterable[bytes], properties: Mapping[str, str] = _PROPERTIES) -> None:
     """A table, unless it is there."""
     operations = client.tableOperations()
     if operations.exists(name):
@@ -66,11 +73,11 @@ def make_table(client: Any, name: str, splits: Iterable[bytes]) -> None:
     points = jpype.JClass("java.util.TreeSet")()
     for split in splits:
         points.add(text(jpype.JArray(jpype.JByte)(split)))
-    properties = jpype.JClass("java.util.HashMap")()
-    for key, value in _PROPERTIES.items():
-        properties.put(key, value)
+    settings = jpype.JClass("java.util.HashMap")()
+    for key, value in properties.items():
+        settings.put(key, value)
     configuration = jpype.JClass("org.apache.accumulo.core.client.admin.NewTableConfiguration")()
-    configuration = configuration.setProperties(properties)
+    configuration = configuration.setProperties(settings)
     if points.size():
         configuration = configuration.withSplits(points)
     exists = jpype.JClass("org.apache.accumulo.core.client.TableExistsException")

@@ -14,6 +14,5 @@ rm -rf $reports
 if [ -d $reports ]; then
     cat $reports/*.txt | grep '^Tests run'
 fi
-# Three files at a time, each process with a stack of its own: many tests wait for servers, and a stack with few tables
-# makes another one sooner.
-exec .venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder "$@"
+# Two files at a time, each process with a stack of its own: most tests wait for servers.
+exec .venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder "$@"

@@ -171,7 +171,8 @@ def test_the_master_queues_each_file_once(
     polling: bool, store_settings: Settings, store: Store, tmp_path: Path
 ) -> None:
     name = f"master{int(polling)}"
-    settings, kind = own(store_settings, name), store.register(source(name))
+    settings = own(store_settings, name, item_bytes=128 << 10)  # so that each file is one item
+    kind = store.register(source(name))
     folder = tmp_path / "in"
     folder.mkdir()
     log_file(folder / "before.log", 100, "b" + name)

@@ -12,10 +12,14 @@ from ..rig import Rig
 
 
 class Experiment(Protocol):
-    """A module of this package. ``HEAP``: what the JVM of the measuring process needs."""
+    """A module of this package. ``HEAP``: what the JVM of the measuring process needs.
+
+    ``TSERVER_HEAP``: what the tablet server of a stack of its own gets; None: what the settings say.
+    """
 
     SUMMARY: str
     HEAP: str
+    TSERVER_HEAP: str | None
     METRICS: Sequence[Metric]
 
     def add_options(self, parser: ArgumentParser) -> None: ...

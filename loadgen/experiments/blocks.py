@@ -33,6 +33,7 @@ from ..usage import rest
 
 SUMMARY = "the block layout beside the cell layout, DuckDB and chDB: ingest, disk, first results, filters, exports"
 HEAP = "512m"
+TSERVER_HEAP = "3g"
 LEAST_EVENTS = 10_000
 ACCESS_BYTES = 40_000_000
 _FEW_TURNS = 5

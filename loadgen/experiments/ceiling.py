@@ -26,6 +26,7 @@ from ..rig import Rig, say
 
 SUMMARY = "a worker's speed beside that of a plain BatchWriter loop with the same entries"
 HEAP = "1500m"
+TSERVER_HEAP = None
 LAYOUT = "cell"
 WARM_UP = 2
 

@@ -34,6 +34,7 @@ from ..usage import rest
 
 SUMMARY = "how blocks are encoded: our vectors beside Arrow's format, codecs, events a block"
 HEAP = "512m"
+TSERVER_HEAP = "3g"
 SIZE = Metric("encoded_share", "%", "bytes of all columns of the events, encoded / bytes of the JSON file")
 ENCODE = Metric("encode_events_per_second", "events/s", "events / seconds of one thread that encodes all their columns")
 DECODE = Metric("decode_events_per_second", "events/s", "events / seconds of one thread that decodes all their columns")

@@ -26,6 +26,7 @@ from ..rig import Rig, say
 
 SUMMARY = "time to the first rows of a query, in process and through REST"
 HEAP = "256m"
+TSERVER_HEAP = None
 SCHEMES = ("auto", "batched-index", "batched-scan", "scan", "index")
 MANY = 100
 WARM_UP = 5

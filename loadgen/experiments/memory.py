@@ -21,6 +21,7 @@ from ..usage import workers
 
 SUMMARY = "the most memory that a worker process holds while it loads a large file"
 HEAP = "256m"
+TSERVER_HEAP = None
 GIGABYTE = 1_000_000_000
 
 PEAK = Metric(
