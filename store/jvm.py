@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import shlex
 import threading
 from pathlib import Path
 from typing import Any
@@ -87,8 +86,6 @@ def start(jars: Path, heap: str = "256m") -> None:
                 *_OPTIONS,
                 *flags(archive),
                 f"-Xmx{heap}",
-                # What the `java` command reads by itself, as our servers do.
-                *shlex.split(os.environ.get("JDK_JAVA_OPTIONS", "")),
                 classpath=class_path(jars),
                 convertStrings=False,
                 interrupt=False,

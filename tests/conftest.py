@@ -26,8 +26,8 @@ ORDER = (
     "test_bulk", "test_real_logs", "test_ingest", "test_stack", "test_retry", "test_demo",
 )  # fmt: skip
 
-# JVMs of tests live for minutes: they need not be compiled to their best. And no test cuts off the power, against which
-# alone ZooKeeper would wait for the disk at each of its thousand writes a source.
+# Servers of tests live for minutes: they need not be compiled to their best. And no test cuts off the power, against
+# which alone ZooKeeper would wait for the disk at each of its thousand writes a source.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -Dzookeeper.forceSync=no")
 
 # Elsewhere each run draws other examples. Continuous integration judges a change, so there the same ones come again.

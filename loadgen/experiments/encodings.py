@@ -23,6 +23,7 @@ from watchfloor.store.store import Store
 from watchfloor.store.tables import compact
 from watchfloor.store.tablet_files import table_files
 from watchfloor.store.vector import Compression, decode_vector
+from watchfloor.store.writer import ItemWriter
 
 from ..asking import Party, ask_all
 from ..engines.ours import Ours
@@ -161,11 +162,10 @@ def _load(rig: Rig, file: EventFile, encoding: Encoding) -> Source:
     item = rig.item(file.path, source)
     encoder = BlockEncoder(source, item.file_id, item.item_id, encoding.rows, encoding.codec)
     with rig.store.sink() as sink:
+        writer = ItemWriter(sink, item.item_id, item.file_id)
         for events in _parsed(file, source):
-            for write in encoder.encode(events):
-                (sink.write_rows if write.wide else sink.write_entries)(write.table, write.batch)
-        for write in encoder.finish():
-            (sink.write_rows if write.wide else sink.write_entries)(write.table, write.batch)
+            writer.put(encoder.encode(events))
+        writer.put(encoder.finish())
         sink.flush()
     compact(rig.store.connection.client, source)
     return source
