@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,6 +57,12 @@ class Intake:
     def sniffed(self, path: str, feed: str | None) -> Sniffed:
         """What kind of file this is; looks only."""
         return sniff(path, feed, self.known())
+
+    def register(self, files: Iterable[Sniffed]) -> None:
+        """Registers the sources of many files at once; those that a file adds fields to are left to its offer."""
+        known = self.known()
+        first = {source.name: source for found in reversed(list(files)) for source in found.sources}
+        self._store.register_all(source for name, source in first.items() if name not in known)
 
     def offer(self, path: str, feed: str | None, *, again: bool = False, all_open: bool = False) -> Offer:
         """Queues the items of a file that are not done, or all with ``again``.

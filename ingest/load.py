@@ -23,9 +23,12 @@ from .ledger import Ledger, LedgerRow
 from .pool import Pool
 from .queue import ItemProducer
 from .scan import open_regular
+from .sniff import Sniffed
 
 _TICK_SECONDS = 0.3
-_LEDGER_SECONDS = 0.7
+_LEDGER_SECONDS = (0.1, 0.7)
+"""How long until the ledger is read again: a little longer each time, so that a short load ends as soon as it is done.
+"""
 _SILENT_SECONDS = 6.0
 _MAX_DEATHS = 6
 BULK_ITEM = 8
@@ -141,7 +144,7 @@ class Load:
             stack.callback(ledger.close)
             producer = stack.enter_context(ItemProducer(self._settings))
             intake = Intake(store, ledger, producer)
-            _check(intake, self._paths, self._feed)
+            intake.register(_check(intake, self._paths, self._feed))
             total = sum(Path(path).stat().st_size for path in self._paths)
             pool = stack.enter_context(Pool(self._settings, self._workers, self.log_file))
             offers: list[Offer] = []
@@ -213,7 +216,7 @@ class _Watcher:
         self._news.clear()
 
     def _run(self) -> None:
-        wait = 1.0
+        wait, (pause, longest) = 1.0, _LEDGER_SECONDS
         while not self._stop.is_set() and not self.finished:
             try:
                 with Store.open(self._settings) as store:
@@ -221,7 +224,8 @@ class _Watcher:
                         self._look(Ledger(store))
                         self._error, self._heard, wait = "", time.monotonic(), 1.0
                         self._news.set()
-                        self._stop.wait(_LEDGER_SECONDS)
+                        self._stop.wait(pause)
+                        pause = min(pause * 1.2, longest)
             except WatchfloorError as error:
                 self._error = f"{error}; trying again"
                 self._stop.wait(wait)
@@ -275,16 +279,17 @@ def expand(paths: Sequence[str | Path]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _check(intake: Intake, paths: Sequence[str], feed: str | None) -> None:
+def _check(intake: Intake, paths: Sequence[str], feed: str | None) -> list[Sniffed]:
     """Looks at every file before any is queued."""
-    problems = []
+    problems, found = [], []
     for path in paths:
         try:
-            intake.sniffed(path, feed)
+            found.append(intake.sniffed(path, feed))
         except InputFileError as error:
             problems.append(str(error))
     if problems:
         raise InputFileError("; ".join(problems))
+    return found
 
 
 def _file_result(offer: Offer, rows: dict[bytes, LedgerRow]) -> FileResult:

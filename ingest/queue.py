@@ -254,11 +254,22 @@ class ItemConsumer:
 
     def _turn(self, seconds: float) -> None:
         """Takes part in the group's life, and what item comes along."""
+        self._mend_membership()
         for records in self._consumer.poll(timeout_ms=max(0, int(seconds * 1000)), max_records=1).values():
             for record in records:
                 self._heard = time.monotonic()
                 self._inbox.put(_delivery(record))
         self._inbox.keep({partition.partition for partition in self._consumer.assignment()})
+
+    def _mend_membership(self) -> None:
+        """Has the group joined anew if the library has lost itself on the way.
+
+        In kafka-python 3.0.12 a poll that timed out goes on beside the next. When the first has joined the group, the
+        second may ask to join once more and never look at the answer: a member without partitions, for good.
+        """
+        coordinator = self._consumer._coordinator
+        if coordinator.rejoining and not coordinator.need_rejoin():
+            coordinator.request_rejoin()
 
 
 def _delivery(record: Any) -> Delivery:

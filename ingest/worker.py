@@ -24,6 +24,7 @@ from .queue import Delivery, ItemConsumer
 from .reading import read_item
 from .turn import MAX_ATTEMPTS, Act, Turns
 
+POLL_SECONDS = 0.25
 BEAT_SECONDS = 2.0
 DEFER_SECONDS = 2.0
 STORE_TRIES = 10
@@ -42,7 +43,7 @@ def work(settings: Settings, stop: threading.Event) -> None:
             queue = ItemConsumer(settings)
             try:
                 while not stop.is_set():
-                    delivery = queue.poll(1.0)
+                    delivery = queue.poll(POLL_SECONDS)
                     wait = 1.0
                     if delivery is not None:
                         _handle(desk, queue, delivery, turns, stop)

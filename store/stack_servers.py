@@ -17,6 +17,9 @@ from watchfloor.store.stack_process import Server, exchange, listens
 _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 # One collector thread and cheap compiled code: small daemons start sooner and do not fight over two cores.
 _SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:CICompilerCount=1")
+# Requests are read and answered by the thread that hears of them: with a handful of clients, handing each over to
+# another thread costs a third of ZooKeeper's processor time.
+_ONE_READER = ("-Dzookeeper.nio.numSelectorThreads=1", "-Dzookeeper.nio.numWorkerThreads=0")
 _COMMON = (
     "-XX:+ExitOnOutOfMemoryError",
     "-XX:-UsePerfData",
@@ -73,7 +76,7 @@ def fleet(settings: Settings, state: StackState) -> Fleet:
     tserver_flags = ("-XX:+UseG1GC", f"-Xms{settings.tserver_heap}", *maps)
     return Fleet(
         zookeeper=server(
-            "zookeeper", settings.zookeeper_heap, _zookeeper_answers, *_SMALL,
+            "zookeeper", settings.zookeeper_heap, _zookeeper_answers, *_SMALL, *_ONE_READER,
             "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(conf / "zoo.cfg"),
         ),
         kafka=server(

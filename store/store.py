@@ -11,6 +11,7 @@ import functools
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any
@@ -31,6 +32,7 @@ Iterators = Sequence[tuple[int, str, str, Mapping[str, str | bytes]]]
 """(priority, name, Java class, options); an option of bytes is sent in base64."""
 
 _SCAN_THREADS = 8
+_REGISTER_THREADS = 4
 _ENTRIES = pa.schema([(name, pa.binary()) for name in ("row", "family", "qualifier", "visibility", "value")])
 
 
@@ -45,6 +47,7 @@ class Store:
         self.grace = GRACE_SECONDS
         self._sources: dict[str, Source] = {}
         self._lock = threading.Lock()
+        self._granting = threading.Lock()
         self._views: dict[str, View] = {}
         self._kept: dict[str, View] | None = None
         self._kept_since = 0.0
@@ -147,13 +150,19 @@ class Store:
         try:
             client = self.connection.client
             tables.make_source_tables(client, stored, readers)
-            tables.allow_labels(client, [self.user, *readers], tables.labels_of(stored))
+            with self._granting:  # a user's labels are read and then written whole
+                tables.allow_labels(client, [self.user, *readers], tables.labels_of(stored))
         except Exception as error:
             raise StoreError(f"cannot make the tables of {source.name}: {error}") from error
         self.put(tables.SOURCES_TABLE, [(source.name.encode(), b"", b"", stored.to_json().encode())])
         with self._lock:
             self._sources[source.name] = stored
         return stored
+
+    def register_all(self, sources: Iterable[Source]) -> None:
+        """Registers several sources, a few at a time: each waits for the manager more than it works."""
+        with ThreadPoolExecutor(_REGISTER_THREADS) as pool:
+            list(pool.map(self.register, sources))
 
     def catalog(self, name: str | None = None) -> pa.RecordBatch:
         """The entries of one source in the catalog, or of all."""

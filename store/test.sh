@@ -14,5 +14,5 @@ rm -rf $reports
 if [ -d $reports ]; then
     cat $reports/*.txt | grep '^Tests run'
 fi
-# Two files at a time, each process with a stack of its own: most tests wait for servers.
-exec .venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder "$@"
+# Two processes with a stack each, whose tests wait for servers much of the time, and one for those that start their own.
+exec .venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder "$@"

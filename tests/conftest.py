@@ -12,6 +12,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 from loaded import LAYOUTS, Loaded, in_layout, parse
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from watchfloor.ingest import pool
 from watchfloor.store.settings import Settings, load_settings
@@ -19,11 +21,14 @@ from watchfloor.store.stack import down, up
 from watchfloor.store.stack_process import find
 from watchfloor.store.store import Store
 
+# Files whose tests start stacks of their own: one process of a run takes them all, and starts no other.
+APART = ("test_real_logs", "test_stack", "test_demo")
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.
 ORDER = (
-    "test_ingest_crash", "test_oracle", "test_bridge", "test_bench", "test_server_down",
-    "test_bulk", "test_real_logs", "test_ingest", "test_stack", "test_retry", "test_demo",
+    *APART, "test_ingest_crash", "test_oracle", "test_bridge", "test_bench", "test_server_down",
+    "test_bulk", "test_ingest", "test_retry", "test_compact", "test_faces_on_stack", "test_engines",
+    "test_compact_again", "test_late_events", "test_labels", "test_freshness", "test_default_layout",
 )  # fmt: skip
 
 # Servers of tests live for minutes: they need not be compiled to their best. And no test cuts off the power, against
@@ -39,6 +44,18 @@ if "WATCHFLOOR_CI_RUN" in os.environ:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ranks = {f"{name}.py": rank for rank, name in enumerate(ORDER)}
     items.sort(key=lambda item: ranks.get(item.path.name, len(ranks)))
+
+
+class Lanes(LoadFileScheduling):
+    """Files in their order to whichever process is free, those of ``APART`` as if they were one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "apart" if Path(file).stem in APART else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Lanes:
+    return Lanes(config, log)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ from watchfloor.ingest.intake import Intake
 from watchfloor.ingest.ledger import Ledger, Run
 from watchfloor.ingest.load import Load
 from watchfloor.ingest.master import master
-from watchfloor.ingest.queue import ItemProducer, queue_lag
+from watchfloor.ingest.queue import ItemConsumer, ItemProducer, queue_lag
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import InputFileError, QueueError, StoreError
 from watchfloor.store.bridge import EntrySink
@@ -219,6 +219,23 @@ def test_the_master_refuses_unknown_kinds_once(
 def test_a_folder_that_is_none_is_refused(store_settings: Settings, tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match="not a folder"):
         master(store_settings, [tmp_path / "no"], threading.Event())
+
+
+def test_a_worker_that_its_group_forgot_gets_items_again(
+    store_settings: Settings, store: Store, tmp_path: Path
+) -> None:
+    settings, kind = own(store_settings, "lost"), store.register(source("lost"))
+    consumer = ItemConsumer(settings)
+    try:
+        wait_for(lambda: consumer.poll(0.2) or consumer._consumer.assignment())
+        # As the library leaves it when two of its polls have crossed: it asks to join, and waits for no answer.
+        consumer._consumer._subscription.assign_from_subscribed([])
+        consumer._consumer._coordinator.rejoining = True
+        with ItemProducer(settings) as producer:
+            Intake(store, Ledger(store), producer).offer(str(log_file(tmp_path / "a.log", 10)), kind.name)
+        wait_for(lambda: consumer.poll(0.2))
+    finally:
+        consumer.close()
 
 
 @pytest.mark.parametrize("what", ["vanishes", "changes"])

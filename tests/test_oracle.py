@@ -36,7 +36,7 @@ drawn = settings(
 batchings = st.builds(
     BatchSettings,
     policy=st.sampled_from(sorted(POLICIES)),
-    growth=st.sampled_from([1.5, 10.0]),
+    growth=st.sampled_from([2.0, 10.0]),
     min_width=st.sampled_from([1_000, 60_000_000, 3_600_000_000]),
     min_seconds=st.sampled_from([0.01, 1.0]),
     first_rows=st.sampled_from([10.0, 1000.0]),

@@ -287,8 +287,7 @@ def port(app: Flask) -> Iterator[int]:
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     yield server.effective_port
-    server.asyncore.loop  # noqa: B018 (the loop ends when its map is empty)
-    server.close()
+    server.trigger.pull_trigger(server.close)  # by its own thread: it waits on the sockets that are closed
     server.task_dispatcher.shutdown(timeout=1)
 
 
