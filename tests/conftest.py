@@ -35,10 +35,11 @@ ORDER = (
 # which alone ZooKeeper would wait for the disk at each of its thousand writes a source.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -Dzookeeper.forceSync=no")
 
-# Elsewhere each run draws other examples. Continuous integration judges a change, so there the same ones come again.
-hypothesis.settings.register_profile("ci", derandomize=True)
-if "WATCHFLOOR_CI_RUN" in os.environ:
-    hypothesis.settings.load_profile("ci")
+# How long an example takes says how busy the machine is: it fails no test. Each run draws other examples, but in
+# continuous integration, which judges a change: there the same ones come again.
+hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("ci", hypothesis.settings.get_profile("untimed"), derandomize=True)
+hypothesis.settings.load_profile("ci" if "WATCHFLOOR_CI_RUN" in os.environ else "untimed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

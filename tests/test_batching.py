@@ -64,7 +64,7 @@ def run(
 
 
 @given(SETTINGS, RANGES, st.none() | st.integers(-5, FAR), ANSWERS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_batches_cover_the_range_once_newest_first(
     policy_settings: BatchSettings, span: tuple[int, int], width: int | None, answers: list[tuple[int, float]]
 ) -> None:
@@ -83,7 +83,7 @@ def test_batches_cover_the_range_once_newest_first(
 
 
 @given(SETTINGS, st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), max_size=12), RANGES, ANSWERS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_empty_time_is_jumped_over_and_nothing_else(
     policy_settings: BatchSettings,
     drawn: list[tuple[int, int]],

@@ -109,7 +109,7 @@ def hashable(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 @given(events_of)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_entries_are_those_of_plain_python(events: list[Event]) -> None:
     writes = encoded(events)
     store = stored(writes)
@@ -170,7 +170,7 @@ def test_entries_are_those_of_plain_python(events: list[Event]) -> None:
 
 
 @given(events_of, st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_batches_make_no_difference_and_a_replay_changes_nothing(events: list[Event], data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(events)), max_size=6))
     whole, pieces = stored(encoded(events)), stored(encoded(events, cuts))
@@ -218,7 +218,7 @@ def check(batches: list[pa.RecordBatch], expected: list[dict[str, Any]]) -> None
 
 
 @given(st.lists(events_of, min_size=1, max_size=3), st.tuples(ends, ends), trees)
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_scans_and_fetches_find_every_event(
     items: list[list[Event]], ends: tuple[int, int], tree: Filter | None
 ) -> None:
@@ -242,7 +242,7 @@ def test_scans_and_fetches_find_every_event(
 
 
 @given(st.lists(events_of, min_size=1, max_size=2), st.tuples(ends, ends), st.data())
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_counts_are_exact(items: list[list[Event]], ends: tuple[int, int], data: st.DataObject) -> None:
     since, until = max(0, min(ends)), max(0, *ends)
     store: Any = stored(*(encoded(events, item=bytes([i]) * 8) for i, events in enumerate(items)))

@@ -77,7 +77,7 @@ ABORTED = State(EPOCH + 1, EPOCH + 1, 0, "", (EPOCH,))
 
 @pytest.mark.parametrize("state", [BEFORE, AFTER, ABORTED], ids=["before", "after", "aborted"])
 @given(items=st.lists(events_of, min_size=1, max_size=3))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_a_view_sees_each_event_once(state: State, items: list[Events]) -> None:
     store, old = merge(items)
     store.view = view(old, state)
@@ -94,7 +94,7 @@ def test_a_view_sees_each_event_once(state: State, items: list[Events]) -> None:
 
 
 @given(st.lists(events_of, min_size=1, max_size=3))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_merged_blocks_are_full_and_keep_labels_and_origins(items: list[Events]) -> None:
     store, old = merge(items)
     new = {row: cells for row, cells in blocks_of(store).items() if row not in old}
@@ -113,7 +113,7 @@ def test_merged_blocks_are_full_and_keep_labels_and_origins(items: list[Events])
 
 
 @given(st.lists(events_of, min_size=2, max_size=3))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_an_item_is_taken_out_of_merged_blocks(items: list[Events]) -> None:
     store, old = merge(items)
     merged = {row: cells for row, cells in blocks_of(store).items() if row not in old}
@@ -125,7 +125,7 @@ def test_an_item_is_taken_out_of_merged_blocks(items: list[Events]) -> None:
 
 
 @given(st.lists(events_of, min_size=1, max_size=2))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_the_hits_of_stored_blocks_are_those_that_were_written(items: list[Events]) -> None:
     store, _ = merge(items)
     found: Any = BlockStore(SOURCE)
@@ -163,7 +163,7 @@ def listing(blocks: list[tuple[int, int, bytes]]) -> Listing:
 
 
 @given(planned)
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_groups_are_small_settled_neighbours_of_one_closed_day(blocks: list[tuple[int, int, bytes]]) -> None:
     settled, closed, full = set(TAGS[:2]), 3 * keys.DAY, 16
     known = listing(blocks)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from watchfloor.schema.source import parse_definition
@@ -73,7 +73,6 @@ def long_entries(writes: list[Any], table: str) -> list[tuple[bytes, ...]]:
 
 
 @given(EVENTS)
-@settings(deadline=None)
 def test_entries_are_those_of_plain_python(events: list[tuple[Any, ...]]) -> None:
     encoder = CellEncoder(SOURCE, FILE, ITEM)
     batch = to_batch(events)

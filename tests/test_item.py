@@ -39,7 +39,7 @@ def one(path: Path, split: int = 1 << 20) -> WorkItem:
     return items_of(scan_file(path, split), str(path), "web.access", b"", "t")[0]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(lines=LINES, ends=st.booleans(), split=st.integers(1, 50))
 def test_ranges_cover_the_file_and_cut_at_line_ends(file: Path, lines: list[bytes], ends: bool, split: int) -> None:
     data = content(lines, ends)
@@ -56,7 +56,7 @@ def test_ranges_cover_the_file_and_cut_at_line_ends(file: Path, lines: list[byte
     assert at == len(data)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(lines=LINES, more=LINES, ends=st.booleans(), split=st.integers(1, 50), zipped=st.booleans())
 def test_only_what_was_added_to_a_file_is_new(
     file: Path, lines: list[bytes], more: list[bytes], ends: bool, split: int, zipped: bool

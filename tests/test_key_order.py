@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from watchfloor.store import key_order
@@ -36,7 +36,6 @@ def entries_of(batches: Sequence[pa.RecordBatch]) -> list[Entry]:
     return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_long_batches_come_out_sorted(data: st.DataObject) -> None:
     row, qualifier = (data.draw(st.sampled_from([FIXED, SOME])) for _ in range(2))
@@ -49,7 +48,6 @@ def test_long_batches_come_out_sorted(data: st.DataObject) -> None:
     assert Counter(found) == Counter(entry for entries in given_batches for entry in entries)
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_wide_batches_come_out_sorted(data: st.DataObject) -> None:
     """Batches have some columns each; one name may come with two labels."""

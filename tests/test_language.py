@@ -237,7 +237,7 @@ def test_limits_are_named() -> None:
 
 
 @given(TYPED)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_typed_trees_come_back_from_text_and_json(tree: Filter) -> None:
     text = to_text(tree)
     assert "\n" not in text
@@ -247,7 +247,7 @@ def test_typed_trees_come_back_from_text_and_json(tree: Filter) -> None:
 
 
 @given(st.text(), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_quoting_gives_any_text_back(text: str, ignore_case: bool) -> None:
     assert unquote(quote(text)) == text
     assert unquote_pattern(quote_pattern(text, ignore_case)) == (text, ignore_case)
@@ -259,7 +259,7 @@ def test_patterns_of_slashes_and_backslashes(pattern: str) -> None:
 
 
 @given(st.text(alphabet="a=1 ()\"'`/~<>!,\\*?.and or not in like exists 10.0.0.0/8\n", max_size=40))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_text_parses_or_is_refused_with_a_place(text: str) -> None:
     try:
         tree = parse_filter(text)
@@ -429,7 +429,7 @@ def test_the_oracle(text: str, expected: bool) -> None:
 
 
 @given(TYPED)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_drawn_filters_fit_the_source_and_the_oracle(tree: Filter) -> None:
     assert fields_of(tree) <= set(SOURCE.by_name)
     assert {holds(tree, event) for event in EVENTS} <= {True, False}

@@ -97,7 +97,6 @@ def questions(draw: st.DrawFn, items: list[list[tuple[int, str]]]) -> tuple[int,
 @given(items=items, data=st.data())
 @settings(
     max_examples=20,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[p for p in Phase if p is not Phase.explain],
 )

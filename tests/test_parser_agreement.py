@@ -54,7 +54,7 @@ LINES = st.lists(st.one_of(FITTING, FITTING, ANY).map(json.dumps), min_size=1, m
 
 @given(LINES, st.sampled_from(["", " ", "\t", ",", "}", "{}", "null", " null ", "\r"]))
 @example(['{"ts":"2024-03-05T08:00:00Z","status":1}', '{"ts":"2024-03-05T08:00:00Z","duration_ms":NaN}'], "")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_fast_and_slow_json_agree(lines: list[str], tail: str) -> None:
     data = "\n".join([*lines[:-1], lines[-1] + tail]).encode()
     rows = split_rows(Chunk(0, data))
@@ -94,7 +94,7 @@ SCALARS = {
 @pytest.mark.parametrize("kind", list(SCALARS))
 @pytest.mark.parametrize("time_format", ["epoch", "epoch_us", "iso8601"])
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_columns_and_single_values_agree(kind: FieldType, time_format: str, data: st.DataObject) -> None:
     odd = st.sampled_from(["", "-", "0x1f", " 1", "1 ", "é", "nan", "inf", "1_0", "T", "１"])
     values = data.draw(st.lists(st.one_of(st.none(), SCALARS[kind], SCALARS[kind], odd), max_size=5))
@@ -126,7 +126,7 @@ ACCESS_LINE = st.tuples(
 
 
 @given(st.lists(ACCESS_LINE, min_size=1, max_size=5))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_fast_and_slow_access_lines_agree(lines: list[str]) -> None:
     parser = AccessLogParser(builtin_definitions()["web.access"])
     chunk = Chunk(0, "\n".join(lines).encode())

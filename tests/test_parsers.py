@@ -240,7 +240,7 @@ def test_binary_junk_is_rejected_line_by_line(feed: str, header: bytes) -> None:
 
 @pytest.mark.parametrize(("feed", "header"), CASES)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_garbage_never_raises(feed: str, header: bytes, data: st.DataObject) -> None:
     good = b"\n".join((FIXTURES / name / "in.log").read_bytes()[:3000] for name in NAMES if name.startswith(feed[:4]))
     pieces = st.one_of(

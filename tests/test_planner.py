@@ -145,7 +145,7 @@ EVENTS = [
 
 
 @given(st.one_of(st.none(), TREES), COUNTS, st.sampled_from(SCHEMES), st.floats(1, 1000))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_plan_finds_what_the_filter_does(tree: Filter | None, counts: DictCounts, scheme: str, w: float) -> None:
     made = plan(tree, SOURCE, counts, scheme, w)
     assert made.tree == tree and made.asked == scheme
@@ -166,7 +166,7 @@ def test_any_plan_finds_what_the_filter_does(tree: Filter | None, counts: DictCo
 
 
 @given(TREES, COUNTS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_only_the_announced_counts_are_asked_for(tree: Filter, counts: DictCounts) -> None:
     asked: list[tuple[str, Value]] = []
 

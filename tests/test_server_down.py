@@ -24,7 +24,7 @@ from watchfloor.store.stack import up
 from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.crash]
-LINES = 20_000
+LINES = 32_000
 TIMEOUT = 4
 
 
@@ -42,7 +42,8 @@ def impatient(settings: Settings, folder: Path) -> Settings:
 
 
 def test_queries_whose_server_is_killed_fail_within_their_time_out(store_settings: Settings, tmp_path: Path) -> None:
-    # More than a client reads ahead, 32 MB, however well it is compressed: no query may be at its end when servers die.
+    # More than a client reads ahead, however well it is compressed: no query may be at its end when servers die. It is
+    # 32 MB that wait to be taken, as many that have been taken, and a batch.
     file = tmp_path / "a.log"
     file.write_text("".join(line(i, text=b64encode(os.urandom(2250)).decode()) + "\n" for i in range(LINES)))
     settings = own(store_settings, "down", item_bytes=1 << 20, chunk_bytes=1 << 20)

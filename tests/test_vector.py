@@ -38,7 +38,7 @@ def values_of(kind: FieldType) -> st.SearchStrategy[Any]:
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("indexed", [False, True])
 @given(data=st.data(), codec=codecs)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_columns_come_back(kind: FieldType, indexed: bool, data: st.DataObject, codec: Compression) -> None:
     field = Field("f", kind, indexed)
     drawn = data.draw(st.lists(values_of(kind), max_size=12)) * data.draw(st.sampled_from([1, 1, 30]))
@@ -61,7 +61,7 @@ def test_columns_come_back(kind: FieldType, indexed: bool, data: st.DataObject, 
 
 @pytest.mark.parametrize("kind", VALUES)
 @given(data=st.data(), codec=codecs)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_lists_come_back(kind: FieldType, data: st.DataObject, codec: Compression) -> None:
     field = Field("f", FieldType.LIST, items=kind)
     drawn = data.draw(st.lists(st.none() | st.lists(values_of(kind), max_size=4), max_size=10))
@@ -167,7 +167,7 @@ def test_every_cut_is_refused() -> None:
 
 
 @given(st.data())
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 def test_a_wrong_vector_with_a_right_checksum_breaks_nothing(data: st.DataObject) -> None:
     field, vector = data.draw(st.sampled_from(SAMPLES))
     wrong = bytearray(vector)
