@@ -144,10 +144,12 @@ class Load:
             stack.callback(ledger.close)
             producer = stack.enter_context(ItemProducer(self._settings))
             intake = Intake(store, ledger, producer)
-            intake.register(_check(intake, self._paths, self._feed))
+            found = _check(intake, self._paths, self._feed)
             total = sum(Path(path).stat().st_size for path in self._paths)
             pool = stack.enter_context(Pool(self._settings, self._workers, self.log_file))
             offers: list[Offer] = []
+            yield self._progress("queueing", offers, {}, total)
+            intake.register(found)
             for path in self._paths:
                 yield self._progress("queueing", offers, {}, total)
                 offers.append(intake.offer(path, self._feed, again=self._again, all_open=True))
