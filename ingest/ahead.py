@@ -1,13 +1,16 @@
-"""Runs an iterator in a thread, a little ahead of whoever takes from it."""
+"""Work that is done in threads, a little ahead of whoever takes its results, and in its order."""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+S = TypeVar("S")
 T = TypeVar("T")
 _POLL_SECONDS = 0.2
 
@@ -18,10 +21,11 @@ class _End:
 
 
 @contextmanager
-def ahead(source: Iterator[T], depth: int) -> Iterator[Iterator[T]]:
+def ahead(source: Generator[T, None, None], depth: int) -> Iterator[Generator[T, None, None]]:
     """Yields an iterator over ``source``, which is run in its own thread and at most ``depth`` things ahead.
 
-    An error in ``source`` is raised where its next thing is taken. Leaving the context stops the thread.
+    An error in ``source`` is raised where its next thing is taken. Leaving the context stops the thread and closes
+    ``source``.
     """
     things: queue.Queue[T | _End] = queue.Queue(depth)
     stop = threading.Event()
@@ -42,8 +46,10 @@ def ahead(source: Iterator[T], depth: int) -> Iterator[Iterator[T]]:
             put(_End(None))
         except BaseException as error:
             put(_End(error))
+        finally:
+            source.close()
 
-    def take() -> Iterator[T]:
+    def take() -> Generator[T, None, None]:
         while True:
             thing = things.get()
             if isinstance(thing, _End):
@@ -59,3 +65,21 @@ def ahead(source: Iterator[T], depth: int) -> Iterator[Iterator[T]]:
     finally:
         stop.set()
         thread.join()
+
+
+def in_order(function: Callable[[S], T], things: Iterable[S], threads: int, depth: int) -> Generator[T, None, None]:
+    """``function`` of each thing, in the order of the things, by so many threads; at most ``depth`` at a time.
+
+    An error is raised in its thing's place. Closing the generator waits for what is being done.
+    """
+    waiting: deque[Future[T]] = deque()
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for thing in things:
+            waiting.append(pool.submit(function, thing))
+            if len(waiting) == depth:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -1,11 +1,11 @@
-"""One work item from its file into the store: one thread parses, one encodes, one writes."""
+"""One work item from its file into the store: two threads parse, one encodes, one writes."""
 
 from __future__ import annotations
 
 import hashlib
 import time
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,12 +18,12 @@ from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
 from watchfloor.store.writer import ItemWriter, Sink
 
-from .ahead import ahead
+from .ahead import ahead, in_order
 from .catalog import Catalog
 from .cells import me
 from .item import ITEM_ID_BYTES, WorkItem
 from .ledger import End
-from .lines import Rejected, read_chunks
+from .lines import Chunk, Rejected, read_chunks
 from .parsers import Parsed, open_parser
 from .quarantine import CLEARED, OPEN, RETRIED, Quarantine
 from .scan import WHOLE, check_unchanged
@@ -32,7 +32,12 @@ PART_BYTES = 72 << 20
 """Counts of a long item (a large gzip file) are written for every so many bytes of it, each part under an identity of
 its own, so that memory stays bounded; an item of the usual size is one part. Never to be changed: what was counted in
 other parts would count twice."""
-_DEPTH = 1
+_PARSE_THREADS = 2
+"""Parsing is most of the work, and the readers of Arrow let go of the interpreter: a second thread is worth a half more
+events a second. A third gains nothing, as the encoder is one."""
+_CHUNKS_AHEAD = 8
+"""Chunks that are parsed, or being parsed, ahead of the encoder. It takes them by the slab, which is about as many."""
+_PIECES_AHEAD = 1
 Offsets = npt.NDArray[np.int64]
 Progress = Callable[[int, int, int], None]
 """Called between chunks with bytes, events and quarantined lines so far; may raise to stop."""
@@ -96,8 +101,8 @@ def read_item(
     events_to = events_to or sink
     reread = store if ended else None
     with (
-        ahead(_parse(store.settings, item, Catalog(store)), _DEPTH) as chunks,
-        ahead(_encode(chunks, events_to, item, earlier.taken, reread), _DEPTH) as pieces,
+        ahead(_parse(store.settings, item, Catalog(store)), 1) as chunks,
+        ahead(_encode(chunks, events_to, item, earlier.taken, reread), _PIECES_AHEAD) as pieces,
     ):
         for piece in pieces:
             for writer, writes in piece.writes:
@@ -143,22 +148,31 @@ def _earlier(quarantine: Quarantine, item: WorkItem) -> _Earlier:
     return _Earlier(np.array(still_open, np.int64), np.array(taken, np.int64), retried)
 
 
-def _parse(settings: Settings, item: WorkItem, catalog: Catalog) -> Iterator[_Lines]:
+def _parse(settings: Settings, item: WorkItem, catalog: Catalog) -> Generator[_Lines, None, None]:
     parser = open_parser(item.feed, item.header, catalog)
+
+    def parse(chunk: Chunk) -> _Lines:
+        # A plain file may have grown in the middle of its last line since it was queued.
+        data = chunk.data[: max(item.end - chunk.offset, 0)]
+        parsed = parser.parse(replace(chunk, data=data))
+        return _Lines(max(chunk.offset + len(data), item.start), chunk.rejected, parsed)
+
+    threads = 1 if parser.ordered else _PARSE_THREADS
+    return in_order(parse, _chunks(settings, item), threads, _CHUNKS_AHEAD)
+
+
+def _chunks(settings: Settings, item: WorkItem) -> Iterator[Chunk]:
     # What cannot be cut (gzip, a log whose header changes on the way) is read from its beginning, whatever is wanted.
     start, end = (0, None) if item.compressed or item.split == WHOLE else (item.start, item.end)
     for chunk in read_chunks(item.path, start, end, settings.chunk_bytes, settings.max_line_bytes):
         if chunk.offset >= item.end and item.end < item.length:
             break
-        # A plain file may have grown in the middle of its last line since it was queued.
-        data = chunk.data[: max(item.end - chunk.offset, 0)]
-        parsed = parser.parse(replace(chunk, data=data))
-        yield _Lines(max(chunk.offset + len(data), item.start), chunk.rejected, parsed)
+        yield chunk
 
 
 def _encode(
     chunks: Iterator[_Lines], sink: Sink, item: WorkItem, taken: Offsets, reread: Store | None
-) -> Iterator[_Piece]:
+) -> Generator[_Piece, None, None]:
     writers: dict[int, ItemWriter] = {}
     piece = None
     for chunk in chunks:

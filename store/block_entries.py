@@ -17,7 +17,7 @@ from .layout import TableWrite
 from .newest import newest_first
 from .values import fixed_binary, index_values, joined
 
-BLOCK_ROWS = 8192
+BLOCK_ROWS = 16384
 """Events that a block has at most."""
 SLAB_BLOCKS = 4
 """Blocks' worth of events that stand in one shard, so that an index row takes all their hits in one mutation."""

@@ -43,6 +43,8 @@ _FORM = 'an access log line: client ident user [time] "request" status bytes, th
 class AccessLogParser:
     """Reads lines into a source that has the fields of ``web.access``."""
 
+    ordered = False
+
     def __init__(self, source: Source) -> None:
         self._source = source
 

@@ -43,6 +43,12 @@ class Parsed:
 
 
 class Parser(Protocol):
-    """Reads the chunks of one file in their order. Bad input is never an exception."""
+    """Reads the chunks of one file. Bad input is never an exception.
+
+    ``ordered``: one chunk says how to read the next, so they must come in their order and one at a time. Any other
+    parser takes them as they come, also from several threads at once.
+    """
+
+    ordered: bool
 
     def parse(self, chunk: Chunk) -> Parsed: ...

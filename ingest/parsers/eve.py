@@ -28,6 +28,8 @@ _PLAIN_SOURCE = "suricata.anomaly"
 class EveParser:
     """Reads EVE lines into a source per type, or all of them into ``fixed``."""
 
+    ordered = True
+
     def __init__(self, resolve: Resolve, fixed: Source | None = None) -> None:
         self._resolve, self._fixed = resolve, fixed
         self._sources: dict[str, Source | str] = {}

@@ -68,6 +68,8 @@ class JsonReader:
 class JsonParser:
     """Reads JSON lines into one source."""
 
+    ordered = False
+
     def __init__(self, source: Source) -> None:
         self._reader = JsonReader(source)
 

@@ -30,6 +30,8 @@ class ZeekJsonParser:
     ``fixed`` is the source of all lines, whatever they name.
     """
 
+    ordered = True
+
     def __init__(self, path: str, resolve: Resolve, fixed: Source | None = None) -> None:
         self._path, self._resolve, self._fixed = path, resolve, fixed
         self._readers: dict[str, JsonReader | str] = {}

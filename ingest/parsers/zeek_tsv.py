@@ -32,6 +32,8 @@ class ZeekTsvParser:
     ``source`` fixes the source of all lines; without it each header's ``#path`` names it.
     """
 
+    ordered = True
+
     def __init__(self, header: bytes, resolve: Resolve, source: Source | None = None) -> None:
         self._header = parse_header(header)
         self._resolve, self._fixed = resolve, source

@@ -46,7 +46,7 @@ METRICS = (SIZE, ENCODE, DECODE, DISK, ENTRIES, ANSWER)
 
 CODECS: tuple[Compression, ...] = ("none", "lz4_raw", "zstd")
 SIZES = (1024, 4096, 8192, 16384, 65536)
-_USUAL = 8192
+_USUAL = 16384
 _REPEATED = 0.5
 """A share of distinct values below which a column goes into Arrow's format as a dictionary."""
 
