@@ -84,8 +84,11 @@ class Policy(Protocol):
         """The newest batch of [since, until), about ``first_width`` µs wide; None if the range has no events."""
         ...
 
-    def next(self, batch: Batch, rows: int, seconds: float) -> Batch | None:
-        """The batch before ``batch``, which gave ``rows`` in ``seconds``; None when nothing is left."""
+    def next(self, batch: Batch, rows: int, seconds: float, wanted: int | None = None) -> Batch | None:
+        """The batch before ``batch``, which gave ``rows`` in ``seconds``; None when nothing is left.
+
+        ``wanted``: how many more rows the query wants; None is all of them.
+        """
         ...
 
 
@@ -125,19 +128,19 @@ class _Base:
         width = until - since if first_width is None else first_width
         return self._batch(since, until, self._first(width, until - since), 0, self.settings.first_rows)
 
-    def next(self, batch: Batch, rows: int, seconds: float) -> Batch | None:
+    def next(self, batch: Batch, rows: int, seconds: float, wanted: int | None = None) -> Batch | None:
         if rows < 0 or not seconds >= 0:
             raise InternalError(f"a batch cannot give {rows} rows in {seconds} s")
         target = min(1e12, self.settings.growth * batch.target)
-        width = self._following(batch, target, rows, seconds)
+        width = self._following(batch, target, rows, seconds, math.inf if wanted is None else wanted)
         return self._batch(batch.start, batch.since, width, batch.number + 1, target)
 
     def _first(self, width: int, whole: int) -> int:
         """The first batch's width in µs; ``width`` is what the counts suggest."""
         raise NotImplementedError
 
-    def _following(self, batch: Batch, target: float, rows: int, seconds: float) -> float:
-        """The width in µs of the batch after ``batch``, which should give ``target`` rows."""
+    def _following(self, batch: Batch, target: float, rows: int, seconds: float, wanted: float) -> float:
+        """The width in µs of the batch after ``batch``, which should give ``target`` rows; ``wanted`` are the last."""
         raise NotImplementedError
 
     def _batch(self, start: int, until: int, width: float, number: int, target: float) -> Batch | None:
@@ -158,7 +161,7 @@ class Single(_Base):
     def _first(self, width: int, whole: int) -> int:
         return whole
 
-    def _following(self, batch: Batch, target: float, rows: int, seconds: float) -> float:
+    def _following(self, batch: Batch, target: float, rows: int, seconds: float, wanted: float) -> float:
         return batch.since - batch.start
 
 
@@ -168,7 +171,7 @@ class Fixed(_Base):
     def _first(self, width: int, whole: int) -> int:
         return self.settings.width
 
-    def _following(self, batch: Batch, target: float, rows: int, seconds: float) -> float:
+    def _following(self, batch: Batch, target: float, rows: int, seconds: float, wanted: float) -> float:
         return self.settings.width
 
 
@@ -176,12 +179,13 @@ class Adaptive(_Base):
     """``llcysa``: widths follow the rows and the seconds of the batch before.
 
     k' = c·k, b' = b·k'/r (no rows: c·b), T' = T·b'/b; where T' would leave [T_min, T_max], b' is scaled back to it.
+    With only w rows wanted any more b' is no wider than b·c·w/r (not in the paper).
     """
 
     def _first(self, width: int, whole: int) -> int:
         return width
 
-    def _following(self, batch: Batch, target: float, rows: int, seconds: float) -> float:
+    def _following(self, batch: Batch, target: float, rows: int, seconds: float, wanted: float) -> float:
         settings = self.settings
         factor = target / rows if rows else settings.growth
         # A clock may see no time pass at all; a microsecond is less than any batch takes.
@@ -191,6 +195,8 @@ class Adaptive(_Base):
             factor = settings.min_seconds / spent
         elif expected > settings.max_seconds:
             factor = settings.max_seconds / spent
+        if rows:
+            factor = min(factor, settings.growth * wanted / rows)
         return batch.width * factor
 
 

@@ -53,7 +53,8 @@ def execute(
     while batch is not None and not (run.limited or run.cancelled):
         rows, seconds = 0, 0.0
         clock = time.perf_counter()
-        with closing(read_span(store, source, plan, batch.since, batch.until, columns)) as found:
+        left = None if limit is None else limit - run.rows
+        with closing(read_span(store, source, plan, batch.since, batch.until, columns, left)) as found:
             for events in found:
                 # Only time spent reading counts towards the batch: the consumer may be slow.
                 seconds += time.perf_counter() - clock
@@ -72,22 +73,25 @@ def execute(
             seconds += time.perf_counter() - clock
         run.batches += 1
         run.widths.append((batch.since, batch.until, rows, seconds))
-        batch = policy.next(batch, rows, seconds)
+        batch = policy.next(batch, rows, seconds, None if limit is None else limit - run.rows)
 
 
 def read_span(
-    store: Store, source: Source, plan: Plan, since: int, until: int, columns: Sequence[str]
+    store: Store, source: Source, plan: Plan, since: int, until: int, columns: Sequence[str], limit: int | None = None
 ) -> Generator[pa.RecordBatch, None, None]:
-    """The events of one time range, by one view of the store: that of the plan while it is young."""
+    """The events of one time range, by one view of the store: that of the plan while it is young.
+
+    With a ``limit`` all but the newest so many may be missing.
+    """
     layout, store = layout_of(source), store.snapshot()
     access = plan.access
     if not isinstance(access, (IndexUnion, IndexIntersection)):
-        yield from layout.scan(store, source, since, until, plan.residual, columns, FIRST_ROWS)
+        yield from layout.scan(store, source, since, until, plan.residual, columns, FIRST_ROWS, limit)
         return
     found = [layout.hits(store, source, source.field(term.field), term.value, since, until) for term in access.terms]
     hits = union(found) if isinstance(access, IndexUnion) else intersection(found)
     where = plan.residual if layout.hits_exact else plan.tree
-    yield from layout.fetch(store, source, hits, since, until, where, columns, FIRST_ROWS)
+    yield from layout.fetch(store, source, hits, since, until, where, columns, FIRST_ROWS, limit)
 
 
 def union(parts: Sequence[pa.Array]) -> pa.Array:

@@ -7,6 +7,7 @@ come can have newer ones.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -55,6 +56,9 @@ FETCH_BLOCKS = 64
 MANY_EVENTS = 1 << 17
 """After a look-up that found so many, no more blocks are looked up the next time."""
 
+SPARE = 1.25
+"""How many times the blocks that should have what is still missing to the limit are looked up."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = 253_402_300_799_999_999
 """The last microsecond that Python's datetime knows."""
@@ -81,6 +85,7 @@ class BlockLayout:
         where: Filter | None,
         columns: Sequence[str],
         first_rows: int,
+        limit: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
         if since >= until:
             return
@@ -90,7 +95,7 @@ class BlockLayout:
             ranges.add_rows(shard + low, shard + high)
         runs = Runs()
         view = store.view_of(source)
-        for events in self._read(store, source, ranges, since, until, where, columns, ordered=True):
+        for events in self._read(store, source, ranges, since, until, where, columns, limit, ordered=True):
             if len(events):
                 _add(runs, _seen(view, events), source, columns)
                 yield from runs.take(_last_newest(events))
@@ -110,20 +115,24 @@ class BlockLayout:
         where: Filter | None,
         columns: Sequence[str],
         first_rows: int,
+        limit: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        runs, start, view = Runs(), 0, store.view_of(source)
+        runs, start, rows, view = Runs(), 0, 0, store.view_of(source)
         step = FEW_BLOCKS if len(hits) <= FEW_BLOCKS else FIRST_BLOCKS
         while start < len(hits):
             keys = hits.slice(start, step)
             shards = pc.binary_slice(keys, BLOCK_KEY_BYTES, BLOCK_KEY_BYTES + SHARD_BYTES)
             ranges = Ranges.exact_rows(joined(shards, pc.binary_slice(keys, 0, BLOCK_KEY_BYTES)))
-            parts = list(self._read(store, source, ranges, since, until, where, columns, ordered=False))
+            parts = list(self._read(store, source, ranges, since, until, where, columns, limit, ordered=False))
             found = pa.concat_batches(parts) if parts else ()
             if len(found):
                 _add(runs, _seen(view, found), source, columns)
             start += step
+            rows += len(found)
             if len(found) < MANY_EVENTS:
                 step = min(step * 4, FETCH_BLOCKS)
+            if limit is not None and rows:
+                step = max(1, min(step, math.ceil(SPARE * (limit - rows) * start / rows)))
             if start < len(hits):
                 newest, _ = block_times(np.frombuffer(hits[start].as_py(), np.uint8).reshape(1, -1))
                 yield from runs.take(int(newest[0]))
@@ -138,6 +147,7 @@ class BlockLayout:
         until: int,
         where: Filter | None,
         columns: Sequence[str],
+        limit: int | None,
         ordered: bool,
     ) -> Iterator[pa.RecordBatch]:
         """Events in [since, until) that satisfy ``where``, block after block; see ``_add`` for the columns."""
@@ -156,6 +166,7 @@ class BlockLayout:
             BATCH_BLOCKS,
             ordered,
             blocks=True,
+            most=limit,
         ):
             view.check(store, source.name)
             yield events

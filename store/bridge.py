@@ -245,10 +245,12 @@ class EventSource(_Source):
         batch_rows: int,
         threads: int,
         ordered: bool,
+        most: int | None = None,
     ) -> None:
+        """``most``: how many events of a block are wanted at most, the newest."""
         source = jvm.java_class(self._java_class)
         filter_program = None if program is None else base64.b64encode(program).decode()
-        options = _strings([filter_program, time_field, self._iterator])
+        options = _strings([filter_program, time_field, self._iterator, None if most is None else str(most)])
         names, labels = _strings(columns), _strings(authorizations)
         handover = _Handover()
         given = handover.give(ranges)

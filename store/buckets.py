@@ -8,15 +8,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.source import Source
 
 from .aggregates import TOTAL
-from .keys import DAY, HOUR, MAX_TIME, MINUTE, aggregate_shard, aggregate_table, index_prefix
+from .keys import DAY, HOUR, MAX_TIME, MINUTE, aggregate_shard, aggregate_table, index_prefix, times_of_keys
 from .layout import Term
 from .ranges import Ranges
-from .values import encode_value, index_value
+from .values import encode_value, fixed_rows, index_value
 
 if TYPE_CHECKING:
     from .store import Store
@@ -89,9 +90,11 @@ def begin_counts(
 
 def counts_in(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[bytes, int, int]]:
     for batch in batches:
-        counts = [int.from_bytes(v, "big") for v in batch.column("value").to_pylist()]
-        starts = [MAX_TIME - int.from_bytes(q, "big") if q else 0 for q in batch.column("qualifier").to_pylist()]
-        yield from zip(batch.column("row").to_pylist(), starts, counts, strict=True)
+        counts = fixed_rows(batch.column("value"), 8).view(">i8").reshape(-1)
+        qualifiers, starts = batch.column("qualifier"), np.zeros(len(batch), np.int64)
+        if len(batch) and qualifiers[0].as_py():  # by bucket: all have one; by row: none has
+            starts = times_of_keys(fixed_rows(qualifiers, 8))
+        yield from zip(batch.column("row").to_pylist(), starts.tolist(), counts.tolist(), strict=True)
 
 
 def summed_cells(parts: Cover) -> bytes:

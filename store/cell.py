@@ -161,6 +161,7 @@ class CellLayout:
         where: Filter | None,
         columns: Sequence[str],
         first_rows: int,
+        limit: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
         low, high = key_bounds(since, until)
         ranges = Ranges()
@@ -191,6 +192,7 @@ class CellLayout:
         where: Filter | None,
         columns: Sequence[str],
         first_rows: int,
+        limit: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
         start, step = 0, first_rows
         while start < len(hits):

@@ -81,10 +81,12 @@ class Layout(Protocol):
         where: Filter | None,
         columns: Sequence[str],
         first_rows: int,
+        limit: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Events in [since, until) that satisfy ``where``, newest first, as typed columns.
 
-        ``first_rows`` is after how many events the first batch is handed over.
+        ``first_rows`` is after how many events the first batch is handed over. With a ``limit`` no more than the
+        newest so many are wanted; others may come too.
         """
 
     def hits(self, store: Store, source: Source, field: Field, value: Value, since: int, until: int) -> pa.Array:
@@ -100,6 +102,7 @@ class Layout(Protocol):
         where: Filter | None,
         columns: Sequence[str],
         first_rows: int,
+        limit: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """The events in [since, until) of sorted hits that satisfy ``where``, newest first.
 

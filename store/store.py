@@ -231,10 +231,12 @@ class Store:
         batch_rows: int,
         ordered: bool,
         blocks: bool = False,
+        most: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Events in ``ranges`` that satisfy ``program``: the row and a binary column per wanted field.
 
-        ``blocks``: rows are blocks of events; then ``first_rows`` and ``batch_rows`` count blocks.
+        ``blocks``: rows are blocks of events; then ``first_rows`` and ``batch_rows`` count blocks, and of each block
+        come its newest ``most`` events.
         """
         if not len(ranges):
             return
@@ -251,6 +253,7 @@ class Store:
             batch_rows,
             _SCAN_THREADS,
             ordered,
+            most,
         ) as source:
             yield from source
 

@@ -89,6 +89,7 @@ class BlockStore:
         batch_rows: int,
         ordered: bool,
         blocks: bool,
+        most: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
         assert blocks
         found: dict[bytes, dict[str, bytes]] = defaultdict(dict)
@@ -97,7 +98,7 @@ class BlockStore:
         answers = []
         for row in sorted(found, key=(lambda r: (r[4:], r)) if ordered else (lambda r: r[16:])):
             self.blocks_read += 1
-            answer = self._answer(found[row], program, columns)
+            answer = self._answer(found[row], program, columns, most)
             if answer is not None:
                 rows = pa.array([row] + [None] * (len(answer[0]) - 1), pa.binary())
                 answers.append(pa.RecordBatch.from_arrays([rows, *answer], names=["row", *columns]))
@@ -116,8 +117,10 @@ class BlockStore:
             found += [(key, entries[key]) for key in keys[first:last]]
         return found
 
-    def _answer(self, block: dict[str, bytes], program: bytes, columns: Sequence[str]) -> list[pa.Array] | None:
-        """The wanted values, encoded, of the events that satisfy the program; None if there are none."""
+    def _answer(
+        self, block: dict[str, bytes], program: bytes, columns: Sequence[str], most: int | None
+    ) -> list[pa.Array] | None:
+        """The wanted values, encoded, of the first events that satisfy the program; None if there are none."""
         source = self._source
         values: dict[str, pa.Array] = {}
         for name, vector in block.items():
@@ -136,7 +139,7 @@ class BlockStore:
         rows = len(values[source.time_field])
         holds, end = _condition(program, 0, lambda name, event: of(name)[event] if name in values else set())
         assert end == len(program)
-        events = np.array([event for event in range(rows) if holds(event)], np.int64)
+        events = np.array([event for event in range(rows) if holds(event)][:most], np.int64)
         if not len(events):
             return None
         answer = []

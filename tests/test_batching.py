@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -40,7 +41,9 @@ SETTINGS = st.builds(
     width=st.integers(HOUR, 1000 * DAY),
 )
 ANSWERS = st.lists(
-    st.tuples(st.integers(0, 10**7), st.one_of(st.just(0.0), st.floats(0, 1e4))), min_size=1, max_size=50
+    st.tuples(st.integers(0, 10**7), st.one_of(st.just(0.0), st.floats(0, 1e4)), st.none() | st.integers(0, 10**7)),
+    min_size=1,
+    max_size=50,
 )
 
 
@@ -49,7 +52,7 @@ def run(
     since: int,
     until: int,
     width: int | None,
-    answers: list[tuple[int, float]],
+    answers: Sequence[tuple[int, float] | tuple[int, float, int | None]],
     busy: list[tuple[int, int]] | None = None,
     most: int = 500,
 ) -> list[Batch]:
@@ -66,7 +69,10 @@ def run(
 @given(SETTINGS, RANGES, st.none() | st.integers(-5, FAR), ANSWERS)
 @settings(max_examples=150)
 def test_batches_cover_the_range_once_newest_first(
-    policy_settings: BatchSettings, span: tuple[int, int], width: int | None, answers: list[tuple[int, float]]
+    policy_settings: BatchSettings,
+    span: tuple[int, int],
+    width: int | None,
+    answers: list[tuple[int, float, int | None]],
 ) -> None:
     since, until = span
     batches = run(policy_settings, since, until, width, answers)
@@ -149,6 +155,25 @@ def test_llcysa_follows_rows_and_seconds(rows: int, seconds: float, factor: floa
     second = policy.next(first, rows, seconds)
     assert second is not None
     assert second.target == 15.0
+    assert second.width == pytest.approx(HOUR * factor, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted", "factor"),
+    [
+        (3, 997, 100.0),  # 1.5 × 997 / 3 is more than the 100 that make it a second
+        (380, 617, 1.5 * 617 / 380),
+        (380, 0, 0.0),
+        (0, 617, 100.0),  # nothing is known of how many more there are
+        (380, None, 100.0),
+    ],
+)
+def test_llcysa_is_no_wider_than_what_is_still_wanted(rows: int, wanted: int | None, factor: float) -> None:
+    policy = make_policy(BatchSettings(min_width=1))
+    first = policy.start(0, FAR, HOUR)
+    assert first is not None
+    second = policy.next(first, rows, 0.01, wanted)
+    assert second is not None
     assert second.width == pytest.approx(HOUR * factor, abs=1)
 
 

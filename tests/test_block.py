@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -239,6 +240,25 @@ def test_scans_and_fetches_find_every_event(
         assert set(hits.to_pylist()) <= set(either.to_pylist()) and either.to_pylist() == sorted(either.to_pylist())
         some = [e for events in items for e in matching(events, since, until, equal[0])]
         check(list(layout.fetch(store, SOURCE, either, since, until, equal[0], ["rare", "ts", *NAMES[1:4]], 20)), some)
+
+
+@given(st.lists(events_of, min_size=1, max_size=3), st.tuples(ends, ends), st.integers(1, 12))
+@settings(max_examples=60)
+def test_the_newest_events_are_there_whatever_the_limit(
+    items: list[list[Event]], ends: tuple[int, int], limit: int
+) -> None:
+    since, until = min(ends), max(ends)
+    store: Any = stored(*(encoded(events, item=bytes([i]) * 8) for i, events in enumerate(items)))
+    layout, tree = BlockLayout(), Compare("row", "=", "a")
+
+    def rows(batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
+        return [row for batch in batches for row in batch.to_pylist()]
+
+    hits = layout.hits(store, SOURCE, SOURCE.field("row"), "a", since, until)
+    for where in (None, tree):
+        newest = rows(layout.scan(store, SOURCE, since, until, where, NAMES, 20))[:limit]
+        assert rows(layout.scan(store, SOURCE, since, until, where, NAMES, 20, limit))[:limit] == newest
+    assert rows(layout.fetch(store, SOURCE, hits, since, until, tree, NAMES, 20, limit))[:limit] == newest
 
 
 @given(st.lists(events_of, min_size=1, max_size=2), st.tuples(ends, ends), st.data())

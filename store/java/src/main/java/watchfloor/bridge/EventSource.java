@@ -40,8 +40,8 @@ public class EventSource extends ScanStream {
   final ByteBuilder[] columns;
 
   /**
-   * @param iterator base64 of the filter program or null, the time field's name or null, and the class of the
-   *     layout's iterator
+   * @param iterator base64 of the filter program or null, the time field's name or null, the class of the layout's
+   *     iterator, and how many events of a block are wanted at most or null
    * @param firstBatchRows rows of the first batch, which is also all that the servers are asked for at first
    */
   public EventSource(
@@ -97,8 +97,8 @@ public class EventSource extends ScanStream {
   }
 
   private static IteratorSetting setting(String[] columns, String[] iterator) {
-    if (iterator.length != 3) {
-      throw new IllegalArgumentException("an iterator is filter, time field and class");
+    if (iterator.length != 4) {
+      throw new IllegalArgumentException("an iterator is filter, time field, class and most");
     }
     Map<String, String> options = new HashMap<>();
     if (iterator[0] != null) {
@@ -110,6 +110,9 @@ public class EventSource extends ScanStream {
     }
     if (iterator[1] != null) {
       options.put(EventOptions.TIME, iterator[1]);
+    }
+    if (iterator[3] != null) {
+      options.put(EventOptions.MOST, iterator[3]);
     }
     return new IteratorSetting(PRIORITY, "events", iterator[2], options);
   }

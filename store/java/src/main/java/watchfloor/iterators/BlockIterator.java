@@ -18,7 +18,8 @@ import org.apache.accumulo.core.iterators.YieldCallback;
  *
  * <p>An answer's key is the block's row alone, so a scan that is torn down goes on with the next block. Its value
  * repeats {@code [u16 place in columns][u32 length][vector]}; a vector has a row for each event that matches, newest
- * first. If all events of the block match they are the stored ones. A field of which all values are null is left out.
+ * first, up to as many as are wanted. If these are all events of the block they are the stored ones. A field of which
+ * all values are null is left out.
  *
  * <p>A scan that finds nothing for a while yields, so that it does not keep others waiting.
  */
@@ -30,6 +31,7 @@ public class BlockIterator implements SortedKeyValueIterator<Key, Value>, Option
   private Block block;
   /** Null if all events match. */
   private BlockFilter filter;
+  private int most;
   private int[] slots;
   private boolean[] wanted;
   private final VectorWriter answer = new VectorWriter();
@@ -47,6 +49,7 @@ public class BlockIterator implements SortedKeyValueIterator<Key, Value>, Option
     block = new Block();
     byte[] program = EventOptions.filter(options);
     filter = program == null ? null : BlockFilter.decode(program, block);
+    most = EventOptions.most(options);
     String[] columns = EventOptions.columns(options);
     slots = Arrays.stream(columns).mapToInt(block::slot).toArray();
     block.freeze();
@@ -91,9 +94,10 @@ public class BlockIterator implements SortedKeyValueIterator<Key, Value>, Option
     }
     int all = block.rows();
     int count = all;
-    if (filter != null) {
+    if (filter != null || most < all) {
       selectAll(all);
-      count = filter.select(block, rows, all);
+      count = filter == null ? all : filter.select(block, rows, all);
+      count = Math.min(count, most);
     }
     if (count == 0) {
       return false;

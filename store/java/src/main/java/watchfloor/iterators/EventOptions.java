@@ -13,6 +13,8 @@ public final class EventOptions {
   public static final String COLUMNS = "columns";
   /** Name of the time field, so that it can be among the columns. */
   public static final String TIME = "time";
+  /** How many events of a block are wanted at most, the newest; without it all are. */
+  public static final String MOST = "most";
 
   public static final String SEPARATOR = "\u001F";
 
@@ -29,8 +31,18 @@ public final class EventOptions {
     return names == null || names.isEmpty() ? new String[0] : names.split(SEPARATOR, -1);
   }
 
+  /** Throws IllegalArgumentException unless it is a number above 0. */
+  static int most(Map<String, String> options) {
+    int most = Integer.parseInt(options.getOrDefault(MOST, Integer.toString(Integer.MAX_VALUE)));
+    if (most < 1) {
+      throw new IllegalArgumentException(MOST + " is " + most + "; it is 1 at least");
+    }
+    return most;
+  }
+
   /** Throws IllegalArgumentException that says what is wrong. */
   static void check(Map<String, String> options) {
+    most(options);
     byte[] filter = filter(options);
     if (filter != null) {
       FilterProgram.check(filter);
@@ -42,6 +54,7 @@ public final class EventOptions {
     named.put(FILTER, "base64 of a filter program; without it all events match");
     named.put(COLUMNS, "names of the wanted fields, separated by U+001F");
     named.put(TIME, "name of the time field");
+    named.put(MOST, "how many events of a block are wanted at most, the newest");
     return new IteratorOptions("events", description, named, null);
   }
 }

@@ -318,6 +318,34 @@ class BlockIteratorTest {
   }
 
   @Test
+  void ofABlockComeItsNewestEventsUpToTheMost() throws IOException {
+    fill(12, "");
+    int cut = 0;
+    for (int round = 0; round < 60; round++) {
+      byte[] program = round == 0 ? null : tree(2);
+      int most = 1 + random.nextInt(20);
+      Map<String, String> options = options(program, FIELDS);
+      TreeMap<Key, Value> all = Tables.read(iterator(Tables.visible(blocks), options), new Range());
+      options.put(EventOptions.MOST, Integer.toString(most));
+      BlockIterator iterator = iterator(Tables.visible(blocks), options);
+      TreeMap<Key, Value> newest = Tables.read(iterator, new Range());
+      assertEquals(all.keySet(), newest.keySet());
+      for (Map.Entry<Key, Value> answer : all.entrySet()) {
+        List<Map<String, String>> events = read(answer.getValue(), FIELDS);
+        assertEquals(
+            events.subList(0, Math.min(most, events.size())), read(newest.get(answer.getKey()), FIELDS));
+        cut += events.size() > most ? 1 : 0;
+      }
+      assertEquals(newest, Tables.readTorn(iterator, new Range()), "torn");
+    }
+    assertTrue(cut > 50, "answers with more events than wanted: " + cut);
+    for (String wrong : List.of("0", "-1", "x")) {
+      assertThrows(
+          IllegalArgumentException.class, () -> new BlockIterator().validateOptions(Map.of(EventOptions.MOST, wrong)));
+    }
+  }
+
+  @Test
   void anyColumnsInAnyOrder() throws IOException {
     fill(6, "");
     byte[] program = range(scalar("port"), "[]", u16(30_000), null);
