@@ -10,7 +10,7 @@ ONE, SPREAD = "/da/needle.zip", "/da/thread.zip"
 PATTERN = r"/[a-z]+/(needle|thr[a-z]+)\.zip$"
 """Found in both and in no other path."""
 APART = 16_384
-"""Events between two of ``SPREAD``: two full blocks."""
+"""Events between two of ``SPREAD``: a full block."""
 
 _MEMBER = b'"path":"'
 

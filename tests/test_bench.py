@@ -12,7 +12,7 @@ from watchfloor.ingest.parsers.access_log import AccessLogParser
 from watchfloor.loadgen import bench
 from watchfloor.loadgen.access_log import write_access_log
 from watchfloor.loadgen.engines.peers import PEERS, missing
-from watchfloor.loadgen.experiments import NAMES, blocks, ceiling, encodings, first_result, memory
+from watchfloor.loadgen.experiments import NAMES, blocks, ceiling, encodings, first_result, memory, readers
 from watchfloor.loadgen.measure import Figure, Goal, Metric, table
 from watchfloor.schema.source import builtin_definitions
 from watchfloor.store.settings import Settings
@@ -26,6 +26,7 @@ EXPERIMENTS = {
     "encodings": encodings,
     "first-result": first_result,
     "memory": memory,
+    "readers": readers,
 }
 SMALL = {
     "blocks": ["--events", "10000", "--loads", "1", "--repeats", "1"],
@@ -33,6 +34,7 @@ SMALL = {
     "encodings": ["--events", "2000", "--repeats", "1"],
     "first-result": ["--events", "3000", "--turns", "2"],
     "memory": ["--bytes", "2000000"],
+    "readers": ["--events", "2000", "--repeats", "1"],
 }
 
 

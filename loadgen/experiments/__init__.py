@@ -34,6 +34,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "ceiling": "ceiling",
         "first-result": "first_result",
         "memory": "memory",
+        "readers": "readers",
     }
 )
 """Names and their modules."""
