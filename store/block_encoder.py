@@ -20,7 +20,7 @@ from .block_sweep import sweep
 from .column import binary_column, make_column
 from .keys import FILE, OFFSET, OFFSET_FIELD, aggregate_table, event_hashes, item_tag
 from .layout import TableWrite
-from .vector import Compression
+from .vector import CODEC, Compression
 
 if TYPE_CHECKING:
     from .store import Store
@@ -35,7 +35,7 @@ class BlockEncoder:
         file_id: bytes,
         item_id: bytes,
         block_rows: int = BLOCK_ROWS,
-        compression: Compression = "zstd",
+        compression: Compression = CODEC,
         generation: int = 0,
     ) -> None:
         """``generation``: 0, or of an item that has been read to its end before the last epoch that was begun."""

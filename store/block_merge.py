@@ -18,7 +18,7 @@ from .column import binary_column, make_column
 from .keys import FILE, ITEM, OFFSET_FIELD, TAG_BYTES, epoch_tag, epochs_of_blocks, mixed_hashes, tags_of_blocks
 from .layout import TableWrite
 from .values import fixed_binary, fixed_rows
-from .vector import decode_binary
+from .vector import CODEC, decode_binary
 
 FILE_BYTES = 16
 
@@ -71,7 +71,7 @@ def write_merged(
         label = label_of(field.name, blocks)
         if label is not None:
             values = column_of(field, blocks, sizes).take(places)
-            columns.append(Labelled(field.name, label, make_column(field, values, "zstd"), field.indexed))
+            columns.append(Labelled(field.name, label, make_column(field, values, CODEC), field.indexed))
             if field.name == source.time_field:
                 times = values.cast(pa.int64()).to_numpy()
     first = np.ascontiguousarray(about.files[:, :8]).view(">u8").reshape(-1).astype(np.uint64)
@@ -84,9 +84,9 @@ def write_merged(
     made.sort(key=lambda block: block.row)
     label = label_of(FILE, blocks) or ""
     origin = [
-        Labelled(OFFSET_FIELD.name, label, make_column(OFFSET_FIELD, pa.array(about.offsets), "zstd")),
-        Labelled(FILE, label, binary_column(fixed_binary(about.files).dictionary_encode(), "zstd")),
-        Labelled(ITEM, label, binary_column(fixed_binary(about.items).dictionary_encode(), "zstd")),
+        Labelled(OFFSET_FIELD.name, label, make_column(OFFSET_FIELD, pa.array(about.offsets), CODEC)),
+        Labelled(FILE, label, binary_column(fixed_binary(about.files).dictionary_encode(), CODEC)),
+        Labelled(ITEM, label, binary_column(fixed_binary(about.items).dictionary_encode(), CODEC)),
     ]
     _put(sink, event_write(source, made, [*columns, *origin]))
     sink.flush()

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from watchfloor.schema.source import Field
 
 from .values import NUMBER_BYTES, encode_elements, list_offsets, number_bytes, to_numbers
-from .vector import Compression, dictionary_vector, list_vector, numbers_vector, plain_vector, unsigned_width
+from .vector import CODEC, Compression, dictionary_vector, list_vector, numbers_vector, plain_vector, unsigned_width
 
 _SAMPLE = 1024
 """Values that are looked at to tell whether a dictionary is worth its making."""
@@ -49,7 +49,7 @@ def binary_column(values: pa.DictionaryArray, compression: Compression) -> Colum
     return _Words(values, values.dictionary, compression)
 
 
-def encode_vector(field: Field, values: pa.Array, compression: Compression = "zstd") -> bytes | None:
+def encode_vector(field: Field, values: pa.Array, compression: Compression = CODEC) -> bytes | None:
     """One column as a vector; None if it has nothing but nulls."""
     return make_column(field, values, compression).vector(np.arange(len(values)))
 

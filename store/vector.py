@@ -24,6 +24,8 @@ from .values import NUMBER_BYTES, decode_elements, fixed_rows, from_numbers
 Compression = Literal["none", "zstd", "lz4_raw"]
 Buffer = Union[bytes, memoryview, pa.Buffer]
 
+CODEC: Compression = "lz4_raw"
+"""What blocks are written with (``docs/decisions/0005-vectors-codecs-and-sizes.md``)."""
 MAX_ROWS = 1 << 20
 MAX_PLAIN = 1 << 30
 _MAGIC, _VERSION = 0xB7, 1

@@ -22,7 +22,7 @@ from watchfloor.store.column import encode_vector
 from watchfloor.store.store import Store
 from watchfloor.store.tables import compact
 from watchfloor.store.tablet_files import table_files
-from watchfloor.store.vector import Compression, decode_vector
+from watchfloor.store.vector import CODEC, Compression, decode_vector
 from watchfloor.store.writer import ItemWriter
 
 from ..asking import Party, ask_all
@@ -76,7 +76,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
     columns = [(field, events.column(field.name)) for field in model.fields]
     encodings = [Encoding("vector", codec, _USUAL) for codec in CODECS]
     encodings += [Encoding("arrow", codec, _USUAL) for codec in CODECS]
-    encodings += [Encoding("vector", "zstd", rows) for rows in SIZES if rows != _USUAL]
+    encodings += [Encoding("vector", CODEC, rows) for rows in SIZES if rows != _USUAL]
     figures = []
     for encoding in encodings:
         say(f"encoding: {', '.join(encoding.words.values())}")
