@@ -25,7 +25,6 @@ from .keys import (
     BLOCK_KEY_BYTES,
     FILE,
     KEY_BYTES,
-    OFFSET,
     OFFSET_FIELD,
     SHARD_BYTES,
     block_bounds,
@@ -38,7 +37,7 @@ from .keys import (
 from .newest import Runs, in_order
 from .program import compile_filter
 from .ranges import Ranges
-from .values import decode_column, fixed_binary, fixed_rows, joined
+from .values import comes_as, fixed_binary, fixed_rows, joined, typed_column
 from .view import View
 
 if TYPE_CHECKING:
@@ -154,7 +153,8 @@ class BlockLayout:
         time = source.time_field
         inside = (Compare(time, ">=", _moment(since)), Compare(time, "<", _moment(until)))
         program = compile_filter(And((*inside, where) if where is not None else inside), source)
-        wanted = [time, FILE, OFFSET, *(name for name in columns if name != time)]
+        fields = [OFFSET_FIELD, *(source.field(name) for name in columns if name != time)]
+        wanted = {time: comes_as(source.field(time)), FILE: "bytes", **{f.name: comes_as(f) for f in fields}}
         view = store.view_of(source)
         for events in store.read_events(
             event_table(source),
@@ -197,15 +197,15 @@ def _seen(view: View, events: pa.RecordBatch) -> pa.RecordBatch:
 def _add(runs: Runs, events: pa.RecordBatch, source: Source, columns: Sequence[str]) -> None:
     """Adds typed events to ``runs``, if there are any.
 
-    ``events`` are encoded. Their columns: the block's row, null but at its first event, the time, FILE, OFFSET, and
-    those of ``columns`` that are not the time.
+    The columns of ``events``, as the bridge gives them: the block's row, null but at its first event, the time, FILE,
+    OFFSET, and those of ``columns`` that are not the time.
     """
     if not len(events):
         return
-    times = decode_column(source.field(source.time_field), events.column(1))
+    times = events.column(1)
     fields = [source.field(name) for name in columns]
     stored = iter(events.columns[4:])
-    decoded = [times if f.name == source.time_field else decode_column(f, next(stored)) for f in fields]
+    decoded = [times if f.name == source.time_field else typed_column(f, next(stored)) for f in fields]
     micros = times.cast(pa.int64()).to_numpy()
     hashes = _hashes(events.column(2), events.column(3))
     keys = np.empty((len(events), KEY_BYTES), np.uint8)
@@ -221,4 +221,4 @@ def _hashes(files: pa.BinaryArray, offsets: pa.BinaryArray) -> np.ndarray:
     if files.null_count or offsets.null_count:
         return np.arange(len(files), dtype=np.uint64)
     first = np.ascontiguousarray(fixed_rows(files, 16)[:, :8]).view(">u8").reshape(-1).astype(np.uint64)
-    return mixed_hashes(first, decode_column(OFFSET_FIELD, offsets).to_numpy())
+    return mixed_hashes(first, offsets.to_numpy())

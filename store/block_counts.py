@@ -22,10 +22,13 @@ from .buckets import hours_around
 from .keys import BLOCK_KEY_BYTES, SHARD_BYTES, block_bounds, block_times, index_prefix, index_table, shard_names
 from .layout import Layout, Term
 from .ranges import Ranges
-from .values import count_values, encode_value, fixed_rows, index_value, joined
+from .values import count_values, encode_value, fixed_binary, fixed_rows, index_value, packed_rows
 
 if TYPE_CHECKING:
     from .store import Store
+
+_HIT_BYTES = BLOCK_KEY_BYTES + 4
+_PACKED: tuple[int, str, str, dict[str, str]] = (30, "hits", "watchfloor.iterators.HitsIterator", {})
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,13 @@ class Hits:
     hits: np.ndarray
 
     def some(self, which: np.ndarray) -> Hits:
+        if which.all():
+            return self
         return Hits(self.ids.filter(pa.array(which)), self.newest[which], self.oldest[which], self.hits[which])
 
     def overlapping(self, since: int, until: int) -> Hits:
         """Those that may have events in [since, until)."""
-        overlap = (self.newest >= since) & (self.oldest < until)
-        return self if overlap.all() else self.some(overlap)
+        return self.some((self.newest >= since) & (self.oldest < until))
 
     def inside(self, since: int, until: int) -> np.ndarray:
         """Which blocks lie wholly in [since, until)."""
@@ -90,30 +94,32 @@ def _read_hits(store: Store, source: Source, suffixes: Sequence[bytes], since: i
         for shard in shard_names(source.shards):
             ranges.add_qualifiers(shard + suffix, low, high)
     found: dict[bytes, list[Hits]] = {suffix: [] for suffix in suffixes}
-    for batch in _seen(store, source, ranges):
-        hits, rows = _hits(batch), batch.column("row").dictionary_encode()
-        places = rows.indices.to_numpy()
-        for number, row in enumerate(rows.dictionary.to_pylist()):
-            found[row[SHARD_BYTES:]].append(hits.some(places == number))
+    for rows, places, hits in _seen(store, source, ranges):
+        numbers = np.array([suffixes.index(row[SHARD_BYTES:]) for row in rows])[places]
+        for number, suffix in enumerate(suffixes):
+            found[suffix].append(hits.some(numbers == number))
     return {suffix: _together(parts) for suffix, parts in found.items()}
 
 
-def _seen(store: Store, source: Source, ranges: Ranges) -> Iterator[pa.RecordBatch]:
-    """Index entries of blocks that the reader's view sees."""
+def _seen(store: Store, source: Source, ranges: Ranges) -> Iterator[tuple[list[bytes], np.ndarray, Hits]]:
+    """Hits of blocks that the reader's view sees, batch by batch: index rows, the place of each hit's among them, hits.
+
+    A row with many hits is several times among its batch's.
+    """
     view = store.view_of(source)
-    for batch in store.scan(index_table(source), ranges, ordered=False):
+    for batch in store.scan(index_table(source), ranges, [_PACKED], ordered=False):
         view.check(store, source.name)
-        seen = view.sees(batch.column("qualifier"), pc.binary_slice(batch.column("row"), 0, SHARD_BYTES))
-        yield batch if seen is None else batch.filter(pa.array(seen))
+        rows, packed = batch.column("row"), batch.column("value")
+        places = np.repeat(np.arange(len(batch)), pc.binary_length(packed).to_numpy() // _HIT_BYTES)
+        shards = fixed_rows(pc.binary_slice(rows, 0, SHARD_BYTES), SHARD_BYTES)
+        entries = packed_rows(packed, _HIT_BYTES)
+        ids = np.concatenate((entries[:, :BLOCK_KEY_BYTES], shards[places]), axis=1)
+        seen = view.sees(ids)
+        if seen is not None:
+            ids, entries, places = ids[seen], entries[seen], places[seen]
+        hits = np.ascontiguousarray(entries[:, BLOCK_KEY_BYTES:]).view(">u4").reshape(-1).astype(np.int64)
+        yield rows.to_pylist(), places, Hits(fixed_binary(ids), *block_times(ids), hits)
     view.check(store, source.name)
-
-
-def _hits(batch: pa.RecordBatch) -> Hits:
-    """A batch of index entries."""
-    qualifiers = batch.column("qualifier")
-    newest, oldest = block_times(fixed_rows(qualifiers, BLOCK_KEY_BYTES))
-    ids = joined(qualifiers, pc.binary_slice(batch.column("row"), 0, SHARD_BYTES))
-    return Hits(ids, newest, oldest, fixed_rows(batch.column("value"), 4).view(">u4").reshape(-1).astype(np.int64))
 
 
 def _together(parts: list[Hits]) -> Hits:
@@ -164,13 +170,12 @@ class BlockCounts:
             ranges.add_prefix(shard + prefix)
         counts: Counter[bytes] = Counter()
         edges = [pa.array([], pa.binary())]
-        for batch in _seen(store, source, ranges):
-            found, rows = _hits(batch), batch.column("row").dictionary_encode()
+        for rows, places, found in _seen(store, source, ranges):
             whole = found.inside(since, until)
             across = (found.newest >= since) & (found.oldest < until) & ~whole
             edges.append(pc.unique(found.ids.filter(pa.array(across))))
-            sums = np.bincount(rows.indices.to_numpy(), found.hits * whole).astype(np.int64)
-            for row, count in zip(rows.dictionary.to_pylist(), sums.tolist(), strict=True):
+            sums = np.bincount(places, found.hits * whole, len(rows)).astype(np.int64)
+            for row, count in zip(rows, sums.tolist(), strict=True):
                 if count:
                     counts[row[SHARD_BYTES + len(prefix) :]] += count
         blocks = pc.unique(pa.concat_arrays(edges))

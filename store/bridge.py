@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -223,7 +223,7 @@ class EntrySource(_Source):
 
 
 class EventSource(_Source):
-    """Events that satisfy a filter program, as batches of ``row`` and a nullable binary column per wanted field.
+    """Events that satisfy a filter program, as batches of ``row`` and a nullable column per wanted field.
 
     Ordered: ``ranges`` are one a shard and events come newest first over all of them. Else they are looked up in any
     order. The first batch has at most ``first_rows`` rows and goes out as soon as it can, later ones ``batch_rows``.
@@ -238,7 +238,7 @@ class EventSource(_Source):
         table: str,
         authorizations: Sequence[str],
         ranges: pa.RecordBatch,
-        columns: Sequence[str],
+        columns: Mapping[str, str],
         program: bytes | None,
         time_field: str | None,
         first_rows: int,
@@ -247,11 +247,14 @@ class EventSource(_Source):
         ordered: bool,
         most: int | None = None,
     ) -> None:
-        """``most``: how many events of a block are wanted at most, the newest."""
+        """``columns``: fields and what they come as, see ``values.comes_as``.
+
+        ``most``: how many events of a block are wanted at most, the newest.
+        """
         source = jvm.java_class(self._java_class)
         filter_program = None if program is None else base64.b64encode(program).decode()
         options = _strings([filter_program, time_field, self._iterator, None if most is None else str(most)])
-        names, labels = _strings(columns), _strings(authorizations)
+        names, types = _strings(list(columns)), _strings(list(columns.values()))
         handover = _Handover()
         given = handover.give(ranges)
         super().__init__(
@@ -259,9 +262,10 @@ class EventSource(_Source):
                 source,
                 connection.java,
                 table,
-                labels,
+                _strings(authorizations),
                 *given,
                 names,
+                types,
                 options,
                 first_rows,
                 batch_rows,

@@ -31,7 +31,7 @@ from .layout import TableWrite
 from .program import compile_filter
 from .ranges import Ranges
 from .values import (
-    decode_column,
+    comes_as,
     encode_column,
     encode_elements,
     encode_value,
@@ -40,6 +40,7 @@ from .values import (
     index_value,
     index_values,
     joined,
+    typed_column,
 )
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ class CellLayout:
         first_rows: int,
         ordered: bool,
     ) -> Iterator[pa.RecordBatch]:
-        stored = [name for name in columns if name != source.time_field]
+        stored = {name: comes_as(source.field(name)) for name in columns if name != source.time_field}
         program = compile_filter(where, source) if where is not None else None
         batches = store.read_events(
             event_table(source), ranges, program, source.time_field, stored, first_rows, BATCH_ROWS, ordered
@@ -225,7 +226,7 @@ class CellLayout:
 
 
 def _typed(batch: pa.RecordBatch, source: Source, columns: Sequence[str]) -> pa.RecordBatch:
-    """A batch of bytes as typed columns, with ``_key`` (REVTS HASH) last. Its columns are the row, then the stored."""
+    """A batch as the bridge gives it as typed columns, with ``_key`` (REVTS HASH) last."""
     rows = fixed_rows(batch.column(0), ROW_BYTES)
     stored = iter(batch.columns[1:])
     arrays = []
@@ -233,7 +234,7 @@ def _typed(batch: pa.RecordBatch, source: Source, columns: Sequence[str]) -> pa.
         if name == source.time_field:
             arrays.append(pa.array(times_of_keys(rows[:, SHARD_BYTES:])).cast(pa.timestamp("us", tz="UTC")))
         else:
-            arrays.append(decode_column(source.field(name), next(stored)))
+            arrays.append(typed_column(source.field(name), next(stored)))
     schema = pa.schema([pa.field(name, source.field(name).arrow) for name in columns] + [pa.field("_key", pa.binary())])
     key = fixed_binary(np.ascontiguousarray(rows[:, SHARD_BYTES:]))
     return pa.RecordBatch.from_arrays([*arrays, key], schema=schema)

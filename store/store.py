@@ -226,15 +226,16 @@ class Store:
         ranges: Ranges,
         program: bytes | None,
         time_field: str,
-        columns: Sequence[str],
+        columns: Mapping[str, str],
         first_rows: int,
         batch_rows: int,
         ordered: bool,
         blocks: bool = False,
         most: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Events in ``ranges`` that satisfy ``program``: the row and a binary column per wanted field.
+        """Events in ``ranges`` that satisfy ``program``: the row and a column per wanted field.
 
+        ``columns``: their names and what they come as, see ``values.comes_as``.
         ``blocks``: rows are blocks of events; then ``first_rows`` and ``batch_rows`` count blocks, and of each block
         come its newest ``most`` events.
         """

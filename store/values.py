@@ -38,6 +38,8 @@ _NULL_ELEMENT = b"\xff\xff\xff\xff"
 _OCTETS = pa.array([str(octet) for octet in range(256)])
 # Typed, and made once: for a constant whose type it must guess Arrow looks for modules that are not there, each time.
 _EMPTY, _DOT, _OLD_BYTES = pa.scalar(b"", pa.binary()), pa.scalar(".", pa.string()), pa.scalar(5, pa.int32())
+_FEW_ADDRESSES = 64
+"""So many are sooner made text one by one than together."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 MAX_INDEXED = 1024
@@ -118,6 +120,16 @@ def decode_column(field: Field, column: pa.BinaryArray) -> pa.Array:
     elements = _decode_scalars(field.scalar, pa.array(flat, pa.binary()))
     distinct = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), elements)
     return distinct.take(dictionary.indices)
+
+
+def comes_as(field: Field) -> str:
+    """What the bridge hands a field's column over as: its type, or ``bytes``, if it leaves the values encoded."""
+    return "bytes" if field.is_list or field.scalar is FieldType.IP else field.scalar.value
+
+
+def typed_column(field: Field, column: pa.Array) -> pa.Array:
+    """A column as the field's Arrow type, of one that came as ``comes_as`` says."""
+    return decode_column(field, column) if comes_as(field) == "bytes" else column
 
 
 def index_values(column: pa.BinaryArray) -> pa.BinaryArray:
@@ -232,6 +244,8 @@ def _decode_scalars(kind: FieldType, column: pa.BinaryArray) -> pa.Array:
             return _with_nulls(pa.array(_bytes_of(column, 1).astype(bool)), column)
         case FieldType.PORT:
             return _with_nulls(pa.array(_bytes_of(column, 2).view(">u2").astype(np.uint16)), column)
+        case FieldType.IP if len(column) <= _FEW_ADDRESSES:
+            return pa.array([value and _address_text(value) for value in column.to_pylist()], pa.string())
         case FieldType.IP:
             dictionary = column.dictionary_encode()
             return _address_texts(dictionary.dictionary).take(dictionary.indices)
@@ -269,14 +283,16 @@ def _address_texts(values: pa.BinaryArray) -> pa.StringArray:
     if not (old[:, 0] == 4).all():
         raise InternalError("a stored address of 5 bytes is not of IPv4; was it written by another version?")
     texts = pc.binary_join_element_wise(*(_OCTETS.take(pa.array(old[:, i])) for i in range(1, 5)), _DOT)
-    others = [_new_address_text(value) for value in values.filter(pc.invert(short)).to_pylist()]
+    others = [_address_text(value) for value in values.filter(pc.invert(short)).to_pylist()]
     return _alternating(texts, pa.array(others, pa.string()), short.to_numpy(zero_copy_only=False))
 
 
-def _new_address_text(value: bytes) -> str:
-    if value[:1] != b"\x06" or len(value) != 17:
-        raise InternalError(f"a stored address is not one: {value.hex()}; was it written by another version?")
-    return str(IPv6Address(value[1:]))
+def _address_text(value: bytes) -> str:
+    if value[:1] == b"\x04" and len(value) == 5:
+        return socket.inet_ntoa(value[1:])
+    if value[:1] == b"\x06" and len(value) == 17:
+        return str(IPv6Address(value[1:]))
+    raise InternalError(f"a stored address is not one: {value.hex()}; was it written by another version?")
 
 
 def _float_bytes(values: np.ndarray) -> np.ndarray:
@@ -319,6 +335,16 @@ def fixed_binary(rows: np.ndarray) -> pa.BinaryArray:
 def fixed_rows(column: pa.BinaryArray, width: int) -> np.ndarray:
     """A binary array without nulls, all of one width, as a (rows, width) array of bytes."""
     return _bytes_of(column, width).reshape(-1, width)
+
+
+def packed_rows(column: pa.BinaryArray, width: int) -> np.ndarray:
+    """The values of a binary array without nulls, each some rows of ``width`` bytes, as a (rows, width) array."""
+    offsets = np.frombuffer(column.buffers()[1], np.int32, len(column) + 1, column.offset * 4)
+    if (np.diff(offsets) % width).any():
+        raise InternalError(f"stored values do not have {width} bytes each; were they written by another version?")
+    size = int(offsets[-1] - offsets[0])
+    data = np.frombuffer(column.buffers()[2], np.uint8, size, int(offsets[0])) if size else np.empty(0, np.uint8)
+    return data.reshape(-1, width)
 
 
 def _bytes_of(column: pa.BinaryArray, width: int) -> np.ndarray:

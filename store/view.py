@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.errors import StoreError
 
-from .keys import BLOCK_KEY_BYTES, BLOCK_ROW_BYTES, SHARD_BYTES, epochs_of_blocks
-from .values import fixed_rows, joined
+from .keys import BLOCK_ROW_BYTES, SHARD_BYTES, epochs_of_blocks
+from .values import fixed_binary, fixed_rows, joined
 
 if TYPE_CHECKING:
     from .store import Store
@@ -70,20 +70,19 @@ class View:
     def age(self) -> float:
         return time.monotonic() - self.read_at
 
-    def sees(self, keys: pa.BinaryArray, shards: pa.BinaryArray) -> np.ndarray | None:
-        """Which blocks are seen, of those with these keys in these shards; None if all are."""
-        epochs = epochs_of_blocks(fixed_rows(keys, BLOCK_KEY_BYTES))
+    def sees(self, ids: np.ndarray) -> np.ndarray | None:
+        """Which blocks are seen, of those with these IDs ((n, bytes): the row, shard last); None if all are."""
+        epochs = epochs_of_blocks(ids)
         hidden = epochs > self.state.epoch
         if self.state.aborted and epochs.any():
             hidden |= np.isin(epochs, self.state.aborted)
         if len(self.died):
-            ids = joined(keys, shards)
-            hidden |= pc.is_in(ids, value_set=self.died).to_numpy(zero_copy_only=False)
+            hidden |= pc.is_in(fixed_binary(ids), value_set=self.died).to_numpy(zero_copy_only=False)
         return ~hidden if hidden.any() else None
 
     def sees_rows(self, rows: pa.BinaryArray) -> np.ndarray | None:
         """As ``sees``, of blocks with these rows."""
-        return self.sees(pc.binary_slice(rows, SHARD_BYTES, BLOCK_ROW_BYTES), pc.binary_slice(rows, 0, SHARD_BYTES))
+        return self.sees(np.roll(fixed_rows(rows, BLOCK_ROW_BYTES), -SHARD_BYTES, axis=1))
 
     def check(self, store: Store, name: str) -> None:
         """To be called when a read by this view has ended: ``StoreError`` if blocks may have been deleted under it.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -68,7 +68,8 @@ class BlockStore:
     ) -> Iterator[pa.RecordBatch]:
         found = self._found(table, ranges)
         if iterators:
-            found = _summed(found, iterators[0][3])
+            answers = {"CountIterator": _summed, "HitsIterator": _packed}
+            found = answers[iterators[0][2].rpartition(".")[2]](found, iterators[0][3])
         for start in range(0, len(found), 7):
             part = found[start : start + 7]
             names = ("row", "family", "qualifier", "visibility", "value")
@@ -84,7 +85,7 @@ class BlockStore:
         ranges: Ranges,
         program: bytes,
         time_field: str,
-        columns: Sequence[str],
+        columns: Mapping[str, str],
         first_rows: int,
         batch_rows: int,
         ordered: bool,
@@ -118,9 +119,9 @@ class BlockStore:
         return found
 
     def _answer(
-        self, block: dict[str, bytes], program: bytes, columns: Sequence[str], most: int | None
+        self, block: dict[str, bytes], program: bytes, columns: Mapping[str, str], most: int | None
     ) -> list[pa.Array] | None:
-        """The wanted values, encoded, of the first events that satisfy the program; None if there are none."""
+        """The wanted values, as the bridge hands them over, of the first events that satisfy the program, if any do."""
         source = self._source
         values: dict[str, pa.Array] = {}
         for name, vector in block.items():
@@ -143,14 +144,13 @@ class BlockStore:
         if not len(events):
             return None
         answer = []
-        for name in columns:
-            if name not in block:
-                answer.append(pa.nulls(len(events), pa.binary()))
-            elif name == FILE:
+        for name, kind in columns.items():
+            if name == FILE:
                 answer.append(decode_binary(block[name]).take(pa.array(events)))
-            else:
-                field = OFFSET_FIELD if name == OFFSET else source.field(name)
-                answer.append(encode_column(field, values[name].take(pa.array(events))))
+                continue
+            field = OFFSET_FIELD if name == OFFSET else source.field(name)
+            column = values[name].take(pa.array(events)) if name in block else pa.nulls(len(events), field.arrow)
+            answer.append(encode_column(field, column) if kind == "bytes" else column)
         return answer
 
 
@@ -209,3 +209,14 @@ def _summed(
             by_row = options["by"] == "row"
             sums[row, b"" if by_row else family, b"" if by_row else qualifier[:8]] += int.from_bytes(value, "big")
     return [(key, (b"", count.to_bytes(8, "big"))) for key, count in sorted(sums.items())]
+
+
+def _packed(found: list[tuple[Key, tuple[bytes, bytes]]], _: dict[str, Any]) -> list[tuple[Key, tuple[bytes, bytes]]]:
+    """What ``HitsIterator`` answers, if three entries were the most of an answer."""
+    answers: list[tuple[Key, tuple[bytes, bytes]]] = []
+    count = 0
+    for key, (visibility, value) in found:
+        before = answers[-1][1][1] if answers and answers[-1][0][0] == key[0] and count % 3 else b""
+        count = count + 1 if before else 1
+        answers[len(answers) - bool(before) :] = [(key, (visibility, before + key[2] + value))]
+    return answers

@@ -12,17 +12,20 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 import jpype
 import pyarrow as pa
 import pytest
 
 from watchfloor.schema.errors import InternalError, StoreError
+from watchfloor.schema.source import Field, FieldType
 from watchfloor.store import jvm
 from watchfloor.store.bridge import Connection, EntrySink, EntrySource, EventSource
 from watchfloor.store.ranges import Ranges
 from watchfloor.store.settings import Settings
 from watchfloor.store.stack import up
+from watchfloor.store.values import comes_as, encode_column, typed_column
 
 pytestmark = pytest.mark.stack
 
@@ -164,7 +167,8 @@ def scan_events(
     rows: tuple[int, int] = (10, 700),
     ordered: bool = True,
 ) -> list[pa.RecordBatch]:
-    with EventSource(connection, table, labels, ranges.batch(), columns, program, "ts", *rows, 2, ordered) as source:
+    wanted = dict.fromkeys(columns, "bytes")
+    with EventSource(connection, table, labels, ranges.batch(), wanted, program, "ts", *rows, 2, ordered) as source:
         return list(source)
 
 
@@ -176,6 +180,51 @@ def test_events_come_newest_first_over_all_shards(connection: Connection, events
     sortable = [struct.pack(">Q", START + i * 1000 + (1 << 63)) for i in range(EVENTS)]
     newest_first = reversed(range(EVENTS))
     assert found == [(row_of(i), note_of(i), host_of(i), sortable[i], None) for i in newest_first]
+
+
+TYPED: dict[str, list[object]] = {
+    "string": ["", "naïve \x00", "z" * 300],
+    "int": [0, -1, (1 << 63) - 1, -(1 << 63)],
+    "float": [0.0, -1.5, float("inf"), -float("inf"), 5e-324],
+    "bool": [True, False],
+    "time": [datetime(1970, 1, 1, tzinfo=UTC), datetime(2016, 2, 20, 20, 26, 40, 1, UTC)],
+    "port": [0, 443, 65535],
+    "ip": ["10.0.0.1", "2001:db8::1"],
+    "list": [[], [1, None, -7]],
+}
+"""Values of fields named like their types."""
+
+
+def test_values_come_typed(connection: Connection, table: str) -> None:
+    count = 1000
+    fields = [Field(name, FieldType(name)) for name in TYPED if name != "list"]
+    fields.append(Field("list", FieldType.LIST, items=FieldType.INT))
+    columns = [
+        pa.array([TYPED[f.name][i % len(TYPED[f.name])] if (i + n) % 7 else None for i in range(count)], f.arrow)
+        for n, f in enumerate(fields)
+    ]
+    rows = binary([row_of(i) for i in range(count)])
+    encoded = [encode_column(field, column) for field, column in zip(fields, columns, strict=True)]
+    with sink(connection) as writer:
+        names = ["row", *(field.name for field in fields)]
+        writer.write_rows(table, pa.RecordBatch.from_arrays([rows, *encoded], names=names))
+    wanted = {field.name: comes_as(field) for field in fields}
+    with EventSource(connection, table, [], shards().batch(), wanted, None, None, 10, 700, 2, True) as source:
+        found = pa.concat_batches(list(source))
+    newest_first = pa.array(range(count - 1, -1, -1))
+    assert found.column("row").equals(rows.take(newest_first))
+    for field, column in zip(fields, columns, strict=True):
+        came = typed_column(field, found.column(field.name))
+        came.validate(full=True)
+        assert came.equals(column.take(newest_first)), field.name
+
+
+def test_a_value_of_another_width_is_an_error(connection: Connection, events: str) -> None:
+    with (
+        EventSource(connection, events, [], shards().batch(), {"host": "port"}, None, "ts", 1, 1, 2, True) as source,
+        pytest.raises(StoreError, match="a value of field host has 6 bytes, not 2"),
+    ):
+        list(source)
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -338,7 +387,7 @@ def test_a_row_without_cells_is_our_error(connection: Connection, table: str) ->
 
 
 def test_close_from_another_thread_ends_a_scan(connection: Connection, events: str) -> None:
-    source = EventSource(connection, events, [], shards().batch(), ["host"], None, "ts", 1, 1, 2, True)
+    source = EventSource(connection, events, [], shards().batch(), {"host": "bytes"}, None, "ts", 1, 1, 2, True)
     batches = iter(source)
     next(batches)
     closer = threading.Timer(0.2, source.close)
@@ -353,7 +402,7 @@ def test_close_from_another_thread_ends_a_scan(connection: Connection, events: s
 
 def test_a_scan_closed_at_its_start_leaves_nothing_on_the_servers(connection: Connection, events: str) -> None:
     for millis in range(40):
-        source = EventSource(connection, events, [], shards().batch(), ["host"], None, "ts", 1, 1, 2, True)
+        source = EventSource(connection, events, [], shards().batch(), {"host": "bytes"}, None, "ts", 1, 1, 2, True)
         time.sleep(millis / 4000)
         source.close()
     assert_scans_end(connection, events)

@@ -61,6 +61,8 @@ def test_columns_come_back(kind: FieldType, data: st.DataObject) -> None:
     encoded = encode_column(field, column)
     assert encoded.to_pylist() == [None if v is None else encode_value(kind, v) for v in values[start:]]
     assert decode_column(field, encoded).equals(column)
+    many = pa.concat_arrays([encoded] * 70)
+    assert decode_column(field, many).equals(pa.concat_arrays([column] * 70)), "many addresses are told otherwise"
 
 
 @pytest.mark.parametrize("kind", VALUES)

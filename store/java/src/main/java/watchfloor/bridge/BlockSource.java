@@ -10,7 +10,7 @@ import watchfloor.iterators.BlockAnswer;
  * The events of blocks' answers: as an {@link EventSource}, with a row for each event. The column {@code row} has a
  * block's row at the first of its events and is null at the others. Blocks without the first wanted field are left out.
  */
-public final class BlockSource extends EventSource {
+public final class BlockSource extends EventSource implements BlockAnswer.Cells {
   private final BlockAnswer answer;
   private int events;
 
@@ -21,6 +21,7 @@ public final class BlockSource extends EventSource {
       long rangesArrayAddress,
       long rangesSchemaAddress,
       String[] columns,
+      String[] types,
       String[] iterator,
       int firstBatchBlocks,
       int batchBlocks,
@@ -33,13 +34,23 @@ public final class BlockSource extends EventSource {
         rangesArrayAddress,
         rangesSchemaAddress,
         columns,
+        types,
         iterator,
         firstBatchBlocks,
         batchBlocks,
         threads,
         ordered);
-    answer = new BlockAnswer(columns, (place, event, bytes, offset, length) ->
-        this.columns[place].set(events + event, bytes, offset, length));
+    answer = new BlockAnswer(columns, this);
+  }
+
+  @Override
+  public void bytes(int place, int event, byte[] bytes, int offset, int length) {
+    columns[place].set(events + event, bytes, offset, length);
+  }
+
+  @Override
+  public void number(int place, int event, long number, int bytes) {
+    columns[place].set(events + event, number, bytes);
   }
 
   @Override

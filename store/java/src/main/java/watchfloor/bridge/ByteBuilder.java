@@ -2,79 +2,77 @@ package watchfloor.bridge;
 
 import java.nio.ByteOrder;
 import java.util.Arrays;
-import java.util.List;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VarBinaryVector;
-import org.apache.arrow.vector.ipc.message.ArrowFieldNode;
+import org.apache.arrow.vector.VarCharVector;
 
-/**
- * A column of a result, gathered in arrays and made a vector in one go. Rows are set in order; those passed over are
- * null. It is used again for the next batch.
- */
-final class ByteBuilder {
-  private final String name;
+/** A column of byte strings or of text. */
+final class ByteBuilder extends ColumnBuilder {
+  private final boolean text;
   private byte[] data = new byte[1024];
+  /** Where row i begins in the data; known up to the end of the last row that was set. */
   private int[] starts = new int[256];
-  private byte[] validity = new byte[32];
-  private int rows;
-  private int nulls;
 
   ByteBuilder(String name) {
-    this.name = name;
+    this(name, false);
+  }
+
+  private ByteBuilder(String name, boolean text) {
+    super(name);
+    this.text = text;
+  }
+
+  static ByteBuilder ofText(String name) {
+    return new ByteBuilder(name, true);
   }
 
   void set(int row, ByteSequence value) {
     set(row, value.getBackingArray(), value.offset(), value.length());
   }
 
+  @Override
   void set(int row, byte[] bytes, int offset, int length) {
-    skipTo(row);
-    int end = starts[rows];
-    if (data.length - end < length) {
-      data = Arrays.copyOf(data, (int) Math.min(Integer.MAX_VALUE - 8L, Math.max(data.length * 2L, end + (long) length)));
+    int from = reach(row);
+    int end = from + length;
+    if (end < 0 || end > data.length) {
+      data = Arrays.copyOf(data, (int) Math.min(Integer.MAX_VALUE - 8L, Math.max(data.length * 2L, from + (long) length)));
     }
-    System.arraycopy(bytes, offset, data, end, length);
-    validity[rows >> 3] |= (byte) (1 << (rows & 7));
-    starts[++rows] = end + length;
+    System.arraycopy(bytes, offset, data, from, length);
+    mark(row);
+    starts[row + 1] = end;
   }
 
-  private void skipTo(int row) {
+  @Override
+  void set(int row, long number, int bytes) {
+    throw new IllegalStateException("a value of field " + name + " is a number");
+  }
+
+  /** Lets the rows up to this one be empty, and returns where it begins. */
+  private int reach(int row) {
     if (row + 2 > starts.length) {
       starts = Arrays.copyOf(starts, Math.max(starts.length * 2, row + 2));
-      validity = Arrays.copyOf(validity, starts.length / 8 + 1);
     }
-    while (rows < row) {
-      starts[rows + 1] = starts[rows];
-      rows++;
-      nulls++;
+    int from = rows();
+    if (from < row) {
+      Arrays.fill(starts, from + 1, row + 1, starts[from]);
     }
+    return starts[row];
   }
 
-  /** The vector of the first {@code count} rows, and a fresh start. */
-  VarBinaryVector take(int count, BufferAllocator allocator) {
-    skipTo(count);
-    int validityBytes = (count + 7) / 8;
+  @Override
+  FieldVector take(int count, BufferAllocator allocator) {
+    int size = reach(count);
     int offsetBytes = (count + 1) * Integer.BYTES;
-    VarBinaryVector vector = new VarBinaryVector(name, allocator);
-    try (ArrowBuf bits = allocator.buffer(validityBytes);
-        ArrowBuf offsets = allocator.buffer(offsetBytes);
-        ArrowBuf bytes = allocator.buffer(starts[count])) {
-      bits.setBytes(0, validity, 0, validityBytes);
-      bits.writerIndex(validityBytes);
-      offsets.nioBuffer(0, offsetBytes).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().put(starts, 0, count + 1);
-      offsets.writerIndex(offsetBytes);
-      bytes.setBytes(0, data, 0, starts[count]);
-      bytes.writerIndex(starts[count]);
-      vector.loadFieldBuffers(new ArrowFieldNode(count, nulls), List.of(bits, offsets, bytes));
-    } catch (RuntimeException e) {
-      vector.close();
-      throw e;
-    }
-    Arrays.fill(validity, (byte) 0);
-    rows = 0;
-    nulls = 0;
-    return vector;
+    ArrowBuf offsets = allocator.buffer(offsetBytes);
+    offsets.nioBuffer(0, offsetBytes).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().put(starts, 0, count + 1);
+    offsets.writerIndex(offsetBytes);
+    ArrowBuf bytes = allocator.buffer(size);
+    bytes.setBytes(0, data, 0, size);
+    bytes.writerIndex(size);
+    FieldVector vector = text ? new VarCharVector(name, allocator) : new VarBinaryVector(name, allocator);
+    return loaded(vector, count, allocator, offsets, bytes);
   }
 }

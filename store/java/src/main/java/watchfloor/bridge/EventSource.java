@@ -22,8 +22,8 @@ import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.FilterProgram;
 
 /**
- * Events that satisfy a filter, as record batches with the column {@code row} and a nullable one for each wanted field,
- * all binary.
+ * Events that satisfy a filter, as record batches with the binary column {@code row} and a nullable one for each wanted
+ * field.
  *
  * <p>Ordered: the ranges are one a shard, each is read by a thread of its own, and all are merged by what follows the
  * shard in the row ID, so that answers come newest first over all shards. Otherwise the ranges are looked up by a
@@ -37,9 +37,10 @@ public class EventSource extends ScanStream {
   private final Authorizations authorizations;
   private final IteratorSetting filter;
   final ByteBuilder row = new ByteBuilder("row");
-  final ByteBuilder[] columns;
+  final ColumnBuilder[] columns;
 
   /**
+   * @param types of the columns, those of {@link ColumnBuilder#of}
    * @param iterator base64 of the filter program or null, the time field's name or null, the class of the layout's
    *     iterator, and how many events of a block are wanted at most or null
    * @param firstBatchRows rows of the first batch, which is also all that the servers are asked for at first
@@ -51,6 +52,7 @@ public class EventSource extends ScanStream {
       long rangesArrayAddress,
       long rangesSchemaAddress,
       String[] columns,
+      String[] types,
       String[] iterator,
       int firstBatchRows,
       int batchRows,
@@ -59,9 +61,9 @@ public class EventSource extends ScanStream {
     super(connection, table, firstBatchRows, batchRows);
     List<Range> ranges = Ranges.read(rangesArrayAddress, rangesSchemaAddress);
     this.authorizations = new Authorizations(authorizations);
-    this.columns = new ByteBuilder[columns.length];
+    this.columns = new ColumnBuilder[columns.length];
     for (int i = 0; i < columns.length; i++) {
-      this.columns[i] = new ByteBuilder(columns[i]);
+      this.columns[i] = ColumnBuilder.of(columns[i], types[i]);
     }
     filter = setting(columns, iterator);
     List<Feed.Reader> readers = new ArrayList<>();
@@ -148,7 +150,7 @@ public class EventSource extends ScanStream {
   List<FieldVector> take(int count) {
     List<FieldVector> vectors = new ArrayList<>();
     vectors.add(row.take(count, Connection.ALLOCATOR));
-    for (ByteBuilder column : columns) {
+    for (ColumnBuilder column : columns) {
       vectors.add(column.take(count, Connection.ALLOCATOR));
     }
     return vectors;

@@ -3,17 +3,19 @@ package watchfloor.iterators;
 import java.util.Arrays;
 
 /**
- * Reads answers of {@link BlockIterator}: the encoded values of their vectors. A list is handed over as a cell holds it:
+ * Reads answers of {@link BlockIterator}: the values of their vectors. A list is handed over as a cell holds it:
  * each element with its length before it, 4 bytes big-endian, -1 for null.
  */
 public final class BlockAnswer {
-  /** Takes a value that is not null. */
+  /**
+   * Takes values that are not null. {@code place} is that of the field among the columns that were asked for,
+   * {@code event} counts those of the answer from 0 on.
+   */
   public interface Cells {
-    /**
-     * @param place of the field among the columns that were asked for
-     * @param event of the answer, from 0 on
-     */
-    void set(int place, int event, byte[] bytes, int offset, int length);
+    void bytes(int place, int event, byte[] bytes, int offset, int length);
+
+    /** A value that is stored as a number: its so many encoded bytes read as one, big-endian and unsigned. */
+    void number(int place, int event, long number, int bytes);
   }
 
   private static final int NULL_ELEMENT = -1;
@@ -63,7 +65,7 @@ public final class BlockAnswer {
         for (int i = 0; i < rows; i++) {
           int code = codes[i];
           if (code != none) {
-            cells.set(place, i, entries, vector.start(code), vector.start(code + 1) - vector.start(code));
+            cells.bytes(place, i, entries, vector.start(code), vector.start(code + 1) - vector.start(code));
           }
         }
         break;
@@ -71,17 +73,15 @@ public final class BlockAnswer {
         byte[] values = vector.bytes();
         for (int i = 0; i < rows; i++) {
           if (vector.isValid(i)) {
-            cells.set(place, i, values, vector.start(i), vector.start(i + 1) - vector.start(i));
+            cells.bytes(place, i, values, vector.start(i), vector.start(i + 1) - vector.start(i));
           }
         }
         break;
       case Vector.NUMBERS:
         long[] numbers = vector.numbers();
-        int width = vector.valueBytes();
         for (int i = 0; i < rows; i++) {
           if (vector.isValid(i)) {
-            Bytes.putLong(number, 0, numbers[i]);
-            cells.set(place, i, number, Long.BYTES - width, width);
+            cells.number(place, i, numbers[i], vector.valueBytes());
           }
         }
         break;
@@ -100,7 +100,7 @@ public final class BlockAnswer {
         for (int element = vector.start(i); element < vector.start(i + 1); element++) {
           size = append(elements, element, size);
         }
-        cells.set(place, i, list, 0, size);
+        cells.bytes(place, i, list, 0, size);
       }
     }
   }

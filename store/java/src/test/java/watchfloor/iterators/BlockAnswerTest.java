@@ -23,8 +23,17 @@ class BlockAnswerTest {
   private final BlockAnswer answer =
       new BlockAnswer(
           COLUMNS,
-          (place, event, bytes, offset, length) ->
-              found.put(place + "." + event, hex(Arrays.copyOfRange(bytes, offset, offset + length))));
+          new BlockAnswer.Cells() {
+            @Override
+            public void bytes(int place, int event, byte[] bytes, int offset, int length) {
+              found.put(place + "." + event, hex(Arrays.copyOfRange(bytes, offset, offset + length)));
+            }
+
+            @Override
+            public void number(int place, int event, long number, int bytes) {
+              found.put(place + "." + event, bytes + " bytes: " + (number ^ Long.MIN_VALUE));
+            }
+          });
 
   private static String hex(byte[] bytes) {
     StringBuilder out = new StringBuilder();
@@ -54,9 +63,9 @@ class BlockAnswerTest {
     assertEquals(3, events);
     Map<String, String> expected =
         Map.of(
-            "0.0", hex(number(3)),
-            "0.1", hex(number(2)),
-            "0.2", hex(number(1)),
+            "0.0", "8 bytes: 3",
+            "0.1", "8 bytes: 2",
+            "0.2", "8 bytes: 1",
             "1.0", "78",
             "1.2", "",
             "2.0", "00000001" + "61" + "ffffffff" + "00000002" + "6263",

@@ -1,0 +1,93 @@
+package watchfloor.bridge;
+
+import java.util.Arrays;
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.ipc.message.ArrowFieldNode;
+
+/**
+ * A column of a result, gathered in arrays and made a vector in one go. Rows are set in order; those passed over are
+ * null. It is used again for the next batch.
+ */
+abstract class ColumnBuilder {
+  /** The type of a column whose values stay encoded. */
+  static final String BYTES = "bytes";
+
+  private static final String STRING = "string";
+
+  final String name;
+  private byte[] validity = new byte[32];
+  private int rows;
+  private int nulls;
+
+  ColumnBuilder(String name) {
+    this.name = name;
+  }
+
+  /** @param type the name of a field's type, or {@link #BYTES} */
+  static ColumnBuilder of(String name, String type) {
+    switch (type) {
+      case BYTES:
+        return new ByteBuilder(name);
+      case STRING:
+        return ByteBuilder.ofText(name);
+      default:
+        return new NumberBuilder(name, type);
+    }
+  }
+
+  /** Sets a row to an encoded value. */
+  abstract void set(int row, byte[] bytes, int offset, int length);
+
+  /** Sets a row to an encoded value of so many bytes that were read as a number, big-endian and unsigned. */
+  abstract void set(int row, long number, int bytes);
+
+  /** The vector of the first {@code count} rows, and a fresh start. */
+  abstract FieldVector take(int count, BufferAllocator allocator);
+
+  /** Rows so far: behind the last one that was set. */
+  final int rows() {
+    return rows;
+  }
+
+  /** Marks a row as one with a value, those between it and the last one as null. */
+  final void mark(int row) {
+    if (row >> 3 >= validity.length) {
+      validity = Arrays.copyOf(validity, Math.max(validity.length * 2, (row >> 3) + 1));
+    }
+    validity[row >> 3] |= (byte) (1 << (row & 7));
+    nulls += row - rows;
+    rows = row + 1;
+  }
+
+  /** Gives a vector its buffers, the one of nulls before those that are given, lets go of them and starts afresh. */
+  final <V extends FieldVector> V loaded(V vector, int count, BufferAllocator allocator, ArrowBuf... buffers) {
+    int bytes = (count + 7) / 8;
+    if (validity.length < bytes) {
+      validity = Arrays.copyOf(validity, bytes);
+    }
+    ArrowBuf[] all = new ArrowBuf[buffers.length + 1];
+    System.arraycopy(buffers, 0, all, 1, buffers.length);
+    try {
+      all[0] = allocator.buffer(bytes);
+      all[0].setBytes(0, validity, 0, bytes);
+      all[0].writerIndex(bytes);
+      vector.loadFieldBuffers(new ArrowFieldNode(count, nulls + count - rows), List.of(all));
+      return vector;
+    } catch (RuntimeException e) {
+      vector.close();
+      throw e;
+    } finally {
+      for (ArrowBuf buffer : all) {
+        if (buffer != null) {
+          buffer.close();
+        }
+      }
+      Arrays.fill(validity, (byte) 0);
+      rows = 0;
+      nulls = 0;
+    }
+  }
+}

@@ -1,0 +1,116 @@
+package watchfloor.bridge;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.Locale;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.BigIntVector;
+import org.apache.arrow.vector.BitVector;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.Float8Vector;
+import org.apache.arrow.vector.TimeStampMicroTZVector;
+import org.apache.arrow.vector.UInt2Vector;
+
+/** A column of numbers, times or truth values, out of the encoding in which they sort as bytes. */
+final class NumberBuilder extends ColumnBuilder {
+  private enum Type {
+    INT(Long.BYTES),
+    TIME(Long.BYTES),
+    FLOAT(Long.BYTES),
+    PORT(Short.BYTES),
+    BOOL(1);
+
+    final int bytes;
+
+    Type(int bytes) {
+      this.bytes = bytes;
+    }
+  }
+
+  private final Type type;
+  /** The plain bits of each row; anything where null. */
+  private long[] values = new long[256];
+
+  NumberBuilder(String name, String type) {
+    super(name);
+    this.type = Type.valueOf(type.toUpperCase(Locale.ROOT));
+  }
+
+  @Override
+  void set(int row, byte[] bytes, int offset, int length) {
+    long number = 0;
+    for (int i = offset; i < offset + length; i++) {
+      number = number << Byte.SIZE | bytes[i] & 0xFF;
+    }
+    set(row, number, length);
+  }
+
+  @Override
+  void set(int row, long number, int bytes) {
+    if (bytes != type.bytes) {
+      throw new IllegalStateException("a value of field " + name + " has " + bytes + " bytes, not " + type.bytes);
+    }
+    if (row >= values.length) {
+      values = Arrays.copyOf(values, Math.max(values.length * 2, row + 1));
+    }
+    values[row] = plain(number);
+    mark(row);
+  }
+
+  private long plain(long number) {
+    switch (type) {
+      case INT:
+      case TIME:
+        return number ^ Long.MIN_VALUE;
+      case FLOAT:
+        return number < 0 ? number ^ Long.MIN_VALUE : ~number;
+      default:
+        return number;
+    }
+  }
+
+  @Override
+  FieldVector take(int count, BufferAllocator allocator) {
+    if (values.length < count) {
+      values = Arrays.copyOf(values, count);
+    }
+    int size = type == Type.BOOL ? (count + 7) / 8 : count * type.bytes;
+    ArrowBuf data = allocator.buffer(size);
+    ByteBuffer plain = data.nioBuffer(0, size).order(ByteOrder.LITTLE_ENDIAN);
+    switch (type) {
+      case BOOL:
+        byte[] bits = new byte[size];
+        for (int i = 0; i < count; i++) {
+          bits[i >> 3] |= (byte) (values[i] << (i & 7));
+        }
+        plain.put(bits);
+        break;
+      case PORT:
+        for (int i = 0; i < count; i++) {
+          plain.putShort((short) values[i]);
+        }
+        break;
+      default:
+        plain.asLongBuffer().put(values, 0, count);
+    }
+    data.writerIndex(size);
+    return loaded(vector(allocator), count, allocator, data);
+  }
+
+  private FieldVector vector(BufferAllocator allocator) {
+    switch (type) {
+      case INT:
+        return new BigIntVector(name, allocator);
+      case TIME:
+        return new TimeStampMicroTZVector(name, allocator, "UTC");
+      case FLOAT:
+        return new Float8Vector(name, allocator);
+      case PORT:
+        return new UInt2Vector(name, allocator);
+      default:
+        return new BitVector(name, allocator);
+    }
+  }
+}
