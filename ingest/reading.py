@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from array import array
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -54,7 +54,7 @@ class _Lines:
 
 @dataclass
 class _Piece:
-    """What one chunk became. ``full``: writers of parts that end with this piece."""
+    """What one chunk became. ``full``: writers of parts that have ended with this piece."""
 
     upto: int
     rejected: list[Rejected]
@@ -62,6 +62,11 @@ class _Piece:
     events: int = 0
     writes: list[tuple[ItemWriter, list[TableWrite]]] = field(default_factory=list)
     full: list[ItemWriter] = field(default_factory=list)
+
+    def end(self, writers: Iterable[ItemWriter]) -> None:
+        for writer in writers:
+            self.writes.append((writer, writer.rest()))
+            self.full.append(writer)
 
 
 @dataclass(frozen=True)
@@ -109,9 +114,8 @@ def read_item(
                 writer.put(writes)
             quarantine.put(sink, item, piece.rejected, piece.cut)
             offsets.extend(r.offset for r in piece.rejected)
-            for writer in piece.full:
-                writer.end()
-                full.append(writer)
+            if piece.full:
+                full += piece.full
                 pa.default_memory_pool().release_unused()
             events += piece.events
             progress(piece.upto - item.start, events, len(offsets))
@@ -186,9 +190,9 @@ def _encode(
                 piece.writes.append((writers[part], writers[part].encode(source, events)))
                 piece.events += events.num_rows
         current = (piece.upto - item.start) // PART_BYTES
-        piece.full = [writers.pop(part) for part in sorted(writers) if part < current]
+        piece.end(writers.pop(part) for part in sorted(writers) if part < current)
     if piece is not None:
-        piece.full += writers.values()
+        piece.end(writers.values())
         yield piece
 
 

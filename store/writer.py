@@ -62,10 +62,13 @@ class ItemWriter:
     def write(self, source: Source, events: pa.RecordBatch) -> None:
         self.put(self.encode(source, events))
 
+    def rest(self) -> list[TableWrite]:
+        """Entries of what is left when all events have been encoded, and the counts."""
+        return [write for encoder in self._encoders.values() for write in encoder.finish()]
+
     def end(self) -> None:
-        """Writes what is left, and the counts; durable after the sink's ``flush``."""
-        for encoder in self._encoders.values():
-            self.put(encoder.finish())
+        """Writes the rest; durable after the sink's ``flush``."""
+        self.put(self.rest())
 
     def finish(self) -> tuple[int, int]:
         """Ends and makes everything durable; the numbers of events and of entries."""
