@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from watchfloor.store.tablet_files import TableFiles
 
@@ -47,8 +47,8 @@ SCAN = Metric("scan_events_per_second", "events/s", "events of the table, not th
 LAYOUTS = Metric(
     "block_to_cell",
     "",
-    "the block layout's median / the cell layout's, of the metric named, both with a tenth of the events; samples: "
-    "turn by turn",
+    "the block layout's median / the cell layout's, of the metric named, both with as many events: a tenth of all if "
+    "nothing else is said; samples: turn by turn",
 )
 BULK = Metric(
     "bulk_to_live",
@@ -156,17 +156,20 @@ def _answers(found: Found) -> Iterator[Figure]:
 
 
 def _layouts(found: Found) -> Iterator[Figure]:
-    """The cell layout beside the block layout, both with a tenth of the events."""
-    cases = {case.layout: case for case in found.loads if case.of == "tenth"}
-    loads = {name: [each.seconds for each in found.loads[case]] for name, case in cases.items()}
-    goal = _goal(found, 8, at_most=False)
-    yield _ratio(LAYOUTS, loads["cell"], loads["block"], {"metric": LOAD.name}, goal)
-    totals = {name: _total(found.disk[case]) for name, case in cases.items()}
-    block, cell = totals["block"], totals["cell"]
+    """The cell layout beside the block layout."""
+    for case in found.loads:
+        if case.layout == "cell":
+            cells, blocks = ([e.seconds for e in found.loads[c]] for c in (case, replace(case, layout="block")))
+            of = {"metric": LOAD.name, **case_words(case, found.file(case))}
+            del of["engine"]
+            goal = _goal(found, 8, at_most=False) if case.of == "whole" else None
+            yield _ratio(LAYOUTS, cells, blocks, of, goal)
+    names = ("block", "cell")
+    block, cell = (_total(found.disk[Case(name, of="tenth", workers=1)]) for name in names)
     yield _ratio(LAYOUTS, [block.entries], [cell.entries], {"metric": ENTRIES.name})
     yield _ratio(LAYOUTS, [block.bytes], [cell.bytes], {"metric": DISK.name})
     for question in scans():
-        seconds = {name: found.answers[name, found.tenth.events, question.name].seconds for name in cases}
+        seconds = {name: found.answers[name, found.tenth.events, question.name].seconds for name in names}
         of = {"metric": SCAN.name, "question": question.name}
         yield _ratio(LAYOUTS, seconds["cell"], seconds["block"], of)
 

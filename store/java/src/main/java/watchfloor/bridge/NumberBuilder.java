@@ -30,12 +30,17 @@ final class NumberBuilder extends ColumnBuilder {
   }
 
   private final Type type;
+  private final boolean isFloat;
+  /** The bits that differ from the plain ones. */
+  private final long flip;
   /** The plain bits of each row; anything where null. */
   private long[] values = new long[256];
 
   NumberBuilder(String name, String type) {
     super(name);
     this.type = Type.valueOf(type.toUpperCase(Locale.ROOT));
+    isFloat = this.type == Type.FLOAT;
+    flip = this.type.bytes == Long.BYTES ? Long.MIN_VALUE : 0;
   }
 
   @Override
@@ -55,20 +60,8 @@ final class NumberBuilder extends ColumnBuilder {
     if (row >= values.length) {
       values = Arrays.copyOf(values, Math.max(values.length * 2, row + 1));
     }
-    values[row] = plain(number);
+    values[row] = isFloat && number >= 0 ? ~number : number ^ flip;
     mark(row);
-  }
-
-  private long plain(long number) {
-    switch (type) {
-      case INT:
-      case TIME:
-        return number ^ Long.MIN_VALUE;
-      case FLOAT:
-        return number < 0 ? number ^ Long.MIN_VALUE : ~number;
-      default:
-        return number;
-    }
   }
 
   @Override

@@ -79,9 +79,10 @@ public final class BlockAnswer {
         break;
       case Vector.NUMBERS:
         long[] numbers = vector.numbers();
+        int width = vector.valueBytes();
         for (int i = 0; i < rows; i++) {
           if (vector.isValid(i)) {
-            cells.number(place, i, numbers[i], vector.valueBytes());
+            cells.number(place, i, numbers[i], width);
           }
         }
         break;
