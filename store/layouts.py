@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from watchfloor.schema.source import Source
 
-from .block import BlockLayout
-from .cell import CellLayout
+from .block.layout import BlockLayout
+from .cell.layout import CellLayout
 from .layout import Layout
 
 _LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (CellLayout(), BlockLayout())}

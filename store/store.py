@@ -23,10 +23,10 @@ from watchfloor.schema.errors import StoreError, UnknownSourceError, WatchfloorE
 from watchfloor.schema.source import Source, parse_definition
 
 from . import tables
+from .block.view import FRESH_SHARE, GRACE_SECONDS, View, read_view, views_of
 from .bridge import BlockSource, Connection, EntrySink, EntrySource, EventSource
 from .ranges import Ranges
 from .settings import Role, Settings
-from .view import FRESH_SHARE, GRACE_SECONDS, View, read_view, views_of
 
 Iterators = Sequence[tuple[int, str, str, Mapping[str, str | bytes]]]
 """(priority, name, Java class, options); an option of bytes is sent in base64."""

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from watchfloor.schema.source import Source
 
+from .block.view import read_view
 from .layout import Encoder, TableWrite
 from .layouts import layout_of
-from .view import read_view
 
 if TYPE_CHECKING:
     from .store import Store

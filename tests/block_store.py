@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.source import Field, Source
+from watchfloor.store.block.vector import decode_binary, decode_vector
+from watchfloor.store.block.view import View
 from watchfloor.store.keys import FILE, ITEM, OFFSET, OFFSET_FIELD
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.ranges import Ranges
 from watchfloor.store.values import encode_column, encode_elements
-from watchfloor.store.vector import decode_binary, decode_vector
-from watchfloor.store.view import View
 
 Key = tuple[bytes, bytes, bytes]
 """Row, family, qualifier."""

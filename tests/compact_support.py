@@ -14,7 +14,7 @@ from watchfloor.query.batching import BatchSettings
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store import keys
-from watchfloor.store.block_encoder import BlockEncoder
+from watchfloor.store.block.encoder import BlockEncoder
 from watchfloor.store.store import Store
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -17,7 +17,7 @@ from watchfloor.ingest.load import Load, LoadResult
 from watchfloor.ingest.parsers import open_parser
 from watchfloor.ingest.sniff import sniff
 from watchfloor.schema.source import Source, parse_definition
-from watchfloor.store.block_encoder import BlockEncoder
+from watchfloor.store.block.encoder import BlockEncoder
 from watchfloor.store.bridge import EntrySink
 from watchfloor.store.layout import Encoder
 from watchfloor.store.layouts import layout_of

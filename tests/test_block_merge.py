@@ -16,13 +16,13 @@ from test_cell import FILE
 
 from watchfloor.schema.filter import Compare
 from watchfloor.store import keys
-from watchfloor.store.block import BlockLayout
-from watchfloor.store.block_merge import Origin, holds_events_of, write_merged
-from watchfloor.store.block_plan import Group, Listing, plan, rounds_of
-from watchfloor.store.block_read import Cells, alike, hits_of, read_blocks
+from watchfloor.store.block.layout import BlockLayout
+from watchfloor.store.block.merge import Origin, holds_events_of, write_merged
+from watchfloor.store.block.plan import Group, Listing, plan, rounds_of
+from watchfloor.store.block.read import Cells, alike, hits_of, read_blocks
+from watchfloor.store.block.view import State, View, died_name, epochs_of_names, views_of
 from watchfloor.store.counts import CountReader
 from watchfloor.store.layout import TableWrite
-from watchfloor.store.view import State, View, died_name, epochs_of_names, views_of
 
 EPOCH = 3
 ITEMS = [bytes([number]) * 8 for number in range(3)]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from watchfloor.schema.source import parse_definition
 from watchfloor.store import keys
 from watchfloor.store.buckets import Cover, cover
-from watchfloor.store.cell import CellEncoder
+from watchfloor.store.cell.layout import CellEncoder
 from watchfloor.store.values import encode_value
 
 SOURCE = parse_definition(

@@ -21,15 +21,15 @@ from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 from watchfloor.store import tables
-from watchfloor.store.block_plan import list_blocks
-from watchfloor.store.compaction import Compacted, compact
-from watchfloor.store.epochs import Epochs, Superseded
+from watchfloor.store.block.compaction import Compacted, compact
+from watchfloor.store.block.epochs import Epochs, Superseded
+from watchfloor.store.block.plan import list_blocks
+from watchfloor.store.block.view import State, read_view
 from watchfloor.store.keys import DAY, MAX_TIME, event_table, index_table
 from watchfloor.store.ranges import Ranges
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
 from watchfloor.store.tablet_files import table_files
-from watchfloor.store.view import State, read_view
 
 pytestmark = pytest.mark.stack
 
@@ -170,7 +170,7 @@ def test_answers_are_right_all_the_time(store: Store, service: QueryService) -> 
 
 KILLED = """
     import os, signal, threading
-    from watchfloor.store.compaction import compact
+    from watchfloor.store.block.compaction import compact
     from watchfloor.store.settings import load_settings
     from watchfloor.store.store import Store
 

@@ -20,11 +20,11 @@ from loaded import LAYOUTS, batch_of, write
 
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.source import Source, parse_definition
+from watchfloor.store.block.vector import decode_vector
 from watchfloor.store.keys import DAY, HOUR, MINUTE, event_table
 from watchfloor.store.ranges import Ranges
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
-from watchfloor.store.vector import decode_vector
 
 pytestmark = pytest.mark.stack
 

@@ -15,9 +15,9 @@ from test_values import VALUES, arrow_value
 
 from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.schema.source import Field, FieldType
-from watchfloor.store.column import encode_vector, make_column
+from watchfloor.store.block.column import encode_vector, make_column
+from watchfloor.store.block.vector import Compression, decode_binary, decode_vector, rows_of
 from watchfloor.store.values import encode_value
-from watchfloor.store.vector import Compression, decode_binary, decode_vector, rows_of
 
 CODECS: tuple[Compression, ...] = ("none", "zstd", "lz4_raw")
 codecs = st.sampled_from(CODECS)

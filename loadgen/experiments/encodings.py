@@ -17,12 +17,12 @@ import pyarrow as pa
 from watchfloor.ingest.lines import read_chunks
 from watchfloor.ingest.parsers import open_parser
 from watchfloor.schema.source import Field, Source
-from watchfloor.store.block_encoder import BlockEncoder
-from watchfloor.store.column import encode_vector
+from watchfloor.store.block.column import encode_vector
+from watchfloor.store.block.encoder import BlockEncoder
+from watchfloor.store.block.vector import CODEC, Compression, decode_vector
 from watchfloor.store.store import Store
 from watchfloor.store.tables import compact
 from watchfloor.store.tablet_files import table_files
-from watchfloor.store.vector import CODEC, Compression, decode_vector
 from watchfloor.store.writer import ItemWriter
 
 from ..asking import Party, ask_all

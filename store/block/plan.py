@@ -10,14 +10,14 @@ import numpy as np
 
 from watchfloor.schema.source import Source
 
-from .block_read import stored_blocks
-from .keys import BLOCK_ROW_BYTES, DAY, SHARD_BYTES, block_times, epochs_of_blocks, tags_of_blocks
-from .values import fixed_rows
+from ..keys import BLOCK_ROW_BYTES, DAY, SHARD_BYTES, block_times, epochs_of_blocks, tags_of_blocks
+from ..values import fixed_rows
+from .read import stored_blocks
 from .vector import rows_of_each
 from .view import View, read_view
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ..store import Store
 
 SMALL_SHARE = 1 / 2
 """A block with less than so much of the events that it may have is small."""

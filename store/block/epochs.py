@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 
-from .tables import SOURCES_TABLE
+from ..tables import SOURCES_TABLE
 from .view import DIED_FAMILY, STATE, STATE_FAMILY, State, died_name, read_view
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ..store import Store
 
 _POLL_SECONDS = 0.1
 

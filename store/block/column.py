@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.source import Field
 
-from .values import NUMBER_BYTES, encode_elements, list_offsets, number_bytes, to_numbers
+from ..values import NUMBER_BYTES, encode_elements, list_offsets, number_bytes, to_numbers
 from .vector import CODEC, Compression, dictionary_vector, list_vector, numbers_vector, plain_vector, unsigned_width
 
 _SAMPLE = 1024

@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Field, Source
 
-from .block_entries import Block, Labelled, index_writes
+from ..keys import FILE, ITEM, OFFSET, SHARD_BYTES, event_table
+from ..layout import TableWrite
+from ..ranges import Ranges
 from .column import make_column
-from .keys import FILE, ITEM, OFFSET, SHARD_BYTES, event_table
-from .layout import TableWrite
-from .ranges import Ranges
+from .entries import Block, Labelled, index_writes
 from .vector import decode_vector, rows_of
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ..store import Store
 
 Cells = dict[str, tuple[str, bytes]]
 """A block's cells: by qualifier the label and the vector."""

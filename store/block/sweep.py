@@ -16,17 +16,17 @@ import pyarrow as pa
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 
-from .block_entries import BLOCK_ROWS
-from .block_merge import Origin, holds_events_of, write_merged
-from .block_read import read_blocks, remove_blocks, stored_blocks
+from ..keys import BLOCK_ROW_BYTES, SHARD_BYTES, epochs_of_blocks, item_tag, tags_of_blocks
+from ..values import fixed_rows
+from .entries import BLOCK_ROWS
 from .epochs import Epochs, Superseded
-from .keys import BLOCK_ROW_BYTES, SHARD_BYTES, epochs_of_blocks, item_tag, tags_of_blocks
-from .values import fixed_rows
+from .merge import Origin, holds_events_of, write_merged
+from .read import read_blocks, remove_blocks, stored_blocks
 from .vector import decode_binary
 from .view import read_view
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ..store import Store
 
 _AT_ONCE = 16
 """Blocks that are read at once."""

@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 from watchfloor.schema.filter import Filter, Value
 from watchfloor.schema.source import Field, Source
 
-from .aggregates import ItemCounts, constant
-from .cell_counts import CellCounts
-from .keys import (
+from ..aggregates import ItemCounts, constant
+from ..keys import (
     KEY_BYTES,
     ROW_BYTES,
     SHARD_BYTES,
@@ -27,10 +26,10 @@ from .keys import (
     shard_names,
     times_of_keys,
 )
-from .layout import TableWrite
-from .program import compile_filter
-from .ranges import Ranges
-from .values import (
+from ..layout import TableWrite
+from ..program import compile_filter
+from ..ranges import Ranges
+from ..values import (
     comes_as,
     encode_column,
     encode_elements,
@@ -42,9 +41,10 @@ from .values import (
     joined,
     typed_column,
 )
+from .counts import CellCounts
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ..store import Store
 
 BATCH_ROWS = 4096
 """Events in a batch of results, once the first is out."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from watchfloor.schema.source import Field, Source
 
-from .buckets import Span, bucket_cells, bucket_row, cover, hours_around, one_row, read_counts, spans_of, summed_cells
-from .keys import (
+from ..buckets import Span, bucket_cells, bucket_row, cover, hours_around, one_row, read_counts, spans_of, summed_cells
+from ..keys import (
     KEY_BYTES,
     MINUTE,
     SHARD_BYTES,
@@ -21,12 +21,12 @@ from .keys import (
     shard_names,
     times_of_keys,
 )
-from .layout import Layout, Term
-from .ranges import Ranges
-from .values import count_values, encode_value, fixed_rows, index_value
+from ..layout import Layout, Term
+from ..ranges import Ranges
+from ..values import count_values, encode_value, fixed_rows, index_value
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ..store import Store
 
 _EDGE_ROWS = 4096
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from .keys import KEY_BYTES, times_of_keys
-from .values import fixed_rows
+from ..keys import KEY_BYTES, times_of_keys
+from ..values import fixed_rows
 
 PIECE_ROWS = 4096
 """Events that are given out at once, at most."""

@@ -14,16 +14,16 @@ import pyarrow as pa
 
 from watchfloor.schema.source import Source
 
-from .aggregates import ItemCounts, constant
-from .block_entries import BLOCK_ROWS, SLAB_BLOCKS, Block, Labelled, cut, event_write, index_writes, make_block
-from .block_sweep import sweep
+from ..aggregates import ItemCounts, constant
+from ..keys import FILE, OFFSET, OFFSET_FIELD, aggregate_table, event_hashes, item_tag
+from ..layout import TableWrite
 from .column import binary_column, make_column
-from .keys import FILE, OFFSET, OFFSET_FIELD, aggregate_table, event_hashes, item_tag
-from .layout import TableWrite
+from .entries import BLOCK_ROWS, SLAB_BLOCKS, Block, Labelled, cut, event_write, index_writes, make_block
+from .sweep import sweep
 from .vector import CODEC, Compression
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ..store import Store
 
 
 class BlockEncoder:

@@ -21,17 +21,17 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.source import Source
 
-from .block_entries import BLOCK_ROWS
-from .block_merge import write_merged
-from .block_plan import Group, Listing, list_blocks, plan, rounds_of
-from .block_read import alike, read_blocks, remove_blocks
+from ..keys import is_merged, item_of_block
+from ..tables import SOURCES_TABLE
+from .entries import BLOCK_ROWS
 from .epochs import Epochs, Superseded
-from .keys import is_merged, item_of_block
-from .tables import SOURCES_TABLE
+from .merge import write_merged
+from .plan import Group, Listing, list_blocks, plan, rounds_of
+from .read import alike, read_blocks, remove_blocks
 from .view import DIED_FAMILY, EPOCH_BYTES, State, epochs_of_names
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ..store import Store
 
 PATIENCE = 120.0
 """Seconds that another's epoch may take before it is aborted."""

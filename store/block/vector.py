@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Field
 
-from .values import NUMBER_BYTES, decode_elements, fixed_rows, from_numbers
+from ..values import NUMBER_BYTES, decode_elements, fixed_rows, from_numbers
 
 Compression = Literal["none", "zstd", "lz4_raw"]
 Buffer = Union[bytes, memoryview, pa.Buffer]

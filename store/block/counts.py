@@ -18,14 +18,14 @@ import pyarrow.compute as pc
 from watchfloor.schema.filter import Compare, Filter
 from watchfloor.schema.source import Field, Source
 
-from .buckets import hours_around
-from .keys import BLOCK_KEY_BYTES, SHARD_BYTES, block_bounds, block_times, index_prefix, index_table, shard_names
-from .layout import Layout, Term
-from .ranges import Ranges
-from .values import count_values, encode_value, fixed_binary, fixed_rows, index_value, packed_rows
+from ..buckets import hours_around
+from ..keys import BLOCK_KEY_BYTES, SHARD_BYTES, block_bounds, block_times, index_prefix, index_table, shard_names
+from ..layout import Layout, Term
+from ..ranges import Ranges
+from ..values import count_values, encode_value, fixed_binary, fixed_rows, index_value, packed_rows
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ..store import Store
 
 _HIT_BYTES = BLOCK_KEY_BYTES + 4
 _PACKED: tuple[int, str, str, dict[str, str]] = (30, "hits", "watchfloor.iterators.HitsIterator", {})

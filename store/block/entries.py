@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from watchfloor.schema.source import Source
 
-from .aggregates import constant
+from ..aggregates import constant
+from ..keys import DAY, SHARD_BYTES, block_row, event_table, index_prefix, index_table, shard_names
+from ..layout import TableWrite
+from ..values import fixed_binary, index_values, joined
 from .column import Column
-from .keys import DAY, SHARD_BYTES, block_row, event_table, index_prefix, index_table, shard_names
-from .layout import TableWrite
 from .newest import newest_first
-from .values import fixed_binary, index_values, joined
 
 BLOCK_ROWS = 16384
 """Events that a block has at most."""

@@ -19,9 +19,7 @@ import pyarrow.compute as pc
 from watchfloor.schema.filter import And, Compare, Filter, Value
 from watchfloor.schema.source import Field, Source
 
-from .block_counts import BlockCounts, read_hits
-from .block_encoder import BlockEncoder
-from .keys import (
+from ..keys import (
     BLOCK_KEY_BYTES,
     FILE,
     KEY_BYTES,
@@ -34,14 +32,16 @@ from .keys import (
     reverse_times,
     shard_names,
 )
+from ..program import compile_filter
+from ..ranges import Ranges
+from ..values import comes_as, fixed_binary, fixed_rows, joined, typed_column
+from .counts import BlockCounts, read_hits
+from .encoder import BlockEncoder
 from .newest import Runs, in_order
-from .program import compile_filter
-from .ranges import Ranges
-from .values import comes_as, fixed_binary, fixed_rows, joined, typed_column
 from .view import View
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ..store import Store
 
 FEW_BLOCKS = 16
 """Hits that are looked up all at once."""

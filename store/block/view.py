@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.errors import StoreError
 
-from .keys import BLOCK_ROW_BYTES, SHARD_BYTES, epochs_of_blocks
-from .values import fixed_binary, fixed_rows, joined
+from ..keys import BLOCK_ROW_BYTES, SHARD_BYTES, epochs_of_blocks
+from ..values import fixed_binary, fixed_rows, joined
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ..store import Store
 
 GRACE_SECONDS = 60.0
 """For so long after an epoch is committed nothing that it has replaced is deleted."""

@@ -1,0 +1,1 @@
+"""The ``block`` layout: ``layout.py`` first; ``compaction.py`` merges what is small."""

@@ -1,0 +1,1 @@
+"""The ``cell`` layout: ``layout.py`` first."""
