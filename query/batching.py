@@ -19,12 +19,20 @@ from typing import Protocol
 
 from watchfloor.schema.errors import InternalError, UserError
 
+from .expected import Expected, Span, merged
+
 FREE_BATCHES = 10_000
 """Batches of one query whose width is the policy's affair alone."""
 MAX_WIDTH = 2**62
 """Microseconds: more than any time range, and small enough that no width overflows."""
 
-Span = tuple[int, int]
+_PAGE = 100.0
+"""Rows of a first page: those of a first batch by the counts, which has no more to learn from fewer."""
+_SPARE = 1.25
+"""How many times the rows that are still wanted the last batch should have, by the counts."""
+_PRIOR = 10.0
+"""So many rows as the counts expect are taken to have been found before the first batch: of few rows found, or none,
+less is concluded."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,7 @@ class BatchSettings:
     narrower than ``min_width`` µs (t_min). ``width`` (µs) is the width of policy ``fixed``.
     """
 
-    policy: str = "llcysa"
+    policy: str = "density"
     growth: float = 1.5
     min_width: int = 1_000
     min_seconds: float = 1.0
@@ -92,13 +100,15 @@ class Policy(Protocol):
         ...
 
 
-def make_policy(settings: BatchSettings, busy: Iterable[Span] | None = None) -> Policy:
+def make_policy(
+    settings: BatchSettings, busy: Iterable[Span] | None = None, expected: Expected | None = None
+) -> Policy:
     """The policy that ``settings`` name.
 
     ``busy`` are the time ranges in µs that may hold events, in any order (None: all of time may); the rest is jumped
-    over, so they must be complete.
+    over, so they must be complete. ``expected`` is what the counts say about the query's matches, and may be wrong.
     """
-    return POLICIES[settings.policy](settings, None if busy is None else _merged(busy))
+    return POLICIES[settings.policy](settings, None if busy is None else merged(busy), expected)
 
 
 def first_width(
@@ -111,7 +121,7 @@ def first_width(
     whole = max(0, until - since)
     held = whole
     if busy is not None:
-        held = sum(max(0, min(until, hi) - max(since, lo)) for lo, hi in _merged(busy))
+        held = sum(max(0, min(until, hi) - max(since, lo)) for lo, hi in merged(busy))
     if matches <= settings.first_rows:
         return max(1, whole)
     return max(1, min(whole, max(settings.min_width, int(held * settings.first_rows / matches))))
@@ -123,30 +133,37 @@ class _Base:
 
     settings: BatchSettings
     busy: tuple[Span, ...] | None = None
+    expected: Expected | None = None
 
     def start(self, since: int, until: int, first_width: int | None = None) -> Batch | None:
+        end = self._end(since, until)
         width = until - since if first_width is None else first_width
-        return self._batch(since, until, self._first(width, until - since), 0, self.settings.first_rows)
+        return self._batch(since, end, self._first(width, since, end), 0, self.settings.first_rows)
 
     def next(self, batch: Batch, rows: int, seconds: float, wanted: int | None = None) -> Batch | None:
         if rows < 0 or not seconds >= 0:
             raise InternalError(f"a batch cannot give {rows} rows in {seconds} s")
         target = min(1e12, self.settings.growth * batch.target)
-        width = self._following(batch, target, rows, seconds, math.inf if wanted is None else wanted)
-        return self._batch(batch.start, batch.since, width, batch.number + 1, target)
+        end = self._end(batch.start, batch.since)
+        width = self._following(batch, end, target, rows, seconds, math.inf if wanted is None else wanted)
+        return self._batch(batch.start, end, width, batch.number + 1, target)
 
-    def _first(self, width: int, whole: int) -> int:
-        """The first batch's width in µs; ``width`` is what the counts suggest."""
+    def _first(self, width: int, start: int, end: int) -> float:
+        """The width in µs of the first batch of [start, end); ``width`` is what the counts suggest."""
         raise NotImplementedError
 
-    def _following(self, batch: Batch, target: float, rows: int, seconds: float, wanted: float) -> float:
-        """The width in µs of the batch after ``batch``, which should give ``target`` rows; ``wanted`` are the last."""
+    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> float:
+        """The width in µs of the batch after ``batch``, which ends at ``end`` and should give ``target`` rows;
+        ``wanted`` are the last."""
         raise NotImplementedError
+
+    def _end(self, start: int, until: int) -> int:
+        """Where the newest time before ``until`` ends that is not empty; ``start`` if there is none."""
+        if self.busy is None:
+            return until
+        return next((min(until, hi) for lo, hi in reversed(self.busy) if lo < until), start)
 
     def _batch(self, start: int, until: int, width: float, number: int, target: float) -> Batch | None:
-        """The batch of ``width`` that ends at ``until`` or, if the time before it is empty, earlier."""
-        if self.busy is not None:
-            until = next((min(until, hi) for lo, hi in reversed(self.busy) if lo < until), start)
         if until <= start:
             return None
         past = max(0, number - FREE_BATCHES)
@@ -158,21 +175,36 @@ class _Base:
 class Single(_Base):
     """``none``: the whole range as one batch."""
 
-    def _first(self, width: int, whole: int) -> int:
-        return whole
+    def _first(self, width: int, start: int, end: int) -> float:
+        return end - start
 
-    def _following(self, batch: Batch, target: float, rows: int, seconds: float, wanted: float) -> float:
-        return batch.since - batch.start
+    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> float:
+        return end - batch.start
 
 
 class Fixed(_Base):
     """``fixed``: batches of one width, that of the settings."""
 
-    def _first(self, width: int, whole: int) -> int:
+    def _first(self, width: int, start: int, end: int) -> float:
         return self.settings.width
 
-    def _following(self, batch: Batch, target: float, rows: int, seconds: float, wanted: float) -> float:
+    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> float:
         return self.settings.width
+
+
+class Bisect(_Base):
+    """``bisect``: halves of the range, by the rows found.
+
+    The range is halved until the counts expect no more than k_0 rows. A batch that gave more than twice the rows aimed
+    at is followed by one of half its width, and one that gave less than half of them by one of twice its width.
+    """
+
+    def _first(self, width: int, start: int, end: int) -> float:
+        whole = max(1, end - start)
+        return whole / 2 ** max(0, math.ceil(math.log2(whole / max(1, width))))
+
+    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> float:
+        return batch.width * (0.5 if rows > 2 * batch.target else 2 if rows < batch.target / 2 else 1)
 
 
 class Adaptive(_Base):
@@ -182,10 +214,10 @@ class Adaptive(_Base):
     With only w rows wanted any more b' is no wider than b·c·w/r (not in the paper).
     """
 
-    def _first(self, width: int, whole: int) -> int:
+    def _first(self, width: int, start: int, end: int) -> float:
         return width
 
-    def _following(self, batch: Batch, target: float, rows: int, seconds: float, wanted: float) -> float:
+    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> float:
         settings = self.settings
         factor = target / rows if rows else settings.growth
         # A clock may see no time pass at all; a microsecond is less than any batch takes.
@@ -200,16 +232,37 @@ class Adaptive(_Base):
         return batch.width * factor
 
 
-POLICIES: dict[str, type[_Base]] = {"none": Single, "fixed": Fixed, "llcysa": Adaptive}
+class Density(Adaptive):
+    """``density``: widths that by the counts have the rows aimed at, whatever the batch before happened to give. The
+    first one is for a page of 100 rows, or k_0 if that is more.
+
+    What batches find corrects the counts, which know nothing of conditions without any: after r rows where e were
+    expected they are taken to be (r + 10) / (e + 10) of what they say. As soon as a batch has found something, the next
+    one of a query with a limit is for all that is still wanted. Without a limit a batch should run T_min at least; none
+    should run longer than T_max.
+    """
+
+    def _first(self, width: int, start: int, end: int) -> float:
+        return width if self.expected is None else self._width(start, end, max(_PAGE, self.settings.first_rows))
+
+    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> float:
+        if self.expected is None:
+            return super()._following(batch, end, target, rows, seconds, wanted)
+        share = (rows + _PRIOR) / (self.expected.rows(batch.since, batch.until) + _PRIOR)
+        speed = batch.width / max(seconds, 1e-6)
+        most = speed * self.settings.max_seconds
+        if rows and math.isfinite(wanted):
+            return min(most, self._width(batch.start, end, _SPARE * wanted / share))
+        least = speed * self.settings.min_seconds
+        return min(most, max(least, self._width(batch.start, end, target / share)))
+
+    def _width(self, start: int, end: int, rows: float) -> float:
+        """The width of what ends at ``end`` and should have so many rows."""
+        since = None if self.expected is None else self.expected.back(end, rows)
+        return end - (start if since is None else since)
+
+
+POLICIES: dict[str, type[_Base]] = {
+    "none": Single, "fixed": Fixed, "bisect": Bisect, "llcysa": Adaptive, "density": Density,
+}  # fmt: skip
 """Policies by the name that settings and requests use."""
-
-
-def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """The same time as disjoint spans, oldest first."""
-    merged: list[Span] = []
-    for lo, hi in sorted(span for span in spans if span[0] < span[1]):
-        if merged and lo <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(hi, merged[-1][1]))
-        else:
-            merged.append((lo, hi))
-    return tuple(merged)

@@ -22,10 +22,12 @@ from watchfloor.schema.errors import TimeRangeError, UserError, WatchfloorError
 from watchfloor.schema.filter import Compare, Filter, Value
 from watchfloor.schema.source import Field, Source
 from watchfloor.store.counts import CountReader, Survey
+from watchfloor.store.keys import HOUR
 from watchfloor.store.store import Store
 
 from .batching import BatchSettings, first_width, make_policy
 from .executor import Run, execute
+from .expected import Expected
 from .times import from_micros
 from .typing import type_filter, typed_filter
 
@@ -140,6 +142,7 @@ class QueryService:
         policy = make_policy(
             request.batching if plan.batched else BatchSettings(policy="none"),
             survey.busy if plan.batched else None,
+            _expected(survey, plan) if plan.batched else None,
         )
         width = first_width(plan.matches, survey.since, survey.until, request.batching, survey.busy)
         run = Run()
@@ -240,6 +243,14 @@ class QueryService:
             known = ", ".join(f.name for f in source.indexed) or "none"
             raise UserError(f"only indexed fields are counted, and {name} of {source.name} is not; indexed are {known}")
         return found
+
+
+def _expected(survey: Survey, plan: Plan) -> Expected:
+    """Matches hour by hour, taken to be the same share of the events of each."""
+    share = plan.matches / survey.total if survey.total else 0.0
+    hours = survey.hours.items()
+    spans = ((max(start, survey.since), min(start + HOUR, survey.until), count * share) for start, count in hours)
+    return Expected.of(span for span in spans if span[0] < span[1])
 
 
 def _check_range(since: int | None, until: int | None) -> None:

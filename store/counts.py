@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,13 +50,14 @@ _EDGE_ROWS = 4096
 class Survey:
     """What there is in a time range [since, until), in µs.
 
-    ``busy``: the hours that touch it and have events, merged, newest first. ``total``: the events of these hours.
-    ``counts``: about how many events have each term.
+    ``busy``: the hours that touch it and have events, merged, newest first. ``hours``: the events of each, by its
+    start. ``total``: of all. ``counts``: about how many events have each term.
     """
 
     since: int
     until: int
     busy: list[Span]
+    hours: Mapping[int, int]
     total: int
     counts: list[int]
 
@@ -81,7 +82,7 @@ class CountReader:
         newest, oldest = (busy[0][1], busy[-1][0]) if busy else (0, 0)
         since = oldest if since is None else since
         until = max(since, newest) if until is None else until
-        return Survey(since, until, busy, counts.total(), found)
+        return Survey(since, until, busy, counts, counts.total(), found)
 
     def count(self, since: int, until: int, field: Field | None = None, value: Value | None = None) -> int:
         """Exactly how many events in [since, until) there are, or have this value."""

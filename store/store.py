@@ -220,7 +220,7 @@ class Store:
             self.connection, table, self.authorizations, ranges.batch(), settings, batch_rows, _SCAN_THREADS, ordered
         )
 
-    def read_events(
+    def begin_events(
         self,
         table: str,
         ranges: Ranges,
@@ -232,17 +232,17 @@ class Store:
         ordered: bool,
         blocks: bool = False,
         most: int | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """Events in ``ranges`` that satisfy ``program``: the row and a column per wanted field.
+    ) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
+        """Events in ``ranges`` that satisfy ``program``: the row and a column per wanted field; read ahead from now on.
 
         ``columns``: their names and what they come as, see ``values.comes_as``.
         ``blocks``: rows are blocks of events; then ``first_rows`` and ``batch_rows`` count blocks, and of each block
         come its newest ``most`` events.
         """
         if not len(ranges):
-            return
+            return nullcontext(())
         reader = BlockSource if blocks else EventSource
-        with reader(
+        return reader(
             self.connection,
             table,
             self.authorizations,
@@ -255,8 +255,7 @@ class Store:
             _SCAN_THREADS,
             ordered,
             most,
-        ) as source:
-            yield from source
+        )
 
 
 @functools.lru_cache(maxsize=4096)

@@ -79,7 +79,10 @@ class BlockStore:
     def begin_scan(self, *scan: Any, **how: Any) -> AbstractContextManager[Iterator[pa.RecordBatch]]:
         return nullcontext(self.scan(*scan, **how))
 
-    def read_events(
+    def begin_events(self, *scan: Any, **how: Any) -> AbstractContextManager[Iterator[pa.RecordBatch]]:
+        return nullcontext(self._events(*scan, **how))
+
+    def _events(
         self,
         table: str,
         ranges: Ranges,

@@ -18,6 +18,7 @@ from watchfloor.query.batching import (
     first_width,
     make_policy,
 )
+from watchfloor.query.expected import Expected
 from watchfloor.schema.errors import InternalError, UserError
 
 SECOND = 1_000_000
@@ -40,6 +41,8 @@ SETTINGS = st.builds(
     first_rows=st.floats(1, 1000),
     width=st.integers(HOUR, 1000 * DAY),
 )
+COUNTS = st.lists(st.tuples(st.integers(0, 100), st.integers(1, 9), st.floats(0, 1e6)), max_size=8)
+"""Of disjoint spans: units between it and the one before, units of its width, matches."""
 ANSWERS = st.lists(
     st.tuples(st.integers(0, 10**7), st.one_of(st.just(0.0), st.floats(0, 1e4)), st.none() | st.integers(0, 10**7)),
     min_size=1,
@@ -55,9 +58,10 @@ def run(
     answers: Sequence[tuple[int, float] | tuple[int, float, int | None]],
     busy: list[tuple[int, int]] | None = None,
     most: int = 500,
+    expected: Expected | None = None,
 ) -> list[Batch]:
     """The first ``most`` batches; the answers are given round and round."""
-    policy = make_policy(policy_settings, busy)
+    policy = make_policy(policy_settings, busy, expected)
     batches: list[Batch] = []
     batch = policy.start(since, until, width)
     while batch is not None and len(batches) < most:
@@ -66,16 +70,26 @@ def run(
     return batches
 
 
-@given(SETTINGS, RANGES, st.none() | st.integers(-5, FAR), ANSWERS)
-@settings(max_examples=150)
+def expected_of(counts: list[tuple[int, int, float]], since: int, until: int) -> Expected:
+    unit, at, spans = max(1, (until - since) // 100), since - 50, []
+    for gap, width, rows in counts:
+        spans.append((at + gap * unit, at + (gap + width) * unit, rows))
+        at = spans[-1][1]
+    return Expected.of(spans)
+
+
+@given(SETTINGS, RANGES, st.none() | st.integers(-5, FAR), ANSWERS, st.none() | COUNTS)
+@settings(max_examples=250)
 def test_batches_cover_the_range_once_newest_first(
     policy_settings: BatchSettings,
     span: tuple[int, int],
     width: int | None,
     answers: list[tuple[int, float, int | None]],
+    counts: list[tuple[int, int, float]] | None,
 ) -> None:
     since, until = span
-    batches = run(policy_settings, since, until, width, answers)
+    expected = None if counts is None else expected_of(counts, since, until)
+    batches = run(policy_settings, since, until, width, answers, expected=expected)
     assert bool(batches) == (since < until)
     end = until
     for number, batch in enumerate(batches):
@@ -88,18 +102,19 @@ def test_batches_cover_the_range_once_newest_first(
         assert end == since
 
 
-@given(SETTINGS, st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), max_size=12), RANGES, ANSWERS)
-@settings(max_examples=150)
+@given(SETTINGS, st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), max_size=12), RANGES, ANSWERS, COUNTS)
+@settings(max_examples=250)
 def test_empty_time_is_jumped_over_and_nothing_else(
     policy_settings: BatchSettings,
     drawn: list[tuple[int, int]],
     span: tuple[int, int],
     answers: list[tuple[int, float]],
+    counts: list[tuple[int, int, float]],
 ) -> None:
     since, until = span
     unit = max(1, (until - since) // 50)
     busy = [(since + at * unit - unit, since + (at + length) * unit) for at, length in drawn]
-    batches = run(policy_settings, since, until, None, answers, busy)
+    batches = run(policy_settings, since, until, None, answers, busy, expected=expected_of(counts, since, until))
     ends = [(batch.since, batch.until) for batch in batches]
     for newer, older in pairwise(ends):
         assert older[1] <= newer[0]
@@ -118,7 +133,7 @@ def test_empty_time_is_jumped_over_and_nothing_else(
 @pytest.mark.parametrize("growth", [1.01, 1.5])
 def test_every_policy_ends(policy: str, growth: float) -> None:
     narrow = BatchSettings(policy=policy, growth=growth, min_width=1, width=1, min_seconds=1e-9, max_seconds=1e-9)
-    batches = run(narrow, 0, FAR, 1, [(10**9, 10.0)], most=10**6)
+    batches = run(narrow, 0, FAR, 1, [(10**13, 10.0)], most=10**6)
     assert len(batches) <= FREE_BATCHES + 2 + math.log(FAR) / math.log(growth)
     assert batches[-1].since == 0
     if policy != "none":
@@ -149,7 +164,7 @@ def test_fixed_batches_have_one_width() -> None:
     ],
 )
 def test_llcysa_follows_rows_and_seconds(rows: int, seconds: float, factor: float) -> None:
-    policy = make_policy(BatchSettings())
+    policy = make_policy(BatchSettings(policy="llcysa"))
     first = policy.start(0, FAR, HOUR)
     assert first == Batch(FAR - HOUR, FAR, 0, 0, 10.0)
     second = policy.next(first, rows, seconds)
@@ -169,12 +184,81 @@ def test_llcysa_follows_rows_and_seconds(rows: int, seconds: float, factor: floa
     ],
 )
 def test_llcysa_is_no_wider_than_what_is_still_wanted(rows: int, wanted: int | None, factor: float) -> None:
-    policy = make_policy(BatchSettings(min_width=1))
+    policy = make_policy(BatchSettings(policy="llcysa", min_width=1))
     first = policy.start(0, FAR, HOUR)
     assert first is not None
     second = policy.next(first, rows, 0.01, wanted)
     assert second is not None
     assert second.width == pytest.approx(HOUR * factor, abs=1)
+
+
+def test_bisect_halves_and_doubles() -> None:
+    policy = make_policy(BatchSettings(policy="bisect", first_rows=10))
+    first = policy.start(0, 1024 * HOUR, 100 * HOUR)  # what should hold ten rows: an eighth would be more
+    assert first is not None and first.width == 64 * HOUR
+    for rows, factor in ((21, 0.5), (20, 1), (5, 1), (4, 2), (0, 2)):
+        second = policy.next(first, rows, 1.0)
+        assert second is not None and second.width == 64 * HOUR * factor
+
+
+# Ten matches an hour by day, one an hour by night.
+RHYTHM = Expected.of((at * HOUR, (at + 1) * HOUR, 10.0 if at % 24 >= 12 else 1.0) for at in range(48))
+
+
+def test_density_begins_with_a_page() -> None:
+    first = make_policy(BatchSettings(policy="density"), expected=RHYTHM).start(0, 2 * DAY)
+    assert first is not None and first.width == 10 * HOUR
+
+
+def test_density_follows_the_counts() -> None:
+    policy = make_policy(BatchSettings(policy="density", first_rows=125), expected=RHYTHM)
+    first = policy.start(0, 2 * DAY)
+    assert first is not None and first.width == 17 * HOUR  # twelve hours of day and five of night
+    second = policy.next(first, 125, 1.0)
+    assert second is not None and second.width == 31 * HOUR  # there are no 187 rows more
+    assert policy.next(second, 68, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "seconds", "wanted", "hours"),
+    [
+        (360, 0.01, 240, 300),  # all that is wanted and a quarter more, though it takes no second
+        (175, 0.01, 120, 300),  # half of what was expected, with ten of before: twice as wide
+        (360, 10.0, 10_000, 1080),  # no more than 30 s
+        (0, 10.0, 240, 1080),  # nothing was found: as without a limit
+        (360, 1.0, None, 540),  # k' = 1.5 · 360 rows
+        (175, 1.0, None, 1080),
+        (360, 0.1, None, 3600),  # a second at least
+    ],
+)
+def test_density_reads_all_that_is_wanted(rows: int, seconds: float, wanted: int | None, hours: int) -> None:
+    hourly = Expected.of([(0, 100_000 * HOUR, 100_000.0)])
+    policy = make_policy(BatchSettings(policy="density", first_rows=360), expected=hourly)
+    first = policy.start(0, 100_000 * HOUR)
+    assert first is not None and first.width == 360 * HOUR
+    second = policy.next(first, rows, seconds, wanted)
+    assert second is not None
+    assert second.width / HOUR == pytest.approx(hours)
+
+
+@given(COUNTS, st.integers(-100, 2000), st.integers(-100, 2000), st.floats(0, 1e7))
+def test_expected_matches_go_back_to_the_time_that_has_them(
+    counts: list[tuple[int, int, float]], since: int, until: int, rows: float
+) -> None:
+    expected = expected_of(counts, 0, 1000)
+    total = sum(count for *_, count in counts)
+    assert expected.rows(-1000, 100_000) == pytest.approx(total)
+    assert expected.rows(since, until) == pytest.approx(
+        sum(expected.rows(at, at + 1) for at in range(since, until)), rel=1e-6, abs=1e-3
+    )
+    back = expected.back(until, rows)
+    if back is None:
+        assert expected.rows(-1000, until) < rows + 1e-6 * total
+    else:
+        assert back <= until
+        assert expected.rows(back, until) >= rows - 1e-6 * (total + 1)
+        # The latest such time: a microsecond later there are fewer.
+        assert expected.rows(back + 1, until) <= rows + 1e-6 * (total + 1)
 
 
 def test_width_stays_above_the_least() -> None:
@@ -187,7 +271,7 @@ def test_width_stays_above_the_least() -> None:
 
 def test_llcysa_reads_a_steady_stream_in_few_batches() -> None:
     # A million events in a day, read at 150,000 events/s: 6.7 s in all, so about seven batches of a second.
-    policy_settings = BatchSettings()
+    policy_settings = BatchSettings(policy="llcysa")
     policy = make_policy(policy_settings)
     batch = policy.start(0, DAY, first_width(1e6, 0, DAY, policy_settings))
     assert batch is not None and batch.width * 1e6 / DAY == pytest.approx(10, rel=0.01)

@@ -12,7 +12,7 @@ from watchfloor.ingest.parsers.access_log import AccessLogParser
 from watchfloor.loadgen import bench
 from watchfloor.loadgen.access_log import write_access_log
 from watchfloor.loadgen.engines.peers import PEERS, missing
-from watchfloor.loadgen.experiments import NAMES, blocks, ceiling, encodings, first_result, memory, readers
+from watchfloor.loadgen.experiments import NAMES, batching, blocks, ceiling, encodings, first_result, memory, readers
 from watchfloor.loadgen.measure import Figure, Goal, Metric, table
 from watchfloor.schema.source import builtin_definitions
 from watchfloor.store.settings import Settings
@@ -21,6 +21,7 @@ from watchfloor.store.store import Store
 DOC = (Path(__file__).parents[1] / "docs/bench.md").read_text()
 SPEED = Metric("speed", "m/s", "metres / seconds")
 EXPERIMENTS = {
+    "batching": batching,
     "blocks": blocks,
     "ceiling": ceiling,
     "encodings": encodings,
@@ -29,6 +30,7 @@ EXPERIMENTS = {
     "readers": readers,
 }
 SMALL = {
+    "batching": ["--events", "10000", "--turns", "1"],
     "blocks": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "1"],
     "encodings": ["--events", "2000", "--repeats", "1"],

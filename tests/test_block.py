@@ -290,7 +290,8 @@ def test_an_estimate_of_whole_hours_is_exact() -> None:
     store: Any = stored(encoded(events))
     reader = CountReader(store, SOURCE)
     terms = [(SOURCE.field("row"), "a"), (SOURCE.field("row"), "b"), (SOURCE.field("tags"), "x")]
-    everything = Survey(0, 10 * keys.HOUR, [(0, 10 * keys.HOUR)], 600, [400, 200, 0])
+    hours = {hour * keys.HOUR: 60 for hour in range(10)}
+    everything = Survey(0, 10 * keys.HOUR, [(0, 10 * keys.HOUR)], hours, 600, [400, 200, 0])
     assert reader.survey(terms, 0, 10 * keys.HOUR) == reader.survey(terms, None, None) == everything
     part = reader.survey(terms, 2 * keys.HOUR, 5 * keys.HOUR)
     assert part.busy == [(2 * keys.HOUR, 5 * keys.HOUR)]

@@ -29,6 +29,7 @@ class Experiment(Protocol):
 
 NAMES: Mapping[str, str] = MappingProxyType(
     {
+        "batching": "batching",
         "blocks": "blocks",
         "encodings": "encodings",
         "ceiling": "ceiling",

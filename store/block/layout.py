@@ -8,7 +8,8 @@ come can have newer ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -92,12 +93,13 @@ class BlockLayout:
         ranges = Ranges()
         for shard in shard_names(source.shards):
             ranges.add_rows(shard + low, shard + high)
+        reader = _Reader(store, source, since, until, where, columns, limit)
         runs = Runs()
-        view = store.view_of(source)
-        for events in self._read(store, source, ranges, since, until, where, columns, limit, ordered=True):
-            if len(events):
-                _add(runs, _seen(view, events), source, columns)
-                yield from runs.take(_last_newest(events))
+        with reader.begin(ranges, ordered=True) as begun:
+            for events in reader.checked(begun):
+                if len(events):
+                    reader.add(runs, events)
+                    yield from runs.take(_last_newest(events))
         yield from runs.take()
 
     def hits(self, store: Store, source: Source, field: Field, value: Value, since: int, until: int) -> pa.Array:
@@ -116,16 +118,17 @@ class BlockLayout:
         first_rows: int,
         limit: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        runs, start, rows, view = Runs(), 0, 0, store.view_of(source)
+        reader = _Reader(store, source, since, until, where, columns, limit)
+        runs, start, rows = Runs(), 0, 0
         step = FEW_BLOCKS if len(hits) <= FEW_BLOCKS else FIRST_BLOCKS
+        if limit is not None:  # each should have one event at least
+            step = max(FIRST_BLOCKS, min(step, limit))
         while start < len(hits):
-            keys = hits.slice(start, step)
-            shards = pc.binary_slice(keys, BLOCK_KEY_BYTES, BLOCK_KEY_BYTES + SHARD_BYTES)
-            ranges = Ranges.exact_rows(joined(shards, pc.binary_slice(keys, 0, BLOCK_KEY_BYTES)))
-            parts = list(self._read(store, source, ranges, since, until, where, columns, limit, ordered=False))
+            with reader.begin(_ranges(hits.slice(start, step)), ordered=False) as begun:
+                parts = list(reader.checked(begun))
             found = pa.concat_batches(parts) if parts else ()
             if len(found):
-                _add(runs, _seen(view, found), source, columns)
+                reader.add(runs, found)
             start += step
             rows += len(found)
             if len(found) < MANY_EVENTS:
@@ -137,40 +140,59 @@ class BlockLayout:
                 yield from runs.take(int(newest[0]))
         yield from runs.take()
 
-    def _read(
+
+class _Reader:
+    """Reads the events in [since, until) of some blocks that satisfy ``where``, and checks that it may."""
+
+    def __init__(
         self,
         store: Store,
         source: Source,
-        ranges: Ranges,
         since: int,
         until: int,
         where: Filter | None,
         columns: Sequence[str],
         limit: int | None,
-        ordered: bool,
-    ) -> Iterator[pa.RecordBatch]:
-        """Events in [since, until) that satisfy ``where``, block after block; see ``_add`` for the columns."""
+    ) -> None:
+        self._store, self._source, self._columns, self._limit = store, source, columns, limit
+        self._view = store.view_of(source)
         time = source.time_field
         inside = (Compare(time, ">=", _moment(since)), Compare(time, "<", _moment(until)))
-        program = compile_filter(And((*inside, where) if where is not None else inside), source)
+        self._program = compile_filter(And((*inside, where) if where is not None else inside), source)
         fields = [OFFSET_FIELD, *(source.field(name) for name in columns if name != time)]
-        wanted = {time: comes_as(source.field(time)), FILE: "bytes", **{f.name: comes_as(f) for f in fields}}
-        view = store.view_of(source)
-        for events in store.read_events(
-            event_table(source),
+        self._wanted = {time: comes_as(source.field(time)), FILE: "bytes", **{f.name: comes_as(f) for f in fields}}
+
+    def begin(self, ranges: Ranges, ordered: bool) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
+        """Batches of blocks' events from now on; see ``_add`` for the columns."""
+        return self._store.begin_events(
+            event_table(self._source),
             ranges,
-            program,
-            time,
-            wanted,
+            self._program,
+            self._source.time_field,
+            self._wanted,
             FIRST_BLOCKS,
             BATCH_BLOCKS,
             ordered,
             blocks=True,
-            most=limit,
-        ):
-            view.check(store, source.name)
+            most=self._limit,
+        )
+
+    def checked(self, begun: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What was begun, as long as the view of its blocks is right. Raises ``StoreError``."""
+        for events in begun:
+            self._view.check(self._store, self._source.name)
             yield events
-        view.check(store, source.name)
+        self._view.check(self._store, self._source.name)
+
+    def add(self, runs: Runs, events: pa.RecordBatch) -> None:
+        """Adds those events to ``runs`` of which the view sees the block."""
+        _add(runs, _seen(self._view, events), self._source, self._columns)
+
+
+def _ranges(hits: pa.BinaryArray) -> Ranges:
+    """The rows of blocks."""
+    shards = pc.binary_slice(hits, BLOCK_KEY_BYTES, BLOCK_KEY_BYTES + SHARD_BYTES)
+    return Ranges.exact_rows(joined(shards, pc.binary_slice(hits, 0, BLOCK_KEY_BYTES)))
 
 
 def _moment(micros: int) -> datetime:

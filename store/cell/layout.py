@@ -218,11 +218,11 @@ class CellLayout:
     ) -> Iterator[pa.RecordBatch]:
         stored = {name: comes_as(source.field(name)) for name in columns if name != source.time_field}
         program = compile_filter(where, source) if where is not None else None
-        batches = store.read_events(
+        with store.begin_events(
             event_table(source), ranges, program, source.time_field, stored, first_rows, BATCH_ROWS, ordered
-        )
-        for batch in batches:
-            yield _typed(batch, source, columns)
+        ) as batches:
+            for batch in batches:
+                yield _typed(batch, source, columns)
 
 
 def _typed(batch: pa.RecordBatch, source: Source, columns: Sequence[str]) -> pa.RecordBatch:
