@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeGuard, Union
 
-from watchfloor.schema.filter import And, Compare, Filter, Or, Value
+from watchfloor.schema.filter import And, Compare, Filter, In, Or, Value
 from watchfloor.schema.source import Source
 
 from .counts import Counts
 from .text import field_text, value_text
+
+MOST_MEMBERS = 256
+"""Values of lists that are looked up in the index; of more the servers filter."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,35 @@ def is_indexed_equality(tree: Filter, source: Source) -> TypeGuard[Compare]:
     return isinstance(tree, Compare) and tree.op == "=" and source.field(tree.field).indexed
 
 
+def alternatives(tree: Filter, source: Source) -> tuple[Compare, ...]:
+    """The equalities of which one must hold: those of a list of values, or of an ``or`` of lists and equalities.
+
+    Nothing if the index cannot answer one of them, or if they are more than ``MOST_MEMBERS``.
+    """
+    match tree:
+        case Compare():
+            terms: tuple[Compare, ...] = (tree,)
+        case In(field, values):
+            terms = tuple(Compare(field, "=", value) for value in values)
+        case Or(children):
+            parts = [alternatives(child, source) for child in children]
+            terms = tuple(term for part in parts for term in part) if all(parts) else ()
+        case _:
+            return ()
+    return terms if len(terms) <= MOST_MEMBERS and all(is_indexed_equality(t, source) for t in terms) else ()
+
+
 def equalities(tree: Filter | None, source: Source) -> tuple[tuple[str, Value], ...]:
     """The (field, value) pairs whose counts a plan for ``tree`` may ask for, each once: read them in one go."""
     if tree is None:
         return ()
     root = flatten(tree)
     children = root.children if isinstance(root, (And, Or)) else (root,)
-    return tuple(dict.fromkeys((c.field, c.value) for c in children if is_indexed_equality(c, source)))
+    found = [child for child in children if is_indexed_equality(child, source)]
+    if not found or isinstance(root, Or):
+        # Lists are asked about only where no equality leads to the events by itself.
+        found = [term for child in children for term in alternatives(child, source)]
+    return tuple(dict.fromkeys((term.field, term.value) for term in found))
 
 
 def equality(tree: Compare, counts: Counts) -> Equality:

@@ -11,7 +11,7 @@ from watchfloor.schema.source import Source
 
 from .access import Access, Equality, IndexIntersection, IndexUnion, Scan, equality, flatten, is_indexed_equality
 from .counts import Counts
-from .text import to_text
+from .text import shortened
 from .units import listed, number, percent
 
 
@@ -81,7 +81,7 @@ class UnionRule:
             return Declined(f"the filter is {_kind(root)}, not an or")
         for child in root.children:
             if not isinstance(child, Compare) or child.op != "=":
-                return Declined(f"{_short(child)} is {_kind(child)}, not an equality")
+                return Declined(f"{shortened(child)} is {_kind(child)}, not an equality")
             if not is_indexed_equality(child, question.source):
                 return Declined(_no_index(child, question.source))
         terms = _terms(root.children, question)
@@ -120,7 +120,7 @@ class IntersectionRule:
         ]
         counted = len(usable) == len(root.children)
         because = _why(terms, chosen, lowest, question.w)
-        return Applied(IndexIntersection(chosen), _all_of(rest), left_out, counted, because)
+        return Applied(IndexIntersection(chosen), all_of(rest), left_out, counted, because)
 
 
 class ScanRule:
@@ -150,7 +150,8 @@ def _terms(children: Sequence[Filter], question: Question) -> tuple[Equality, ..
     return tuple(dict.fromkeys(equality(c, question.counts) for c in children if isinstance(c, Compare)))
 
 
-def _all_of(children: Sequence[Filter]) -> Filter | None:
+def all_of(children: Sequence[Filter]) -> Filter | None:
+    """The ``and`` of some conditions; None of none."""
     if len(children) > 1:
         return And(tuple(children))
     return children[0] if children else None
@@ -176,8 +177,8 @@ def _found(term: Equality) -> str:
 
 def _no_index(tree: Compare, source: Source) -> str:
     if tree.field == source.time_field:
-        return f"{_short(tree)} is about the time field, which is the order of the events and has no index"
-    return f"{_short(tree)} is about the field {tree.field}, which has no index"
+        return f"{shortened(tree)} is about the time field, which is the order of the events and has no index"
+    return f"{shortened(tree)} is about the field {tree.field}, which has no index"
 
 
 def _kind(tree: Filter | None) -> str:
@@ -196,8 +197,3 @@ def _kind(tree: Filter | None) -> str:
             return f"a comparison by {op}"
         case _:
             return "a condition other than ="
-
-
-def _short(tree: Filter) -> str:
-    text = to_text(tree)
-    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -14,6 +14,9 @@ from .units import duration, number, percent
 
 __all__ = ["Access", "Equality", "IndexIntersection", "IndexUnion", "Plan", "Scan"]
 
+_SHOWN = 20
+"""Terms that a plan's text names."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -60,7 +63,9 @@ class Plan:
             how = "union" if isinstance(self.access, IndexUnion) else "intersection"
             terms = self.access.terms
             lines.append(("access", "index" if len(terms) == 1 else f"index, {how} of {len(terms)}"))
-            lines += [("", f"  {_described(term)}") for term in terms]
+            lines += [("", f"  {_described(term)}") for term in terms[:_SHOWN]]
+            if len(terms) > _SHOWN:
+                lines.append(("", f"  and {number(len(terms) - _SHOWN, 'value')} more"))
         lines += [("left out", _described(term)) for term in self.left_out]
         lines.append(("residual", "none" if self.residual is None else to_text(self.residual)))
         lines.append(("expected", self._expected()))

@@ -6,7 +6,7 @@ import re
 
 from watchfloor.schema.errors import FilterError
 
-_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\", "/": "/"}
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\", "/": "/", "*": "*"}
 _WRITTEN = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 # What must not stand raw in a quoted string: the quote, the backslash, and whatever a terminal would not show.
@@ -43,6 +43,17 @@ def unquote(written: str, position: int = 0) -> str:
 def quote(text: str) -> str:
     """``text`` in double quotes, so that ``unquote`` gives it back."""
     return f'"{_UNSAFE.sub(_escaped, text)}"'
+
+
+def unquote_starred(written: str, position: int = 0) -> list[str]:
+    """The texts before, between and after the stars of a quoted string; one that is escaped is no star.
+
+    Raises ``FilterError`` as ``unquote``.
+    """
+    ends = [match.start() for match in re.finditer(r"\\.|\*", written, re.DOTALL) if match[0] == "*"]
+    starts = [1, *(end + 1 for end in ends)]
+    parts = zip(starts, [*ends, len(written) - 1], strict=True)
+    return [unquote(f'"{written[start:end]}"', position + start - 1) for start, end in parts]
 
 
 def unquote_pattern(written: str, position: int = 0) -> tuple[str, bool]:

@@ -12,12 +12,13 @@ from watchfloor.schema.source import Source
 from .access import Scan
 from .cost import COSTS, Costs, Estimate, estimate
 from .counts import Counts
+from .members import MembersRule
 from .paper import PAPER_RULES, Applied, Declined, Question, Rule, ScanRule, question
 from .plan import Plan
 from .units import duration
 
 SCHEMES = ("auto", "scan", "batched-scan", "index", "batched-index")
-RULES: tuple[Rule, ...] = PAPER_RULES
+RULES: tuple[Rule, ...] = (*PAPER_RULES[:-1], MembersRule(), PAPER_RULES[-1])
 """Tried in this order; the first that applies makes the plan."""
 
 

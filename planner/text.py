@@ -10,12 +10,26 @@ import re
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv6Address
 
-from watchfloor.schema.filter import And, Cidr, Compare, Exists, Filter, In, Matches, Not, Or, Prefix, Value, Wildcard
+from watchfloor.schema.filter import (
+    And,
+    Between,
+    Cidr,
+    Compare,
+    Exists,
+    Filter,
+    In,
+    Matches,
+    Not,
+    Or,
+    Prefix,
+    Value,
+    Wildcard,
+)
 
 from .quoting import quote, quote_pattern
 
 _FIELD = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@-]*")
-_KEYWORDS = frozenset(("and", "or", "not", "in", "like", "startswith", "exists"))
+_KEYWORDS = frozenset(("and", "or", "not", "in", "like", "startswith", "endswith", "contains", "exists"))
 
 
 def to_text(tree: Filter) -> str:
@@ -34,6 +48,8 @@ def to_text(tree: Filter) -> str:
             return f"{field_text(field)} {op} {value_text(value)}"
         case In(field, values):
             return f"{field_text(field)} in ({', '.join(value_text(value) for value in values)})"
+        case Between(field, low, high):
+            return f"{field_text(field)} in {value_text(low)}..{value_text(high)}"
         case Cidr(field, network):
             return f"{field_text(field)} in {network}"
         case Prefix(field, prefix):
@@ -44,6 +60,12 @@ def to_text(tree: Filter) -> str:
             return f"{field_text(field)} like {quote(pattern)}"
         case Exists(field):
             return f"exists {field_text(field)}"
+
+
+def shortened(tree: Filter) -> str:
+    """The filter's text, cut where it is long."""
+    text = to_text(tree)
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def field_text(name: str) -> str:
@@ -57,7 +79,7 @@ def value_text(value: Value) -> str:
     """A value as the language writes it."""
     match value:
         case str():
-            return quote(value)
+            return quote(value).replace("*", "\\*")  # after = a star is any run of characters
         case bool():
             return "true" if value else "false"
         case datetime():

@@ -26,6 +26,13 @@ def convert(value: Value, scalar: FieldType, now: int) -> Value:
     return _CONVERTERS[scalar](value, now)
 
 
+def rank(value: Value) -> bytes | tuple[int, int] | float | datetime:
+    """What sorts as values of one type do: strings by their UTF-8 bytes, IPv4 before IPv6."""
+    if isinstance(value, (IPv4Address, IPv6Address)):
+        return value.version, int(value)
+    return value.encode() if isinstance(value, str) else value
+
+
 def network_of(value: Value) -> IPv4Network | IPv6Network | None:
     """The network that a word such as ``10.0.0.0/8`` names, or None."""
     if not isinstance(value, str) or "/" not in value:

@@ -88,7 +88,8 @@ def read_span(
     if not isinstance(access, (IndexUnion, IndexIntersection)):
         yield from layout.scan(store, source, since, until, plan.residual, columns, FIRST_ROWS, limit)
         return
-    found = [layout.hits(store, source, source.field(term.field), term.value, since, until) for term in access.terms]
+    terms = [(source.field(term.field), term.value) for term in access.terms]
+    found = layout.hits(store, source, terms, since, until)
     hits = union(found) if isinstance(access, IndexUnion) else intersection(found)
     where = plan.residual if layout.hits_exact else plan.tree
     yield from layout.fetch(store, source, hits, since, until, where, columns, FIRST_ROWS, limit)

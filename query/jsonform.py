@@ -1,9 +1,10 @@
 """Filter tree ↔ JSON form, for programs that would rather not write text.
 
 {"and": [FILTER, …]}    {"or": [FILTER, …]}    {"not": FILTER}
-{"field": "status", "op": ">=", "value": 500}           op: = != < <= > >= startswith like
+{"field": "status", "op": ">=", "value": 500}           op: = != < <= > >= startswith endswith contains like
 {"field": "uri", "op": "~", "value": "x", "ignore_case": true}
 {"field": "method", "op": "in", "values": ["GET", "PUT"]}
+{"field": "status", "op": "in", "from": 500, "to": 599}
 {"field": "src", "op": "in", "value": "10.0.0.0/8"}
 {"field": "user", "op": "exists"}
 """
@@ -20,6 +21,7 @@ from watchfloor.schema.errors import FilterError
 from watchfloor.schema.filter import (
     COMPARISONS,
     And,
+    Between,
     Cidr,
     Compare,
     Exists,
@@ -31,12 +33,14 @@ from watchfloor.schema.filter import (
     Prefix,
     Value,
     Wildcard,
+    contains,
+    ends_with,
 )
 
 from .language import check_depth, check_terms
 
-_OPERATORS = (*COMPARISONS, "in", "startswith", "~", "like", "exists")
-_KEYS = {"in": {"value", "values"}, "~": {"value", "ignore_case"}, "exists": set[str]()}
+_OPERATORS = (*COMPARISONS, "in", "startswith", "endswith", "contains", "~", "like", "exists")
+_KEYS = {"in": {"value", "values", "from", "to"}, "~": {"value", "ignore_case"}, "exists": set[str]()}
 
 
 def to_json(tree: Filter) -> dict[str, Any]:
@@ -52,6 +56,8 @@ def to_json(tree: Filter) -> dict[str, Any]:
             return {"field": field, "op": op, "value": _plain(value)}
         case In(field, values):
             return {"field": field, "op": "in", "values": [_plain(value) for value in values]}
+        case Between(field, low, high):
+            return {"field": field, "op": "in", "from": _plain(low), "to": _plain(high)}
         case Cidr(field, network):
             return {"field": field, "op": "in", "value": str(network)}
         case Prefix(field, prefix):
@@ -107,6 +113,9 @@ def _condition(form: dict[str, Any], at: str) -> tuple[Filter, int]:
         if not isinstance(values, list) or not values:
             raise FilterError(f"{at}.values: a list of one or more values was expected")
         return In(field, tuple(_value(value, f"{at}.values[{i}]") for i, value in enumerate(values))), len(values)
+    if op == "in" and ("from" in form or "to" in form):
+        _only(form, {"field", "op", "from", "to"}, at)
+        return Between(field, _value(form.get("from"), f"{at}.from"), _value(form.get("to"), f"{at}.to")), 1
     value = _value(form.get("value"), f"{at}.value")
     if op in COMPARISONS:
         return Compare(field, op, value), 1
@@ -116,6 +125,10 @@ def _condition(form: dict[str, Any], at: str) -> tuple[Filter, int]:
         return Cidr(field, _network(value, at)), 1
     if op == "startswith":
         return Prefix(field, value), 1
+    if op == "endswith":
+        return ends_with(field, value), 1
+    if op == "contains":
+        return contains(field, value), 1
     if op == "like":
         return Wildcard(field, value), 1
     ignore_case = form.get("ignore_case", False)

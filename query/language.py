@@ -7,6 +7,7 @@ they stand beside it: one ``Place`` per condition, in the order in which the tex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -16,10 +17,11 @@ from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 
-from watchfloor.planner.quoting import unquote, unquote_pattern
+from watchfloor.planner.quoting import unquote, unquote_pattern, unquote_starred
 from watchfloor.schema.errors import FilterError
 from watchfloor.schema.filter import (
     And,
+    Between,
     Cidr,
     Compare,
     Condition,
@@ -31,6 +33,9 @@ from watchfloor.schema.filter import (
     Or,
     Prefix,
     Wildcard,
+    contains,
+    ends_with,
+    starred,
 )
 
 from .syntax_errors import syntax_error
@@ -115,6 +120,14 @@ class _Word:
 
 
 @dataclass(frozen=True)
+class _Operand:
+    """What a field is compared with: the texts before, between and after its stars."""
+
+    parts: tuple[str, ...]
+    position: int
+
+
+@dataclass(frozen=True)
 class _Test:
     """What follows a field's name: makes the condition once the name is known."""
 
@@ -139,8 +152,12 @@ class _Builder(Transformer[Token, Any]):
     def exists(self, field: _Word) -> _Node:
         return _Node(Exists(field.text), (Place(field.position),), 1)
 
-    def compare(self, field: _Word, op: Token, value: _Word) -> _Node:
-        return _Node(Compare(field.text, str(op), value.text), (Place(field.position, (value.position,)),), 1)
+    def compare(self, field: _Word, op: Token, operand: _Operand) -> _Node:
+        place = Place(field.position, (operand.position,))
+        if len(operand.parts) == 1 or op not in ("=", "!="):
+            return _Node(Compare(field.text, str(op), "*".join(operand.parts)), (place,), 1)
+        node = _Node(starred(field.text, *operand.parts), (place,), 1)
+        return node if op == "=" else self.negation(node)
 
     def positive(self, field: _Word, test: _Test) -> _Node:
         return _Node(test.make(field.text), (Place(field.position, test.values),), 1)
@@ -155,7 +172,9 @@ class _Builder(Transformer[Token, Any]):
     def network(self, word: _Word) -> _Test:
         if "/" not in word.text:
             raise FilterError(
-                f"{word.text!r} is no network: write one as 10.0.0.0/8, or a list as ({word.text})", "", word.position
+                f"{word.text!r} is no network: write one as 10.0.0.0/8, a list as ({word.text}), a range as 500..599",
+                "",
+                word.position,
             )
         try:
             network = ip_network(word.text, strict=False)
@@ -163,10 +182,23 @@ class _Builder(Transformer[Token, Any]):
             raise FilterError(f"{word.text!r} is no network such as 10.0.0.0/8", "", word.position) from None
         return _Test(lambda field: Cidr(field, network), (word.position,))
 
+    def between(self, low: _Word, high: _Word) -> _Test:
+        return _Test(lambda field: Between(field, low.text, high.text), (low.position, high.position))
+
     def prefix(self, word: _Word) -> _Test:
         return _Test(lambda field: Prefix(field, word.text), (word.position,))
 
+    def suffix(self, word: _Word) -> _Test:
+        return _Test(lambda field: ends_with(field, word.text), (word.position,))
+
+    def infix(self, word: _Word) -> _Test:
+        return _Test(lambda field: contains(field, word.text), (word.position,))
+
     def like(self, token: Token) -> _Test:
+        for escape in re.finditer(r"\\.", token):
+            if escape[0] == r"\*" and token.type == "QUOTED":
+                position = (token.start_pos or 0) + escape.start()
+                raise FilterError(r"in the quotes of a wildcard a star itself is written \\*", "", position)
         word = self.value(token)
         return _Test(lambda field: Wildcard(field, word.text), (word.position,))
 
@@ -174,6 +206,14 @@ class _Builder(Transformer[Token, Any]):
         position = token.start_pos or 0
         pattern, ignore_case = unquote_pattern(str(token), position)
         return _Test(lambda field: Matches(field, pattern, ignore_case), (position,))
+
+    def operand(self, token: Token) -> _Operand:
+        position = token.start_pos or 0
+        parts = unquote_starred(str(token), position) if token.type == "QUOTED" else str(token).split("*")
+        return _Operand(tuple(parts), position)
+
+    def bound(self, token: Token) -> _Word:
+        return self.value(token)
 
     def field(self, token: Token) -> _Word:
         if token.type == "BACKTICKED":

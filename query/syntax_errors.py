@@ -17,6 +17,10 @@ _NAMES = {
     "_IN": "in",
     "_LIKE": "like",
     "_STARTSWITH": "startswith",
+    "_ENDSWITH": "endswith",
+    "_CONTAINS": "contains",
+    "_DOTS": "..",
+    "BOUND": "a value",
     "WORD": "a value",
     "LIKE_WORD": "a pattern such as *.example.com",
     "REGEX": "a pattern between slashes",
@@ -38,12 +42,12 @@ _HINTS = (
     (r"!", {"FIELD"}, "write not"),
     (r"&&?", {"_AND"}, "write and"),
     (r"\|\|?", {"_OR"}, "write or"),
-    (r"\*|\?", {"WORD", "_AND"}, "put the value in quotes, or use like for wildcards"),
+    (r"\*|\?", {"WORD", "_AND"}, "put the value in quotes"),
     (r"(?:and|or|not)\b", {"WORD", "LIKE_WORD"}, "the word is reserved; put it in quotes if it is meant as a value"),
-    (r"(?:in|like|startswith|exists)\b", {"FIELD"}, "put a field of that name in backticks"),
-    (r"[\"'`]", {"FIELD", "WORD", "LIKE_WORD", "REGEX"}, "the quote is never closed"),
+    (r"(?:in|like|startswith|endswith|contains|exists)\b", {"FIELD"}, "put a field of that name in backticks"),
+    (r"[\"'`]", {"FIELD", "WORD", "BOUND", "LIKE_WORD", "REGEX"}, "the quote is never closed"),
     (r"/", {"REGEX"}, "the pattern's closing slash is missing"),
-    (r"[^\x00-\x7f]|[({}\[\]\\;#<>=!~]", {"WORD", "_AND"}, "a value with such characters goes in quotes"),
+    (r"[^\x00-\x7f]|[({}\[\]\\;<>=!~]", {"WORD", "_AND"}, "a value with such characters goes in quotes"),
 )
 _FOUND = re.compile(r"[\w.@-]+|\S")
 

@@ -6,11 +6,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from watchfloor.planner.text import to_text
+from watchfloor.planner.text import to_text, value_text
 from watchfloor.schema.errors import FilterError, TimeRangeError, UnknownFieldError
 from watchfloor.schema.filter import (
     COMPARISONS,
     And,
+    Between,
     Cidr,
     Compare,
     Condition,
@@ -26,7 +27,7 @@ from watchfloor.schema.filter import (
 )
 from watchfloor.schema.source import Field, FieldType, Source
 
-from .convert import convert, network_of
+from .convert import convert, network_of, rank
 from .jsonform import from_json
 from .language import Place, check_depth, check_terms, parse
 from .patterns import check_regex, check_wildcard
@@ -93,6 +94,8 @@ class _Condition:
                 return Compare(field.name, self.checked_operator(op), self.converted(value, 0))
             case In():
                 return self.member(tree)
+            case Between(_, low, high):
+                return self.between(self.converted(low, 0), self.converted(high, 1))
             case Cidr():
                 self.require(FieldType.IP, "a network fits addresses only")
             case Prefix(_, prefix):
@@ -103,7 +106,7 @@ class _Condition:
                 self.converted(pattern, 0)
                 self.trouble(check_regex(pattern, ignore_case))
             case Wildcard(_, pattern):
-                self.require(FieldType.STRING, "like fits strings only")
+                self.require(FieldType.STRING, "wildcards, endswith and contains fit strings only")
                 self.converted(pattern, 0)
                 self.trouble(check_wildcard(pattern))
             case Exists():
@@ -124,6 +127,13 @@ class _Condition:
                 networks.append(Cidr(tree.field, network))
         parts = [*networks, *([In(tree.field, tuple(addresses))] if addresses else [])]
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+    def between(self, low: Value, high: Value) -> Filter:
+        if self.field.scalar is FieldType.BOOL:
+            raise self.error("a bool has no order, so a range does not fit")
+        if rank(low) > rank(high):  # type: ignore[operator]
+            raise self.error(f"the range is empty: {value_text(low)} is above {value_text(high)}")
+        return Between(self.field.name, low, high)
 
     def checked_operator(self, op: str) -> str:
         if op not in COMPARISONS:

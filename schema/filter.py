@@ -11,6 +11,7 @@ been typed against a source (``watchfloor.query.typing``) values may still be th
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -60,6 +61,15 @@ class In:
 
 
 @dataclass(frozen=True)
+class Between:
+    """``field in low..high``, both included, in the order of the type."""
+
+    field: str
+    low: Value
+    high: Value
+
+
+@dataclass(frozen=True)
 class Cidr:
     """``field in 10.0.0.0/8``: an address within a network."""
 
@@ -99,8 +109,28 @@ class Exists:
     field: str
 
 
-Condition = Union[Compare, In, Cidr, Prefix, Matches, Wildcard, Exists]
+Condition = Union[Compare, In, Between, Cidr, Prefix, Matches, Wildcard, Exists]
 Filter = Union[And, Or, Not, Condition]
+
+
+def starred(field: str, *parts: str) -> Wildcard:
+    """A string that has all these texts and any between them: it begins with the first and ends with the last."""
+    return Wildcard(field, "*".join(map(_literal, parts)))
+
+
+def ends_with(field: str, text: str) -> Wildcard:
+    """A string that ends with ``text``."""
+    return starred(field, "", text)
+
+
+def contains(field: str, text: str) -> Wildcard:
+    """A string that has ``text`` somewhere."""
+    return starred(field, "", text, "")
+
+
+def _literal(text: str) -> str:
+    """``text`` as a part of a wildcard's pattern."""
+    return re.sub(r"[*?\\]", r"\\\g<0>", text)
 
 
 def fields_of(tree: Filter) -> set[str]:

@@ -89,8 +89,8 @@ class Layout(Protocol):
         newest so many are wanted; others may come too.
         """
 
-    def hits(self, store: Store, source: Source, field: Field, value: Value, since: int, until: int) -> pa.Array:
-        """What the index has for ``field = value`` in [since, until): opaque binary IDs that sort newest first."""
+    def hits(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[pa.Array]:
+        """What the index has for each term in [since, until): opaque binary IDs, sorted, which is newest first."""
 
     def fetch(
         self,

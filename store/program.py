@@ -10,7 +10,7 @@ import re
 import struct
 
 from watchfloor.schema.errors import InternalError
-from watchfloor.schema.filter import And, Cidr, Compare, Exists, Filter, In, Matches, Not, Or, Prefix, Wildcard
+from watchfloor.schema.filter import And, Between, Cidr, Compare, Exists, Filter, In, Matches, Not, Or, Prefix, Wildcard
 from watchfloor.schema.source import Source
 
 from .values import encode_value, network_bounds
@@ -46,6 +46,10 @@ def compile_filter(tree: Filter, source: Source) -> bytes:
             constants = sorted({encode_value(kind, v) for v in values})
             head = bytes([_IN]) + _field(name, source) + struct.pack(">I", len(constants))
             return head + b"".join(map(_bytes, constants))
+        case Between(name, low, high):
+            kind = source.field(name).scalar
+            bounds = encode_value(kind, low), encode_value(kind, high)
+            return _range(name, source, lo=bounds[0], hi=bounds[1], hi_inclusive=True)
         case Cidr(name, network):
             first, last = network_bounds(network)
             return _range(name, source, lo=first, hi=last, hi_inclusive=True)

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from watchfloor.schema.filter import (
     COMPARISONS,
     And,
+    Between,
     Cidr,
     Compare,
     Exists,
@@ -60,6 +61,8 @@ def _satisfies(tree: Filter, value: Any) -> bool:
         return _compares(value, tree.op, tree.value)
     if isinstance(tree, In):
         return any(_compares(value, "=", wanted) for wanted in tree.values)
+    if isinstance(tree, Between):
+        return _compares(value, ">=", tree.low) and _compares(value, "<=", tree.high)
     if isinstance(tree, Cidr):
         return _address(value) in tree.network
     if isinstance(tree, Prefix):
@@ -147,6 +150,10 @@ def _conditions(field: Field, pool: Sequence[Any]) -> st.SearchStrategy[Filter]:
         st.builds(In, st.just(field.name), st.lists(values, min_size=1, max_size=4).map(tuple)),
         st.just(Exists(field.name)),
     ]
+    if scalar is not FieldType.BOOL:
+        kinds.append(
+            st.tuples(values, values).map(lambda two: Between(field.name, *sorted(two, key=lambda v: _rank(v, v))))
+        )
     if scalar is FieldType.IP:
         kinds.append(st.builds(_cidr, st.just(field.name), values, st.integers(0, 128)))
     if scalar is FieldType.STRING:

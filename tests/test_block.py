@@ -232,7 +232,7 @@ def test_scans_and_fetches_find_every_event(
     terms = tree.children if isinstance(tree, And) else (tree,) if isinstance(tree, Compare) else ()
     equal = [t for t in terms if isinstance(t, Compare) and t.op == "="]
     if equal:
-        found = [layout.hits(store, SOURCE, SOURCE.field(t.field), t.value, since, until) for t in equal]
+        found = layout.hits(store, SOURCE, [(SOURCE.field(t.field), t.value) for t in equal], since, until)
         hits = intersection(found)
         assert hits.to_pylist() == sorted(hits.to_pylist())
         check(list(layout.fetch(store, SOURCE, hits, since, until, tree, NAMES, 20)), expected)
@@ -254,7 +254,7 @@ def test_the_newest_events_are_there_whatever_the_limit(
     def rows(batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
         return [row for batch in batches for row in batch.to_pylist()]
 
-    hits = layout.hits(store, SOURCE, SOURCE.field("row"), "a", since, until)
+    (hits,) = layout.hits(store, SOURCE, [(SOURCE.field("row"), "a")], since, until)
     for where in (None, tree):
         newest = rows(layout.scan(store, SOURCE, since, until, where, NAMES, 20))[:limit]
         assert rows(layout.scan(store, SOURCE, since, until, where, NAMES, 20, limit))[:limit] == newest
@@ -301,7 +301,7 @@ def test_an_estimate_of_whole_hours_is_exact() -> None:
 def test_first_events_need_few_blocks() -> None:
     events = [(i * 1000, "a", 1, None, None) for i in range(400)]
     store: Any = stored(encoded(events))
-    hits = BlockLayout().hits(store, SOURCE, SOURCE.field("row"), "a", 0, keys.DAY)
+    (hits,) = BlockLayout().hits(store, SOURCE, [(SOURCE.field("row"), "a")], 0, keys.DAY)
     assert len(hits) == 100
     first = next(iter(BlockLayout().fetch(store, SOURCE, hits, 0, keys.DAY, None, ["ts"], 20)))
     assert len(first) == 8 and store.blocks_read == 2

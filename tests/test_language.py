@@ -29,6 +29,7 @@ from watchfloor.query.typing import type_filter, typed_filter
 from watchfloor.schema.errors import FilterError, UnknownFieldError
 from watchfloor.schema.filter import (
     And,
+    Between,
     Cidr,
     Compare,
     Exists,
@@ -126,6 +127,21 @@ TREES: list[tuple[str, Filter]] = [
     ("src in 10.1.2.3/8", Cidr("src", ip_network("10.0.0.0/8"))),
     ('src in "2001:db8::/32"', Cidr("src", ip_network("2001:db8::/32"))),
     ("src in ::/0", Cidr("src", ip_network("::/0"))),
+    ("status in 500..599", Between("status", "500", "599")),
+    ("ratio in -1.5..2e-3", Between("ratio", "-1.5", "2e-3")),
+    ("ts in 2016-03-01 .. now", Between("ts", "2016-03-01", "now")),
+    ("src in ::1..::f", Between("src", "::1", "::f")),
+    ("uri in 'a b'..\"c..d\"", Between("uri", "a b", "c..d")),
+    ("status not in 500..599", Not(Between("status", "500", "599"))),
+    ("uri = a..b", Compare("uri", "=", "a..b")),
+    ("uri endswith .exe", Wildcard("uri", "*.exe")),
+    (r'uri endswith "a*\\?"', Wildcard("uri", r"*a\*\\\?")),
+    ("uri CONTAINS 'a b'", Wildcard("uri", "*a b*")),
+    ("uri contains ''", Wildcard("uri", "**")),
+    ("uri not endswith x", Not(Wildcard("uri", "*x"))),
+    ("`contains` = 1", Compare("contains", "=", "1")),
+    ("a = 1 # and b = 2", Compare("a", "=", "1")),
+    ("# first\na = 'x#y' # then\nand b ~ /#/ #", And((Compare("a", "=", "x#y"), Matches("b", "#")))),
     ("uri ~ /x+/", Matches("uri", "x+")),
     (r"uri ~ /a\/b\d[\/]/i", Matches("uri", r"a/b\d[/]", True)),
     (r'uri ~ "a\\d/"', Matches("uri", r"a\d/")),
@@ -134,6 +150,15 @@ TREES: list[tuple[str, Filter]] = [
     ("uri startswith /a", Prefix("uri", "/a")),
     ('uri StartsWith "a b"', Prefix("uri", "a b")),
     ("domain like *.example.com", Wildcard("domain", "*.example.com")),
+    ("domain = *.example.com", Wildcard("domain", "*.example.com")),
+    ('domain = "*.example.com"', Wildcard("domain", "*.example.com")),
+    ("domain != *.example.com", Not(Wildcard("domain", "*.example.com"))),
+    (r'uri = "/a?b=*&\\\*"', Wildcard("uri", r"/a\?b=*&\\\*")),
+    (r'uri = "/a?b=\*"', Compare("uri", "=", "/a?b=*")),
+    ("uri = *", Wildcard("uri", "*")),
+    ('uri < "a*b"', Compare("uri", "<", "a*b")),
+    ("uri in ('a*', b)", In("uri", ("a*", "b"))),
+    ("uri startswith 'a*'", Prefix("uri", "a*")),
     (r'domain like "a?\\*"', Wildcard("domain", r"a?\*")),
     ("exists a", Exists("a")),
     ("EXISTS `exists`", Exists("exists")),
@@ -178,7 +203,8 @@ SYNTAX_ERRORS = [
     ("!a = 1", 0, "write not"),
     ("a !~ /x/", 2, "write FIELD not ~"),
     ("a =~ /x/", 3, "a pattern is written FIELD ~"),
-    ("a = *.com", 4, "use like for wildcards"),
+    ("a in (*.com)", 6, "put the value in quotes"),
+    (r'a like "x\*"', 9, r"a star itself is written \\*"),
     ("a = and b = 1", 4, "reserved"),
     ("in = 1", 0, "backticks"),
     ("a = 1 or or b = 2", 9, "expected a field"),
@@ -197,7 +223,11 @@ SYNTAX_ERRORS = [
     ("exists", 6, "expected a field"),
     ("not " * MAX_DEPTH + "a = 1", 4 * MAX_DEPTH, "deeper than 64 levels"),
     ("a = 1\nand b @ 2", 12, "expected an operator"),
-    ("a = 1 # note", 6, "expected and, or"),
+    ("a in 1..", 8, "expected a value"),
+    ("a in ..2", 5, "expected a value"),
+    ("a in 1..2..3", 9, "expected and, or"),
+    ("a contains", 10, "expected a value"),
+    ("#", 1, "expected a field"),
     ("a = x!", 5, "a value with such characters goes in quotes"),
     ("a = x?y=1", 5, "put the value in quotes"),
     ("a = (1)", 4, "goes in quotes"),
@@ -258,7 +288,11 @@ def test_patterns_of_slashes_and_backslashes(pattern: str) -> None:
     assert parse_filter(to_text(Matches("a", pattern, True))) == Matches("a", pattern, True)
 
 
-@given(st.text(alphabet="a=1 ()\"'`/~<>!,\\*?.and or not in like exists 10.0.0.0/8\n", max_size=40))
+@given(
+    st.text(
+        alphabet="a=1 ()\"'`/~<>!,\\*?.and or not in like exists ends with contains 1..2 10.0.0.0/8#\n", max_size=40
+    )
+)
 @settings(max_examples=200)
 def test_any_text_parses_or_is_refused_with_a_place(text: str) -> None:
     try:
@@ -287,6 +321,11 @@ CONVERSIONS: list[tuple[str, Filter]] = [
     ("tags startswith a", Prefix("tags", "a")),
     ("answers in 10.0.0.0/8", Cidr("answers", ip_network("10.0.0.0/8"))),
     ("status in (1, 2)", In("status", (1, 2))),
+    ("status in -5..05", Between("status", -5, 5)),
+    ("ratio in 1..inf", Between("ratio", 1.0, float("inf"))),
+    ("src in 10.0.0.9..::1", Between("src", ip_address("10.0.0.9"), ip_address("::1"))),
+    ("answers in ::1..::2", Between("answers", ip_address("::1"), ip_address("::2"))),
+    ("seen in -1h..now", Between("seen", datetime(2016, 3, 1, 11, tzinfo=UTC), datetime(2016, 3, 1, 12, tzinfo=UTC))),
     ("src in (10.0.0.1)", In("src", (ip_address("10.0.0.1"),))),
     ("src in (10.0.0.0/8)", Cidr("src", ip_network("10.0.0.0/8"))),
     (
@@ -322,7 +361,12 @@ TYPE_ERRORS = [
     ("src in (10.0.0.1, 10.0.0.0/40)", 18, "is no address"),
     ("uri in 10.0.0.0/8", 7, "field uri is a string: a network fits addresses only"),
     ("status startswith 4", 18, "startswith fits strings only"),
-    ("src like 10.*", 9, "like fits strings only"),
+    ("status endswith 4", 16, "wildcards, endswith and contains fit strings only"),
+    ("status in 599..500", 10, "the range is empty: 599 is above 500"),
+    ("status in 1..x", 13, "'x' is not a whole number"),
+    ("uri in b..a", 7, 'the range is empty: "b" is above "a"'),
+    ("ok in false..true", 6, "a bool has no order, so a range does not fit"),
+    ("src like 10.*", 9, "wildcards, endswith and contains fit strings only"),
     ("answers ~ /x/", 10, "field answers is a list of ip: a pattern fits strings only"),
     ("uri ~ /(/", 6, "RE2's syntax: missing ): ("),
     ("uri ~ /(?=a)/", 6, "RE2's syntax"),
@@ -373,7 +417,10 @@ JSON_ERRORS = [
     ({"or": [{"not": {"field": "a"}}]}, "filter.or[0].not.op: one of"),
     ({"and": [], "or": []}, "filter: 'or' does not belong beside and"),
     ({"field": 1, "op": "="}, "the name of a field was expected"),
-    ({"field": "a", "op": "=="}, "filter.op: one of = != < <= > >= in startswith ~ like exists was expected"),
+    (
+        {"field": "a", "op": "=="},
+        "filter.op: one of = != < <= > >= in startswith endswith contains ~ like exists was expected",
+    ),
     ({"field": "a", "op": []}, "filter.op: one of"),
     ({"field": "a", "op": "="}, "filter.value: a string, a number, true or false was expected, found nothing"),
     ({"field": "a", "op": "=", "value": 1, "case": 2}, "filter: 'case' does not belong"),
@@ -383,6 +430,10 @@ JSON_ERRORS = [
     ({"field": "a", "op": "in", "value": "10.0.0.1"}, "filter.value: '10.0.0.1' is no network"),
     ({"field": "a", "op": "in", "value": "1/2/3"}, "is no network"),
     ({"field": "a", "op": "in", "values": [1], "value": "::/0"}, "'value' does not belong"),
+    ({"field": "a", "op": "in", "from": 1}, "filter.to: a string, a number, true or false was expected, found nothing"),
+    ({"field": "a", "op": "in", "from": 1, "to": 2, "value": "::/0"}, "'value' does not belong"),
+    ({"field": "a", "op": "=", "from": 1}, "'from' does not belong"),
+    ({"field": "a", "op": "contains", "value": 5}, "filter.value: a string was expected, found a number"),
     ({"field": "a", "op": "like", "value": 5}, "filter.value: a string was expected, found a number"),
     ({"field": "a", "op": "~", "value": "x", "ignore_case": 1}, "filter.ignore_case: true or false"),
 ]
@@ -393,6 +444,11 @@ def test_json_errors_show_the_place(form: object, message: str) -> None:
     with pytest.raises(FilterError) as caught:
         from_json(form)
     assert message in caught.value.message
+
+
+def test_json_has_endswith_and_contains() -> None:
+    for op, pattern in (("endswith", r"*a\*"), ("contains", r"*a\**")):
+        assert from_json({"field": "a", "op": op, "value": "a*"}) == Wildcard("a", pattern)
 
 
 def test_a_json_group_of_one_is_its_member() -> None:

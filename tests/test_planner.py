@@ -28,7 +28,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import filters, holds
 
-from watchfloor.planner.access import IndexIntersection, IndexUnion, Scan, equalities, flatten
+from watchfloor.planner.access import MOST_MEMBERS, IndexIntersection, IndexUnion, Scan, equalities, flatten
 from watchfloor.planner.cost import Costs
 from watchfloor.planner.counts import DictCounts
 from watchfloor.planner.rules import RULES, SCHEMES, plan
@@ -181,8 +181,8 @@ def test_only_the_announced_counts_are_asked_for(tree: Filter, counts: DictCount
     assert set(asked) <= set(equalities(tree, SOURCE))
 
 
-def test_rules_stand_in_the_papers_order() -> None:
-    assert [rule.name for rule in RULES] == ["equality", "union", "intersection", "scan"]
+def test_the_papers_rules_stand_in_its_order() -> None:
+    assert [rule.name for rule in RULES] == ["equality", "union", "intersection", "members", "scan"]
 
 
 def test_equalities_are_listed_once() -> None:
@@ -191,6 +191,10 @@ def test_equalities_are_listed_once() -> None:
     assert equalities(None, SOURCE) == ()
     assert equalities(typed_filter("status > 1", SOURCE), SOURCE) == ()
     assert equalities(typed_filter("status = 1 or uri = x", SOURCE), SOURCE) == (("status", 1),)
+    assert equalities(typed_filter("status in (1, 2) and uri = x", SOURCE), SOURCE) == (("status", 1), ("status", 2))
+    assert equalities(typed_filter("status in (1, 2) and port = 5", SOURCE), SOURCE) == (("port", 5),)
+    many = ", ".join(map(str, range(MOST_MEMBERS + 1)))
+    assert equalities(typed_filter(f"status in ({many})", SOURCE), SOURCE) == ()
 
 
 def test_flatten_pulls_up_only_its_own_kind() -> None:

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.filter import And, Compare, Filter, Value
-from watchfloor.schema.source import Field, Source
+from watchfloor.schema.filter import And, Compare, Filter
+from watchfloor.schema.source import Source
 
 from ..keys import (
     BLOCK_KEY_BYTES,
@@ -33,6 +33,7 @@ from ..keys import (
     reverse_times,
     shard_names,
 )
+from ..layout import Term
 from ..program import compile_filter
 from ..ranges import Ranges
 from ..values import comes_as, fixed_binary, fixed_rows, joined, typed_column
@@ -102,9 +103,9 @@ class BlockLayout:
                     yield from runs.take(_last_newest(events))
         yield from runs.take()
 
-    def hits(self, store: Store, source: Source, field: Field, value: Value, since: int, until: int) -> pa.Array:
-        (found,) = read_hits(store, source, [(field, value)], since, until)
-        return found.ids.take(pc.sort_indices(found.ids))
+    def hits(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[pa.Array]:
+        found = read_hits(store, source, terms, since, until)
+        return [hits.ids.take(pc.sort_indices(hits.ids)) for hits in found]
 
     def fetch(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.filter import Filter, Value
+from watchfloor.schema.filter import Filter
 from watchfloor.schema.source import Field, Source
 
 from ..aggregates import ItemCounts, constant
@@ -26,7 +26,7 @@ from ..keys import (
     shard_names,
     times_of_keys,
 )
-from ..layout import TableWrite
+from ..layout import TableWrite, Term
 from ..program import compile_filter
 from ..ranges import Ranges
 from ..values import (
@@ -170,18 +170,21 @@ class CellLayout:
             ranges.add_rows(shard + low, shard + high)
         yield from self._read(store, source, ranges, where, columns, first_rows, ordered=True)
 
-    def hits(self, store: Store, source: Source, field: Field, value: Value, since: int, until: int) -> pa.Array:
+    def hits(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[pa.Array]:
         low, high = key_bounds(since, until)
-        suffix = index_prefix(field.name) + index_value(encode_value(field.scalar, value))
+        suffixes = [index_prefix(f.name) + index_value(encode_value(f.scalar, value)) for f, value in terms]
+        found: dict[bytes, list[pa.Array]] = {suffix: [pa.array([], pa.binary())] for suffix in suffixes}
         ranges = Ranges()
-        for shard in shard_names(source.shards):
-            ranges.add_qualifiers(shard + suffix, low, high)
-        parts = []
+        for suffix in found:
+            for shard in shard_names(source.shards):
+                ranges.add_qualifiers(shard + suffix, low, high)
         for batch in store.scan(index_table(source), ranges, ordered=False):
-            shards = pc.binary_slice(batch.column("row"), 0, SHARD_BYTES)
-            parts.append(joined(batch.column("qualifier"), shards))
-        found = pa.concat_arrays(parts) if parts else pa.array([], pa.binary())
-        return found.take(pc.sort_indices(found))
+            rows = batch.column("row").dictionary_encode()
+            ids = joined(batch.column("qualifier"), pc.binary_slice(batch.column("row"), 0, SHARD_BYTES))
+            for number, row in enumerate(rows.dictionary.to_pylist()):
+                found[row[SHARD_BYTES:]].append(ids.filter(pc.equal(rows.indices, pa.scalar(number, pa.int32()))))
+        parts = [pa.concat_arrays(found[suffix]) for suffix in suffixes]
+        return [part.take(pc.sort_indices(part)) for part in parts]
 
     def fetch(
         self,
