@@ -26,8 +26,9 @@ FREE_BATCHES = 10_000
 MAX_WIDTH = 2**62
 """Microseconds: more than any time range, and small enough that no width overflows."""
 
-_PAGE = 100.0
-"""Rows of a first page: those of a first batch by the counts, which has no more to learn from fewer."""
+SCAN_PAGE = 100.0
+"""Rows that the first batch of a scan should have by the counts: a scan hands its newest rows over first, however wide
+the batch is, and an index look-up those of all the blocks that it leads to, if they are few."""
 _SPARE = 1.25
 """How many times the rows that are still wanted the last batch should have, by the counts."""
 _PRIOR = 10.0
@@ -234,7 +235,7 @@ class Adaptive(_Base):
 
 class Density(Adaptive):
     """``density``: widths that by the counts have the rows aimed at, whatever the batch before happened to give. The
-    first one is for a page of 100 rows, or k_0 if that is more.
+    first one is for the counts' ``page``, or k_0 if that is more.
 
     What batches find corrects the counts, which know nothing of conditions without any: after r rows where e were
     expected they are taken to be (r + 10) / (e + 10) of what they say. As soon as a batch has found something, the next
@@ -243,7 +244,8 @@ class Density(Adaptive):
     """
 
     def _first(self, width: int, start: int, end: int) -> float:
-        return width if self.expected is None else self._width(start, end, max(_PAGE, self.settings.first_rows))
+        rows = self.settings.first_rows
+        return width if self.expected is None else self._width(start, end, max(rows, self.expected.page))
 
     def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> float:
         if self.expected is None:

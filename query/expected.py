@@ -15,17 +15,19 @@ Span = tuple[int, int]
 class Expected:
     """Matches over time: within each of some spans they are taken to be spread evenly, and there are none elsewhere.
 
-    ``spans`` are disjoint and ascend; ``upto`` are the matches up to the end of each.
+    ``spans`` are disjoint and ascend; ``upto`` are the matches up to the end of each. ``page``: so many may be asked
+    for at first and the newest come no later.
     """
 
     spans: tuple[Span, ...]
     upto: tuple[float, ...]
+    page: float = 0.0
 
     @classmethod
-    def of(cls, counts: Iterable[tuple[int, int, float]]) -> Expected:
+    def of(cls, counts: Iterable[tuple[int, int, float]], page: float = 0.0) -> Expected:
         """From (since, until, matches) of disjoint spans in any order; those without matches are left out."""
         known = sorted(count for count in counts if count[2] > 0)
-        return cls(tuple((lo, hi) for lo, hi, _ in known), tuple(accumulate(rows for _, _, rows in known)))
+        return cls(tuple((lo, hi) for lo, hi, _ in known), tuple(accumulate(rows for _, _, rows in known)), page)
 
     def rows(self, since: int, until: int) -> float:
         """Matches in [since, until)."""

@@ -25,7 +25,7 @@ from watchfloor.store.counts import CountReader, Survey
 from watchfloor.store.keys import HOUR
 from watchfloor.store.store import Store
 
-from .batching import BatchSettings, first_width, make_policy
+from .batching import SCAN_PAGE, BatchSettings, first_width, make_policy
 from .executor import Run, execute
 from .expected import Expected
 from .times import from_micros
@@ -250,7 +250,7 @@ def _expected(survey: Survey, plan: Plan) -> Expected:
     share = plan.matches / survey.total if survey.total else 0.0
     hours = survey.hours.items()
     spans = ((max(start, survey.since), min(start + HOUR, survey.until), count * share) for start, count in hours)
-    return Expected.of(span for span in spans if span[0] < span[1])
+    return Expected.of((span for span in spans if span[0] < span[1]), 0.0 if plan.uses_index else SCAN_PAGE)
 
 
 def _check_range(since: int | None, until: int | None) -> None:

@@ -205,9 +205,11 @@ def test_bisect_halves_and_doubles() -> None:
 RHYTHM = Expected.of((at * HOUR, (at + 1) * HOUR, 10.0 if at % 24 >= 12 else 1.0) for at in range(48))
 
 
-def test_density_begins_with_a_page() -> None:
-    first = make_policy(BatchSettings(policy="density"), expected=RHYTHM).start(0, 2 * DAY)
-    assert first is not None and first.width == 10 * HOUR
+@pytest.mark.parametrize(("page", "hours"), [(0, 1), (100, 10), (5, 1)])
+def test_density_begins_with_a_page(page: float, hours: int) -> None:
+    counts = Expected(RHYTHM.spans, RHYTHM.upto, page)
+    first = make_policy(BatchSettings(policy="density", first_rows=10), expected=counts).start(0, 2 * DAY)
+    assert first is not None and first.width == hours * HOUR
 
 
 def test_density_follows_the_counts() -> None:

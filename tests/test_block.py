@@ -81,8 +81,13 @@ def to_batch(events: list[Event]) -> pa.RecordBatch:
     )
 
 
-def encoded(events: list[Event], cuts: list[int] = [], item: bytes = ITEM) -> list[TableWrite]:  # noqa: B006
-    encoder = BlockEncoder(SOURCE, FILE, item, BLOCK_ROWS)
+def encoded(
+    events: list[Event],
+    cuts: list[int] = [],  # noqa: B006
+    item: bytes = ITEM,
+    file: bytes = FILE,
+) -> list[TableWrite]:
+    encoder = BlockEncoder(SOURCE, file, item, BLOCK_ROWS)
     batch, writes, start = to_batch(events), [], 0
     for end in [*sorted(cuts), len(events)]:
         writes += encoder.encode(batch.slice(start, end - start))
@@ -248,7 +253,9 @@ def test_the_newest_events_are_there_whatever_the_limit(
     items: list[list[Event]], ends: tuple[int, int], limit: int
 ) -> None:
     since, until = min(ends), max(ends)
-    store: Any = stored(*(encoded(events, item=bytes([i]) * 8) for i, events in enumerate(items)))
+    # Of a file each, so that no two events have one key and any order would do.
+    writes = (encoded(events, item=bytes([i]) * 8, file=bytes([i]) * 16) for i, events in enumerate(items))
+    store: Any = stored(*writes)
     layout, tree = BlockLayout(), Compare("row", "=", "a")
 
     def rows(batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
