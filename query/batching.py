@@ -19,7 +19,7 @@ from typing import Protocol
 
 from watchfloor.schema.errors import InternalError, UserError
 
-from .expected import Expected, Span, merged
+from .expected import Expected, Span
 
 FREE_BATCHES = 10_000
 """Batches of one query whose width is the policy's affair alone."""
@@ -109,7 +109,7 @@ def make_policy(
     ``busy`` are the time ranges in µs that may hold events, in any order (None: all of time may); the rest is jumped
     over, so they must be complete. ``expected`` is what the counts say about the query's matches, and may be wrong.
     """
-    return POLICIES[settings.policy](settings, None if busy is None else merged(busy), expected)
+    return POLICIES[settings.policy](settings, None if busy is None else _merged(busy), expected)
 
 
 def first_width(
@@ -122,7 +122,7 @@ def first_width(
     whole = max(0, until - since)
     held = whole
     if busy is not None:
-        held = sum(max(0, min(until, hi) - max(since, lo)) for lo, hi in merged(busy))
+        held = sum(max(0, min(until, hi) - max(since, lo)) for lo, hi in _merged(busy))
     if matches <= settings.first_rows:
         return max(1, whole)
     return max(1, min(whole, max(settings.min_width, int(held * settings.first_rows / matches))))
@@ -268,3 +268,14 @@ POLICIES: dict[str, type[_Base]] = {
     "none": Single, "fixed": Fixed, "bisect": Bisect, "llcysa": Adaptive, "density": Density,
 }  # fmt: skip
 """Policies by the name that settings and requests use."""
+
+
+def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """The same time as disjoint spans, oldest first."""
+    found: list[Span] = []
+    for lo, hi in sorted(span for span in spans if span[0] < span[1]):
+        if found and lo <= found[-1][1]:
+            found[-1] = (found[-1][0], max(hi, found[-1][1]))
+        else:
+            found.append((lo, hi))
+    return tuple(found)

@@ -57,14 +57,3 @@ class Expected:
 
     def _base(self, place: int) -> float:
         return self.upto[place - 1] if place else 0.0
-
-
-def merged(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """The same time as disjoint spans, oldest first."""
-    found: list[Span] = []
-    for lo, hi in sorted(span for span in spans if span[0] < span[1]):
-        if found and lo <= found[-1][1]:
-            found[-1] = (found[-1][0], max(hi, found[-1][1]))
-        else:
-            found.append((lo, hi))
-    return tuple(found)

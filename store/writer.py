@@ -30,7 +30,7 @@ class ItemWriter:
     """What is written is a pure function of the events, ``file_id`` (16 bytes) and ``item_id`` (8 bytes).
 
     Nothing is promised to be durable, or counted, before ``finish`` has returned, or the sink's ``flush`` after
-    ``end``. Raises ``StoreError``.
+    the ``rest`` was put. Raises ``StoreError``.
     """
 
     def __init__(self, sink: Sink, item_id: bytes, file_id: bytes, reread: Store | None = None) -> None:
@@ -66,13 +66,9 @@ class ItemWriter:
         """Entries of what is left when all events have been encoded, and the counts."""
         return [write for encoder in self._encoders.values() for write in encoder.finish()]
 
-    def end(self) -> None:
-        """Writes the rest; durable after the sink's ``flush``."""
-        self.put(self.rest())
-
     def finish(self) -> tuple[int, int]:
-        """Ends and makes everything durable; the numbers of events and of entries."""
-        self.end()
+        """Writes the rest and makes everything durable; the numbers of events and of entries."""
+        self.put(self.rest())
         self._sink.flush()
         return self.events, self.entries
 

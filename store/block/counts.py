@@ -19,10 +19,11 @@ from watchfloor.schema.filter import Compare, Filter
 from watchfloor.schema.source import Field, Source
 
 from ..buckets import hours_around
+from ..index_rows import index_ranges, index_suffixes
 from ..keys import BLOCK_KEY_BYTES, SHARD_BYTES, block_bounds, block_times, index_prefix, index_table, shard_names
 from ..layout import Layout, Term
 from ..ranges import Ranges
-from ..values import count_values, encode_value, fixed_binary, fixed_rows, index_value, packed_rows
+from ..values import count_values, fixed_binary, fixed_rows, packed_rows
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -63,7 +64,7 @@ def read_hits(store: Store, source: Source, terms: Sequence[Term], since: int, u
 
     A snapshot sees always the same, so of it nothing is read twice.
     """
-    suffixes = [index_prefix(f.name) + index_value(encode_value(f.scalar, value)) for f, value in terms]
+    suffixes = index_suffixes(terms)
     if since >= until:
         return [_together([]) for _ in suffixes]
     known: dict[tuple[str, bytes], _Remembered] = store.remembered if store.remembered is not None else {}
@@ -88,16 +89,13 @@ def _has(known: _Remembered | None, since: int, until: int) -> bool:
 
 def _read_hits(store: Store, source: Source, suffixes: Sequence[bytes], since: int, until: int) -> dict[bytes, Hits]:
     """By the end of an index row, behind the shard."""
-    ranges = Ranges()
-    low, high = block_bounds(since, until)
-    for suffix in suffixes:
-        for shard in shard_names(source.shards):
-            ranges.add_qualifiers(shard + suffix, low, high)
+    ranges = index_ranges(source, suffixes, *block_bounds(since, until))
+    numbered = {suffix: number for number, suffix in enumerate(suffixes)}
     found: dict[bytes, list[Hits]] = {suffix: [] for suffix in suffixes}
     for rows, places, hits in _seen(store, source, ranges):
-        numbers = np.array([suffixes.index(row[SHARD_BYTES:]) for row in rows])[places]
-        for number, suffix in enumerate(suffixes):
-            found[suffix].append(hits.some(numbers == number))
+        numbers = np.array([numbered[row[SHARD_BYTES:]] for row in rows])[places]
+        for number in np.unique(numbers).tolist():
+            found[suffixes[number]].append(hits.some(numbers == number))
     return {suffix: _together(parts) for suffix, parts in found.items()}
 
 

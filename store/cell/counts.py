@@ -11,6 +11,7 @@ import numpy as np
 from watchfloor.schema.source import Field, Source
 
 from ..buckets import Span, bucket_cells, bucket_row, cover, hours_around, one_row, read_counts, spans_of, summed_cells
+from ..index_rows import index_ranges, index_suffixes
 from ..keys import (
     KEY_BYTES,
     MINUTE,
@@ -23,7 +24,7 @@ from ..keys import (
 )
 from ..layout import Layout, Term
 from ..ranges import Ranges
-from ..values import count_values, encode_value, fixed_rows, index_value
+from ..values import count_values, fixed_rows
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -90,12 +91,7 @@ class CellCounts:
 
 def _edge_times(store: Store, source: Source, term: Term, span: Span) -> np.ndarray:
     """The times of the events with the term in ``span``, from the index."""
-    field, value = term
-    low, high = key_bounds(*span)
-    suffix = index_prefix(field.name) + index_value(encode_value(field.scalar, value))
-    ranges = Ranges()
-    for shard in shard_names(source.shards):
-        ranges.add_qualifiers(shard + suffix, low, high)
+    ranges = index_ranges(source, index_suffixes([term]), *key_bounds(*span))
     batches = store.scan(index_table(source), ranges, ordered=False)
     keys = [fixed_rows(batch.column("qualifier"), KEY_BYTES) for batch in batches]
     return times_of_keys(np.concatenate(keys)) if keys else np.empty(0, np.int64)

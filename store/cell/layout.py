@@ -13,6 +13,7 @@ from watchfloor.schema.filter import Filter
 from watchfloor.schema.source import Field, Source
 
 from ..aggregates import ItemCounts, constant
+from ..index_rows import index_ranges, index_suffixes
 from ..keys import (
     KEY_BYTES,
     ROW_BYTES,
@@ -33,10 +34,8 @@ from ..values import (
     comes_as,
     encode_column,
     encode_elements,
-    encode_value,
     fixed_binary,
     fixed_rows,
-    index_value,
     index_values,
     joined,
     typed_column,
@@ -171,13 +170,9 @@ class CellLayout:
         yield from self._read(store, source, ranges, where, columns, first_rows, ordered=True)
 
     def hits(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[pa.Array]:
-        low, high = key_bounds(since, until)
-        suffixes = [index_prefix(f.name) + index_value(encode_value(f.scalar, value)) for f, value in terms]
+        suffixes = index_suffixes(terms)
         found: dict[bytes, list[pa.Array]] = {suffix: [pa.array([], pa.binary())] for suffix in suffixes}
-        ranges = Ranges()
-        for suffix in found:
-            for shard in shard_names(source.shards):
-                ranges.add_qualifiers(shard + suffix, low, high)
+        ranges = index_ranges(source, list(found), *key_bounds(since, until))
         for batch in store.scan(index_table(source), ranges, ordered=False):
             rows = batch.column("row").dictionary_encode()
             ids = joined(batch.column("qualifier"), pc.binary_slice(batch.column("row"), 0, SHARD_BYTES))

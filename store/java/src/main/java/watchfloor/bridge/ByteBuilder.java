@@ -66,13 +66,14 @@ final class ByteBuilder extends ColumnBuilder {
   FieldVector take(int count, BufferAllocator allocator) {
     int size = reach(count);
     int offsetBytes = (count + 1) * Integer.BYTES;
-    ArrowBuf offsets = allocator.buffer(offsetBytes);
-    offsets.nioBuffer(0, offsetBytes).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().put(starts, 0, count + 1);
-    offsets.writerIndex(offsetBytes);
-    ArrowBuf bytes = allocator.buffer(size);
-    bytes.setBytes(0, data, 0, size);
-    bytes.writerIndex(size);
     FieldVector vector = text ? new VarCharVector(name, allocator) : new VarBinaryVector(name, allocator);
-    return loaded(vector, count, allocator, offsets, bytes);
+    try (ArrowBuf offsets = allocator.buffer(offsetBytes);
+        ArrowBuf bytes = allocator.buffer(size)) {
+      offsets.nioBuffer(0, offsetBytes).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().put(starts, 0, count + 1);
+      offsets.writerIndex(offsetBytes);
+      bytes.setBytes(0, data, 0, size);
+      bytes.writerIndex(size);
+      return loaded(vector, count, allocator, offsets, bytes);
+    }
   }
 }

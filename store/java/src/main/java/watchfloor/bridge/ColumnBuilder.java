@@ -1,5 +1,6 @@
 package watchfloor.bridge;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
@@ -62,32 +63,25 @@ abstract class ColumnBuilder {
     rows = row + 1;
   }
 
-  /** Gives a vector its buffers, the one of nulls before those that are given, lets go of them and starts afresh. */
+  /** Gives a vector its buffers, the one of nulls before those that are given, and starts afresh. */
   final <V extends FieldVector> V loaded(V vector, int count, BufferAllocator allocator, ArrowBuf... buffers) {
     int bytes = (count + 7) / 8;
     if (validity.length < bytes) {
       validity = Arrays.copyOf(validity, bytes);
     }
-    ArrowBuf[] all = new ArrowBuf[buffers.length + 1];
-    System.arraycopy(buffers, 0, all, 1, buffers.length);
-    try {
-      all[0] = allocator.buffer(bytes);
-      all[0].setBytes(0, validity, 0, bytes);
-      all[0].writerIndex(bytes);
-      vector.loadFieldBuffers(new ArrowFieldNode(count, nulls + count - rows), List.of(all));
-      return vector;
+    try (ArrowBuf bits = allocator.buffer(bytes)) {
+      bits.setBytes(0, validity, 0, bytes);
+      bits.writerIndex(bytes);
+      List<ArrowBuf> all = new ArrayList<>(List.of(bits));
+      all.addAll(List.of(buffers));
+      vector.loadFieldBuffers(new ArrowFieldNode(count, nulls + count - rows), all);
     } catch (RuntimeException e) {
       vector.close();
       throw e;
-    } finally {
-      for (ArrowBuf buffer : all) {
-        if (buffer != null) {
-          buffer.close();
-        }
-      }
-      Arrays.fill(validity, (byte) 0);
-      rows = 0;
-      nulls = 0;
     }
+    Arrays.fill(validity, (byte) 0);
+    rows = 0;
+    nulls = 0;
+    return vector;
   }
 }

@@ -70,11 +70,17 @@ final class NumberBuilder extends ColumnBuilder {
       values = Arrays.copyOf(values, count);
     }
     int size = type == Type.BOOL ? (count + 7) / 8 : count * type.bytes;
-    ArrowBuf data = allocator.buffer(size);
-    ByteBuffer plain = data.nioBuffer(0, size).order(ByteOrder.LITTLE_ENDIAN);
+    try (ArrowBuf data = allocator.buffer(size)) {
+      fill(data.nioBuffer(0, size).order(ByteOrder.LITTLE_ENDIAN), count);
+      data.writerIndex(size);
+      return loaded(vector(allocator), count, allocator, data);
+    }
+  }
+
+  private void fill(ByteBuffer plain, int count) {
     switch (type) {
       case BOOL:
-        byte[] bits = new byte[size];
+        byte[] bits = new byte[plain.remaining()];
         for (int i = 0; i < count; i++) {
           bits[i >> 3] |= (byte) (values[i] << (i & 7));
         }
@@ -88,8 +94,6 @@ final class NumberBuilder extends ColumnBuilder {
       default:
         plain.asLongBuffer().put(values, 0, count);
     }
-    data.writerIndex(size);
-    return loaded(vector(allocator), count, allocator, data);
   }
 
   private FieldVector vector(BufferAllocator allocator) {

@@ -1,0 +1,26 @@
+"""Where the index has its entries of ``field = value``: a row a shard, in both layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from watchfloor.schema.source import Source
+
+from .keys import index_prefix, shard_names
+from .layout import Term
+from .ranges import Ranges
+from .values import encode_value, index_value
+
+
+def index_suffixes(terms: Sequence[Term]) -> list[bytes]:
+    """What follows the shard in the index rows of each term."""
+    return [index_prefix(field.name) + index_value(encode_value(field.scalar, value)) for field, value in terms]
+
+
+def index_ranges(source: Source, suffixes: Iterable[bytes], low: bytes, high: bytes) -> Ranges:
+    """The qualifiers in [low, high) of these rows in all shards."""
+    ranges = Ranges()
+    for suffix in suffixes:
+        for shard in shard_names(source.shards):
+            ranges.add_qualifiers(shard + suffix, low, high)
+    return ranges
