@@ -41,6 +41,7 @@ QUERY_SCHEMA: Mapping[str, Any] = {
         "limit": {"type": "integer", "minimum": 1, "maximum": 1_000_000_000},
         "scheme": {"enum": ["auto", "scan", "batched-scan", "index", "batched-index"]},
         "w": {"type": "number", "minimum": 1, "maximum": 1_000_000},
+        "planner": {"enum": ["full", "paper"]},
         "batching": {"type": "object"},
     },
 }

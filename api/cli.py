@@ -20,7 +20,7 @@ from .context import Run
 
 OK, PARTLY, USER, OPERATOR, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 70, 130
 GROUPS = (stack, sources, ingest, ledger, events, counts, serving, experiments)
-PASSED_ON = ("bench", "demo")  # what follows these commands is theirs to read
+PASSED_ON = ("bench", "calibrate", "demo")  # what follows these commands is theirs to read
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from kafka import KafkaAdminClient
 
 from watchfloor.ingest.item import WorkItem
 from watchfloor.ingest.scan import WHOLE, items_of, scan_file
-from watchfloor.schema.source import DEFAULT_LAYOUT, Source, builtin_definitions, parse_definition
+from watchfloor.schema.source import DEFAULT_LAYOUT, Field, Source, builtin_definitions, parse_definition
 from watchfloor.store import tables
 from watchfloor.store.settings import Settings, load_settings
 from watchfloor.store.stack import down, up
@@ -31,13 +31,14 @@ class Rig:
         self._sources: list[Source] = []
         self._ledger_rows: list[bytes] = []
 
-    def source(self, kind: str, shards: int | None = None, layout: str = DEFAULT_LAYOUT) -> Source:
-        """A fresh source with empty tables, its fields those of a built-in definition (``proxy.events``)."""
+    def source(
+        self, kind: str, shards: int | None = None, layout: str = DEFAULT_LAYOUT, more: Sequence[Field] = ()
+    ) -> Source:
+        """A fresh source with empty tables, its fields those of a built-in definition (``proxy.events``) and more."""
         like = builtin_definitions()[kind]
         name = f"bench.{kind.replace('.', '_')}_{secrets.token_hex(4)}"
-        source = self.store.register(
-            parse_definition({**like.definition, "name": name, "layout": layout}).with_shards(shards or like.shards)
-        )
+        made = parse_definition({**like.definition, "name": name, "layout": layout}).with_fields(list(more))
+        source = self.store.register(made.with_shards(shards or like.shards))
         self._sources.append(source)
         return source
 

@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeGuard, Union
+from typing import Literal, TypeGuard, Union
 
-from watchfloor.schema.filter import And, Compare, Filter, In, Or, Value
+from watchfloor.schema.filter import (
+    And,
+    Between,
+    Cidr,
+    Compare,
+    Condition,
+    Exists,
+    Filter,
+    In,
+    Matches,
+    Not,
+    Or,
+    Prefix,
+    Wildcard,
+    literal_ends,
+)
 from watchfloor.schema.source import Source
 
 from .counts import Counts
-from .text import field_text, value_text
+from .text import to_text
 
 MOST_MEMBERS = 256
 """Values of lists that are looked up in the index; of more the servers filter."""
+MOST_RANGES = 8
+"""Conditions of many values of one filter that are looked up in the index."""
+
+Kind = Literal["value", "range", "suffix", "values"]
+"""How the index answers a condition: by one row a shard, by a range of its sorted values, by one of its reversed
+values, or by testing values one after the other."""
 
 
 @dataclass(frozen=True)
-class Equality:
-    """``field = value`` on an indexed field, with its count (None: not known) and density in the time range."""
+class Lookup:
+    """A condition on an indexed field, with its count (None: not known) and density in the time range.
 
-    field: str
-    value: Value
+    The index leads to ``places`` by reading ``entries``.
+    """
+
+    condition: Condition
+    kind: Kind
     count: int | None
     density: float
+    places: int
+    entries: int
 
     @property
     def text(self) -> str:
-        return f"{field_text(self.field)} = {value_text(self.value)}"
+        return to_text(self.condition)
 
 
 @dataclass(frozen=True)
@@ -37,19 +64,40 @@ class Scan:
 
 @dataclass(frozen=True)
 class IndexUnion:
-    """Index scans of all terms; an event found by any of them is fetched."""
+    """What any of the terms leads to is fetched."""
 
-    terms: tuple[Equality, ...]
+    terms: tuple[Term, ...]
 
 
 @dataclass(frozen=True)
 class IndexIntersection:
-    """Index scans of all terms; an event found by each of them is fetched."""
+    """What each of the terms leads to is fetched."""
 
-    terms: tuple[Equality, ...]
+    terms: tuple[Term, ...]
 
 
+Term = Union[Lookup, IndexUnion, IndexIntersection]
 Access = Union[Scan, IndexUnion, IndexIntersection]
+
+
+def lookups(access: Access | Term) -> Iterator[Lookup]:
+    """All look-ups of an access path."""
+    if isinstance(access, Lookup):
+        yield access
+    elif not isinstance(access, Scan):
+        for term in access.terms:
+            yield from lookups(term)
+
+
+def density(term: Term) -> float:
+    """The share of all events that a term leads to, its parts taken to be independent of one another."""
+    match term:
+        case Lookup():
+            return term.density
+        case IndexUnion(terms):
+            return min(1.0, sum(map(density, terms)))
+        case IndexIntersection(terms):
+            return math.prod(map(density, terms))
 
 
 def flatten(tree: Filter) -> Filter:
@@ -67,9 +115,26 @@ def _pulled(tree: Filter, kind: type[And] | type[Or]) -> Iterator[Filter]:
         yield tree
 
 
+def index_kind(tree: Filter, source: Source) -> Kind | None:
+    """How the index answers a condition by itself; None if it cannot. Lists are indexed by their elements."""
+    if isinstance(tree, (And, Or, Not, In)) or not (field := source.field(tree.field)).indexed:
+        return None
+    match tree:
+        case Compare(_, op):
+            return "value" if op == "=" else None if op == "!=" else "range"
+        case Between() | Cidr() | Prefix():
+            return "range"
+        case Wildcard(_, pattern):
+            return "range" if literal_ends(pattern)[2] else "values"
+        case Exists():
+            return None if field.is_list else "values"  # an empty list exists, and has no value in the index
+        case Matches():
+            return "values"
+
+
 def is_indexed_equality(tree: Filter, source: Source) -> TypeGuard[Compare]:
-    """Whether the index can answer ``tree`` by itself: an equality on an indexed field (lists: per element)."""
-    return isinstance(tree, Compare) and tree.op == "=" and source.field(tree.field).indexed
+    """Whether ``tree`` is an equality on an indexed field."""
+    return index_kind(tree, source) == "value"
 
 
 def alternatives(tree: Filter, source: Source) -> tuple[Compare, ...]:
@@ -90,22 +155,54 @@ def alternatives(tree: Filter, source: Source) -> tuple[Compare, ...]:
     return terms if len(terms) <= MOST_MEMBERS and all(is_indexed_equality(t, source) for t in terms) else ()
 
 
-def equalities(tree: Filter | None, source: Source) -> tuple[tuple[str, Value], ...]:
-    """The (field, value) pairs whose counts a plan for ``tree`` may ask for, each once: read them in one go."""
-    if tree is None:
-        return ()
-    root = flatten(tree)
-    children = root.children if isinstance(root, (And, Or)) else (root,)
-    found = [child for child in children if is_indexed_equality(child, source)]
-    if not found or isinstance(root, Or):
-        # Lists are asked about only where no equality leads to the events by itself.
-        found = [term for child in children for term in alternatives(child, source)]
-    return tuple(dict.fromkeys((term.field, term.value) for term in found))
+def countable(tree: Filter | None, source: Source) -> tuple[Condition, ...]:
+    """The conditions that a plan for ``tree`` may want to know the counts of, each once: read them in one go."""
+    found = () if tree is None else tuple(dict.fromkeys(_countable(tree, source) or ()))
+    many = [condition for condition in found if index_kind(condition, source) != "value"]
+    return tuple(c for c in found if c not in many[MOST_RANGES:])
 
 
-def equality(tree: Compare, counts: Counts) -> Equality:
-    """``tree`` with its density. A count that nobody knows is taken as all events: the index may only lose by it."""
-    count = counts.count(tree.field, tree.value)
-    if count is None:
-        return Equality(tree.field, tree.value, None, 1.0)
-    return Equality(tree.field, tree.value, count, min(1.0, count / counts.total) if counts.total else 0.0)
+def _countable(tree: Filter, source: Source) -> list[Condition] | None:
+    """None if the index cannot lead to the events of ``tree``."""
+    match tree:
+        case And():
+            children = flatten(tree).children  # type: ignore[union-attr]
+            if any(is_indexed_equality(child, source) for child in children):
+                # Lists are asked about only where no equality leads to the events by itself.
+                children = tuple(c for c in children if is_indexed_equality(c, source) or not alternatives(c, source))
+            parts = [part for child in children if (part := _countable(child, source)) is not None]
+            return [condition for part in parts for condition in part] if parts else None
+        case Or(children):
+            every = [_countable(child, source) for child in children]
+            return None if None in every else [c for part in every for c in part or ()]
+        case Not():
+            return None
+        case In():
+            return list(alternatives(tree, source)) or None
+        case _:
+            return [tree] if index_kind(tree, source) else None
+
+
+def equality(tree: Compare, counts: Counts) -> Lookup:
+    """The look-up of an equality. A count that nobody knows is taken as all events: the index may only lose by it."""
+    known = counts.of(tree)
+    if known is None:
+        return Lookup(tree, "value", None, 1.0, counts.total, counts.total)
+    return Lookup(tree, "value", known.events, share(known.events, counts), known.places, known.entries)
+
+
+def look_up(tree: Condition, source: Source, counts: Counts) -> Lookup | None:
+    """The look-up of a condition; None if the index cannot answer it, or has more of it than was worth counting."""
+    kind = index_kind(tree, source)
+    if kind == "value":
+        assert isinstance(tree, Compare)
+        return equality(tree, counts)
+    known = None if kind is None else counts.of(tree)
+    if kind is None or known is None:
+        return None
+    return Lookup(tree, kind, known.events, share(known.events, counts), known.places, known.entries)
+
+
+def share(events: int, counts: Counts) -> float:
+    """Of all events."""
+    return min(1.0, events / counts.total) if counts.total else 0.0

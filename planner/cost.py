@@ -1,84 +1,159 @@
-"""How long until the first page of results is there: by the index, and by a filtered scan.
+"""How long a query takes by an access path: until its first page is there, and until its end.
 
-Rough on purpose: it has to tell a rare value from a dense one, and the two differ by orders of magnitude. Conditions
-without counts are taken to hold for every event; as both ways need the same share more events to fill a page where
-they do not, the comparison suffers little.
+The model is rough on purpose: it has to tell paths apart that differ by factors. Its constants are measured once per
+store (``watchfloor calibrate``). Matches are taken to be spread evenly over the time range, and conditions to be
+independent of one another. Of a condition that has not been counted no estimate is made: it is taken to hold for every
+event. Both ways need the same share more events where it does not, so that the comparison suffers little, and the plan
+says that there may be fewer matches.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from .access import Access, Equality, IndexUnion, Scan
+from watchfloor.schema.filter import And, Filter, In, Matches, Not, Or, Wildcard
+from watchfloor.schema.source import Source
+
+from .access import Access, IndexIntersection, IndexUnion, Lookup, Scan, Term, alternatives, look_up, lookups
+from .counts import Counts
+
+PAGE = 100
+"""Rows of a first page."""
+_FIRST_PLACES = 2
+"""Places that are looked up at first, if there are so many."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Constants of the cost comparison, in seconds; measured on the cell layout, 2 cores, one tablet server.
+    """What reading costs, in seconds. A place is what the index leads to: an event, or a block of events."""
 
-    They serve for blocks too, where index and scan differ less (``docs/planner.md``).
-    """
+    place_events: float
+    """Events that a place has at most."""
+    scan: float
+    """A scan that finds all it wants at once."""
+    event: float
+    """Filtering one event in a scan."""
+    pattern: float
+    """Testing one event by a regular expression or a wildcard."""
+    hit: float
+    """What a place that has matches costs a scan more than others."""
+    look_up: float
+    """Fetching what the index leads to, if that is next to nothing."""
+    place: float
+    """Fetching and filtering one place."""
+    entry: float
+    """Reading one index entry of an equality."""
+    row: float
+    """Handing one match over, with all its fields."""
 
-    index_start: float = 5e-3
-    """An index look-up that finds nothing: index scans on every shard and the way back."""
-    index_hit: float = 70e-6
-    """Fetching one event by its row ID."""
-    index_entry: float = 2e-6
-    """Reading one index entry at the client, to intersect."""
-    scan_event: float = 6.5e-6
-    """Evaluating a filter on one event on the tablet servers: 6.5 s for a million."""
-    page: int = 100
-    """Rows of a first page."""
+
+COSTS: Mapping[str, Costs] = {
+    "cell": Costs(
+        place_events=1,
+        scan=5e-3,
+        event=6.5e-6,
+        pattern=0.5e-6,
+        hit=0.0,
+        look_up=5e-3,
+        place=70e-6,
+        entry=2e-6,
+        row=1e-6,
+    ),
+    "block": Costs(
+        place_events=16384,
+        scan=6e-3,
+        event=8e-9,
+        pattern=40e-9,
+        hit=4e-4,
+        look_up=4e-3,
+        place=6e-4,
+        entry=0.0,
+        row=1.4e-6,
+    ),
+}
+"""By layout; measured with 2 cores and one tablet server. They serve until a store has its own."""
 
 
-COSTS = Costs()
+def costs_of(layout: str, measured: Mapping[str, float]) -> Costs:
+    """The costs of a layout, with those that were measured; what is not known, or no cost, is left out."""
+    known = {name: value for name, value in measured.items() if name in Costs.__dataclass_fields__ and value >= 0}
+    return replace(COSTS[layout], **known)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is expected of a query, from the densities of its equalities.
+    """What is expected of a query by one access path.
 
-    ``hits``: events that the index leads to. ``matches``: events that the filter lets through. ``index`` and ``scan``:
-    seconds to the first page. Unless ``certain``, the filter has conditions without counts: there may be fewer
-    matches, and the times may be longer.
+    ``matches``: events that the filter lets through; unless ``certain``, there may be fewer, as some of its conditions
+    have not been counted. ``places``: what the index leads to. ``page`` and ``end``: seconds to the first page and to
+    the last row that is wanted.
     """
 
-    hits: float
     matches: float
-    index: float
-    scan: float
     certain: bool
+    places: float
+    page: float
+    end: float
 
 
 def estimate(
-    total: int, access: Access, left_out: Sequence[Equality] = (), certain: bool = True, costs: Costs = COSTS
+    tree: Filter | None, source: Source, counts: Counts, access: Access, costs: Costs, limit: int | None = None
 ) -> Estimate:
-    """The estimate for an access path over ``total`` events.
+    """The estimate for ``access`` of a query for ``limit`` events, or for all."""
+    share, certain = (1.0, True) if tree is None else _selectivity(tree, source, counts)
+    matches = counts.total * share
+    patterns = 0 if tree is None else _patterns(tree)
+    every = max(math.ceil(counts.total / costs.place_events), *(term.places for term in lookups(access)), 1)
+    places = every if isinstance(access, Scan) else _places(access, every)
 
-    ``left_out`` are equalities that the residual holds; ``certain`` says that it holds nothing else.
+    def seconds(rows: float) -> float:
+        part = min(1.0, rows / matches) if matches > 0 else 1.0
+        handed = min(rows, matches) * costs.row
+        if isinstance(access, Scan):
+            read = part * counts.total * (costs.event + patterns * costs.pattern)
+            hit = part * every * -math.expm1(-matches / every)
+            return costs.scan + read + hit * costs.hit + handed
+        fetched = max(min(places, _FIRST_PLACES), part * places)
+        # Those of many values have been read to know their counts.
+        entries = sum(term.entries for term in lookups(access) if term.kind == "value")
+        filtered = fetched * (costs.place + patterns * costs.pattern * counts.total / every)
+        return costs.look_up + part * entries * costs.entry + filtered + handed
 
-    Densities of terms that must all hold are taken to be independent of one another. For a ``Scan`` both times are
-    those of the scan.
-    """
-    if isinstance(access, Scan):
-        seconds = scan_seconds(total, total, costs)
-        return Estimate(total, total, seconds, seconds, certain)
-    densities = [term.density for term in access.terms]
-    union = isinstance(access, IndexUnion)
-    hits = total * (min(1.0, sum(densities)) if union else math.prod(densities))
-    share = math.prod(term.density for term in left_out)
-    matches = hits * share
-    # Events that must be fetched to fill a page, and the share of all hits (so of the time range) that this takes.
-    fetched = min(hits, costs.page / share) if share else hits
-    part = min(1.0, fetched / hits) if hits else 1.0
-    entries = 0.0 if union else part * total * sum(densities)
-    index = costs.index_start + fetched * costs.index_hit + entries * costs.index_entry
-    certain = certain and all(term.count is not None for term in (*access.terms, *left_out))
-    return Estimate(hits, matches, index, scan_seconds(total, matches, costs), certain)
+    wanted = math.inf if limit is None else limit
+    return Estimate(matches, certain, places, seconds(min(PAGE, wanted)), seconds(min(matches, wanted)))
 
 
-def scan_seconds(total: int, matches: float, costs: Costs = COSTS) -> float:
-    """Seconds until a scan of ``total`` events has met a page of its ``matches``, spread evenly."""
-    return total * costs.scan_event * min(1.0, costs.page / matches if matches > 0 else 1.0)
+def _places(term: Term, every: float) -> float:
+    match term:
+        case Lookup():
+            return term.places
+        case IndexUnion(terms):
+            return min(every, sum(_places(part, every) for part in terms))
+        case IndexIntersection(terms):
+            return every * math.prod(min(1.0, _places(part, every) / every) for part in terms)
+
+
+def _selectivity(tree: Filter, source: Source, counts: Counts) -> tuple[float, bool]:
+    """The share of all events that satisfy ``tree``, and whether it is certain."""
+    match tree:
+        case And(children) | Or(children):
+            shares, certain = zip(*(_selectivity(child, source, counts) for child in children), strict=True)
+            share = math.prod(shares) if isinstance(tree, And) else min(1.0, sum(shares))
+            return share, all(certain) or share == 0
+        case Not():
+            return 1.0, False
+        case In():
+            terms = alternatives(tree, source)
+            return _selectivity(Or(terms), source, counts) if terms else (1.0, False)
+        case _:
+            found = look_up(tree, source, counts)
+            return (1.0, False) if found is None or found.count is None else (found.density, True)
+
+
+def _patterns(tree: Filter) -> int:
+    """How many conditions of ``tree`` are patterns."""
+    if isinstance(tree, (And, Or)):
+        return sum(map(_patterns, tree.children))
+    return _patterns(tree.child) if isinstance(tree, Not) else isinstance(tree, (Matches, Wildcard))

@@ -1,4 +1,4 @@
-"""What the planner asks of the aggregate table."""
+"""What the planner asks of the store: how many events satisfy a condition, and what the index has of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from watchfloor.schema.filter import Value
+from watchfloor.schema.filter import Condition
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a condition in a query's time range: the ``events`` that satisfy it, the ``places`` that the
+    index leads to (events, or blocks of events), and the index ``entries`` that say so."""
+
+    events: int
+    places: int
+    entries: int
 
 
 class Counts(Protocol):
@@ -17,18 +27,21 @@ class Counts(Protocol):
         """All events."""
         ...
 
-    def count(self, field: str, value: Value) -> int | None:
-        """Events with ``field = value``; None if nobody has counted them."""
+    def of(self, condition: Condition) -> Known | None:
+        """What is known of a condition on an indexed field; None if it has not been counted."""
         ...
+
+
+NOTHING = Known(0, 0, 0)
 
 
 @dataclass(frozen=True)
 class DictCounts:
-    """Counts held in memory; a pair that is not in ``known`` has the count ``missing``."""
+    """Counts held in memory; of a condition that is not in ``known`` there is ``missing``."""
 
     total: int
-    known: Mapping[tuple[str, Value], int | None] = field(default_factory=dict)
-    missing: int | None = 0
+    known: Mapping[Condition, Known | None] = field(default_factory=dict)
+    missing: Known | None = NOTHING
 
-    def count(self, field: str, value: Value) -> int | None:
-        return self.known.get((field, value), self.missing)
+    def of(self, condition: Condition) -> Known | None:
+        return self.known.get(condition, self.missing)

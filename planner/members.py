@@ -37,4 +37,4 @@ class MembersRule:
         what = f"{'an or' if isinstance(chosen, Or) else 'a list'} of {number(len(terms), 'value')} of indexed fields"
         share = percent(min(1.0, density))
         because = f"{where} is {what}, so the index finds the events of each, at most {share} of all events"
-        return Applied(IndexUnion(terms), all_of(rest), (), not rest, because)
+        return Applied(IndexUnion(terms), all_of(rest), (), because)

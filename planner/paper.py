@@ -9,7 +9,7 @@ from typing import Protocol
 from watchfloor.schema.filter import And, Compare, Filter, Not, Or
 from watchfloor.schema.source import Source
 
-from .access import Access, Equality, IndexIntersection, IndexUnion, Scan, equality, flatten, is_indexed_equality
+from .access import Access, IndexIntersection, IndexUnion, Lookup, Scan, equality, flatten, is_indexed_equality
 from .counts import Counts
 from .text import shortened
 from .units import listed, number, percent
@@ -27,15 +27,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Applied:
-    """A rule's access path, what is left to the tablet servers, the equalities among that, and the reason.
-
-    ``counted`` says that no condition is left whose density is unknown.
-    """
+    """A rule's access path, what is left to the tablet servers, the indexed equalities among that, and the reason."""
 
     access: Access
     residual: Filter | None
-    left_out: tuple[Equality, ...]
-    counted: bool
+    left_out: tuple[Lookup, ...]
     because: str
 
 
@@ -66,8 +62,10 @@ class EqualityRule:
         if not is_indexed_equality(root, question.source):
             return Declined(_no_index(root, question.source))
         term = equality(root, question.counts)
-        because = f"the filter is one equality on the indexed field {root.field}, so the index finds its {_found(term)}"
-        return Applied(IndexUnion((term,)), None, (), True, because)
+        because = (
+            f"the filter is one equality on the indexed field {root.field}, so the index finds its {found_text(term)}"
+        )
+        return Applied(IndexUnion((term,)), None, (), because)
 
 
 class UnionRule:
@@ -90,7 +88,7 @@ class UnionRule:
             f"the filter is an or of {number(len(terms), 'equality', 'equalities')} on indexed fields, so the index "
             f"finds the events of each and their union is the answer, at most {percent(min(1.0, sums))} of all events"
         )
-        return Applied(IndexUnion(terms), None, (), True, because)
+        return Applied(IndexUnion(terms), None, (), because)
 
 
 class IntersectionRule:
@@ -112,15 +110,10 @@ class IntersectionRule:
         lowest = min(term.density for term in terms)
         chosen = tuple(t for t in terms if t.density == lowest or t.density < question.w * lowest)
         left_out = tuple(term for term in terms if term not in chosen)
-        taken = {(term.field, term.value) for term in chosen}
-        rest = [
-            child
-            for child in root.children
-            if not (is_indexed_equality(child, question.source) and (child.field, child.value) in taken)
-        ]
-        counted = len(usable) == len(root.children)
+        taken = {term.condition for term in chosen}
+        rest = [child for child in root.children if child not in taken]
         because = _why(terms, chosen, lowest, question.w)
-        return Applied(IndexIntersection(chosen), all_of(rest), left_out, counted, because)
+        return Applied(IndexIntersection(chosen), all_of(rest), left_out, because)
 
 
 class ScanRule:
@@ -131,9 +124,9 @@ class ScanRule:
     def apply(self, question: Question) -> Applied | Declined:
         events = number(question.counts.total, "event")
         if question.tree is None:
-            return Applied(Scan(), None, (), True, f"there is no filter, so all {events} of the time range are read")
+            return Applied(Scan(), None, (), f"there is no filter, so all {events} of the time range are read")
         because = f"the tablet servers evaluate the whole filter on all {events} of the time range"
-        return Applied(Scan(), question.tree, (), False, because)
+        return Applied(Scan(), question.tree, (), because)
 
 
 PAPER_RULES: tuple[Rule, ...] = (EqualityRule(), UnionRule(), IntersectionRule(), ScanRule())
@@ -145,7 +138,7 @@ def question(tree: Filter | None, source: Source, counts: Counts, w: float) -> Q
     return Question(None if tree is None else flatten(tree), source, counts, w)
 
 
-def _terms(children: Sequence[Filter], question: Question) -> tuple[Equality, ...]:
+def _terms(children: Sequence[Filter], question: Question) -> tuple[Lookup, ...]:
     """The children's equalities with their densities, each once."""
     return tuple(dict.fromkeys(equality(c, question.counts) for c in children if isinstance(c, Compare)))
 
@@ -157,9 +150,9 @@ def all_of(children: Sequence[Filter]) -> Filter | None:
     return children[0] if children else None
 
 
-def _why(terms: Sequence[Equality], chosen: Sequence[Equality], lowest: float, w: float) -> str:
+def _why(terms: Sequence[Lookup], chosen: Sequence[Lookup], lowest: float, w: float) -> str:
     if len(terms) == 1:
-        found = _found(terms[0])
+        found = found_text(terms[0])
         return f"one of the and's conditions is an equality on an indexed field, and the index finds its {found}"
     if lowest == 0:
         return f"of the and's {len(terms)} indexed equalities {listed([t.text for t in chosen])} has no events at all"
@@ -169,7 +162,8 @@ def _why(terms: Sequence[Equality], chosen: Sequence[Equality], lowest: float, w
     )
 
 
-def _found(term: Equality) -> str:
+def found_text(term: Lookup) -> str:
+    """How many events an index look-up finds, in words."""
     if term.count is None:
         return "events, of which no count is known"
     return f"{number(term.count, 'event')}, {percent(term.density)} of all"

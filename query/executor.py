@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.planner.plan import IndexIntersection, IndexUnion, Plan
+from watchfloor.planner.access import IndexUnion, Lookup, Scan, Term, lookups
+from watchfloor.planner.plan import Plan
+from watchfloor.schema.filter import Condition
 from watchfloor.schema.source import Source
 from watchfloor.store.layouts import layout_of
 from watchfloor.store.store import Store
@@ -85,14 +87,22 @@ def read_span(
     """
     layout, store = layout_of(source), store.snapshot()
     access = plan.access
-    if not isinstance(access, (IndexUnion, IndexIntersection)):
+    if isinstance(access, Scan):
         yield from layout.scan(store, source, since, until, plan.residual, columns, FIRST_ROWS, limit)
         return
-    terms = [(source.field(term.field), term.value) for term in access.terms]
-    found = layout.hits(store, source, terms, since, until)
-    hits = union(found) if isinstance(access, IndexUnion) else intersection(found)
+    conditions = list(dict.fromkeys(term.condition for term in lookups(access)))
+    found = layout.hits(store, source, conditions, since, until)
+    hits = _combined(access, dict(zip(conditions, found, strict=True)))
     where = plan.residual if layout.hits_exact else plan.tree
     yield from layout.fetch(store, source, hits, since, until, where, columns, FIRST_ROWS, limit)
+
+
+def _combined(term: Term, found: Mapping[Condition, pa.Array]) -> pa.Array:
+    """The sorted IDs that an access path leads to, of those of each condition."""
+    if isinstance(term, Lookup):
+        return found[term.condition]
+    parts = [_combined(part, found) for part in term.terms]
+    return union(parts) if isinstance(term, IndexUnion) else intersection(parts)
 
 
 def union(parts: Sequence[pa.Array]) -> pa.Array:

@@ -13,8 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from watchfloor.planner.access import equalities
-from watchfloor.planner.counts import DictCounts
+from watchfloor.planner.access import countable
+from watchfloor.planner.cost import costs_of
+from watchfloor.planner.counts import DictCounts, Known
 from watchfloor.planner.plan import Plan
 from watchfloor.planner.rules import SCHEMES as SCHEMES
 from watchfloor.planner.rules import plan as make_plan
@@ -36,7 +37,8 @@ from .typing import type_filter, typed_filter
 class QueryRequest:
     """What to find. ``since`` and ``until`` are µs since 1970 UTC, half-open; None is as far as there are events.
 
-    ``where`` is a filter's text or its JSON form. ``columns`` None is all of them. ``w`` is the planner's.
+    ``where`` is a filter's text or its JSON form. ``columns`` None is all of them. ``w`` is the planner's, and
+    ``planner`` which of its rules are put to the filter: all (``full``), or the ``paper``'s.
     """
 
     source: str
@@ -47,6 +49,7 @@ class QueryRequest:
     limit: int | None = None
     scheme: str = "auto"
     w: float = 10.0
+    planner: str = "full"
     batching: BatchSettings = field(default_factory=BatchSettings)
 
 
@@ -198,12 +201,14 @@ class QueryService:
         _check_range(request.since, request.until)
         tree = typed_filter(request.where, source)
         snapshot = self._store.snapshot()
-        terms = equalities(tree, source)
-        survey = CountReader(snapshot, source).survey(
-            [(source.field(name), value) for name, value in terms], request.since, request.until
-        )
-        counts = DictCounts(survey.total, dict(zip(terms, survey.counts, strict=True)), missing=None)
-        return _Prepared(source, make_plan(tree, source, counts, request.scheme, request.w), survey, snapshot)
+        conditions = countable(tree, source)
+        thorough = request.scheme.endswith("index")
+        survey = CountReader(snapshot, source).survey(conditions, request.since, request.until, thorough)
+        found = (None if count is None else Known(count.events, count.places, count.entries) for count in survey.counts)
+        counts = DictCounts(survey.total, dict(zip(conditions, found, strict=True)), missing=None)
+        costs = costs_of(source.layout, self._store.costs(source.layout))
+        plan = make_plan(tree, source, counts, request.scheme, request.w, costs, request.limit, request.planner)
+        return _Prepared(source, plan, survey, snapshot)
 
     def _columns(self, source: Source, columns: tuple[str, ...] | None) -> list[str]:
         if columns is not None:

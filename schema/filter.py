@@ -128,6 +128,23 @@ def contains(field: str, text: str) -> Wildcard:
     return starred(field, "", text, "")
 
 
+def literal_ends(pattern: str) -> tuple[str, str, bool]:
+    """What a string that fits a wildcard's pattern begins and ends with, and whether such a beginning is all it takes.
+
+    The end is that behind the last star or question mark; a pattern without any begins with the whole.
+    """
+    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    wild = [place for place, part in enumerate(parts) if part in ("*", "?")]
+    if not wild:
+        return _unescaped(parts), "", False
+    start, end = parts[: wild[0]], parts[wild[-1] + 1 :]
+    return _unescaped(start), _unescaped(end), parts[wild[0] :] == ["*"]
+
+
+def _unescaped(parts: list[str]) -> str:
+    return "".join(part[-1] for part in parts)
+
+
 def _literal(text: str) -> str:
     """``text`` as a part of a wildcard's pattern."""
     return re.sub(r"[*?\\]", r"\\\g<0>", text)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.errors import UserError
-from watchfloor.schema.filter import Value
+from watchfloor.schema.filter import Condition, Value
 from watchfloor.schema.source import Field, Source
 
 from .buckets import (
@@ -34,6 +34,7 @@ from .buckets import (
     summed_cells,
 )
 from .keys import DAY, HOUR, MAX_TIME, MINUTE
+from .layout import IndexCount
 from .layouts import layout_of
 from .values import decode_value
 
@@ -51,7 +52,7 @@ class Survey:
     """What there is in a time range [since, until), in µs.
 
     ``busy``: the hours that touch it and have events, merged, newest first. ``hours``: the events of each, by its
-    start. ``total``: of all. ``counts``: about how many events have each term.
+    start. ``total``: of all. ``counts``: what the index has for each condition; None if that is too much to read.
     """
 
     since: int
@@ -59,7 +60,7 @@ class Survey:
     busy: list[Span]
     hours: Mapping[int, int]
     total: int
-    counts: list[int]
+    counts: list[IndexCount | None]
 
 
 class CountReader:
@@ -68,12 +69,18 @@ class CountReader:
     def __init__(self, store: Store, source: Source) -> None:
         self._store, self._source, self._layout = store.snapshot(), source, layout_of(source)
 
-    def survey(self, terms: Sequence[tuple[Field, Value]], since: int | None, until: int | None) -> Survey:
-        """What a plan needs to know of [since, until), where None is as far as there are events: two scans at once."""
+    def survey(
+        self, conditions: Sequence[Condition], since: int | None, until: int | None, thorough: bool = False
+    ) -> Survey:
+        """What a plan needs to know of [since, until), where None is as far as there are events: scans at once.
+
+        Conditions of many values are given up where the layout finds it not worth its while, unless ``thorough``.
+        """
+        most = None if thorough else self._layout.most_entries
         low, high = 0 if since is None else since, END if until is None else until
         hours = bucket_cells(HOUR, hours_around(low, high))
         with begin_counts(self._store, self._source, one_row(bucket_row(self._source, None)), hours, "bucket") as read:
-            found = self._layout.counts.estimates(self._store, self._source, terms, low, high)
+            found = self._layout.counts.estimates(self._store, self._source, conditions, low, high, most)
             counts: Counter[int] = Counter()
             for _, start, count in counts_in(read):
                 counts[start] += count

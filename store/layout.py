@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from watchfloor.schema.filter import Filter, Value
+from watchfloor.schema.filter import Condition, Filter, Value
 from watchfloor.schema.source import Field, Source
 
 if TYPE_CHECKING:
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 
 Term = tuple[Field, Value]
 """``field = value``, typed, of an indexed field."""
+
+
+@dataclass(frozen=True)
+class IndexCount:
+    """What the index knows of a condition: about how many ``events`` satisfy it, to how many ``places`` it leads
+    (events, or blocks of events), and how many ``entries`` were read to know that."""
+
+    events: int
+    places: int
+    entries: int
 
 
 @dataclass(frozen=True)
@@ -48,8 +58,13 @@ class Encoder(Protocol):
 class TermCounts(Protocol):
     """Counts of the events that have a value, in [since, until) (µs)."""
 
-    def estimates(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[int]:
-        """About how many events there are with each term."""
+    def estimates(
+        self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
+    ) -> list[IndexCount | None]:
+        """What there is of each condition on an indexed field: equalities, and those of many values.
+
+        None for one of many values of which a shard has more than ``most`` entries; those are not read to the end.
+        """
 
     def count(self, store: Store, source: Source, term: Term, since: int, until: int) -> int:
         """Exactly how many events have the term."""
@@ -64,7 +79,9 @@ class TermCounts(Protocol):
 class Layout(Protocol):
     name: str
     hits_exact: bool
-    """Whether every hit of the index is an event that satisfies the condition, or only leads to some."""
+    """Whether every hit of an equality is an event that satisfies it, or only leads to some."""
+    most_entries: int
+    """So many entries a shard may a condition of many values have, for its look-up to be worth its while."""
 
     @property
     def counts(self) -> TermCounts: ...
@@ -89,8 +106,10 @@ class Layout(Protocol):
         newest so many are wanted; others may come too.
         """
 
-    def hits(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[pa.Array]:
-        """What the index has for each term in [since, until): opaque binary IDs, sorted, which is newest first."""
+    def hits(
+        self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int
+    ) -> list[pa.Array]:
+        """What the index has for each condition in [since, until): opaque binary IDs, sorted, which is newest first."""
 
     def fetch(
         self,

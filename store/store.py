@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import copy
 import functools
+import json
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,8 @@ from .settings import Role, Settings
 Iterators = Sequence[tuple[int, str, str, Mapping[str, str | bytes]]]
 """(priority, name, Java class, options); an option of bytes is sent in base64."""
 
+_COSTS_ROW, _COSTS_FAMILY = b"\x00store", b"costs"
+"""Where the catalog has what reading costs: in a row that no source's name is."""
 _SCAN_THREADS = 8
 _REGISTER_THREADS = 4
 _ENTRIES = pa.schema([(name, pa.binary()) for name in ("row", "family", "qualifier", "visibility", "value")])
@@ -51,7 +54,8 @@ class Store:
         self._views: dict[str, View] = {}
         self._kept: dict[str, View] | None = None
         self._kept_since = 0.0
-        self.remembered: dict[tuple[str, bytes], Any] | None = None
+        self._costs: dict[str, dict[str, float]] = {}
+        self.remembered: dict[Any, Any] | None = None
         """Of a snapshot, a layout's own: what it has read of the index of a source."""
 
     @classmethod
@@ -76,7 +80,7 @@ class Store:
     def with_authorizations(self, authorizations: Sequence[str]) -> Store:
         """The same connection, seeing only what these labels let through."""
         other = Store(self.settings, self.connection, self.user, authorizations)
-        other.grace, other._views = self.grace, self._views
+        other.grace, other._views, other._costs = self.grace, self._views, self._costs
         return other
 
     def seeing_all_of(self, source: Source) -> Store:
@@ -118,6 +122,7 @@ class Store:
         views = views_of(entries, began)
         with self._lock:
             self._sources = found
+            self._costs.update(_costs_of(entries))
             self._views.update({name: views.get(name.encode(), View(read_at=began)) for name in found})
         return dict(found)
 
@@ -130,6 +135,15 @@ class Store:
                 raise UnknownSourceError(name, known)
             found = known[name]
         return found
+
+    def costs(self, layout: str) -> Mapping[str, float]:
+        """What reading by a layout costs on this store, by name, as last seen; nothing if it was never measured."""
+        return self._costs.get(layout, {})
+
+    def put_costs(self, layout: str, costs: Mapping[str, float]) -> None:
+        """Keeps what was measured, for all clients: those that are running see it when they next read the catalog."""
+        self.put(tables.SOURCES_TABLE, [(_COSTS_ROW, _COSTS_FAMILY, layout.encode(), json.dumps(dict(costs)).encode())])
+        self._costs[layout] = dict(costs)
 
     def register(self, source: Source) -> Source:
         """Puts a source in the catalog and makes its tables; one that is there gets the fields that it lacks.
@@ -256,6 +270,12 @@ class Store:
             ordered,
             most,
         )
+
+
+def _costs_of(entries: pa.RecordBatch) -> dict[str, dict[str, float]]:
+    found = entries.filter(pc.equal(entries.column("family"), _COSTS_FAMILY))
+    columns = (found.column(name).to_pylist() for name in ("qualifier", "value"))
+    return {layout.decode(): json.loads(costs) for layout, costs in zip(*columns, strict=True)}
 
 
 @functools.lru_cache(maxsize=4096)

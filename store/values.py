@@ -44,7 +44,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 MAX_INDEXED = 1024
 """Longest value, in bytes, that stands whole in an index row."""
-_CUT_BYTES, _CUT_DIGEST = 1000, 16
+CUT_BYTES, CUT_DIGEST = 1000, 16
 
 
 def encode_value(kind: FieldType, value: Value) -> bytes:
@@ -147,7 +147,7 @@ def index_value(value: bytes) -> bytes:
 
     if len(value) <= MAX_INDEXED:
         return value
-    return value[:_CUT_BYTES] + blake2b(value, digest_size=_CUT_DIGEST).digest()
+    return value[:CUT_BYTES] + blake2b(value, digest_size=CUT_DIGEST).digest()
 
 
 NUMBER_BYTES = {FieldType.INT: 8, FieldType.TIME: 8, FieldType.FLOAT: 8, FieldType.PORT: 2, FieldType.BOOL: 1}
@@ -209,10 +209,10 @@ def decode_value(kind: FieldType, value: bytes) -> object:
 
     Of a long string there is only the beginning.
     """
-    if kind is FieldType.STRING and len(value) == _CUT_BYTES + _CUT_DIGEST:
+    if kind is FieldType.STRING and len(value) == CUT_BYTES + CUT_DIGEST:
         with suppress(UnicodeDecodeError):
             return value.decode()
-        return value[:_CUT_BYTES].decode(errors="ignore") + "…"
+        return value[:CUT_BYTES].decode(errors="ignore") + "…"
     return _decode_scalars(kind, pa.array([value], pa.binary()))[0].as_py()
 
 

@@ -38,7 +38,7 @@ class BlockStore:
         self.blocks_read = 0
         self.view = View()
         self.grace = float("inf")
-        self.remembered: dict[tuple[str, bytes], Any] | None = None
+        self.remembered: dict[Any, Any] | None = None
 
     def snapshot(self) -> BlockStore:
         return self

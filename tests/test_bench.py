@@ -33,6 +33,7 @@ SMALL = {
     "batching": ["--events", "10000", "--turns", "1"],
     "blocks": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "1"],
+    "crossover": ["--events", "10000", "--turns", "1"],
     "encodings": ["--events", "2000", "--repeats", "1"],
     "first-result": ["--events", "3000", "--turns", "2"],
     "memory": ["--bytes", "2000000"],

@@ -84,7 +84,7 @@ def test_a_view_sees_each_event_once(state: State, items: list[Events]) -> None:
     events = [event for item in items for event in item]
     layout = BlockLayout()
     check(list(layout.scan(store, SOURCE, 0, 4 * keys.DAY, None, NAMES, 20)), as_dicts(events))
-    (hits,) = layout.hits(store, SOURCE, [(SOURCE.field("row"), "a")], 0, 4 * keys.DAY)
+    (hits,) = layout.hits(store, SOURCE, [Compare("row", "=", "a")], 0, 4 * keys.DAY)
     having = [e for e in as_dicts(events) if e["row"] == "a"]
     check(list(layout.fetch(store, SOURCE, hits, 0, 4 * keys.DAY, Compare("row", "=", "a"), NAMES, 20)), having)
     reader = CountReader(store, SOURCE)

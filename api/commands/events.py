@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "ndjson", "csv", "arrow")
 SCHEMES = ("auto", "scan", "batched-scan", "index", "batched-index")
+PLANNERS = ("full", "paper")
 
 
 def register(add: Add) -> None:
@@ -25,6 +26,13 @@ def register(add: Add) -> None:
     parser.add_argument(
         "--w", metavar="W", type=float, help="density factor of the planner's rule for `and` (default 10)"
     )
+    parser.add_argument(
+        "--planner",
+        choices=PLANNERS,
+        metavar="P",
+        default="full",
+        help="full: all rules, by cost; paper: its four alone",
+    )
     add_format(parser, FORMATS)
     parser.add_argument("--explain", action="store_true", help="print the plan instead of running it")
     parser.add_argument("--output", metavar="FILE", help="write to FILE instead of standard output")
@@ -34,7 +42,7 @@ def query(args: Namespace) -> int:
     from ..asks import query_request
     from ..output import open_output, open_writer
 
-    names = ("source", "since", "until", "where", "limit", "scheme", "w")
+    names = ("source", "since", "until", "where", "limit", "scheme", "w", "planner")
     columns = [name.strip() for name in args.columns.split(",")] if args.columns else None
     request = query_request({**{name: getattr(args, name) for name in names}, "columns": columns})
     form = args.format or default_format(args.output)

@@ -1,4 +1,4 @@
-"""``watchfloor generate``, ``bench`` and ``demo``: events to measure with, experiments, and a tour."""
+"""``watchfloor generate``, ``bench``, ``calibrate`` and ``demo``: events to measure with, experiments, and a tour."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def register(add: Add) -> None:
     )
     parser.add_argument("--output", metavar="FILE", help="write to FILE instead of standard output")
     add("bench", passed_on, "experiments: watchfloor bench NAME --help tells each one's options")
+    add("calibrate", passed_on, "measures what reading costs on this store, for the planner")
     add("demo", passed_on, "a tour: loads real and made-up logs and asks for them: watchfloor demo [LOGS…]")
 
 

@@ -31,8 +31,9 @@ NAMES: Mapping[str, str] = MappingProxyType(
     {
         "batching": "batching",
         "blocks": "blocks",
-        "encodings": "encodings",
         "ceiling": "ceiling",
+        "crossover": "crossover",
+        "encodings": "encodings",
         "first-result": "first_result",
         "memory": "memory",
         "readers": "readers",

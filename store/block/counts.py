@@ -15,13 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.filter import Compare, Filter
+from watchfloor.schema.filter import Compare, Condition, Filter
 from watchfloor.schema.source import Field, Source
 
 from ..buckets import hours_around
 from ..index_rows import index_ranges, index_suffixes
 from ..keys import BLOCK_KEY_BYTES, SHARD_BYTES, block_bounds, block_times, index_prefix, index_table, shard_names
-from ..layout import Layout, Term
+from ..layout import IndexCount, Layout, Term
+from ..places import read_places
 from ..ranges import Ranges
 from ..values import count_values, fixed_binary, fixed_rows, packed_rows
 
@@ -37,18 +38,22 @@ class Hits:
     """Blocks that have some value, in any order.
 
     ``ids``: their rows without the shard, then the shard, so that they sort newest first. ``newest`` and ``oldest``
-    (µs) are the bounds of their events' times, ``hits`` how many of the events have the value.
+    (µs) are the bounds of their events' times, ``hits`` how many of the events have the value. ``entries`` of the index
+    were read for it; not ``complete``: the reading was given up.
     """
 
     ids: pa.BinaryArray
     newest: np.ndarray
     oldest: np.ndarray
     hits: np.ndarray
+    entries: int = 0
+    complete: bool = True
 
     def some(self, which: np.ndarray) -> Hits:
         if which.all():
             return self
-        return Hits(self.ids.filter(pa.array(which)), self.newest[which], self.oldest[which], self.hits[which])
+        arrays = (self.newest[which], self.oldest[which], self.hits[which])
+        return Hits(self.ids.filter(pa.array(which)), *arrays, self.entries, self.complete)
 
     def overlapping(self, since: int, until: int) -> Hits:
         """Those that may have events in [since, until)."""
@@ -59,19 +64,47 @@ class Hits:
         return (self.oldest >= since) & (self.newest < until)
 
 
-def read_hits(store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[Hits]:
-    """For each term the blocks with hits that may have events in [since, until): one scan for all.
+def read_hits(
+    store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None = None
+) -> list[Hits]:
+    """For each condition the blocks with hits that may have events in [since, until): one scan for all equalities, and
+    one each for conditions of many values, which is given up after ``most`` entries of a shard.
 
     A snapshot sees always the same, so of it nothing is read twice.
     """
-    suffixes = index_suffixes(terms)
+    terms = [c for c in dict.fromkeys(conditions) if isinstance(c, Compare) and c.op == "="]
+    others = [c for c in dict.fromkeys(conditions) if c not in terms]
+    found: dict[Condition, Hits] = dict(zip(terms, _read_terms(store, source, terms, since, until), strict=True))
+    found |= zip(others, _read_many(store, source, others, since, until, most), strict=True)
+    return [found[condition] for condition in conditions]
+
+
+def _read_terms(store: Store, source: Source, terms: Sequence[Compare], since: int, until: int) -> list[Hits]:
+    suffixes = index_suffixes([(source.field(term.field), term.value) for term in terms])
     if since >= until:
         return [_together([]) for _ in suffixes]
-    known: dict[tuple[str, bytes], _Remembered] = store.remembered if store.remembered is not None else {}
+    known: dict[object, _Remembered] = store.remembered if store.remembered is not None else {}
     new = [s for s in dict.fromkeys(suffixes) if not _has(known.get((source.name, s)), since, until)]
-    for suffix, found in _read_hits(store, source, new, since, until).items():
-        known[source.name, suffix] = _Remembered(since, until, found)
+    for suffix, hits in _read_hits(store, source, new, since, until).items():
+        known[source.name, suffix] = _Remembered(since, until, hits)
     return [known[source.name, suffix].hits.overlapping(since, until) for suffix in suffixes]
+
+
+def _read_many(
+    store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
+) -> list[Hits]:
+    if since >= until:
+        return [_together([]) for _ in conditions]
+    view = store.view_of(source)
+    places = read_places(store, source, conditions, since, until, block_bounds, BLOCK_KEY_BYTES, most)
+    view.check(store, source.name)
+    hits = []
+    for found in places:
+        seen = view.sees(found.ids)
+        found = found if seen is None else found.some(seen)
+        whole = Hits(fixed_binary(found.ids), *block_times(found.ids), found.hits, found.entries, found.complete)
+        hits.append(whole.overlapping(since, until))
+    return hits
 
 
 @dataclass(frozen=True)
@@ -124,8 +157,8 @@ def _together(parts: list[Hits]) -> Hits:
     if not parts:
         nothing = np.empty(0, np.int64)
         return Hits(pa.array([], pa.binary()), nothing, nothing, nothing)
-    arrays = (np.concatenate([getattr(part, name) for part in parts]) for name in ("newest", "oldest", "hits"))
-    return Hits(pa.concat_arrays([part.ids for part in parts]), *arrays)
+    newest, oldest, hits = (np.concatenate([getattr(part, n) for part in parts]) for n in ("newest", "oldest", "hits"))
+    return Hits(pa.concat_arrays([part.ids for part in parts]), newest, oldest, hits)
 
 
 class BlockCounts:
@@ -134,24 +167,28 @@ class BlockCounts:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
 
-    def estimates(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[int]:
+    def estimates(
+        self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
+    ) -> list[IndexCount | None]:
         """Hits of the blocks that reach into the hours around the range, as far as they do."""
         since, until = hours_around(since, until)
-        estimated = []
-        for found in read_hits(store, source, terms, since, until):
+        estimated: list[IndexCount | None] = []
+        for found in read_hits(store, source, conditions, since, until, most):
             within = np.minimum(found.newest + 1, until) - np.maximum(found.oldest, since)
             shares = within / (found.newest + 1 - found.oldest)
-            estimated.append(math.ceil(float(found.hits @ shares)))
+            events = math.ceil(float(found.hits @ shares))
+            entries = found.entries or len(found.ids)
+            estimated.append(IndexCount(events, len(found.ids), entries) if found.complete else None)
         return estimated
 
     def count(self, store: Store, source: Source, term: Term, since: int, until: int) -> int:
-        found = read_hits(store, source, [term], since, until)[0]
+        found = read_hits(store, source, [_equal(term)], since, until)[0]
         whole = found.inside(since, until)
         across = self._times(store, source, term, found.some(~whole), since, until)
         return int(found.hits[whole].sum()) + sum(map(len, across))
 
     def timeline(self, store: Store, source: Source, term: Term, width: int, since: int, until: int) -> Counter[int]:
-        found = read_hits(store, source, [term], since, until)[0]
+        found = read_hits(store, source, [_equal(term)], since, until)[0]
         starts = found.newest // width * width
         whole = found.inside(since, until) & (found.oldest >= starts)
         counts: Counter[int] = Counter()
@@ -185,9 +222,7 @@ class BlockCounts:
         self, store: Store, source: Source, term: Term, found: Hits, since: int, until: int
     ) -> Iterator[np.ndarray]:
         """The times of the events with the term in some blocks."""
-        field, value = term
-        where = Compare(field.name, "=", value)
-        for events in self._fetch(store, source, found.ids, since, until, where, source.time_field):
+        for events in self._fetch(store, source, found.ids, since, until, _equal(term), source.time_field):
             yield events.column(0).cast(pa.int64()).to_numpy()
 
     def _fetch(
@@ -195,3 +230,8 @@ class BlockCounts:
     ) -> Iterator[pa.RecordBatch]:
         ids = ids.take(pc.sort_indices(ids))
         return self._layout.fetch(store, source, ids, since, until, where, [column], 1)
+
+
+def _equal(term: Term) -> Compare:
+    field, value = term
+    return Compare(field.name, "=", value)

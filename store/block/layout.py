@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.filter import And, Compare, Filter
+from watchfloor.schema.filter import And, Compare, Condition, Filter
 from watchfloor.schema.source import Source
 
 from ..keys import (
@@ -33,7 +33,6 @@ from ..keys import (
     reverse_times,
     shard_names,
 )
-from ..layout import Term
 from ..program import compile_filter
 from ..ranges import Ranges
 from ..values import comes_as, fixed_binary, fixed_rows, joined, typed_column
@@ -70,6 +69,7 @@ class BlockLayout:
 
     name = "block"
     hits_exact = False
+    most_entries = 1024
 
     def __init__(self) -> None:
         self.counts = BlockCounts(self)
@@ -103,8 +103,10 @@ class BlockLayout:
                     yield from runs.take(_last_newest(events))
         yield from runs.take()
 
-    def hits(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[pa.Array]:
-        found = read_hits(store, source, terms, since, until)
+    def hits(
+        self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int
+    ) -> list[pa.Array]:
+        found = read_hits(store, source, conditions, since, until)
         return [hits.ids.take(pc.sort_indices(hits.ids)) for hits in found]
 
     def fetch(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from watchfloor.schema.filter import Compare, Condition
 from watchfloor.schema.source import Field, Source
 
 from ..buckets import Span, bucket_cells, bucket_row, cover, hours_around, one_row, read_counts, spans_of, summed_cells
@@ -22,7 +23,8 @@ from ..keys import (
     shard_names,
     times_of_keys,
 )
-from ..layout import Layout, Term
+from ..layout import IndexCount, Layout, Term
+from ..places import read_places
 from ..ranges import Ranges
 from ..values import count_values, fixed_rows
 
@@ -38,17 +40,27 @@ class CellCounts:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
 
-    def estimates(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[int]:
-        """The counts of the hours that touch the range: one scan."""
-        rows = [bucket_row(source, term) for term in terms]
+    def estimates(
+        self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
+    ) -> list[IndexCount | None]:
+        """Of equalities the counts of the hours that touch the range, by one scan; of others what the index has."""
+        terms = [c for c in dict.fromkeys(conditions) if isinstance(c, Compare) and c.op == "="]
+        rows = {term: bucket_row(source, (source.field(term.field), term.value)) for term in terms}
         ranges = Ranges()
-        for row in dict.fromkeys(rows):
+        for row in dict.fromkeys(rows.values()):
             ranges.add_row(row)
-        cells = summed_cells(cover(*hours_around(since, until)))
-        found: Counter[bytes] = Counter()
-        for row, _, count in read_counts(store, source, ranges, cells, "row"):
-            found[row] += count
-        return [found[row] for row in rows]
+        counts: Counter[bytes] = Counter()
+        if rows:
+            cells = summed_cells(cover(*hours_around(since, until)))
+            for row, _, count in read_counts(store, source, ranges, cells, "row"):
+                counts[row] += count
+        found: dict[Condition, IndexCount | None] = {t: _exact(counts[row]) for t, row in rows.items()}
+        others = [c for c in dict.fromkeys(conditions) if c not in found]
+        places = read_places(store, source, others, since, until, key_bounds, KEY_BYTES, most)
+        for condition, place in zip(others, places, strict=True):
+            count = len(place.ids)
+            found[condition] = IndexCount(count, count, place.entries) if place.complete else None
+        return [found[condition] for condition in conditions]
 
     def count(self, store: Store, source: Source, term: Term, since: int, until: int) -> int:
         parts = cover(since, until)
@@ -87,6 +99,11 @@ class CellCounts:
             for batch in self._layout.scan(store, source, *span, None, [field.name], _EDGE_ROWS):
                 count_values(field, batch.column(0), counts)
         return counts
+
+
+def _exact(count: int) -> IndexCount:
+    """Of an equality: an entry for each event."""
+    return IndexCount(count, count, count)
 
 
 def _edge_times(store: Store, source: Source, term: Term, span: Span) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.filter import Filter
+from watchfloor.schema.filter import Compare, Condition, Filter
 from watchfloor.schema.source import Field, Source
 
 from ..aggregates import ItemCounts, constant
@@ -28,6 +28,7 @@ from ..keys import (
     times_of_keys,
 )
 from ..layout import TableWrite, Term
+from ..places import read_places
 from ..program import compile_filter
 from ..ranges import Ranges
 from ..values import (
@@ -145,6 +146,7 @@ class CellLayout:
 
     name = "cell"
     hits_exact = True
+    most_entries = 4096
 
     def __init__(self) -> None:
         self.counts = CellCounts(self)
@@ -169,17 +171,18 @@ class CellLayout:
             ranges.add_rows(shard + low, shard + high)
         yield from self._read(store, source, ranges, where, columns, first_rows, ordered=True)
 
-    def hits(self, store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[pa.Array]:
-        suffixes = index_suffixes(terms)
-        found: dict[bytes, list[pa.Array]] = {suffix: [pa.array([], pa.binary())] for suffix in suffixes}
-        ranges = index_ranges(source, list(found), *key_bounds(since, until))
-        for batch in store.scan(index_table(source), ranges, ordered=False):
-            rows = batch.column("row").dictionary_encode()
-            ids = joined(batch.column("qualifier"), pc.binary_slice(batch.column("row"), 0, SHARD_BYTES))
-            for number, row in enumerate(rows.dictionary.to_pylist()):
-                found[row[SHARD_BYTES:]].append(ids.filter(pc.equal(rows.indices, pa.scalar(number, pa.int32()))))
-        parts = [pa.concat_arrays(found[suffix]) for suffix in suffixes]
-        return [part.take(pc.sort_indices(part)) for part in parts]
+    def hits(
+        self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int
+    ) -> list[pa.Array]:
+        terms = [c for c in dict.fromkeys(conditions) if isinstance(c, Compare) and c.op == "="]
+        others = [c for c in dict.fromkeys(conditions) if c not in terms]
+        pairs = [(source.field(term.field), term.value) for term in terms]
+        found: dict[Condition, pa.Array] = dict(zip(terms, _equal(store, source, pairs, since, until), strict=True))
+        places = read_places(store, source, others, since, until, key_bounds, KEY_BYTES, None)
+        for condition, place in zip(others, places, strict=True):
+            times = times_of_keys(place.ids)
+            found[condition] = fixed_binary(place.some((times >= since) & (times < until)).ids)
+        return [found[condition] for condition in conditions]
 
     def fetch(
         self,
@@ -221,6 +224,20 @@ class CellLayout:
         ) as batches:
             for batch in batches:
                 yield _typed(batch, source, columns)
+
+
+def _equal(store: Store, source: Source, terms: Sequence[Term], since: int, until: int) -> list[pa.Array]:
+    """The sorted IDs of the events with each term."""
+    suffixes = index_suffixes(terms)
+    found: dict[bytes, list[pa.Array]] = {suffix: [pa.array([], pa.binary())] for suffix in suffixes}
+    ranges = index_ranges(source, list(found), *key_bounds(since, until))
+    for batch in store.scan(index_table(source), ranges, ordered=False):
+        rows = batch.column("row").dictionary_encode()
+        ids = joined(batch.column("qualifier"), pc.binary_slice(batch.column("row"), 0, SHARD_BYTES))
+        for number, row in enumerate(rows.dictionary.to_pylist()):
+            found[row[SHARD_BYTES:]].append(ids.filter(pc.equal(rows.indices, pa.scalar(number, pa.int32()))))
+    parts = [pa.concat_arrays(found[suffix]) for suffix in suffixes]
+    return [part.take(pc.sort_indices(part)) for part in parts]
 
 
 def _typed(batch: pa.RecordBatch, source: Source, columns: Sequence[str]) -> pa.RecordBatch:

@@ -23,7 +23,7 @@ import org.apache.accumulo.core.iterators.YieldCallback;
  *
  * <p>A scan that finds nothing for a while yields, so that it does not keep others waiting.
  */
-public class BlockIterator implements SortedKeyValueIterator<Key, Value>, OptionDescriber {
+public class BlockIterator extends AnswerIterator implements OptionDescriber {
   private static final long YIELD_NANOS = 50_000_000;
 
   private Map<String, String> options;
@@ -38,8 +38,6 @@ public class BlockIterator implements SortedKeyValueIterator<Key, Value>, Option
   private int[] allRows = new int[0];
   private int[] rows = new int[0];
   private YieldCallback<Key> yield;
-  private Key topKey;
-  private Value topValue;
 
   @Override
   public void init(
@@ -72,8 +70,7 @@ public class BlockIterator implements SortedKeyValueIterator<Key, Value>, Option
 
   @Override
   public void next() throws IOException {
-    topKey = null;
-    topValue = null;
+    clearTop();
     long begin = System.nanoTime();
     while (block.next()) {
       if (answers()) {
@@ -130,21 +127,6 @@ public class BlockIterator implements SortedKeyValueIterator<Key, Value>, Option
       rows = new int[count];
     }
     System.arraycopy(allRows, 0, rows, 0, count);
-  }
-
-  @Override
-  public boolean hasTop() {
-    return topKey != null;
-  }
-
-  @Override
-  public Key getTopKey() {
-    return topKey;
-  }
-
-  @Override
-  public Value getTopValue() {
-    return topValue;
   }
 
   @Override

@@ -24,7 +24,7 @@ import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
  * Its answer carries the visibility of the first cell that was counted; all cells that the reader may see are summed,
  * whatever their labels. A sum of 0 gives no answer. A scan that is torn down goes on after its last answer's group.
  */
-public class CountIterator implements SortedKeyValueIterator<Key, Value> {
+public class CountIterator extends AnswerIterator {
   /** {@code cells}: the value is a count of 8 bytes. {@code entries}: each entry counts 1. */
   public static final String MODE = "mode";
   /** Base64 of repeated {@code [u8 length, family][lo 8 bytes][hi 8 bytes]}; without it everything counts. */
@@ -46,8 +46,6 @@ public class CountIterator implements SortedKeyValueIterator<Key, Value> {
   private Range range;
   private Collection<ByteSequence> families;
   private boolean inclusive;
-  private Key topKey;
-  private Value topValue;
 
   /** Buckets [low, high) of one family, unsigned. */
   private static final class Span implements Comparable<Span> {
@@ -114,8 +112,7 @@ public class CountIterator implements SortedKeyValueIterator<Key, Value> {
 
   @Override
   public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
-    topKey = null;
-    topValue = null;
+    clearTop();
     this.families = families;
     this.inclusive = inclusive;
     Key start = range.getStartKey();
@@ -150,8 +147,7 @@ public class CountIterator implements SortedKeyValueIterator<Key, Value> {
 
   @Override
   public void next() throws IOException {
-    topKey = null;
-    topValue = null;
+    clearTop();
     while (topKey == null && toCounted()) {
       Key first = new Key(source.getTopKey());
       long bucket = bucketOf(first);
@@ -246,21 +242,6 @@ public class CountIterator implements SortedKeyValueIterator<Key, Value> {
     } else {
       source.seek(left, families, inclusive);
     }
-  }
-
-  @Override
-  public boolean hasTop() {
-    return topKey != null;
-  }
-
-  @Override
-  public Key getTopKey() {
-    return topKey;
-  }
-
-  @Override
-  public Value getTopValue() {
-    return topValue;
   }
 
   @Override

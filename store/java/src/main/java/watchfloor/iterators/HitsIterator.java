@@ -18,15 +18,13 @@ import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
  * is by the entry, not by the byte. An answer's key is that of its last entry, so a scan that is torn down goes on
  * behind it.
  */
-public class HitsIterator implements SortedKeyValueIterator<Key, Value> {
+public class HitsIterator extends AnswerIterator {
   /** Entries of an answer. */
   private static final int MOST = 4096;
 
   private SortedKeyValueIterator<Key, Value> source;
   private byte[] bytes = new byte[1024];
   private int size;
-  private Key topKey;
-  private Value topValue;
 
   @Override
   public void init(
@@ -42,8 +40,7 @@ public class HitsIterator implements SortedKeyValueIterator<Key, Value> {
 
   @Override
   public void next() throws IOException {
-    topKey = null;
-    topValue = null;
+    clearTop();
     if (!source.hasTop()) {
       return;
     }
@@ -66,21 +63,6 @@ public class HitsIterator implements SortedKeyValueIterator<Key, Value> {
     }
     System.arraycopy(from, offset, bytes, size, length);
     size += length;
-  }
-
-  @Override
-  public boolean hasTop() {
-    return topKey != null;
-  }
-
-  @Override
-  public Key getTopKey() {
-    return topKey;
-  }
-
-  @Override
-  public Value getTopValue() {
-    return topValue;
   }
 
   @Override

@@ -1,0 +1,74 @@
+"""Proxy events with two more fields, ``left`` and ``right``, whose values have known densities.
+
+Each draws, independently of the other, ``d0.5`` for half of the events, ``d0.2`` for a fifth, and so on down to
+``d1e-07``; the rest have one of ``FILLERS`` values of no use. The same bytes for the same arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .generate import CHUNK, Generated, generate
+
+DENSITIES = (0.5, 0.2, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+FIELDS = ("left", "right")
+FILLERS = 500
+
+
+def value_of(density: float) -> str:
+    """The value of ``left`` and ``right`` that has a density."""
+    return f"d{density:g}"
+
+
+def counts_of(events: int) -> Mapping[float, int]:
+    """How many of so many events have each density's value: in each field the same."""
+    return {density: round(events * density) for density in DENSITIES}
+
+
+def write_densities(path: Path, events: int, seed: int) -> Generated:
+    """Writes the events as JSON lines."""
+    columns = [_values(events, [seed, number]) for number in range(len(FIELDS))]
+    with path.open("wb") as file:
+        return generate(_Adding(file, columns), events, seed)  # type: ignore[arg-type]
+
+
+def _values(events: int, seed: Sequence[int]) -> np.ndarray:
+    """For each event the place of its value among ``_names``: those with a density first."""
+    rng = np.random.Generator(np.random.PCG64(list(seed)))
+    values = rng.integers(len(DENSITIES), len(DENSITIES) + FILLERS, events, dtype=np.int16)
+    places = rng.permutation(events).astype(np.int32)
+    start = 0
+    for number, count in enumerate(counts_of(events).values()):
+        values[places[start : start + count]] = number
+        start += count
+    return values
+
+
+def _names(field: str) -> pa.Array:
+    """The values as JSON members."""
+    values = [*map(value_of, DENSITIES), *(f"f{number}" for number in range(FILLERS))]
+    return pa.array([f'"{field}":"{value}",' for value in values])
+
+
+class _Adding:
+    """A file of JSON lines to which each line gets the fields as its first members."""
+
+    def __init__(self, out: BinaryIO, columns: Sequence[np.ndarray]) -> None:
+        self._out, self._columns, self._at = out, columns, 0
+        self._members = [_names(field) for field in FIELDS]
+
+    def write(self, chunk: memoryview) -> int:
+        """A chunk of whole lines."""
+        lines = pa.array([line[1:] for line in bytes(chunk).split(b"\n")[:-1]], pa.binary()).cast(pa.string())
+        assert len(lines) <= CHUNK
+        here = slice(self._at, self._at + len(lines))
+        added = [names.take(pa.array(values[here])) for names, values in zip(self._members, self._columns, strict=True)]
+        self._at += len(lines)
+        whole = pc.binary_join_element_wise(pa.scalar("{"), *added, lines, pa.scalar("\n"), "")
+        return self._out.write(memoryview(whole.buffers()[2])[: pc.sum(pc.binary_length(whole)).as_py()])

@@ -1,0 +1,33 @@
+package watchfloor.iterators;
+
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.Value;
+import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+
+/** What iterators have in common that make one answer of many entries: the answer at hand. */
+abstract class AnswerIterator implements SortedKeyValueIterator<Key, Value> {
+  /** Null when there is no answer any more. */
+  Key topKey;
+
+  Value topValue;
+
+  final void clearTop() {
+    topKey = null;
+    topValue = null;
+  }
+
+  @Override
+  public final boolean hasTop() {
+    return topKey != null;
+  }
+
+  @Override
+  public final Key getTopKey() {
+    return topKey;
+  }
+
+  @Override
+  public final Value getTopValue() {
+    return topValue;
+  }
+}

@@ -1,0 +1,230 @@
+package watchfloor.iterators;
+
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.accumulo.core.data.ArrayByteSequence;
+import org.apache.accumulo.core.data.ByteSequence;
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.PartialKey;
+import org.apache.accumulo.core.data.Range;
+import org.apache.accumulo.core.data.Value;
+import org.apache.accumulo.core.iterators.IteratorEnvironment;
+import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+
+/**
+ * Where the index leads for many values at once: the places of all rows of a range whose value passes a test, each
+ * place once, with the sum of its hits.
+ *
+ * <p>A place is an entry's qualifier, an event or a block of events; its value is the number of hits in 4 bytes, or
+ * nothing for one. An answer's value is {@code [u8 given up][u32 entries read]} and, for each place, its qualifier and
+ * {@code [u32 hits]}; a place may come again in a later answer. An answer's key is that of the last entry that was
+ * read for it, so a scan that is torn down goes on behind it.
+ */
+public class PlacesIterator extends AnswerIterator {
+  /** Bytes of a row before the value. */
+  public static final String SKIP = "skip";
+  /** Base64 of the least qualifier that is wanted, and of the first that is not any more. */
+  public static final String LOW = "low";
+
+  public static final String HIGH = "high";
+  /** Base64 of a filter program, one condition that values must satisfy; without it all do. */
+  public static final String TEST = "test";
+  /** {@code true}: the values of the rows are written backwards. */
+  public static final String REVERSED = "reversed";
+  /** Values of so many bytes may be cut, so what they are is not known: they pass. */
+  public static final String CUT = "cut";
+  /** How many entries may be read before the range is given up; without it all are. */
+  public static final String MOST = "most";
+
+  /** Places of an answer. */
+  private static final int PLACES = 4096;
+  /** So many entries are read past before a seek is cheaper; it counts as as many. */
+  private static final int STEPS_BEFORE_SEEK = 10;
+
+  private Map<String, String> options;
+  private SortedKeyValueIterator<Key, Value> source;
+  private int skip;
+  private byte[] low;
+  private byte[] high;
+  private Condition test;
+  private boolean reversed;
+  private int cut;
+  private long most;
+
+  private final Map<ByteSequence, int[]> places = new HashMap<>();
+  /** What is left to read; null when nothing is. */
+  private Range range;
+  private Collection<ByteSequence> families;
+  private boolean inclusive;
+  private long read;
+  private byte[] row;
+
+  @Override
+  public void init(
+      SortedKeyValueIterator<Key, Value> source, Map<String, String> options, IteratorEnvironment environment) {
+    this.source = source;
+    this.options = Map.copyOf(options);
+    skip = Integer.parseInt(options.get(SKIP));
+    low = Base64.getDecoder().decode(options.get(LOW));
+    high = Base64.getDecoder().decode(options.get(HIGH));
+    String program = options.get(TEST);
+    test = program == null ? null : FilterProgram.decode(Base64.getDecoder().decode(program), new OneCondition());
+    reversed = Boolean.parseBoolean(options.get(REVERSED));
+    cut = Integer.parseInt(options.getOrDefault(CUT, "-1"));
+    most = Long.parseLong(options.getOrDefault(MOST, String.valueOf(Long.MAX_VALUE)));
+  }
+
+  @Override
+  public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
+    this.range = range;
+    this.families = families;
+    this.inclusive = inclusive;
+    read = 0;
+    row = null;
+    source.seek(range, families, inclusive);
+    next();
+  }
+
+  @Override
+  public void next() throws IOException {
+    clearTop();
+    places.clear();
+    long before = read;
+    Key last = null;
+    while (range != null && source.hasTop() && places.size() < PLACES && read < most) {
+      last = source.getTopKey();
+      byte[] next = last.getRowData().toArray();
+      if (!Arrays.equals(next, row)) {
+        row = next;
+        if (!passes()) {
+          skipTo(last.followingKey(PartialKey.ROW));
+          continue;
+        }
+      }
+      ByteSequence place = last.getColumnQualifierData();
+      if (compare(place, low) < 0) {
+        skipTo(new Key(row, last.getColumnFamilyData().toArray(), low, new byte[0], Long.MAX_VALUE, false, false));
+      } else if (compare(place, high) >= 0) {
+        skipTo(last.followingKey(PartialKey.ROW));
+      } else {
+        int hits = hits(source.getTopValue());
+        places.computeIfAbsent(new ArrayByteSequence(place.toArray()), any -> new int[1])[0] += hits;
+        source.next();
+        read++;
+      }
+    }
+    if (last == null) {
+      return;
+    }
+    boolean givenUp = range != null && source.hasTop() && read >= most;
+    topKey = new Key(last);
+    topValue = answer(givenUp, read - before);
+    if (givenUp) {
+      range = null;
+    }
+  }
+
+  private boolean passes() {
+    int length = row.length - skip;
+    if (test == null || length == cut) {
+      return true;
+    }
+    if (!reversed) {
+      return test.test(row, skip, row.length);
+    }
+    byte[] value = new byte[length];
+    for (int i = 0; i < length; i++) {
+      value[i] = row[row.length - 1 - i];
+    }
+    return test.test(value, 0, length);
+  }
+
+  private static int compare(ByteSequence place, byte[] bound) {
+    byte[] bytes = place.getBackingArray();
+    int from = place.offset();
+    return Arrays.compareUnsigned(bytes, from, from + place.length(), bound, 0, bound.length);
+  }
+
+  private static int hits(Value value) {
+    if (value.getSize() == 0) {
+      return 1;
+    }
+    if (value.getSize() != Integer.BYTES) {
+      throw new IllegalStateException("a number of hits has 4 bytes, not " + value.getSize());
+    }
+    return Bytes.getInt(value.get(), 0);
+  }
+
+  private Value answer(boolean givenUp, long entries) {
+    int width = places.isEmpty() ? 0 : places.keySet().iterator().next().length();
+    byte[] out = new byte[1 + Integer.BYTES + places.size() * (width + Integer.BYTES)];
+    out[0] = (byte) (givenUp ? 1 : 0);
+    Bytes.putInt(out, 1, (int) Math.min(entries, Integer.MAX_VALUE));
+    int at = 1 + Integer.BYTES;
+    for (Map.Entry<ByteSequence, int[]> place : places.entrySet()) {
+      byte[] qualifier = place.getKey().getBackingArray();
+      if (qualifier.length != width) {
+        throw new IllegalStateException("places of " + width + " and of " + qualifier.length + " bytes in one index");
+      }
+      System.arraycopy(qualifier, 0, out, at, width);
+      Bytes.putInt(out, at + width, place.getValue()[0]);
+      at += width + Integer.BYTES;
+    }
+    return new Value(out, false);
+  }
+
+  private void skipTo(Key target) throws IOException {
+    for (int i = 0; i < STEPS_BEFORE_SEEK; i++) {
+      source.next();
+      read++;
+      if (!source.hasTop() || source.getTopKey().compareTo(target) >= 0) {
+        return;
+      }
+    }
+    range = Answers.from(target, range);
+    if (range != null) {
+      source.seek(range, families, inclusive);
+      read += STEPS_BEFORE_SEEK;
+    }
+  }
+
+  @Override
+  public SortedKeyValueIterator<Key, Value> deepCopy(IteratorEnvironment environment) {
+    PlacesIterator copy = new PlacesIterator();
+    copy.init(source.deepCopy(environment), options, environment);
+    return copy;
+  }
+
+  /** Takes programs that are one condition. */
+  private static final class OneCondition implements FilterProgram.Builder<Condition> {
+    @Override
+    public Condition and(List<Condition> children) {
+      throw new IllegalArgumentException("a test of values is one condition");
+    }
+
+    @Override
+    public Condition or(List<Condition> children) {
+      return and(children);
+    }
+
+    @Override
+    public Condition not(Condition child) {
+      return and(List.of());
+    }
+
+    @Override
+    public Condition exists(FilterProgram.Kind kind, String field) {
+      return and(List.of());
+    }
+
+    @Override
+    public Condition field(FilterProgram.Kind kind, String field, Condition condition) {
+      return condition;
+    }
+  }
+}

@@ -1,0 +1,174 @@
+package watchfloor.iterators;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static watchfloor.iterators.Programs.count;
+import static watchfloor.iterators.Programs.join;
+import static watchfloor.iterators.Programs.text;
+import static watchfloor.iterators.Programs.u32;
+
+import java.io.IOException;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.Range;
+import org.apache.accumulo.core.data.Value;
+import org.junit.jupiter.api.Test;
+
+class PlacesIteratorTest {
+  private static final int HEADER = 1 + Integer.BYTES;
+  private static final int PLACE = Long.BYTES + Integer.BYTES;
+
+  private final TreeMap<Key, Value> table = new TreeMap<>();
+  private final Map<String, String> options = new HashMap<>();
+
+  PlacesIteratorTest() {
+    options.put(PlacesIterator.SKIP, "2");
+    between(0, Long.MAX_VALUE);
+  }
+
+  private void between(long low, long high) {
+    options.put(PlacesIterator.LOW, Base64.getEncoder().encodeToString(count(low)));
+    options.put(PlacesIterator.HIGH, Base64.getEncoder().encodeToString(count(high)));
+  }
+
+  private void test(byte[] program) {
+    options.put(PlacesIterator.TEST, Base64.getEncoder().encodeToString(program));
+  }
+
+  private void add(String value, long place, int hits) {
+    table.put(Tables.key(text("f:" + value), "", count(place), ""), new Value(u32(hits)));
+  }
+
+  private PlacesIterator iterator() {
+    PlacesIterator iterator = new PlacesIterator();
+    iterator.init(Tables.visible(table), options, Tables.ENVIRONMENT);
+    return iterator;
+  }
+
+  /** Hits by place, of a whole scan, a copy's, and one that is torn down after each answer. */
+  private Map<Long, Integer> places() throws IOException {
+    PlacesIterator iterator = iterator();
+    TreeMap<Key, Value> whole = Tables.read(iterator, new Range());
+    assertEquals(summed(whole), summed(Tables.readTorn(iterator, new Range())), "torn");
+    assertEquals(summed(whole), summed(Tables.read(iterator.deepCopy(Tables.ENVIRONMENT), new Range())), "copy");
+    return summed(whole);
+  }
+
+  private static Map<Long, Integer> summed(TreeMap<Key, Value> answers) {
+    Map<Long, Integer> hits = new TreeMap<>();
+    for (Value answer : answers.values()) {
+      for (int at = HEADER; at < answer.getSize(); at += PLACE) {
+        hits.merge(Bytes.getLong(answer.get(), at), Bytes.getInt(answer.get(), at + Long.BYTES), Integer::sum);
+      }
+    }
+    return hits;
+  }
+
+  @Test
+  void hitsOfAPlaceAreSummedOverValues() throws IOException {
+    add("a", 1, 10);
+    add("a", 2, 20);
+    add("b", 1, 30);
+    assertEquals(Map.of(1L, 40, 2L, 20), places());
+  }
+
+  @Test
+  void anEmptyValueIsOneHit() throws IOException {
+    table.put(Tables.key(text("f:a"), "", count(1), ""), new Value());
+    table.put(Tables.key(text("f:b"), "", count(1), ""), new Value());
+    assertEquals(Map.of(1L, 2), places());
+  }
+
+  @Test
+  void randomTablesAsByBruteForce() throws IOException {
+    Random random = new Random(11);
+    Map<Long, Integer> expected = new TreeMap<>();
+    for (int value = 0; value < 300; value++) {
+      boolean wanted = value % 10 >= 3;
+      for (int entry = random.nextInt(1 << random.nextInt(8)); entry > 0; entry--) {
+        long place = random.nextInt(9_000);
+        int hits = 1 + random.nextInt(9);
+        Value old = table.get(Tables.key(text("f:" + value), "", count(place), ""));
+        if (old == null) {
+          add(String.valueOf(value), place, hits);
+          if (wanted && place >= 2_000 && place < 8_000) {
+            expected.merge(place, hits, Integer::sum);
+          }
+        }
+      }
+    }
+    between(2_000, 8_000);
+    test(Programs.regex(Programs.scalar("f"), "[3-9]$", false));
+    assertTrue(expected.size() > 500, "too few to be of use");
+    assertEquals(expected, places());
+  }
+
+  @Test
+  void moreThanAnAnswerHolds() throws IOException {
+    Map<Long, Integer> expected = new TreeMap<>();
+    for (int place = 0; place < 10_000; place++) {
+      add("a", place, 1);
+      add("b", place, 2);
+      expected.put((long) place, 3);
+    }
+    assertEquals(expected, places());
+  }
+
+  @Test
+  void valuesThatAreWrittenBackwards() throws IOException {
+    add("cba", 1, 1);
+    add("abc", 2, 1);
+    test(Programs.regex(Programs.scalar("f"), "^ab", false));
+    assertEquals(Map.of(2L, 1), places());
+    options.put(PlacesIterator.REVERSED, "true");
+    assertEquals(Map.of(1L, 1), places());
+  }
+
+  @Test
+  void aValueThatMayBeCutPasses() throws IOException {
+    add("xxxx", 1, 1);
+    add("xxx", 2, 1);
+    test(Programs.regex(Programs.scalar("f"), "y", false));
+    options.put(PlacesIterator.CUT, "4");
+    assertEquals(Map.of(1L, 1), places());
+  }
+
+  @Test
+  void itIsGivenUp() throws IOException {
+    for (int place = 0; place < 100; place++) {
+      add("a", place, 1);
+    }
+    options.put(PlacesIterator.MOST, "60");
+    TreeMap<Key, Value> answers = Tables.read(iterator(), new Range());
+    assertEquals(60, summed(answers).size());
+    assertEquals(1, answers.lastEntry().getValue().get()[0]);
+    assertEquals(60, Bytes.getInt(answers.lastEntry().getValue().get(), 1));
+    options.put(PlacesIterator.MOST, "100");
+    answers = Tables.read(iterator(), new Range());
+    assertEquals(0, answers.lastEntry().getValue().get()[0]);
+  }
+
+  @Test
+  void whatNothingPassesIsReadAndGivenUpToo() throws IOException {
+    for (int value = 0; value < 1000; value++) {
+      add("v" + value, 1, 1);
+    }
+    test(Programs.regex(Programs.scalar("f"), "nothing", false));
+    assertEquals(Map.of(), places());
+    options.put(PlacesIterator.MOST, "50");
+    TreeMap<Key, Value> answers = Tables.read(iterator(), new Range());
+    assertEquals(1, answers.size());
+    assertEquals(1, answers.firstEntry().getValue().get()[0]);
+  }
+
+  @Test
+  void aTestIsOneCondition() {
+    test(join(new byte[] {3}, Programs.regex(Programs.scalar("f"), "x", false)));
+    assertThrows(IllegalArgumentException.class, this::iterator);
+  }
+}
