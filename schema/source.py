@@ -44,13 +44,18 @@ ARROW_TYPES: Mapping[FieldType, pa.DataType] = {
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a source. ``items`` is the element type of a list and None otherwise."""
+    """One field of a source. ``items`` is the element type of a list and None otherwise.
+
+    ``reversed``: an indexed field of strings whose values stand in the index a second time, their bytes in reverse
+    order, so that those with a common ending stand together.
+    """
 
     name: str
     type: FieldType
     indexed: bool = False
     visibility: str = ""
     items: FieldType | None = None
+    reversed: bool = False
 
     @property
     def is_list(self) -> bool:
@@ -162,6 +167,7 @@ def parse_definition(definition: Mapping[str, Any] | str | bytes, where: str = "
             f.get("indexed", False),
             f.get("visibility", ""),
             FieldType(f.get("items", "string")) if f["type"] == "list" else None,
+            f.get("reversed", False),
         )
         for f in definition["fields"]
     )
@@ -205,11 +211,19 @@ def _validator() -> jsonschema.Draft202012Validator:
 
 
 def _check_fields(definition: Mapping[str, Any], fields: tuple[Field, ...], where: str) -> None:
-    """What a JSON Schema cannot say."""
+    """What a JSON Schema cannot say, or not in words that help."""
     names = [f.name for f in fields]
     for name in names:
         if names.count(name) > 1:
             raise DefinitionError(f"{where}.fields: {name!r} is defined twice; remove one")
+    for number, f in enumerate(fields):
+        if f.reversed and f.scalar is not FieldType.STRING:
+            raise DefinitionError(
+                f"{where}.fields[{number}].reversed: {f.name!r} is {f.type_name}; only strings and lists of strings "
+                f"have endings, so leave it out"
+            )
+        if f.reversed and not f.indexed:
+            raise DefinitionError(f'{where}.fields[{number}].reversed: {f.name!r} is not indexed; add "indexed": true')
     time_field = definition["timestamp"]["field"]
     if time_field not in names:
         raise DefinitionError(f"{where}.timestamp.field: {time_field!r} is not among the fields; add it as a time")
@@ -229,6 +243,8 @@ def _field_json(f: Field) -> dict[str, Any]:
         out["items"] = f.items.value
     if f.indexed:
         out["indexed"] = True
+    if f.reversed:
+        out["reversed"] = True
     if f.visibility:
         out["visibility"] = f.visibility
     return out

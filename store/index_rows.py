@@ -1,20 +1,28 @@
-"""Where the index has its entries of ``field = value``: a row a shard, in both layouts."""
+"""Where the index has its entries of ``field = value``, and of values that end alike; in both layouts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from watchfloor.schema.source import Source
+from watchfloor.schema.source import Field, Source
 
-from .keys import index_prefix, shard_names
+from .keys import index_prefix, reversed_prefix, shard_names
 from .layout import Term
 from .ranges import Ranges
-from .values import encode_value, index_value
+from .values import encode_value, index_value, reversed_start
 
 
 def index_suffixes(terms: Sequence[Term]) -> list[bytes]:
     """What follows the shard in the index rows of each term."""
     return [index_prefix(field.name) + index_value(encode_value(field.scalar, value)) for field, value in terms]
+
+
+def ending_prefix(field: Field, ending: str) -> bytes:
+    """What follows the shard at the beginning of the index rows of all values of a ``reversed`` field that end so.
+
+    Of an ending of more than 1,000 bytes that is a part only: values that end otherwise may be found too.
+    """
+    return reversed_prefix(field.name) + reversed_start(encode_value(field.scalar, ending))
 
 
 def index_ranges(source: Source, suffixes: Iterable[bytes], low: bytes, high: bytes) -> Ranges:
