@@ -26,6 +26,7 @@ class Catalog:
                 raise
             return known
         if known is None or any(field.name not in known.by_name for field in wanted.fields):
-            known = self._store.register(wanted)
+            # Only its fields: which known ones are indexed is for people to say.
+            known = self._store.register(known.with_fields(list(wanted.fields)) if known else wanted)
             self._known[name] = known
         return known

@@ -19,8 +19,12 @@ from .quarantine import Quarantine
 from .reading import PART_BYTES, part_id
 
 
-def compact_source(store: Store, name: str, older_than: int, step: Step = lambda done: None) -> Compacted:
+def compact_source(
+    store: Store, name: str, older_than: int, step: Step = lambda done: None, index: bool = False
+) -> Compacted:
     """Merges a source's small blocks of days that ended ``older_than`` µs ago. ``store`` is open for ingest.
+
+    ``index``: writes all blocks anew if there is an index that does not cover all events.
 
     ``UserError`` for a source without blocks, ``OperatorError`` if a compaction of it is running, ``StoreError``.
     """
@@ -32,7 +36,7 @@ def compact_source(store: Store, name: str, older_than: int, step: Step = lambda
     with _only_one(store, source):
         retried = {item_tag(claim) for claim in Quarantine(store).settled_claims()}
         closed = time.time_ns() // 1000 - older_than
-        return compact(store, source, lambda: settled_tags(store) | retried, closed, step=step)
+        return compact(store, source, lambda: settled_tags(store) | retried, closed, step=step, index=index)
 
 
 def settled_tags(store: Store) -> set[bytes]:

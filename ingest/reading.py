@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -38,6 +39,7 @@ events a second. A third gains nothing, as the encoder is one."""
 _CHUNKS_AHEAD = 8
 """Chunks that are parsed, or being parsed, ahead of the encoder. It takes them by the slab, which is about as many."""
 _PIECES_AHEAD = 1
+log = logging.getLogger("watchfloor.reading")
 Offsets = npt.NDArray[np.int64]
 Progress = Callable[[int, int, int], None]
 """Called between chunks with bytes, events and quarantined lines so far; may raise to stop."""
@@ -97,13 +99,31 @@ def read_item(
     then is written again, with the same keys, when the item is read again.
     """
     began = time.monotonic()
+    while True:
+        end, writers = _read_once(store, sink, item, progress, ended, events_to or sink)
+        now = store.sources()
+        if not any(writer.lacks_index(now) for writer in writers):
+            break
+        # Whoever indexes a field counts on it: an item that is done has its values in all indexes that there were
+        # when it was written. See ``schema/coverage.py``.
+        log.info("%s: a field was indexed meanwhile; reading it again", item.name)
+        again = True
+    if again:
+        for writer in writers:
+            writer.sweep(store)
+    return replace(end, seconds=round(time.monotonic() - began, 3))
+
+
+def _read_once(
+    store: Store, sink: EntrySink, item: WorkItem, progress: Progress, ended: bool, events_to: Sink
+) -> tuple[End, list[ItemWriter]]:
+    """Reads the item by the present definitions, durably; what became of it, and who has written it."""
     check_unchanged(item)
     quarantine = Quarantine(store)
     earlier = _earlier(quarantine, item)
     offsets = array("q")
     events = 0
     full: list[ItemWriter] = []
-    events_to = events_to or sink
     reread = store if ended else None
     with (
         ahead(_parse(store.settings, item, Catalog(store)), 1) as chunks,
@@ -125,10 +145,7 @@ def read_item(
     events_to.flush()
     sink.flush()
     check_unchanged(item)
-    if again:
-        for writer in full:
-            writer.sweep(store)
-    return End(
+    end = End(
         item.ticket,
         "done",
         time.time(),
@@ -137,8 +154,8 @@ def read_item(
         quarantined=len(offsets) + len(earlier.taken) - earlier.retried,
         retried=earlier.retried,
         entries=sum(writer.entries for writer in full),
-        seconds=round(time.monotonic() - began, 3),
     )
+    return end, full
 
 
 def _earlier(quarantine: Quarantine, item: WorkItem) -> _Earlier:

@@ -112,12 +112,18 @@ class _Retry:
             lines = [self._quarantine.show(f"{item.item_id.hex()}:{offset}") for offset in offsets]
             if claim not in written:
                 events, fits = self._parse(item, lines)
-                self._write(item, claim, events)
+                if not self._write(item, claim, events, again=True):
+                    return self._complete_anew(item)
                 for line in lines:
                     if line.offset not in fits:  # by definitions that changed in between
                         self._quarantine.claim(self._sink, [line], "")
                 lines = [line for line in lines if line.offset in fits]
             self._mark(lines, claim)
+
+    def _complete_anew(self, item: WorkItem) -> None:
+        """Finishes what has begun by the definitions as they are now."""
+        self._catalog = Catalog(self._store)
+        self._complete(item)
 
     def _try(self, item: WorkItem, lines: list[Quarantined]) -> None:
         self._keep((line for line in lines if not line.whole), "only its beginning is kept")
@@ -133,8 +139,10 @@ class _Retry:
             return
         claim = claim_of(item.item_id, [line.offset for line in good])
         self._quarantine.claim(self._sink, good, claim)
-        self._write(item, claim, events)
-        self._mark(good, claim)
+        if self._write(item, claim, events):
+            self._mark(good, claim)
+        else:
+            self._complete_anew(item)
 
     def _parse(self, item: WorkItem, lines: list[Quarantined]) -> tuple[Events, set[int]]:
         """Events of lines, at the offsets where the lines stand in their file, and which lines those are."""
@@ -152,11 +160,15 @@ class _Retry:
             fits.update(offsets[places].tolist())
         return events, fits
 
-    def _write(self, item: WorkItem, claim: str, events: Events) -> None:
+    def _write(self, item: WorkItem, claim: str, events: Events, again: bool = False) -> bool:
+        """Durably; False if a field was indexed meanwhile, so that they must be written ``again``."""
         writer = ItemWriter(self._sink, bytes.fromhex(claim), item.file_id)
         for source, batch in events:
             writer.write(source, batch)
         writer.finish()
+        if again:  # by another definition, perhaps
+            writer.sweep(self._store)
+        return not writer.lacks_index(self._store.sources())
 
     def _mark(self, lines: list[Quarantined], claim: str) -> None:
         self._quarantine.mark(self._sink, (replace(line, claim=claim) for line in lines), RETRIED)

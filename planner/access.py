@@ -125,7 +125,10 @@ def index_kind(tree: Filter, source: Source) -> Kind | None:
         case Between() | Cidr() | Prefix():
             return "range"
         case Wildcard(_, pattern):
-            return "range" if literal_ends(pattern)[2] else "values"
+            start, end, between = literal_ends(pattern)
+            if not start and end and field.reversed:
+                return "suffix"
+            return "range" if between == "*" and not end else "values"
         case Exists():
             return None if field.is_list else "values"  # an empty list exists, and has no value in the index
         case Matches():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from watchfloor.schema.filter import And, Compare, Filter, Not, Or
-from watchfloor.schema.source import Source
+from watchfloor.schema.source import Field, Source
 
 from .access import Access, IndexIntersection, IndexUnion, Lookup, Scan, equality, flatten, is_indexed_equality
 from .counts import Counts
@@ -172,7 +172,7 @@ def found_text(term: Lookup) -> str:
 def _no_index(tree: Compare, source: Source) -> str:
     if tree.field == source.time_field:
         return f"{shortened(tree)} is about the time field, which is the order of the events and has no index"
-    return f"{shortened(tree)} is about the field {tree.field}, which has no index"
+    return f"{shortened(tree)} is about the field {tree.field}, which has no index{_late(source.field(tree.field))}"
 
 
 def _kind(tree: Filter | None) -> str:
@@ -191,3 +191,8 @@ def _kind(tree: Filter | None) -> str:
             return f"a comparison by {op}"
         case _:
             return "a condition other than ="
+
+
+def _late(field: Field) -> str:
+    """Where the index is but does not reach back to the beginning of the time range."""
+    return " of all the time range" if field.indexed_from else ""

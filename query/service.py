@@ -21,7 +21,7 @@ from watchfloor.planner.rules import SCHEMES as SCHEMES
 from watchfloor.planner.rules import plan as make_plan
 from watchfloor.schema.errors import TimeRangeError, UserError, WatchfloorError
 from watchfloor.schema.filter import Compare, Filter, Value
-from watchfloor.schema.source import Field, Source
+from watchfloor.schema.source import END_OF_TIME, Field, Source
 from watchfloor.store.counts import CountReader, Survey
 from watchfloor.store.keys import HOUR
 from watchfloor.store.store import Store
@@ -167,9 +167,12 @@ class QueryService:
         field: str | None = None,
         value: Any = None,
     ) -> int:
-        """How many events there are in [since, until), or how many have ``field = value``. Exact."""
+        """How many events there are in [since, until), or how many have ``field = value``. Exact.
+
+        ``UserError`` for a field without an index, or with one that does not know all events of the range.
+        """
         reader, known, span = self._reader(source, since, until)
-        term = self._term(known, field, value)
+        term = self._term(known, field, value, span)
         return 0 if span is None else reader.count(*span, *term)
 
     def top(
@@ -177,7 +180,7 @@ class QueryService:
     ) -> list[tuple[Any, int]]:
         """The ``n`` values of an indexed field with the most events, with their counts. Exact."""
         reader, known, span = self._reader(source, since, until)
-        named = self._indexed(known, field)
+        named = self._indexed(known, field, span)
         if n < 1:
             raise UserError(f"n is {n}; it must be 1 or more")
         return [] if span is None else reader.top(named, *span, n)
@@ -193,11 +196,11 @@ class QueryService:
     ) -> list[tuple[int, int]]:
         """(start in µs, count) of the buckets that have events, oldest first. Exact, in partial buckets too."""
         reader, known, span = self._reader(source, since, until)
-        term = self._term(known, field, value)
+        term = self._term(known, field, value, span)
         return reader.timeline(bucket, *(span or (0, 0)), *term)
 
     def _prepare(self, request: QueryRequest) -> _Prepared:
-        source = self._store.source(request.source)
+        source = self._store.source(request.source).covered_from(request.since)
         _check_range(request.since, request.until)
         tree = typed_filter(request.where, source)
         snapshot = self._store.snapshot()
@@ -232,21 +235,31 @@ class QueryService:
         span = (bounds[0] if since is None else since, bounds[1] if until is None else until)
         return reader, source, span if span[0] < span[1] else None
 
-    def _term(self, source: Source, field: str | None, value: Any) -> tuple[Field, Value] | tuple[()]:
+    def _term(
+        self, source: Source, field: str | None, value: Any, span: tuple[int, int] | None
+    ) -> tuple[Field, Value] | tuple[()]:
         if field is None:
             return ()
-        named = self._indexed(source, field)
+        named = self._indexed(source, field, span)
         if value is None:
             raise UserError(f"which value of {field}? Give one, or use top for all of them")
         tree: Filter = type_filter(Compare(field, "=", value), source)
         assert isinstance(tree, Compare)
         return named, tree.value
 
-    def _indexed(self, source: Source, name: str) -> Field:
+    def _indexed(self, source: Source, name: str, span: tuple[int, int] | None) -> Field:
+        """The field, whose index knows all events of the span."""
         found = source.field(name)
         if not found.indexed:
             known = ", ".join(f.name for f in source.indexed) or "none"
             raise UserError(f"only indexed fields are counted, and {name} of {source.name} is not; indexed are {known}")
+        if span is not None and not found.covers(span[0]):
+            first = found.indexed_from
+            since = f"events since {from_micros(first).isoformat()}" if first < END_OF_TIME else "no events yet"
+            raise UserError(
+                f"{name} of {source.name} was indexed later than there were events: its index knows {since}, so the "
+                f"range must begin there; a query finds the older ones too"
+            )
         return found
 
 

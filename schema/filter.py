@@ -128,17 +128,17 @@ def contains(field: str, text: str) -> Wildcard:
     return starred(field, "", text, "")
 
 
-def literal_ends(pattern: str) -> tuple[str, str, bool]:
-    """What a string that fits a wildcard's pattern begins and ends with, and whether such a beginning is all it takes.
+def literal_ends(pattern: str) -> tuple[str, str, str]:
+    """What a string that fits a wildcard's pattern begins with and ends with, and the pattern between the two.
 
-    The end is that behind the last star or question mark; a pattern without any begins with the whole.
+    A pattern without a star or a question mark is all beginning.
     """
     parts = re.findall(r"\\.|.", pattern, re.DOTALL)
     wild = [place for place, part in enumerate(parts) if part in ("*", "?")]
     if not wild:
-        return _unescaped(parts), "", False
-    start, end = parts[: wild[0]], parts[wild[-1] + 1 :]
-    return _unescaped(start), _unescaped(end), parts[wild[0] :] == ["*"]
+        return _unescaped(parts), "", ""
+    first, last = wild[0], wild[-1] + 1
+    return _unescaped(parts[:first]), _unescaped(parts[last:]), "".join(parts[first:last])
 
 
 def _unescaped(parts: list[str]) -> str:

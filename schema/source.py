@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import cache, cached_property
 from importlib.resources import files
@@ -44,13 +45,32 @@ ARROW_TYPES: Mapping[FieldType, pa.DataType] = {
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a source. ``items`` is the element type of a list and None otherwise."""
+    """One field of a source. ``items`` is the element type of a list and None otherwise.
+
+    ``reversed``: an indexed field of strings whose values stand in the index a second time, their bytes in reverse
+    order, so that those with a common ending stand together.
+
+    ``indexed_from``, ``reversed_from``: the index, and that of reversed values, has the values of all events of this
+    time (µs since 1970 UTC) and later. Of older ones it may lack them, where a field was indexed when there were
+    events already.
+    """
 
     name: str
     type: FieldType
     indexed: bool = False
     visibility: str = ""
     items: FieldType | None = None
+    reversed: bool = False
+    indexed_from: int = 0
+    reversed_from: int = 0
+
+    def covers(self, since: int | None, reversed: bool = False) -> bool:
+        """Whether the index has the values of all events at ``since`` (µs; None is the first event) and later.
+
+        ``reversed``: the index of reversed values.
+        """
+        first, known = (self.reversed_from, self.reversed) if reversed else (self.indexed_from, self.indexed)
+        return known and first <= (0 if since is None else since)
 
     @property
     def is_list(self) -> bool:
@@ -128,6 +148,24 @@ class Source:
         definition["fields"] = [*definition["fields"], *(_field_json(f) for f in new)]
         return parse_definition(definition)
 
+    def with_changed(self, changed: Mapping[str, Field]) -> Source:
+        """This source with other fields in the place of those of the same names."""
+        if not changed:
+            return self
+        fields = zip(self.fields, self.definition["fields"], strict=True)
+        json_fields = [_field_json(changed[f.name]) if f.name in changed else as_is for f, as_is in fields]
+        return parse_definition({**self.definition, "fields": json_fields})
+
+    def covered_from(self, since: int | None) -> Source:
+        """This source as its index is for events at ``since`` (µs; None is the first) and later: a field that was
+        indexed when older ones were there already is not, to who asks for these, too."""
+        changed = {
+            f.name: replace(f, indexed=f.covers(since), reversed=f.covers(since) and f.covers(since, reversed=True))
+            for f in self.indexed
+            if not f.covers(since) or (f.reversed and not f.covers(since, reversed=True))
+        }
+        return replace(self, fields=tuple(changed.get(f.name, f) for f in self.fields)) if changed else self
+
     def with_shards(self, shards: int) -> Source:
         definition = {**self.definition, "shards": shards}
         return replace(self, shards=shards, definition=definition)
@@ -138,6 +176,8 @@ class Source:
 
 
 EXTRA_FIELD = "extra"
+END_OF_TIME = 9_214_646_400_000_000
+"""2262-01-01 in µs: where the times of events end."""
 DEFAULT_LAYOUT = "block"
 """How a new source that does not say it is stored."""
 
@@ -162,8 +202,11 @@ def parse_definition(definition: Mapping[str, Any] | str | bytes, where: str = "
             f.get("indexed", False),
             f.get("visibility", ""),
             FieldType(f.get("items", "string")) if f["type"] == "list" else None,
+            f.get("reversed", False),
+            _micros(f.get("indexed_from"), f"{where}.fields[{number}].indexed_from"),
+            _micros(f.get("reversed_from"), f"{where}.fields[{number}].reversed_from"),
         )
-        for f in definition["fields"]
+        for number, f in enumerate(definition["fields"])
     )
     _check_fields(definition, fields, where)
     timestamp = definition["timestamp"]
@@ -205,11 +248,19 @@ def _validator() -> jsonschema.Draft202012Validator:
 
 
 def _check_fields(definition: Mapping[str, Any], fields: tuple[Field, ...], where: str) -> None:
-    """What a JSON Schema cannot say."""
+    """What a JSON Schema cannot say, or not in words that help."""
     names = [f.name for f in fields]
     for name in names:
         if names.count(name) > 1:
             raise DefinitionError(f"{where}.fields: {name!r} is defined twice; remove one")
+    for number, f in enumerate(fields):
+        if f.reversed and f.scalar is not FieldType.STRING:
+            raise DefinitionError(
+                f"{where}.fields[{number}].reversed: {f.name!r} is {f.type_name}; only strings and lists of strings "
+                f"have endings, so leave it out"
+            )
+        if f.reversed and not f.indexed:
+            raise DefinitionError(f'{where}.fields[{number}].reversed: {f.name!r} is not indexed; add "indexed": true')
     time_field = definition["timestamp"]["field"]
     if time_field not in names:
         raise DefinitionError(f"{where}.timestamp.field: {time_field!r} is not among the fields; add it as a time")
@@ -229,6 +280,30 @@ def _field_json(f: Field) -> dict[str, Any]:
         out["items"] = f.items.value
     if f.indexed:
         out["indexed"] = True
+    if f.reversed:
+        out["reversed"] = True
     if f.visibility:
         out["visibility"] = f.visibility
+    if f.indexed_from:
+        out["indexed_from"] = iso_time(f.indexed_from)
+    if f.reversed_from:
+        out["reversed_from"] = iso_time(f.reversed_from)
     return out
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def iso_time(micros: int) -> str:
+    """µs since 1970 UTC as a definition has them."""
+    return (_EPOCH + timedelta(microseconds=micros)).isoformat().replace("+00:00", "Z")
+
+
+def _micros(text: str | None, where: str) -> int:
+    """The inverse of ``iso_time``; None is 0."""
+    if text is None:
+        return 0
+    try:
+        return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
+    except ValueError as error:
+        raise DefinitionError(f"{where}: {text!r} is no time: {error}") from None

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter import Condition, Value
-from watchfloor.schema.source import Field, Source
+from watchfloor.schema.source import END_OF_TIME, Field, Source
 
 from .buckets import (
     Span,
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from .store import Store
 
 BUCKETS = {"minute": MINUTE, "hour": HOUR, "day": DAY}
-END = 9_214_646_400_000_000
-"""2262-01-01 in µs: where the times of events end."""
+END = END_OF_TIME
 _EDGE_ROWS = 4096
 
 

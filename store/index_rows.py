@@ -20,7 +20,7 @@ from watchfloor.schema.filter import (
 )
 from watchfloor.schema.source import Source
 
-from .keys import index_prefix, shard_names
+from .keys import index_prefix, reversed_prefix, shard_names
 from .layout import Term
 from .program import compile_filter, successor
 from .ranges import Ranges
@@ -35,12 +35,14 @@ class ValueRows:
 
     ``skip``: bytes of it before the value. ``test``: the filter program that tells which of the values do satisfy it;
     None if all do. Values over ``values.MAX_INDEXED`` bytes are cut, so that rows may be among them that do not.
+    ``reversed``: the rows have the values backwards.
     """
 
     start: bytes
     end: bytes
     skip: int
     test: bytes | None = None
+    reversed: bool = False
 
 
 def index_suffixes(terms: Sequence[Term]) -> list[bytes]:
@@ -72,8 +74,11 @@ def value_rows(condition: Condition, source: Source) -> ValueRows:
         case Prefix(_, prefix):
             return _starting(condition, prefix.encode(), None)
         case Wildcard(_, pattern):
-            start, _, only = literal_ends(pattern)
-            return _starting(condition, start.encode(), None if only else compile_filter(condition, source))
+            start, end, between = literal_ends(pattern)
+            backwards = not start and bool(end) and source.field(condition.field).reversed
+            simple = between == "*" and not (start and end) and (backwards or not end)
+            test = None if simple else compile_filter(condition, source)
+            return _starting(condition, end.encode()[::-1] if backwards else start.encode(), test, backwards)
         case Matches(_, pattern, ignore_case):
             found = None if ignore_case or "|" in pattern else _REGEX_PREFIX.match(pattern)
             start = re.sub(r"\\(.)", r"\1", found[1]) if found else ""
@@ -83,12 +88,12 @@ def value_rows(condition: Condition, source: Source) -> ValueRows:
     raise InternalError(f"the index has no range of rows for {condition!r}")
 
 
-def _starting(condition: Condition, start: bytes, test: bytes | None) -> ValueRows:
-    """Values that start with some bytes."""
-    prefix = index_prefix(condition.field)
+def _starting(condition: Condition, start: bytes, test: bytes | None, backwards: bool = False) -> ValueRows:
+    """Values that start with some bytes, or reversed ones that do."""
+    prefix = reversed_prefix(condition.field) if backwards else index_prefix(condition.field)
     end = successor(prefix + start[:CUT_BYTES])
     assert end is not None  # a field's name does not consist of 0xFF
-    return ValueRows(prefix + start[:CUT_BYTES], end, len(prefix), test)
+    return ValueRows(prefix + start[:CUT_BYTES], end, len(prefix), test, backwards)
 
 
 def _between(

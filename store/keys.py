@@ -170,6 +170,14 @@ def index_prefix(field: str) -> bytes:
     return field.encode() + b"\x00"
 
 
+def reversed_prefix(field: str) -> bytes:
+    """What follows the shard in the index rows of a field's reversed values: right behind those of ``index_prefix``.
+
+    A field's name has no control characters, so the rows of two fields never mix.
+    """
+    return field.encode() + b"\x01"
+
+
 def aggregate_shard(field: str, value: bytes, shards: int) -> bytes:
     """The shard that holds the counts of a (field, encoded value)."""
     return shard_name(zlib.crc32(index_prefix(field) + value) % shards)

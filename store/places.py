@@ -100,6 +100,8 @@ def _begin(
     options: dict[str, str | bytes] = {"skip": str(SHARD_BYTES + rows.skip), "low": low, "high": high}
     if rows.test is not None:
         options |= {"test": rows.test, "cut": str(CUT_BYTES + CUT_DIGEST)}
+    if rows.reversed:
+        options["reversed"] = "true"
     if most is not None:
         options["most"] = str(most)
     iterators: Iterators = [(30, "places", "watchfloor.iterators.PlacesIterator", options)]

@@ -11,7 +11,7 @@ import functools
 import json
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
@@ -20,12 +20,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watchfloor.schema.coverage import awaits_start, completed, covering_all, with_indexes, with_start
 from watchfloor.schema.errors import StoreError, UnknownSourceError, WatchfloorError
 from watchfloor.schema.source import Source, parse_definition
 
 from . import tables
 from .block.view import FRESH_SHARE, GRACE_SECONDS, View, read_view, views_of
 from .bridge import BlockSource, Connection, EntrySink, EntrySource, EventSource
+from .newest_event import newest_event
 from .ranges import Ranges
 from .settings import Role, Settings
 
@@ -149,29 +151,61 @@ class Store:
         """Puts a source in the catalog and makes its tables; one that is there gets the fields that it lacks.
 
         A new one that does not say how many shards it wants gets as many as the settings say. Its layout is written
-        down, said or not: both stay as they are once the source is there. Doing it again changes nothing.
+        down, said or not: both stay as they are once the source is there. A field that is indexed, or reversed, by
+        ``source`` and not yet in the catalog becomes so; its ``indexed_from`` says for which events
+        (``schema/coverage.py``). No index ends. Doing it again changes nothing. Raises ``StoreError``.
         """
-        known = self.sources().get(source.name)
-        if known is not None:
-            stored = known.with_fields(list(source.fields))
+        wanted = covering_all(source)
+        return self._change(source.name, lambda known: self._next_step(known, wanted))
+
+    def complete_indexes(self, source: Source) -> Source:
+        """Writes down that the indexes which a source had when it was ``source`` know all its events by now."""
+
+        def step(known: Source | None) -> Source:
+            if known is None:
+                raise UnknownSourceError(source.name, self._sources)
+            return completed(known, source)
+
+        return self._change(source.name, step)
+
+    def _change(self, source: str, step: Callable[[Source | None], Source]) -> Source:
+        """Takes steps from the definition in the catalog (None if there is none) until it stays as it is."""
+        name = source.encode()
+        while True:
+            entries = self.catalog(source)
+            written = entries.column("value").filter(pc.equal(entries.column("family"), b"")).to_pylist()
+            known = _stored_source(name, written[0]) if written else None
+            stored = step(known)
             if stored == known:
-                return known
-        else:
-            stored = source.with_layout(source.layout)
-            if "shards" not in source.definition:
-                stored = stored.with_shards(self.settings.shards)
+                with self._lock:
+                    self._sources[source] = stored
+                return stored
+            self._make_tables(stored)
+            # Lost if another has changed the definition: then what is to be done is seen anew.
+            before = written[0] if written else None
+            self.swap(tables.SOURCES_TABLE, (name, b"", b""), before, stored.to_json().encode())
+
+    def _next_step(self, known: Source | None, wanted: Source) -> Source:
+        """What a definition is changed to next, on its way to ``wanted``; as it is if nothing is left to do."""
+        if known is None:
+            new = wanted.with_layout(wanted.layout)
+            return new if "shards" in wanted.definition else new.with_shards(self.settings.shards)
+        wider = with_indexes(known.with_fields(list(wanted.fields)), wanted.fields)
+        if wider != known or not awaits_start(known):
+            return wider
+        # Looked for when the index is in the definition, and not before: see ``schema/coverage.py``.
+        newest = newest_event(self, known)
+        return with_start(known, 0 if newest is None else newest + 1)
+
+    def _make_tables(self, source: Source) -> None:
         readers = [self.settings.credentials("query")[0]]
         try:
             client = self.connection.client
-            tables.make_source_tables(client, stored, readers)
+            tables.make_source_tables(client, source, readers)
             with self._granting:  # a user's labels are read and then written whole
-                tables.allow_labels(client, [self.user, *readers], tables.labels_of(stored))
+                tables.allow_labels(client, [self.user, *readers], tables.labels_of(source))
         except Exception as error:
             raise StoreError(f"cannot make the tables of {source.name}: {error}") from error
-        self.put(tables.SOURCES_TABLE, [(source.name.encode(), b"", b"", stored.to_json().encode())])
-        with self._lock:
-            self._sources[source.name] = stored
-        return stored
 
     def register_all(self, sources: Iterable[Source]) -> None:
         """Registers several sources, a few at a time: each waits for the manager more than it works."""

@@ -141,6 +141,11 @@ def index_values(column: pa.BinaryArray) -> pa.BinaryArray:
     return pa.array([v if v is None else index_value(v) for v in column.to_pylist()], pa.binary())
 
 
+def reversed_values(column: pa.BinaryArray) -> pa.BinaryArray:
+    """Encoded values as they stand in index rows of reversed values: their bytes from the last to the first."""
+    return index_values(pc.binary_reverse(column))
+
+
 def index_value(value: bytes) -> bytes:
     """One encoded value as it stands in an index row."""
     from hashlib import blake2b

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from watchfloor.schema.coverage import lacks_index
 from watchfloor.schema.source import Source
 
 from .block.view import read_view
@@ -37,6 +39,7 @@ class ItemWriter:
         """``reread``: the store, if the item was read to its end before."""
         self._sink, self._item_id, self._file_id, self._reread = sink, item_id, file_id, reread
         self._encoders: dict[str, Encoder] = {}
+        self._sources: dict[str, Source] = {}
         self.events = 0
         self.entries = 0
 
@@ -46,7 +49,7 @@ class ItemWriter:
         if encoder is None:
             generation = read_view(self._reread, source.name).state.begun if self._reread is not None else 0
             encoder = layout_of(source).encoder(source, self._file_id, self._item_id, generation)
-            self._encoders[source.name] = encoder
+            self._encoders[source.name], self._sources[source.name] = encoder, source
         self.events += len(events)
         return encoder.encode(events)
 
@@ -71,6 +74,13 @@ class ItemWriter:
         self.put(self.rest())
         self._sink.flush()
         return self.events, self.entries
+
+    def lacks_index(self, now: Mapping[str, Source]) -> bool:
+        """Whether what was written lacks index entries by the definitions ``now`` in the catalog.
+
+        To be asked, of a catalog that is read then, when all is durable; if so, it must be written again by these.
+        """
+        return any(name in now and lacks_index(source, now[name]) for name, source in self._sources.items())
 
     def sweep(self, store: Store) -> None:
         """When all is durable, if the item was read before: removes what that reading wrote and this one did not."""

@@ -61,7 +61,7 @@ SOURCE = parse_definition(
         "fields": [
             {"name": "ts", "type": "time"},
             {"name": "src", "type": "ip", "indexed": True},
-            {"name": "domain", "type": "string", "indexed": True},
+            {"name": "domain", "type": "string", "indexed": True, "reversed": True},
             {"name": "status", "type": "int", "indexed": True},
             {"name": "port", "type": "port", "indexed": True},
             {"name": "tags", "type": "list", "items": "string", "indexed": True},

@@ -35,6 +35,11 @@ def register(add: Add) -> None:
     parser.add_argument(
         "--older-than", metavar="DURATION", default="1h", help="only days that ended so long ago (default 1h)"
     )
+    parser.add_argument(
+        "--index",
+        action="store_true",
+        help="if a field was indexed when there were events already, write all blocks anew: its index then covers all",
+    )
 
 
 def master(args: Namespace) -> None:
@@ -76,13 +81,19 @@ def compact(args: Namespace) -> None:
 
     older_than = parse_duration(args.older_than)
     with open_store(settings_of(args), role="ingest") as store:
-        done = compact_source(store, args.source, older_than, step)
+        done = compact_source(store, args.source, older_than, step, args.index)
     say(
         f"{done.before:,} blocks became {done.after:,}: {done.events:,} events were moved in {done.rounds:,} rounds, "
         f"{done.seconds:.1f} s"
         if done.rounds
         else f"{done.before:,} blocks: nothing to merge"
     )
+    if args.index:
+        say(
+            f"{done.lacking:,} blocks still lack index entries, as their work items are not done: run it again later"
+            if done.lacking
+            else "the indexes cover all events"
+        )
 
 
 def _add_mode(parser: ArgumentParser) -> None:

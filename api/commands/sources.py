@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def register(add: Add) -> None:
     parser = add("sources", list_sources, "the sources that are known; their definitions")
     add_format(parser)
-    actions = parser.add_subparsers(metavar="[show NAME | check FILE | add FILE]")
+    actions = parser.add_subparsers(metavar="[show NAME | check FILE | add FILE | index NAME FIELD]")
     show = actions.add_parser("show", help="print a source's definition", allow_abbrev=False)
     show.add_argument("name", metavar="NAME")
     show.set_defaults(run=show_source)
@@ -25,6 +25,11 @@ def register(add: Add) -> None:
     new = actions.add_parser("add", help="make a source from a definition file", allow_abbrev=False)
     new.add_argument("file", metavar="FILE")
     new.set_defaults(run=add_source)
+    index = actions.add_parser("index", help="index a field of a known source from now on", allow_abbrev=False)
+    index.add_argument("name", metavar="NAME")
+    index.add_argument("field", metavar="FIELD")
+    index.add_argument("--reversed", action="store_true", help="its values backwards too, for endswith")
+    index.set_defaults(run=index_field)
 
 
 def list_sources(args: Namespace) -> None:
@@ -83,6 +88,26 @@ def add_source(args: Namespace) -> None:
         f"{stored.name}: {len(stored.fields)} fields, {len(stored.indexed)} indexed, layout {stored.layout}, "
         f"{stored.shards} shards"
     )
+
+
+def index_field(args: Namespace) -> None:
+    """Events are indexed by the field from now on; those that are there already are not."""
+    from dataclasses import replace
+
+    from watchfloor.schema.errors import UnknownSourceError
+    from watchfloor.schema.source import iso_time
+
+    with open_store(settings_of(args), role="ingest") as store:
+        known = store.sources()
+        if args.name not in known:
+            raise UnknownSourceError(args.name, known)
+        field = known[args.name].field(args.field)
+        wanted = replace(field, indexed=True, reversed=field.reversed or args.reversed)
+        stored = store.register(known[args.name].with_changed({field.name: wanted})).field(args.field)
+    for what, first in (("indexed", stored.indexed_from), ("reversed", stored.reversed_from)):
+        if what == "indexed" or stored.reversed:
+            since = f"events since {iso_time(first)}; older ones are filtered" if first else "all events"
+            say(f"{args.name}: {args.field} is {what} for {since}")
 
 
 def _read(file: str) -> Source:

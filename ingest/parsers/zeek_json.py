@@ -107,7 +107,7 @@ def sample_source(path: str, sample: Iterable[Record], known: Mapping[str, Sourc
     naming = zeek_naming(base) if base else Naming(ID_ALIASES, frozenset(PATH_KEYS))
     fields = infer_fields(sample, naming)
     if base is not None:
-        return base.with_fields([replace(f, indexed=False) for f in fields])
+        return base.with_fields([replace(f, indexed=False, reversed=False) for f in fields])
     return zeek_definition(name, path, _with_time(choose_indexed(fields)), TIME_FIELD)
 
 

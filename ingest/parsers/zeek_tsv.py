@@ -86,7 +86,7 @@ def header_source(header: ZeekHeader, base: Source | None = None) -> Source:
     base = base or builtin_definitions().get(header.name)
     if base is None:
         return header.derive()
-    return base.with_fields([replace(f, indexed=False) for f in header.fields()])
+    return base.with_fields([replace(f, indexed=False, reversed=False) for f in header.fields()])
 
 
 class _Columns:

@@ -3,6 +3,8 @@
     list the blocks ─▶ plan groups ─▶ for each round: begin an epoch ─▶ write merged blocks ─▶ say which they replace
         ─▶ commit ─▶ … ─▶ after the grace: delete what was replaced
 
+Blocks that were written before a field was indexed can be written anew too, and then the index covers all events.
+
 It may end anywhere. An epoch that was not committed is never seen, and the next run removes its blocks; of one that
 was, the next run deletes what it replaced.
 """
@@ -19,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watchfloor.schema.coverage import is_partial
 from watchfloor.schema.source import Source
 
 from ..keys import is_merged, item_of_block
@@ -45,13 +48,17 @@ Settled = Callable[[], set[bytes]]
 
 @dataclass(frozen=True)
 class Compacted:
-    """``before`` and ``after``: blocks of the source. ``events`` were moved to other blocks, in so many ``rounds``."""
+    """``before`` and ``after``: blocks of the source. ``events`` were moved to other blocks, in so many ``rounds``.
+
+    ``lacking``: blocks that still lack index entries, as their work items are not done.
+    """
 
     before: int
     after: int
     events: int
     rounds: int
     seconds: float
+    lacking: int = 0
 
 
 def compact(
@@ -61,21 +68,26 @@ def compact(
     closed: int,
     block_rows: int = BLOCK_ROWS,
     step: Step = lambda done: None,
+    index: bool = False,
 ) -> Compacted:
     """Merges the small blocks of all days that ended before ``closed`` (µs), until nothing is left to merge.
 
-    Returns when what was replaced is deleted, so not before ``store.grace`` is over. Raises ``StoreError``.
+    ``index``: if an index does not cover all events, writes all blocks anew, after which it does, unless there are
+    work items that are not done. Returns when what was replaced is deleted, so not before ``store.grace`` is over.
+    Raises ``StoreError``.
     """
-    return _Compaction(store, source, settled, closed, block_rows, step).run()
+    return _Compaction(store, source, settled, closed, block_rows, step, index).run()
 
 
 class _Compaction:
     def __init__(
-        self, store: Store, source: Source, settled: Settled, closed: int, block_rows: int, step: Step
+        self, store: Store, source: Source, settled: Settled, closed: int, block_rows: int, step: Step, index: bool
     ) -> None:
         self._store, self._source, self._settled = store, source, settled
         self._closed, self._block_rows, self._step = closed, block_rows, step
         self._epochs = Epochs(store, source)
+        self._index, self._lacking = index, frozenset[bytes]()
+        """Blocks that were there when the index had been defined, and may lack entries of it."""
         self._due: deque[tuple[int, float]] = deque()
         """Epochs of which the dead are still there, and from when on they may go, by the monotonic clock."""
 
@@ -84,14 +96,19 @@ class _Compaction:
         self._adopt(self._epochs.turn(PATIENCE))
         self._know_all()
         self._empty_lists()
+        defined = self._source
         while True:
+            # In this order: who begins an epoch after this turn reads a definition that is as new as ``defined``.
             self._epochs.turn(PATIENCE)
             self._know_all()
             listing = list_blocks(self._store, self._source)
             self._remove_aborted(listing)
             seen = int(listing.seen.sum())
-            before = seen if before < 0 else before
-            groups = plan(listing, self._settled(), self._closed, self._block_rows)
+            there = frozenset(row.tobytes() for row in listing.rows[listing.seen]) if self._index else frozenset()
+            if before < 0:
+                before, self._lacking = seen, there if is_partial(defined) else frozenset()
+            self._lacking &= there
+            groups = plan(listing, self._settled(), self._closed, self._block_rows, self._lacking)
             if not groups:
                 break
             state = listing.view.state
@@ -106,7 +123,9 @@ class _Compaction:
             self._step("waiting")
             time.sleep(max(0.0, self._due[-1][1] - time.monotonic()))
             self._delete_dead()
-        return Compacted(before, seen, events, rounds, time.monotonic() - began)
+        if self._index and not self._lacking:
+            self._store.complete_indexes(defined)
+        return Compacted(before, seen, events, rounds, time.monotonic() - began, len(self._lacking))
 
     def _round(self, state: State, groups: Sequence[Group]) -> tuple[State, int] | None:
         """One epoch: the state after it and the events moved. None if the blocks are not what was planned for."""
@@ -124,7 +143,7 @@ class _Compaction:
                 for group in groups:
                     rows = [row for row in group.rows if is_merged(row) or item_of_block(row) in settled]
                     for blocks in alike(read_blocks(self._store, self._source, rows)):
-                        if len(blocks) > 1:
+                        if len(blocks) > 1 or not self._lacking.isdisjoint(blocks):
                             events += write_merged(sink, self._source, blocks, mine.begun, self._block_rows, None)
                             replaced += blocks
                     self._step("written")

@@ -87,7 +87,11 @@ class BlockEncoder:
         self._written.update(block.row for block in blocks)
         columns = [
             Labelled(
-                f.name, source.visibility_of(f), make_column(f, events.column(f.name), self._compression), f.indexed
+                f.name,
+                source.visibility_of(f),
+                make_column(f, events.column(f.name), self._compression),
+                f.indexed,
+                f.reversed,
             )
             for f in source.fields
         ]

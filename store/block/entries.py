@@ -11,9 +11,9 @@ import pyarrow as pa
 from watchfloor.schema.source import Source
 
 from ..aggregates import constant
-from ..keys import DAY, SHARD_BYTES, block_row, event_table, index_prefix, index_table, shard_names
+from ..keys import DAY, SHARD_BYTES, block_row, event_table, index_prefix, index_table, reversed_prefix, shard_names
 from ..layout import TableWrite
-from ..values import fixed_binary, index_values, joined
+from ..values import fixed_binary, index_values, joined, reversed_values
 from .column import Column
 from .newest import newest_first
 
@@ -41,6 +41,7 @@ class Labelled:
     visibility: str
     column: Column
     indexed: bool = False
+    reversed: bool = False
 
 
 def cut(times: np.ndarray, hashes: np.ndarray, block_rows: int) -> Iterator[np.ndarray]:
@@ -74,7 +75,10 @@ def event_write(source: Source, blocks: Sequence[Block], columns: Sequence[Label
 
 
 def index_writes(source: Source, blocks: Sequence[Block], columns: Sequence[Labelled]) -> Iterator[TableWrite]:
-    """An entry per value and block with its number of hits, grouped by row. ``blocks`` are sorted by row."""
+    """An entry per value and block with its number of hits, grouped by row. ``blocks`` are sorted by row.
+
+    Of columns that are ``reversed`` a second one, in the row of the reversed value.
+    """
     block_of = np.empty(sum(len(block.events) for block in blocks), np.int64)
     for number, block in enumerate(blocks):
         block_of[block.events] = number
@@ -86,7 +90,7 @@ def index_writes(source: Source, blocks: Sequence[Block], columns: Sequence[Labe
             values, codes, places = labelled.column.indexed()
             if len(codes):
                 found = _counted(codes.astype(np.int64) * len(blocks) + block_of[places], len(values) * len(blocks))
-                yield _entries(source, labelled, values, found, keys, shards)
+                yield from _entries(source, labelled, values, found, keys, shards)
 
 
 def _entries(
@@ -96,7 +100,7 @@ def _entries(
     found: tuple[np.ndarray, np.ndarray],
     keys: np.ndarray,
     shards: np.ndarray,
-) -> TableWrite:
+) -> Iterator[TableWrite]:
     pairs, hits = found
     codes, blocks = pairs // len(keys), pairs % len(keys)
     # The blocks are sorted by shard, so the pairs of one row follow each other.
@@ -104,20 +108,20 @@ def _entries(
     first = np.concatenate(([True], groups[1:] != groups[:-1]))
     distinct, positions = groups[first], np.cumsum(first) - 1
     names = pa.array(shard_names(source.shards), pa.binary())
-    index_rows = joined(
-        names.take(pa.array(distinct % source.shards)),
-        pa.scalar(index_prefix(labelled.name), pa.binary()),
-        index_values(values).take(pa.array(distinct // source.shards)),
-    )
-    batch = pa.RecordBatch.from_pydict(
-        {
-            "row": pa.DictionaryArray.from_arrays(pa.array(positions.astype(np.int32)), index_rows),
-            "qualifier": fixed_binary(keys[blocks]),
-            "visibility": constant(labelled.visibility.encode(), len(pairs)),
-            "value": fixed_binary(hits.astype(">u4").view(np.uint8).reshape(-1, 4)),
-        }
-    )
-    return TableWrite(index_table(source), batch, False, len(batch))
+    shard_of, value_of = names.take(pa.array(distinct % source.shards)), pa.array(distinct // source.shards)
+    row_of = pa.array(positions.astype(np.int32))
+    cells = {
+        "qualifier": fixed_binary(keys[blocks]),
+        "visibility": constant(labelled.visibility.encode(), len(pairs)),
+        "value": fixed_binary(hits.astype(">u4").view(np.uint8).reshape(-1, 4)),
+    }
+    forms = [(index_prefix(labelled.name), index_values(values))]
+    if labelled.reversed:
+        forms.append((reversed_prefix(labelled.name), reversed_values(values)))
+    for prefix, written in forms:
+        rows = joined(shard_of, pa.scalar(prefix, pa.binary()), written.take(value_of))
+        batch = pa.RecordBatch.from_pydict({"row": pa.DictionaryArray.from_arrays(row_of, rows), **cells})
+        yield TableWrite(index_table(source), batch, False, len(batch))
 
 
 def _counted(pairs: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -71,7 +71,8 @@ def write_merged(
         label = label_of(field.name, blocks)
         if label is not None:
             values = column_of(field, blocks, sizes).take(places)
-            columns.append(Labelled(field.name, label, make_column(field, values, CODEC), field.indexed))
+            column = make_column(field, values, CODEC)
+            columns.append(Labelled(field.name, label, column, field.indexed, field.reversed))
             if field.name == source.time_field:
                 times = values.cast(pa.int64()).to_numpy()
     first = np.ascontiguousarray(about.files[:, :8]).view(">u8").reshape(-1).astype(np.uint64)

@@ -63,17 +63,22 @@ def list_blocks(store: Store, source: Source) -> Listing:
     return Listing(view, np.concatenate(rows), np.concatenate(events), np.concatenate(seen))
 
 
-def plan(listing: Listing, settled: set[bytes], closed: int, block_rows: int) -> list[Group]:
+def plan(
+    listing: Listing, settled: set[bytes], closed: int, block_rows: int, lacking: frozenset[bytes] = frozenset()
+) -> list[Group]:
     """Groups of two and more small blocks of days that ended before ``closed`` (µs).
 
     A block from ingest takes part if its work item's tag is in ``settled``. What comes of a group is fewer blocks, at
-    most one of them small; so a day with one small block is done with.
+    most one of them small; so a day with one small block is done with. The blocks ``lacking`` index entries are
+    written anew however large, young or alone they are.
     """
     keys = np.ascontiguousarray(listing.rows[:, SHARD_BYTES:])
     newest, _ = block_times(keys)
     tags = np.ascontiguousarray(tags_of_blocks(keys)).view(">u4").reshape(-1)
     known = np.frombuffer(b"".join(settled), ">u4") if settled else np.empty(0, ">u4")
     fit = listing.seen & (listing.events < block_rows * SMALL_SHARE) & ((newest // DAY + 1) * DAY <= closed)
+    named = np.array([row.tobytes() in lacking for row in listing.rows], bool) if lacking else np.zeros(len(fit), bool)
+    fit |= listing.seen & named
     fit &= (listing.epochs > 0) | np.isin(tags, known)
     places = np.flatnonzero(fit)
     places = places[np.argsort(-newest[places], kind="stable")]
@@ -82,21 +87,22 @@ def plan(listing: Listing, settled: set[bytes], closed: int, block_rows: int) ->
     ends = [*(np.flatnonzero(np.diff(days)) + 1).tolist(), len(places)]
     for start, end in zip([0, *ends], ends, strict=False):
         for part in _cut(places[start:end], listing.events, GROUP_FULL * block_rows):
+            if len(part) == 1 and not named[part[0]]:
+                continue
             rows = [listing.rows[place].tobytes() for place in part.tolist()]
             groups.append(Group(rows, int(listing.events[part].sum())))
     return groups
 
 
 def _cut(places: np.ndarray, events: np.ndarray, most: int) -> Iterator[np.ndarray]:
-    """Blocks of a day in parts of at most so many events and of ``GROUP_BLOCKS``; a part of one is left out."""
+    """Blocks of a day in parts of at most so many events and of ``GROUP_BLOCKS``."""
     start, held = 0, 0
     for end, place in enumerate(places.tolist()):
-        if held + events[place] > most or end - start == GROUP_BLOCKS:
-            if end - start > 1:
-                yield places[start:end]
+        if end > start and (held + events[place] > most or end - start == GROUP_BLOCKS):
+            yield places[start:end]
             start, held = end, 0
         held += int(events[place])
-    if len(places) - start > 1:
+    if len(places) > start:
         yield places[start:]
 
 

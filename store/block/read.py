@@ -112,7 +112,7 @@ def hits_of(source: Source, blocks: Mapping[bytes, Cells]) -> Iterator[TableWrit
         label = label_of(field.name, blocks)
         if label is not None:
             column = make_column(field, column_of(field, blocks, sizes), "none")
-            yield from index_writes(source, places, [Labelled(field.name, label, column, indexed=True)])
+            yield from index_writes(source, places, [Labelled(field.name, label, column, True, field.reversed)])
 
 
 def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:

@@ -24,6 +24,7 @@ from ..keys import (
     index_prefix,
     index_table,
     key_bounds,
+    reversed_prefix,
     shard_names,
     times_of_keys,
 )
@@ -39,6 +40,7 @@ from ..values import (
     fixed_rows,
     index_values,
     joined,
+    reversed_values,
     typed_column,
 )
 from .counts import CellCounts
@@ -106,10 +108,10 @@ class CellEncoder:
     ) -> list[TableWrite]:
         """Index entries grouped by their row, so that the sink makes one mutation of each group."""
         if field.is_list:
-            values = index_values(encode_elements(field, column.flatten()))
+            values = encode_elements(field, column.flatten())
             events = pc.list_parent_indices(column).to_numpy()
         else:
-            values, events = index_values(encoded), np.arange(len(column))
+            values, events = encoded, np.arange(len(column))
         dictionary = values.dictionary_encode()
         valid = dictionary.is_valid().to_numpy(zero_copy_only=False)
         codes = dictionary.indices.fill_null(0).to_numpy()[valid].astype(np.int64)
@@ -119,26 +121,29 @@ class CellEncoder:
             codes, events = codes[first], events[first]
         if not len(codes):
             return []
-        self._counts.add(field, dictionary.dictionary, codes, times[events])
+        distinct_values = index_values(dictionary.dictionary)
+        self._counts.add(field, distinct_values, codes, times[events])
         shard_count = self._source.shards
         groups = codes * shard_count + shards[events]
         order = np.argsort(groups, kind="stable")
         distinct, positions = np.unique(groups[order], return_inverse=True)
-        prefix = index_prefix(field.name)
-        names = shard_names(shard_count)
-        distinct_values = dictionary.dictionary.to_pylist()
-        index_rows = [names[g % shard_count] + prefix + distinct_values[g // shard_count] for g in distinct.tolist()]
-        batch = pa.RecordBatch.from_pydict(
-            {
-                "row": pa.DictionaryArray.from_arrays(
-                    pa.array(positions.astype(np.int32)), pa.array(index_rows, pa.binary())
-                ),
-                "qualifier": fixed_binary(np.ascontiguousarray(rows[events[order], SHARD_BYTES:])),
-                "visibility": constant(self._source.visibility_of(field).encode(), len(order)),
-                "value": constant(b"", len(order)),
-            }
-        )
-        return [TableWrite(index_table(self._source), batch, False, len(batch))]
+        names = pa.array(shard_names(shard_count), pa.binary())
+        shard_of, value_of = names.take(pa.array(distinct % shard_count)), pa.array(distinct // shard_count)
+        row_of = pa.array(positions.astype(np.int32))
+        cells = {
+            "qualifier": fixed_binary(np.ascontiguousarray(rows[events[order], SHARD_BYTES:])),
+            "visibility": constant(self._source.visibility_of(field).encode(), len(order)),
+            "value": constant(b"", len(order)),
+        }
+        forms = [(index_prefix(field.name), distinct_values)]
+        if field.reversed:
+            forms.append((reversed_prefix(field.name), reversed_values(dictionary.dictionary)))
+        writes = []
+        for prefix, written in forms:
+            index_rows = joined(shard_of, pa.scalar(prefix, pa.binary()), written.take(value_of))
+            batch = pa.RecordBatch.from_pydict({"row": pa.DictionaryArray.from_arrays(row_of, index_rows), **cells})
+            writes.append(TableWrite(index_table(self._source), batch, False, len(batch)))
+        return writes
 
 
 class CellLayout:
