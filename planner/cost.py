@@ -1,10 +1,10 @@
 """How long a query takes by an access path: until its first page is there, and until its end.
 
 The model is rough on purpose: it has to tell paths apart that differ by factors. Its constants are measured once per
-store (``watchfloor calibrate``). Matches are taken to be spread evenly over the time range, and conditions to be
-independent of one another. Of a condition that has not been counted no estimate is made: it is taken to hold for every
-event. Both ways need the same share more events where it does not, so that the comparison suffers little, and the plan
-says that there may be fewer matches.
+store (``watchfloor calibrate``). Matches are taken to be spread evenly over the time range, from the newest on, and
+conditions to be independent of one another. Of a condition that has not been counted no estimate is made: it is taken
+to hold for every event. Both ways need the same share more events where it does not, so that the comparison suffers
+little, and the plan says that there may be fewer matches.
 """
 
 from __future__ import annotations
@@ -16,7 +16,18 @@ from dataclasses import dataclass, replace
 from watchfloor.schema.filter import And, Filter, In, Matches, Not, Or, Wildcard
 from watchfloor.schema.source import Source
 
-from .access import Access, IndexIntersection, IndexUnion, Lookup, Scan, Term, alternatives, look_up, lookups
+from .access import (
+    Access,
+    IndexIntersection,
+    IndexUnion,
+    Lookup,
+    Scan,
+    Term,
+    alternatives,
+    index_kind,
+    look_up,
+    lookups,
+)
 from .counts import Counts
 
 PAGE = 100
@@ -105,6 +116,7 @@ def estimate(
     share, certain = (1.0, True) if tree is None else _selectivity(tree, source, counts)
     matches = counts.total * share
     patterns = 0 if tree is None else _patterns(tree)
+    newer = 0 if tree is None else min(counts.total, _newer(tree, source, counts))
     every = max(math.ceil(counts.total / costs.place_events), *(term.places for term in lookups(access)), 1)
     places = every if isinstance(access, Scan) else _places(access, every)
 
@@ -112,7 +124,7 @@ def estimate(
         part = min(1.0, rows / matches) if matches > 0 else 1.0
         handed = min(rows, matches) * costs.row
         if isinstance(access, Scan):
-            read = part * counts.total * (costs.event + patterns * costs.pattern)
+            read = (newer + part * (counts.total - newer)) * (costs.event + patterns * costs.pattern)
             hit = part * every * -math.expm1(-matches / every)
             return costs.scan + read + hit * costs.hit + handed
         fetched = max(min(places, _FIRST_PLACES), part * places)
@@ -150,6 +162,23 @@ def _selectivity(tree: Filter, source: Source, counts: Counts) -> tuple[float, b
         case _:
             found = look_up(tree, source, counts)
             return (1.0, False) if found is None or found.count is None else (found.density, True)
+
+
+def _newer(tree: Filter, source: Source, counts: Counts) -> int:
+    """How many events are newer than all that satisfy ``tree``, as far as it is known."""
+    match tree:
+        case And(children):
+            return max(_newer(child, source, counts) for child in children)
+        case Or(children):
+            return min(_newer(child, source, counts) for child in children)
+        case Not():
+            return 0
+        case In():
+            terms = alternatives(tree, source)
+            return min((_newer(term, source, counts) for term in terms), default=0)
+        case _:
+            known = counts.of(tree) if index_kind(tree, source) else None
+            return 0 if known is None else known.newer
 
 
 def _patterns(tree: Filter) -> int:

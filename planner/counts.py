@@ -12,11 +12,13 @@ from watchfloor.schema.filter import Condition
 @dataclass(frozen=True)
 class Known:
     """What is known of a condition in a query's time range: the ``events`` that satisfy it, the ``places`` that the
-    index leads to (events, or blocks of events), and the index ``entries`` that say so."""
+    index leads to (events, or blocks of events), and the index ``entries`` that say so. ``newer``: events of the range
+    that are newer than all that satisfy it."""
 
     events: int
     places: int
     entries: int
+    newer: int = 0
 
 
 class Counts(Protocol):

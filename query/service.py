@@ -24,6 +24,7 @@ from watchfloor.schema.filter import Compare, Filter, Value
 from watchfloor.schema.source import END_OF_TIME, Field, Source
 from watchfloor.store.counts import CountReader, Survey
 from watchfloor.store.keys import HOUR
+from watchfloor.store.layout import IndexCount
 from watchfloor.store.store import Store
 
 from .batching import SCAN_PAGE, BatchSettings, first_width, make_policy
@@ -207,7 +208,7 @@ class QueryService:
         conditions = countable(tree, source)
         thorough = request.scheme.endswith("index")
         survey = CountReader(snapshot, source).survey(conditions, request.since, request.until, thorough)
-        found = (None if count is None else Known(count.events, count.places, count.entries) for count in survey.counts)
+        found = (_known(survey, count) for count in survey.counts)
         counts = DictCounts(survey.total, dict(zip(conditions, found, strict=True)), missing=None)
         costs = costs_of(source.layout, self._store.costs(source.layout))
         plan = make_plan(tree, source, counts, request.scheme, request.w, costs, request.limit, request.planner)
@@ -261,6 +262,13 @@ class QueryService:
                 f"range must begin there; a query finds the older ones too"
             )
         return found
+
+
+def _known(survey: Survey, count: IndexCount | None) -> Known | None:
+    if count is None:
+        return None
+    newer = 0 if count.newest is None else min(survey.total, survey.newer(count.newest))
+    return Known(count.events, count.places, count.entries, newer)
 
 
 def _expected(survey: Survey, plan: Plan) -> Expected:

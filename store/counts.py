@@ -61,6 +61,12 @@ class Survey:
     total: int
     counts: list[IndexCount | None]
 
+    def newer(self, time: int) -> int:
+        """About how many of the events are newer than ``time``."""
+        whole = sum(count for start, count in self.hours.items() if start > time)
+        start = time // HOUR * HOUR
+        return whole + int(self.hours.get(start, 0) * (start + HOUR - time) / HOUR)
+
 
 class CountReader:
     """Counts of one source. ``None`` as a field means all events of the source."""

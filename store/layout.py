@@ -25,11 +25,13 @@ Term = tuple[Field, Value]
 @dataclass(frozen=True)
 class IndexCount:
     """What the index knows of a condition: about how many ``events`` satisfy it, to how many ``places`` it leads
-    (events, or blocks of events), and how many ``entries`` were read to know that."""
+    (events, or blocks of events), and how many ``entries`` were read to know that. ``newest``: none of the events is
+    newer (µs); None if that is not known."""
 
     events: int
     places: int
     entries: int
+    newest: int | None = None
 
 
 @dataclass(frozen=True)

@@ -300,7 +300,8 @@ def test_an_estimate_of_whole_hours_is_exact() -> None:
     terms = [Compare("row", "=", "a"), Compare("row", "=", "b"), Compare("tags", "=", "x")]
     hours = {hour * keys.HOUR: 60 for hour in range(10)}
     blocks = len(BlockLayout().hits(store, SOURCE, terms[:1], 0, 10 * keys.HOUR)[0])
-    counts = [IndexCount(400, blocks, blocks), IndexCount(200, blocks, blocks), IndexCount(0, 0, 0)]
+    newest = 599 * keys.MINUTE
+    counts = [IndexCount(400, blocks, blocks, newest), IndexCount(200, blocks, blocks, newest), IndexCount(0, 0, 0)]
     everything = Survey(0, 10 * keys.HOUR, [(0, 10 * keys.HOUR)], hours, 600, counts)
     assert reader.survey(terms, 0, 10 * keys.HOUR) == reader.survey(terms, None, None) == everything
     part = reader.survey(terms, 2 * keys.HOUR, 5 * keys.HOUR)

@@ -12,8 +12,9 @@ A fixture file holds cases of the form
     the plan's text
 
 ``filter`` may be missing (no filter), ``scheme`` is auto, ``w`` 10, ``layout`` cell, ``planner`` full and ``limit``
-none unless given. A ``count`` is a number of events, in as many places unless it is said (``8000 in 120``), or
-``unknown``; of values without one there are 0, and of other conditions nothing is known.
+none unless given. A ``count`` is a number of events, in as many places unless it is said (``8000 in 120``), all behind
+some newer events (``8000 in 120 behind 50000``), or ``unknown``; of values without one there are 0, and of other
+conditions nothing is known.
 """
 
 from __future__ import annotations
@@ -104,11 +105,12 @@ class _Unless(DictCounts):
 
 
 def known(text: str) -> Known | None:
-    """``8000``, ``8000 in 120``, ``unknown``."""
+    """``8000``, ``8000 in 120``, ``8000 in 120 behind 50000``, ``unknown``."""
     if text == "unknown":
         return None
+    text, _, newer = text.partition(" behind ")
     events, _, places = text.partition(" in ")
-    return Known(int(events), int(places or events), int(places or events))
+    return Known(int(events), int(places or events), int(places or events), int(newer or 0))
 
 
 def cases_of(path: Path) -> Iterator[Case]:

@@ -178,7 +178,8 @@ class BlockCounts:
             shares = within / (found.newest + 1 - found.oldest)
             events = math.ceil(float(found.hits @ shares))
             entries = found.entries or len(found.ids)
-            estimated.append(IndexCount(events, len(found.ids), entries) if found.complete else None)
+            newest = int(found.newest.max()) if len(found.ids) else None
+            estimated.append(IndexCount(events, len(found.ids), entries, newest) if found.complete else None)
         return estimated
 
     def count(self, store: Store, source: Source, term: Term, since: int, until: int) -> int:

@@ -59,7 +59,8 @@ class CellCounts:
         places = read_places(store, source, others, since, until, key_bounds, KEY_BYTES, most)
         for condition, place in zip(others, places, strict=True):
             count = len(place.ids)
-            found[condition] = IndexCount(count, count, place.entries) if place.complete else None
+            newest = int(times_of_keys(place.ids).max()) if count else None
+            found[condition] = IndexCount(count, count, place.entries, newest) if place.complete else None
         return [found[condition] for condition in conditions]
 
     def count(self, store: Store, source: Source, term: Term, since: int, until: int) -> int:
