@@ -31,6 +31,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
     {
         "batching": "batching",
         "blocks": "blocks",
+        "cancel": "cancel",
         "encodings": "encodings",
         "ceiling": "ceiling",
         "first-result": "first_result",

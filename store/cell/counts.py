@@ -22,7 +22,7 @@ from ..keys import (
     shard_names,
     times_of_keys,
 )
-from ..layout import Layout, Term
+from ..layout import Layout, Term, Wanted
 from ..ranges import Ranges
 from ..values import count_values, fixed_rows
 
@@ -84,7 +84,7 @@ class CellCounts:
             for row, _, count in read_counts(store, source, ranges, cells, "row"):
                 counts[row[SHARD_BYTES + len(prefix) :]] += count
         for span in parts.edges:
-            for batch in self._layout.scan(store, source, *span, None, [field.name], _EDGE_ROWS):
+            for batch in self._layout.scan(store, source, Wanted(*span, None, [field.name], _EDGE_ROWS)):
                 count_values(field, batch.column(0), counts)
         return counts
 
