@@ -193,9 +193,15 @@ final class Feed {
       wait = interruptibleAt - System.nanoTime();
       notifyAll();
     }
+    if (wait <= 0) {
+      // First: a BatchScanner's iterator that finds its scanner closed takes it for a mistake, and logs an error.
+      thread.cancel(true);
+    }
     if (open != null) {
       open.close();
     }
-    Threads.LATER.schedule(() -> thread.cancel(true), wait, TimeUnit.NANOSECONDS);
+    if (wait > 0) {
+      Threads.LATER.schedule(() -> thread.cancel(true), wait, TimeUnit.NANOSECONDS);
+    }
   }
 }
