@@ -8,7 +8,7 @@ from typing import Any
 
 from watchfloor.query.batching import BatchSettings
 from watchfloor.query.service import QueryRequest
-from watchfloor.query.times import epoch_micros, from_micros, parse_time
+from watchfloor.query.times import epoch_micros, iso, parse_time
 from watchfloor.schema.errors import TimeRangeError, UserError
 
 Moment = str | int | float | None
@@ -41,11 +41,6 @@ def batch_settings(given: Mapping[str, Any]) -> BatchSettings:
         return BatchSettings(**given)
     except (TypeError, ValueError) as error:
         raise UserError(f"batching: {error}") from None
-
-
-def iso(micros: int) -> str:
-    """ISO 8601 in UTC with microseconds: ``2026-01-08T12:00:00.000000Z``."""
-    return f"{from_micros(micros):%Y-%m-%dT%H:%M:%S.%f}Z"
 
 
 def _micros(moment: Moment, now: int) -> int | None:

@@ -1,8 +1,8 @@
 """The command ``watchfloor``: one module per group of commands in ``commands/``.
 
 Standard output carries data only; progress, summaries and errors go to standard error. Exit status: 0 done, 1 something
-was quarantined or failed, 2 the request must change, 3 the installation must change, 130 interrupted. Modules import
-what they need when they run, so that ``--help`` is quick and starts no JVM.
+was quarantined or failed or a deadline cut it off, 2 the request must change, 3 the installation must change,
+130 interrupted. Modules import what they need when they run, so that ``--help`` is quick and starts no JVM.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="watchfloor",
         description="Security logs into Apache Accumulo, and the newest matching events out of it.",
-        epilog="Exit status: 0 done, 1 something was quarantined or failed, 2 the request must change, "
+        epilog="Exit status: 0 done, 1 done in part (something was quarantined or failed), 2 the request must change, "
         "3 the installation must change.",
         allow_abbrev=False,
     )

@@ -21,7 +21,7 @@ import pyarrow.csv
 from watchfloor.schema.errors import UserError
 
 from .ndjson import iso_times, to_ndjson
-from .table import TableWriter, cells
+from .table import PAGE, TableWriter, cells
 from .visible import VisibleStream
 
 FORMATS = ("table", "ndjson", "csv", "arrow")
@@ -86,8 +86,11 @@ class ArrowWriter:
             self.out.flush()
 
 
-def open_writer(form: str, out: BinaryIO, all_columns: bool = False) -> Writer:
-    """The writer of a format. On a terminal control characters are made visible and binary output is refused."""
+def open_writer(form: str, out: BinaryIO, all_columns: bool = False, live: bool = False) -> Writer:
+    """The writer of a format. On a terminal control characters are made visible and binary output is refused.
+
+    ``live``: rows come slowly, and none should wait for others.
+    """
     terminal = out.isatty()
     if form == "arrow":
         if terminal:
@@ -95,7 +98,7 @@ def open_writer(form: str, out: BinaryIO, all_columns: bool = False) -> Writer:
         return ArrowWriter(out)
     if form == "table":
         width = shutil.get_terminal_size().columns if terminal else None
-        return TableWriter(out, width, all_columns, bold=terminal)
+        return TableWriter(out, width, all_columns, bold=terminal, page=1 if live else PAGE)
     text: Any = VisibleStream(out) if terminal else out
     return NdjsonWriter(text) if form == "ndjson" else CsvWriter(text)
 

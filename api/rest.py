@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import orjson
 from flask import Flask, Response, g, request
 
-from watchfloor.query.service import QueryService
+from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.source import Source
 
 from .answers import count_answer, source_answer, sources_answer, timeline_answer, top_answer
@@ -42,8 +43,11 @@ class Holders(Protocol):
     def holder(self, token: str) -> Holder | None: ...
 
 
-def create_app(services: Services, tokens: Holders, streams: int = 6) -> Flask:
-    """``streams`` is how many queries may run at once, so that short requests always find a thread."""
+def create_app(services: Services, tokens: Holders, streams: int = 6, longest: float | None = None) -> Flask:
+    """``streams`` is how many queries may run at once, so that short requests always find a thread.
+
+    ``longest`` is the deadline in seconds of all queries and watches that ask for a later one or none.
+    """
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     free, abandoned, health = (
@@ -54,6 +58,9 @@ def create_app(services: Services, tokens: Holders, streams: int = 6) -> Flask:
 
     def service() -> QueryService:
         return services(g.holder.authorizations)
+
+    def bounded(asked: QueryRequest) -> QueryRequest:
+        return asked if longest is None else replace(asked, deadline=min(asked.deadline or longest, longest))
 
     @app.before_request
     def authorize() -> None:
@@ -78,12 +85,14 @@ def create_app(services: Services, tokens: Holders, streams: int = 6) -> Flask:
 
     @app.post(f"{PREFIX}/query")
     def query() -> Response:
-        asked = query_request(read_query(request))
+        body = read_query(request)
+        watch = body.pop("watch", False)
+        asked = bounded(query_request(body))
         if not free.acquire(blocking=False):
             detail = f"{streams} queries are running; try again in a moment"
             raise Problem("busy", detail, headers={"Retry-After": str(RETRY_SECONDS)})
         try:
-            result = service().run(asked)
+            result = service().watch(asked) if watch else service().run(asked)
         except BaseException:
             free.release()
             raise
@@ -100,8 +109,9 @@ def create_app(services: Services, tokens: Holders, streams: int = 6) -> Flask:
 
     @app.post(f"{PREFIX}/explain")
     def explain() -> Response:
-        plan = service().explain(query_request(read_query(request)))
-        return _json({"plan": plan.to_json(), "text": plan.text()})
+        body = read_query(request)
+        body.pop("watch", None)  # its polls are run as the query would be
+        return _json(service().explain(query_request(body)).to_json())
 
     @app.get(f"{PREFIX}/sources")
     def sources() -> Response:

@@ -77,7 +77,8 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             services(None)
         except OperatorError as error:
             say(f"the store is not there yet ({error}); requests get 503 until it is")
-        run(create_app(services, tokens, THREADS - 2), settings.host, settings.port, say, settings)
+        longest = settings.deadline_seconds or None
+        run(create_app(services, tokens, THREADS - 2, longest), settings.host, settings.port, say, settings)
     finally:
         services.close()
 

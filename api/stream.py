@@ -69,12 +69,9 @@ class QueryStream:
                 self._done()
 
     def cancel(self) -> None:
-        """Stops the query at its next batch at the latest; ``close`` still follows."""
+        """Stops the query at once; ``close`` still follows."""
         self._cancelled = True
-        try:
-            self._result.close()
-        except ValueError:
-            log.debug("the query is at work in its own thread, and stops there")
+        self._result.close()
 
     def _failure(self, error: Exception) -> dict[str, Any]:
         """The summary of a stream that broke: what is known so far, and the problem inside."""

@@ -22,10 +22,19 @@ WIDEST, NARROWEST, GAP = 60, 8, "  "
 class TableWriter:
     """``width`` in terminal cells (None: never cut); ``all_columns`` shows columns without a value, too.
 
+    ``page``: so many rows are waited for to decide on the columns.
     ``hidden`` names the columns that are not shown although rows had values for them.
     """
 
-    def __init__(self, out: BinaryIO, width: int | None = None, all_columns: bool = False, bold: bool = False) -> None:
+    def __init__(
+        self,
+        out: BinaryIO,
+        width: int | None = None,
+        all_columns: bool = False,
+        bold: bool = False,
+        page: int = PAGE,
+    ) -> None:
+        self._wait_for = page
         self.out, self.width, self.all_columns, self.bold = out, width, all_columns, bold
         self.hidden: set[str] = set()
         self._page: list[pa.RecordBatch] = []
@@ -36,7 +45,7 @@ class TableWriter:
             self._print(batch)
             return
         self._page.append(batch)
-        if sum(b.num_rows for b in self._page) >= PAGE:
+        if sum(b.num_rows for b in self._page) >= self._wait_for:
             self._print_page()
 
     def close(self) -> None:

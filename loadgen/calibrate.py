@@ -23,6 +23,7 @@ from watchfloor.query.times import to_micros
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter import Compare, Filter, Matches
 from watchfloor.schema.source import Source
+from watchfloor.store.layout import Wanted
 from watchfloor.store.layouts import layout_of
 from watchfloor.store.settings import load_settings
 from watchfloor.store.store import Store
@@ -111,8 +112,8 @@ class _Reading:
 
     def _scanned(self, since: int, where: Filter) -> int:
         snapshot = self._store.snapshot()
-        found = self._layout.scan(snapshot, self._source, since, self._until, where, self._columns, FIRST_ROWS)
-        return sum(map(len, found))
+        wanted = Wanted(since, self._until, where, self._columns, FIRST_ROWS)
+        return sum(map(len, self._layout.scan(snapshot, self._source, wanted)))
 
     def hits(self, domain: str) -> pa.Array:
         """What the index has for a domain."""
@@ -124,10 +125,8 @@ class _Reading:
     def fetch(self, hits: pa.Array, where: Filter) -> int:
         """The events of hits; how many."""
         snapshot = self._store.snapshot()
-        found = self._layout.fetch(
-            snapshot, self._source, hits, self._since, self._until, where, self._columns, FIRST_ROWS
-        )
-        return sum(map(len, found))
+        wanted = Wanted(self._since, self._until, where, self._columns, FIRST_ROWS)
+        return sum(map(len, self._layout.fetch(snapshot, self._source, hits, wanted)))
 
 
 def _medians(calls: dict[str, Callable[[], int]]) -> dict[str, float]:

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from watchfloor.planner.units import duration, number, percent
 from watchfloor.schema.errors import InternalError, UserError
 
 from .expected import Expected, Span
@@ -72,6 +73,7 @@ class Batch:
     """The time range [since, until) in µs, run as one unit, and the policy's whole state.
 
     ``start`` is where the query's range begins, ``number`` counts from 0, ``target`` is the rows aimed at (k_i).
+    For people: ``expected`` rows by the counts, None if they are not known, and ``because``, the reason for the width.
     """
 
     since: int
@@ -79,11 +81,17 @@ class Batch:
     start: int
     number: int
     target: float
+    expected: float | None = field(default=None, compare=False)
+    because: str = field(default="", compare=False)
 
     @property
     def width(self) -> int:
         """Microseconds."""
         return self.until - self.since
+
+
+Width = tuple[float, str]
+"""Microseconds, and why."""
 
 
 class Policy(Protocol):
@@ -149,12 +157,12 @@ class _Base:
         width = self._following(batch, end, target, rows, seconds, math.inf if wanted is None else wanted)
         return self._batch(batch.start, end, width, batch.number + 1, target)
 
-    def _first(self, width: int, start: int, end: int) -> float:
-        """The width in µs of the first batch of [start, end); ``width`` is what the counts suggest."""
+    def _first(self, width: int, start: int, end: int) -> Width:
+        """The width of the first batch of [start, end); ``width`` (µs) is what the counts suggest."""
         raise NotImplementedError
 
-    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> float:
-        """The width in µs of the batch after ``batch``, which ends at ``end`` and should give ``target`` rows;
+    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> Width:
+        """The width of the batch after ``batch``, which ends at ``end`` and should give ``target`` rows;
         ``wanted`` are the last."""
         raise NotImplementedError
 
@@ -164,33 +172,40 @@ class _Base:
             return until
         return next((min(until, hi) for lo, hi in reversed(self.busy) if lo < until), start)
 
-    def _batch(self, start: int, until: int, width: float, number: int, target: float) -> Batch | None:
+    def _batch(self, start: int, until: int, asked: Width, number: int, target: float) -> Batch | None:
         if until <= start:
             return None
+        width, because = asked
         past = max(0, number - FREE_BATCHES)
         floor = self.settings.growth ** min(past, math.log(MAX_WIDTH) / math.log(self.settings.growth))
-        whole = int(min(MAX_WIDTH, max(1.0, width, floor, self.settings.min_width)))
-        return Batch(max(start, until - whole), until, start, number, target)
+        least = max(1.0, floor, self.settings.min_width)
+        if width < least:
+            because = "the least width" if floor <= self.settings.min_width else "wider: there are too many batches"
+        since = max(start, until - int(min(MAX_WIDTH, max(width, least))))
+        if since == start and until - since < width:
+            because = f"{because}, which is all that is left" if because else "all that is left"
+        expected = None if self.expected is None else self.expected.rows(since, until)
+        return Batch(since, until, start, number, target, expected, because)
 
 
 class Single(_Base):
     """``none``: the whole range as one batch."""
 
-    def _first(self, width: int, start: int, end: int) -> float:
-        return end - start
+    def _first(self, width: int, start: int, end: int) -> Width:
+        return end - start, "the whole time range"
 
-    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> float:
-        return end - batch.start
+    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> Width:
+        return end - batch.start, "the whole time range"
 
 
 class Fixed(_Base):
     """``fixed``: batches of one width, that of the settings."""
 
-    def _first(self, width: int, start: int, end: int) -> float:
-        return self.settings.width
+    def _first(self, width: int, start: int, end: int) -> Width:
+        return self.settings.width, "the width of the settings"
 
-    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> float:
-        return self.settings.width
+    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> Width:
+        return self.settings.width, "the width of the settings"
 
 
 class Bisect(_Base):
@@ -200,12 +215,21 @@ class Bisect(_Base):
     at is followed by one of half its width, and one that gave less than half of them by one of twice its width.
     """
 
-    def _first(self, width: int, start: int, end: int) -> float:
+    def _first(self, width: int, start: int, end: int) -> Width:
         whole = max(1, end - start)
-        return whole / 2 ** max(0, math.ceil(math.log2(whole / max(1, width))))
+        halvings = max(0, math.ceil(math.log2(whole / max(1, width))))
+        return (
+            whole / 2**halvings,
+            f"halved {halvings} times, until the counts expect {_rows(self.settings.first_rows)}",
+        )
 
-    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> float:
-        return batch.width * (0.5 if rows > 2 * batch.target else 2 if rows < batch.target / 2 else 1)
+    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> Width:
+        aimed = f"the last one gave {_rows(rows)} where {_rows(batch.target)} were aimed at"
+        if rows > 2 * batch.target:
+            return batch.width / 2, f"half as wide: {aimed}"
+        if rows < batch.target / 2:
+            return batch.width * 2, f"twice as wide: {aimed}"
+        return batch.width, f"as wide as before: {aimed}"
 
 
 class Adaptive(_Base):
@@ -215,22 +239,23 @@ class Adaptive(_Base):
     With only w rows wanted any more b' is no wider than b·c·w/r (not in the paper).
     """
 
-    def _first(self, width: int, start: int, end: int) -> float:
-        return width
+    def _first(self, width: int, start: int, end: int) -> Width:
+        return width, f"for {_rows(self.settings.first_rows)} by the counts"
 
-    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> float:
+    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> Width:
         settings = self.settings
         factor = target / rows if rows else settings.growth
+        because = f"for {_rows(target)} at the rate of the last one" if rows else "wider: the last one found nothing"
         # A clock may see no time pass at all; a microsecond is less than any batch takes.
         spent = max(seconds, 1e-6)
         expected = spent * factor
         if expected < settings.min_seconds:
-            factor = settings.min_seconds / spent
+            factor, because = settings.min_seconds / spent, _runs(settings.min_seconds, "at least")
         elif expected > settings.max_seconds:
-            factor = settings.max_seconds / spent
-        if rows:
-            factor = min(factor, settings.growth * wanted / rows)
-        return batch.width * factor
+            factor, because = settings.max_seconds / spent, _runs(settings.max_seconds, "at most")
+        if rows and settings.growth * wanted / rows < factor:
+            factor, because = settings.growth * wanted / rows, f"for the {_rows(wanted)} still wanted"
+        return batch.width * factor, because
 
 
 class Density(Adaptive):
@@ -243,20 +268,27 @@ class Density(Adaptive):
     should run longer than T_max.
     """
 
-    def _first(self, width: int, start: int, end: int) -> float:
-        rows = self.settings.first_rows
-        return width if self.expected is None else self._width(start, end, max(rows, self.expected.page))
+    def _first(self, width: int, start: int, end: int) -> Width:
+        if self.expected is None:
+            return super()._first(width, start, end)
+        rows = max(self.settings.first_rows, self.expected.page)
+        if self.expected.rows(start, end) < rows:
+            return end - start, f"the whole time range: by the counts it has fewer than {_rows(rows)}"
+        return self._width(start, end, rows), f"for {_rows(rows)} by the counts"
 
-    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> float:
+    def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> Width:
         if self.expected is None:
             return super()._following(batch, end, target, rows, seconds, wanted)
         share = (rows + _PRIOR) / (self.expected.rows(batch.since, batch.until) + _PRIOR)
+        corrected = f"by the counts, of which {percent(share)} are found"
         speed = batch.width / max(seconds, 1e-6)
-        most = speed * self.settings.max_seconds
+        most = speed * self.settings.max_seconds, _runs(self.settings.max_seconds, "at most")
         if rows and math.isfinite(wanted):
-            return min(most, self._width(batch.start, end, _SPARE * wanted / share))
-        least = speed * self.settings.min_seconds
-        return min(most, max(least, self._width(batch.start, end, target / share)))
+            width = self._width(batch.start, end, _SPARE * wanted / share)
+            return min(most, (width, f"for the {_rows(wanted)} still wanted {corrected}"))
+        least = speed * self.settings.min_seconds, _runs(self.settings.min_seconds, "at least")
+        width = self._width(batch.start, end, target / share)
+        return min(most, max(least, (width, f"for {_rows(target)} {corrected}")))
 
     def _width(self, start: int, end: int, rows: float) -> float:
         """The width of what ends at ``end`` and should have so many rows."""
@@ -268,6 +300,14 @@ POLICIES: dict[str, type[_Base]] = {
     "none": Single, "fixed": Fixed, "bisect": Bisect, "llcysa": Adaptive, "density": Density,
 }  # fmt: skip
 """Policies by the name that settings and requests use."""
+
+
+def _rows(rows: float) -> str:
+    return number(round(rows), "row")
+
+
+def _runs(seconds: float, bound: str) -> str:
+    return f"to run {bound} {duration(seconds)}"
 
 
 def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:

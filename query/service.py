@@ -6,9 +6,8 @@ The main flow is ``QueryService.run``: type the filter, read densities, plan, cu
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +18,7 @@ from watchfloor.planner.counts import DictCounts, Known
 from watchfloor.planner.plan import Plan
 from watchfloor.planner.rules import SCHEMES as SCHEMES
 from watchfloor.planner.rules import plan as make_plan
-from watchfloor.schema.errors import TimeRangeError, UserError, WatchfloorError
+from watchfloor.schema.errors import StoreError, TimeRangeError, UserError
 from watchfloor.schema.filter import Compare, Filter, Value
 from watchfloor.schema.source import END_OF_TIME, Field, Source
 from watchfloor.store.counts import CountReader, Survey
@@ -28,10 +27,19 @@ from watchfloor.store.layout import IndexCount
 from watchfloor.store.store import Store
 
 from .batching import SCAN_PAGE, BatchSettings, first_width, make_policy
-from .executor import Run, execute
+from .cursor import read_cursor
+from .executor import Asked, Run, execute
 from .expected import Expected
+from .explained import Explained
+from .result import QueryResult
+from .stop import Stop
 from .times import from_micros
 from .typing import type_filter, typed_filter
+from .watch import Watch
+
+MAX_DEADLINE = 7 * 86_400
+"""Seconds."""
+UNBATCHED = BatchSettings(policy="none")
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,9 @@ class QueryRequest:
 
     ``where`` is a filter's text or its JSON form. ``columns`` None is all of them. ``w`` is the planner's, and
     ``planner`` which of its rules are put to the filter: all (``full``), or the ``paper``'s.
+    When ``deadline`` (seconds from the start of the request) has passed, the query ends with the rows that it has.
+    With a ``cursor``, from the summary of an earlier query with the same source and filter, it goes on where that
+    ended; the time range is then that query's.
     """
 
     source: str
@@ -52,73 +63,8 @@ class QueryRequest:
     w: float = 10.0
     planner: str = "full"
     batching: BatchSettings = field(default_factory=BatchSettings)
-
-
-class QueryResult:
-    """A running query: iterate over it for record batches, newest events first.
-
-    ``plan`` is known at once, ``summary`` as far as the query has come: its ``status`` is ``running``, ``complete``,
-    ``limit`` (stopped there; more may exist) or ``failed``, or ``cancelled``.
-    """
-
-    def __init__(
-        self, plan: Plan, schema: pa.Schema, run: Run, batches: Generator[pa.RecordBatch, None, None], started: float
-    ) -> None:
-        self.plan = plan
-        self.schema = schema
-        self._run, self._batches, self._started = run, batches, started
-        self._status = "running"
-        self._seconds: float | None = None
-        self._planned = time.perf_counter() - started
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        try:
-            for batch in self._batches:
-                yield batch.select(self.schema.names) if len(self.schema) < batch.num_columns else batch
-        except WatchfloorError:
-            self._end("failed")
-            raise
-        except GeneratorExit:
-            self.close()
-            raise
-        self._end("limit" if self._run.limited else "complete")
-
-    def close(self) -> None:
-        """Stops the query, on the servers too. Nothing happens to one that has ended.
-
-        Another thread that is just waiting for rows is let finish that wait; it then finds the query stopped.
-        """
-        self._run.cancelled = True
-        # A generator that is running in another thread cannot be closed; it looks at ``cancelled`` itself.
-        with suppress(ValueError):
-            self._batches.close()
-        self._end("cancelled")
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """Status, rows, query batches run, seconds in all and to the first rows (planning included), and the plan."""
-        run = self._run
-        first = None if run.first_seconds is None else round(self._planned + run.first_seconds, 6)
-        seconds = self._seconds if self._seconds is not None else time.perf_counter() - self._started
-        return {
-            "status": self._status,
-            "rows": run.rows,
-            "batches": run.batches,
-            "seconds": round(seconds, 6),
-            "first_seconds": first,
-            "plan_seconds": round(self._planned, 6),
-            "plan": self.plan.to_json(),
-        }
-
-    @property
-    def batches(self) -> list[tuple[int, int, int, float]]:
-        """The query batches that have run: since, until (µs), rows, seconds."""
-        return list(self._run.widths)
-
-    def _end(self, status: str) -> None:
-        if self._status == "running":
-            self._status = status
-            self._seconds = time.perf_counter() - self._started
+    deadline: float | None = None
+    cursor: str | None = None
 
 
 @dataclass(frozen=True)
@@ -138,27 +84,34 @@ class QueryService:
     def run(self, request: QueryRequest) -> QueryResult:
         """Starts a query. ``UserError`` for a request that does not fit, ``StoreError`` when the store is down."""
         started = time.perf_counter()
-        prepared = self._prepare(request)
-        source, plan, survey = prepared.source, prepared.plan, prepared.survey
-        columns = self._columns(source, request.columns)
-        if request.limit is not None and request.limit < 1:
-            raise UserError(f"limit is {request.limit}; it must be 1 or more")
-        policy = make_policy(
-            request.batching if plan.batched else BatchSettings(policy="none"),
-            survey.busy if plan.batched else None,
-            _expected(survey, plan) if plan.batched else None,
-        )
-        width = first_width(plan.matches, survey.since, survey.until, request.batching, survey.busy)
+        source, schema = self._checked(request)
         run = Run()
-        batches = execute(
-            prepared.snapshot, source, plan, policy, survey.since, survey.until, width, columns, request.limit, run
-        )
-        schema = pa.schema([pa.field(name, source.field(name).arrow) for name in columns])
-        return QueryResult(plan, schema, run, batches, started)
+        snapshot = self._store.snapshot()
+        stop = Stop(snapshot, request.deadline)
+        try:
+            asked = self._planned(request, snapshot)
+        except StoreError:
+            stop.over()
+            if stop.why is None:
+                raise
+            return QueryResult(source, schema, None, run, stop, iter(()), started, request.cursor)
+        except BaseException:
+            stop.over()
+            raise
+        batches = execute(snapshot, source, asked, run, stop)
+        return QueryResult(source, schema, asked, run, stop, batches, started, request.cursor)
 
-    def explain(self, request: QueryRequest) -> Plan:
-        """The plan that ``run`` would follow now."""
-        return self._prepare(request).plan
+    def watch(self, request: QueryRequest) -> Watch:
+        """Starts to watch for events as they arrive. ``UserError`` for a request that does not fit."""
+        self._checked(request)
+        return Watch(self.run, request)
+
+    def explain(self, request: QueryRequest) -> Explained:
+        """How ``run`` would go about it now."""
+        self._checked(request)
+        asked = self._planned(request, self._store.snapshot())
+        policy = request.batching.policy if asked.plan.batched else UNBATCHED.policy
+        return Explained(asked.plan, policy, asked.first())
 
     def count(
         self,
@@ -213,6 +166,33 @@ class QueryService:
         costs = costs_of(source.layout, self._store.costs(source.layout))
         plan = make_plan(tree, source, counts, request.scheme, request.w, costs, request.limit, request.planner)
         return _Prepared(source, plan, survey, snapshot)
+
+    def _checked(self, request: QueryRequest) -> tuple[Source, pa.Schema]:
+        """The source, and the columns of the answer."""
+        source = self._store.source(request.source)
+        columns = self._columns(source, request.columns)
+        if request.limit is not None and request.limit < 1:
+            raise UserError(f"limit is {request.limit}; it must be 1 or more")
+        if request.deadline is not None and not 0 < request.deadline <= MAX_DEADLINE:
+            raise UserError(
+                f"deadline is {request.deadline:g}; it must be above 0 and at most {MAX_DEADLINE:,} seconds"
+            )
+        return source, pa.schema([pa.field(name, source.field(name).arrow) for name in columns])
+
+    def _planned(self, request: QueryRequest, snapshot: Store) -> Asked:
+        """All that there is to know before the first event is read; ``snapshot`` is of this query alone."""
+        after = None
+        if request.cursor is not None:
+            source = snapshot.source(request.source)
+            after = read_cursor(request.cursor, source.name, typed_filter(request.where, source))
+            request = replace(request, since=after.since, until=after.time + 1)
+        prepared = QueryService(snapshot)._prepare(request)
+        source, plan, survey = prepared.source, prepared.plan, prepared.survey
+        settings = request.batching if plan.batched else UNBATCHED
+        policy = make_policy(settings, survey.busy if plan.batched else None, _expected(survey, plan))
+        width = first_width(plan.matches, survey.since, survey.until, request.batching, survey.busy)
+        columns = self._columns(source, request.columns)
+        return Asked(plan, policy, survey.since, survey.until, width, columns, request.limit, after)
 
     def _columns(self, source: Source, columns: tuple[str, ...] | None) -> list[str]:
         if columns is not None:

@@ -84,6 +84,11 @@ def from_micros(micros: int) -> datetime:
         raise TimeRangeError(f"{micros:,} µs since 1970 is outside the years 1 to 9999") from None
 
 
+def iso(micros: int) -> str:
+    """ISO 8601 in UTC with microseconds: ``2026-01-08T12:00:00.000000Z``."""
+    return f"{from_micros(micros):%Y-%m-%dT%H:%M:%S.%f}Z"
+
+
 def _checked(micros: int, text: str) -> int:
     try:
         EPOCH + timedelta(microseconds=micros)

@@ -34,7 +34,7 @@ from .buckets import (
     summed_cells,
 )
 from .keys import DAY, HOUR, MAX_TIME, MINUTE
-from .layout import IndexCount
+from .layout import IndexCount, Wanted
 from .layouts import layout_of
 from .values import decode_value
 
@@ -146,7 +146,7 @@ class CountReader:
     def _times(self, span: Span) -> np.ndarray:
         """The times of the events in ``span``, read from the events."""
         name = self._source.time_field
-        batches = self._layout.scan(self._store, self._source, *span, None, [name], _EDGE_ROWS)
+        batches = self._layout.scan(self._store, self._source, Wanted(*span, None, [name], _EDGE_ROWS))
         times = [batch.column(0).cast(pa.int64()).to_numpy() for batch in batches]
         return np.concatenate(times) if times else np.empty(0, np.int64)
 

@@ -12,6 +12,9 @@ from watchfloor.schema.source import Field, FieldType, Source
 MAX_TIME = (1 << 63) - 1
 KEY_BYTES = 16
 """REVTS and HASH: what tells an event from all others of its source; sorts newest first."""
+UNKNOWN_HASH = 0
+"""In place of the HASH of an event of which the reader may not see where it came from: tells it from none of its time,
+and sorts first among them."""
 SHARD_BYTES = 4
 ROW_BYTES = SHARD_BYTES + KEY_BYTES
 

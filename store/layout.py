@@ -44,6 +44,22 @@ class TableWrite:
     entries: int
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Which events a read is for: those in [since, until) (µs) that satisfy ``where``, and which ``columns`` of them.
+
+    ``first_rows`` is after how many events the first batch is handed over. With a ``limit`` no more than the newest so
+    many are wanted; others may come too.
+    """
+
+    since: int
+    until: int
+    where: Filter | None
+    columns: Sequence[str]
+    first_rows: int
+    limit: int | None = None
+
+
 class Encoder(Protocol):
     """Turns the events of one work item into entries. How they are cut into batches makes no difference."""
 
@@ -91,21 +107,10 @@ class Layout(Protocol):
     def encoder(self, source: Source, file_id: bytes, item_id: bytes, generation: int = 0) -> Encoder:
         """``generation`` is not 0 for an item that was read to its end before, and may have been compacted since."""
 
-    def scan(
-        self,
-        store: Store,
-        source: Source,
-        since: int,
-        until: int,
-        where: Filter | None,
-        columns: Sequence[str],
-        first_rows: int,
-        limit: int | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """Events in [since, until) that satisfy ``where``, newest first, as typed columns.
+    def scan(self, store: Store, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """The events that are wanted, newest first, as typed columns and ``_key``, by which ties are ordered.
 
-        ``first_rows`` is after how many events the first batch is handed over. With a ``limit`` no more than the
-        newest so many are wanted; others may come too.
+        ``_key`` is REVTS HASH; HASH is ``keys.UNKNOWN_HASH`` where the reader may not see what it is made of.
         """
 
     def hits(
@@ -113,19 +118,5 @@ class Layout(Protocol):
     ) -> list[pa.Array]:
         """What the index has for each condition in [since, until): opaque binary IDs, sorted, which is newest first."""
 
-    def fetch(
-        self,
-        store: Store,
-        source: Source,
-        hits: pa.Array,
-        since: int,
-        until: int,
-        where: Filter | None,
-        columns: Sequence[str],
-        first_rows: int,
-        limit: int | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """The events in [since, until) of sorted hits that satisfy ``where``, newest first.
-
-        ``hits`` are some of those that ``hits`` gave for no wider a time range.
-        """
+    def fetch(self, store: Store, source: Source, hits: pa.Array, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """As ``scan``, of the events of sorted hits: some of those that ``hits`` gave for no wider a time range."""

@@ -89,6 +89,13 @@ class Settings:
     max_line_bytes: int = _setting(MIB, "bytes", "longest line that is parsed; longer ones go to quarantine", low=256)
     chunk_bytes: int = _setting(4 * MIB, "bytes", "bytes of a file that are read and parsed at once", low=1024)
     batch_events: int = _setting(8192, "int", "events in a batch of results", high=1_000_000)
+    deadline_seconds: int = _setting(
+        0,
+        "int",
+        "seconds after which the REST service ends a query with what it has found; 0: never",
+        low=0,
+        high=604_800,
+    )
     host: str = _setting("127.0.0.1", "text", "address that the REST service listens on")
     port: int = _setting(8742, "int", "port that the REST service listens on; 0 picks a free one", low=0, high=65535)
 

@@ -167,7 +167,7 @@ def _accumulo(settings: Settings, zookeepers: str, secret: str, native: bool) ->
         "tserver.scan.executors.default.prioritizer": "watchfloor.stack.ShortScansFirst",
         # A scan closed while the server reads ahead for it lets go of its files when sessions are next looked through,
         # which is after half of this; a reader that pauses longer has its scan begun anew where it stands.
-        "tserver.session.idle.max": "10s",
+        "tserver.session.idle.max": "2s",
         "table.durability": settings.durability,
     }
 

@@ -29,6 +29,7 @@ from .block.view import FRESH_SHARE, GRACE_SECONDS, View, read_view, views_of
 from .bridge import BlockSource, Connection, EntrySink, EntrySource, EventSource
 from .newest_event import newest_event
 from .ranges import Ranges
+from .scans import OpenScans
 from .settings import Role, Settings
 
 Iterators = Sequence[tuple[int, str, str, Mapping[str, str | bytes]]]
@@ -57,6 +58,7 @@ class Store:
         self._kept: dict[str, View] | None = None
         self._kept_since = 0.0
         self._costs: dict[str, dict[str, float]] = {}
+        self._scans: OpenScans | None = None
         self.remembered: dict[Any, Any] | None = None
         """Of a snapshot, a layout's own: what it has read of the index of a source."""
 
@@ -92,14 +94,24 @@ class Store:
     def snapshot(self) -> Store:
         """The same store for the reads of one query: of each source it sees the blocks that it saw first.
 
-        A young snapshot is its own; of one that is seconds old there is another, which sees what is new.
+        A young snapshot is its own; of one that is seconds old there is another, which sees what is new. The scans of
+        both are ended by ``end_scans``.
         """
         now = time.monotonic()
         if self._kept is not None and now - self._kept_since < self.grace * FRESH_SHARE:
             return self
         other = copy.copy(self)
         other._kept, other._kept_since, other.remembered = {}, now, {}
+        other._scans = self._scans or OpenScans()
         return other
+
+    def end_scans(self) -> None:
+        """Of a snapshot: ends its scans at once, also those that are begun later. From any thread.
+
+        Who waits for one of them gets a ``StoreError``.
+        """
+        if self._scans is not None:
+            self._scans.end()
 
     def close(self) -> None:
         self.connection.close()
@@ -264,8 +276,17 @@ class Store:
         if not len(ranges):
             return nullcontext(())
         settings = [_iterator_setting(*iterator) for iterator in iterators]
-        return EntrySource(
-            self.connection, table, self.authorizations, ranges.batch(), settings, batch_rows, _SCAN_THREADS, ordered
+        return self._opened(
+            EntrySource(
+                self.connection,
+                table,
+                self.authorizations,
+                ranges.batch(),
+                settings,
+                batch_rows,
+                _SCAN_THREADS,
+                ordered,
+            )
         )
 
     def begin_events(
@@ -290,20 +311,25 @@ class Store:
         if not len(ranges):
             return nullcontext(())
         reader = BlockSource if blocks else EventSource
-        return reader(
-            self.connection,
-            table,
-            self.authorizations,
-            ranges.batch(),
-            columns,
-            program,
-            time_field,
-            first_rows,
-            batch_rows,
-            _SCAN_THREADS,
-            ordered,
-            most,
+        return self._opened(
+            reader(
+                self.connection,
+                table,
+                self.authorizations,
+                ranges.batch(),
+                columns,
+                program,
+                time_field,
+                first_rows,
+                batch_rows,
+                _SCAN_THREADS,
+                ordered,
+                most,
+            )
         )
+
+    def _opened(self, scan: EntrySource | EventSource) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
+        return scan if self._scans is None else self._scans.opened(scan)
 
 
 def _costs_of(entries: pa.RecordBatch) -> dict[str, dict[str, float]]:

@@ -58,6 +58,14 @@ class FakePlan:
         return {"scheme": "batched-scan", "text": self.text()}
 
 
+class FakeExplained:
+    def text(self) -> str:
+        return FakePlan().text()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"plan": FakePlan().to_json(), "batching": {"policy": "none", "first": None}, "text": self.text()}
+
+
 class FakeResult:
     """Gives ``batches``; one that is an exception is raised, an event is waited for (until ``close``)."""
 
@@ -94,6 +102,7 @@ class FakeResult:
 class FakeService:
     batches: list[Any] = field(default_factory=lambda: [events(0, 2), events(2, 3)])
     asked: list[QueryRequest] = field(default_factory=list)
+    watched: list[QueryRequest] = field(default_factory=list)
     results: list[FakeResult] = field(default_factory=list)
     error: Exception | None = None
 
@@ -107,9 +116,13 @@ class FakeService:
         self.results.append(FakeResult(self.batches))
         return self.results[-1]
 
-    def explain(self, request: QueryRequest) -> FakePlan:
+    def watch(self, request: QueryRequest) -> FakeResult:
+        self.watched.append(request)
+        return self.run(request)
+
+    def explain(self, request: QueryRequest) -> FakeExplained:
         self.run(request)
-        return FakePlan()
+        return FakeExplained()
 
     def count(self, source: str, since: Any, until: Any, field: Any = None, value: Any = None) -> int:
         self._check(source)

@@ -12,7 +12,17 @@ from watchfloor.ingest.parsers.access_log import AccessLogParser
 from watchfloor.loadgen import bench
 from watchfloor.loadgen.access_log import write_access_log
 from watchfloor.loadgen.engines.peers import PEERS, missing
-from watchfloor.loadgen.experiments import NAMES, batching, blocks, ceiling, encodings, first_result, memory, readers
+from watchfloor.loadgen.experiments import (
+    NAMES,
+    batching,
+    blocks,
+    cancel,
+    ceiling,
+    encodings,
+    first_result,
+    memory,
+    readers,
+)
 from watchfloor.loadgen.measure import Figure, Goal, Metric, table
 from watchfloor.schema.source import builtin_definitions
 from watchfloor.store.settings import Settings
@@ -23,6 +33,7 @@ SPEED = Metric("speed", "m/s", "metres / seconds")
 EXPERIMENTS = {
     "batching": batching,
     "blocks": blocks,
+    "cancel": cancel,
     "ceiling": ceiling,
     "encodings": encodings,
     "first-result": first_result,
@@ -32,6 +43,7 @@ EXPERIMENTS = {
 SMALL = {
     "batching": ["--events", "10000", "--turns", "1"],
     "blocks": ["--events", "10000", "--loads", "1", "--repeats", "1"],
+    "cancel": ["--events", "10000", "--repeats", "2"],
     "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "1"],
     "crossover": ["--events", "10000", "--turns", "1"],
     "encodings": ["--events", "2000", "--repeats", "1"],

@@ -28,7 +28,7 @@ from watchfloor.store.block.vector import decode_binary, decode_vector
 from watchfloor.store.counts import BUCKETS, CountReader, Survey
 from watchfloor.store.keys import FILE as FILE_COLUMN
 from watchfloor.store.keys import OFFSET, OFFSET_FIELD
-from watchfloor.store.layout import IndexCount, TableWrite
+from watchfloor.store.layout import IndexCount, TableWrite, Wanted
 from watchfloor.store.layouts import layout_of
 from watchfloor.store.values import fixed_binary, index_value
 
@@ -233,18 +233,21 @@ def test_scans_and_fetches_find_every_event(
     store: Any = stored(*(encoded(events, item=bytes([i]) * 8) for i, events in enumerate(items)))
     layout = BlockLayout()
     expected = [event for events in items for event in matching(events, since, until, tree)]
-    check(list(layout.scan(store, SOURCE, since, until, tree, NAMES, 20)), expected)
+    check(list(layout.scan(store, SOURCE, Wanted(since, until, tree, NAMES, 20))), expected)
     terms = tree.children if isinstance(tree, And) else (tree,) if isinstance(tree, Compare) else ()
     equal = [t for t in terms if isinstance(t, Compare) and t.op == "="]
     if equal:
         found = layout.hits(store, SOURCE, equal, since, until)
         hits = intersection(found)
         assert hits.to_pylist() == sorted(hits.to_pylist())
-        check(list(layout.fetch(store, SOURCE, hits, since, until, tree, NAMES, 20)), expected)
+        check(list(layout.fetch(store, SOURCE, hits, Wanted(since, until, tree, NAMES, 20))), expected)
         either = union(found)
         assert set(hits.to_pylist()) <= set(either.to_pylist()) and either.to_pylist() == sorted(either.to_pylist())
         some = [e for events in items for e in matching(events, since, until, equal[0])]
-        check(list(layout.fetch(store, SOURCE, either, since, until, equal[0], ["rare", "ts", *NAMES[1:4]], 20)), some)
+        check(
+            list(layout.fetch(store, SOURCE, either, Wanted(since, until, equal[0], ["rare", "ts", *NAMES[1:4]], 20))),
+            some,
+        )
 
 
 @given(st.lists(events_of, min_size=1, max_size=3), st.tuples(ends, ends), st.integers(1, 12))
@@ -263,9 +266,9 @@ def test_the_newest_events_are_there_whatever_the_limit(
 
     (hits,) = layout.hits(store, SOURCE, [Compare("row", "=", "a")], since, until)
     for where in (None, tree):
-        newest = rows(layout.scan(store, SOURCE, since, until, where, NAMES, 20))[:limit]
-        assert rows(layout.scan(store, SOURCE, since, until, where, NAMES, 20, limit))[:limit] == newest
-    assert rows(layout.fetch(store, SOURCE, hits, since, until, tree, NAMES, 20, limit))[:limit] == newest
+        newest = rows(layout.scan(store, SOURCE, Wanted(since, until, where, NAMES, 20)))[:limit]
+        assert rows(layout.scan(store, SOURCE, Wanted(since, until, where, NAMES, 20, limit)))[:limit] == newest
+    assert rows(layout.fetch(store, SOURCE, hits, Wanted(since, until, tree, NAMES, 20, limit)))[:limit] == newest
 
 
 @given(st.lists(events_of, min_size=1, max_size=2), st.tuples(ends, ends), st.data())
@@ -315,7 +318,7 @@ def test_first_events_need_few_blocks() -> None:
     store: Any = stored(encoded(events))
     (hits,) = BlockLayout().hits(store, SOURCE, [Compare("row", "=", "a")], 0, keys.DAY)
     assert len(hits) == 100
-    first = next(iter(BlockLayout().fetch(store, SOURCE, hits, 0, keys.DAY, None, ["ts"], 20)))
+    first = next(iter(BlockLayout().fetch(store, SOURCE, hits, Wanted(0, keys.DAY, None, ["ts"], 20))))
     assert len(first) == 8 and store.blocks_read == 2
 
 

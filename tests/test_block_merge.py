@@ -22,7 +22,7 @@ from watchfloor.store.block.plan import Group, Listing, plan, rounds_of
 from watchfloor.store.block.read import Cells, alike, hits_of, read_blocks
 from watchfloor.store.block.view import State, View, died_name, epochs_of_names, views_of
 from watchfloor.store.counts import CountReader
-from watchfloor.store.layout import TableWrite
+from watchfloor.store.layout import TableWrite, Wanted
 
 EPOCH = 3
 ITEMS = [bytes([number]) * 8 for number in range(3)]
@@ -83,10 +83,10 @@ def test_a_view_sees_each_event_once(state: State, items: list[Events]) -> None:
     store.view = view(old, state)
     events = [event for item in items for event in item]
     layout = BlockLayout()
-    check(list(layout.scan(store, SOURCE, 0, 4 * keys.DAY, None, NAMES, 20)), as_dicts(events))
+    check(list(layout.scan(store, SOURCE, Wanted(0, 4 * keys.DAY, None, NAMES, 20))), as_dicts(events))
     (hits,) = layout.hits(store, SOURCE, [Compare("row", "=", "a")], 0, 4 * keys.DAY)
     having = [e for e in as_dicts(events) if e["row"] == "a"]
-    check(list(layout.fetch(store, SOURCE, hits, 0, 4 * keys.DAY, Compare("row", "=", "a"), NAMES, 20)), having)
+    check(list(layout.fetch(store, SOURCE, hits, Wanted(0, 4 * keys.DAY, Compare("row", "=", "a"), NAMES, 20))), having)
     reader = CountReader(store, SOURCE)
     assert reader.count(0, 4 * keys.DAY, SOURCE.field("row"), "a") == len(having)
     counted = Counter(tag for event in as_dicts(events) for tag in elements(event["tags"]))
@@ -121,7 +121,7 @@ def test_an_item_is_taken_out_of_merged_blocks(items: list[Events]) -> None:
     write_merged(Sink(rest), SOURCE, merged, EPOCH + 1, 16, Origin(keys.item_tag(ITEMS[1]), FILE))  # type: ignore[arg-type]
     rest.view = View(State(EPOCH + 1, EPOCH + 1))
     left = [event for number, events in enumerate(items) if number != 1 for event in events]
-    check(list(BlockLayout().scan(rest, SOURCE, 0, 4 * keys.DAY, None, NAMES, 20)), as_dicts(left))
+    check(list(BlockLayout().scan(rest, SOURCE, Wanted(0, 4 * keys.DAY, None, NAMES, 20))), as_dicts(left))
 
 
 @given(st.lists(events_of, min_size=1, max_size=2))

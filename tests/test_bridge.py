@@ -412,7 +412,7 @@ def assert_scans_end(connection: Connection, table: str) -> None:
     """The servers soon know of no scan of a table, because each was closed and not because it was forgotten.
 
     One closed while a server reads for it is known, as number -1, until that looks through its sessions again: every
-    five seconds here. One that nobody closed keeps its number until it has been idle for ten.
+    second here. One that nobody closed keeps its number until it has been idle for two.
     """
     deadline = time.monotonic() + 30
     operations = connection.client.instanceOperations()
@@ -423,7 +423,7 @@ def assert_scans_end(connection: Connection, table: str) -> None:
             for scan in operations.getActiveScans(server)
             if str(scan.getTable()) == table
         ]
-        assert not [scan for scan in scans if scan[0] != -1 and scan[1] == "IDLE" and scan[2] > 8000]
+        assert not [scan for scan in scans if scan[0] != -1 and scan[1] == "IDLE" and scan[2] > 1900]
         if not scans:
             return
         assert time.monotonic() < deadline, scans

@@ -19,6 +19,7 @@ from watchfloor.schema.filter import Between, Cidr, Compare, Condition, Exists, 
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store.counts import CountReader
 from watchfloor.store.keys import DAY, HOUR
+from watchfloor.store.layout import Wanted
 from watchfloor.store.layouts import layout_of
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
@@ -149,7 +150,7 @@ def test_what_the_index_leads_to(tables: Tables, layout: str) -> None:
         hits = seen.hits(store, source, CONDITIONS, since, until)
         for condition, ids in zip(CONDITIONS, hits, strict=True):
             assert ids.to_pylist() == sorted(set(ids.to_pylist()))
-            batches = seen.fetch(store, source, ids, since, until, condition, ["n"], 20)
+            batches = seen.fetch(store, source, ids, Wanted(since, until, condition, ["n"], 20))
             found = [n for batch in batches for n in batch.column("n").to_pylist()]
             assert len(found) == len(set(found))
             assert set(found) == matching(tables.events, condition, since, until), f"{condition} in {since}..{until}"
@@ -182,9 +183,9 @@ def test_too_many_entries_are_not_read_to_the_end(tables: Tables, layout: str, m
     assert counts[1] is None and counts[2] is not None
     assert all(reader.survey([few, many], 0, 3 * DAY, thorough=True).counts)
     service = QueryService(tables.store)
-    plan = service.explain(QueryRequest(source.name, where="exists name"))
+    plan = service.explain(QueryRequest(source.name, where="exists name")).plan
     assert not plan.uses_index and "more entries in the index than are worth reading" in plan.text()
-    assert service.explain(QueryRequest(source.name, where="exists name", scheme="index")).uses_index
+    assert service.explain(QueryRequest(source.name, where="exists name", scheme="index")).plan.uses_index
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -86,12 +86,14 @@ def test_a_query_says_all_it_can(client: FlaskClient, service: FakeService, serv
     body = {
         "source": "web.access", "since": "2026-01-01", "until": 1_767_873_600.5, "where": "status = 404",
         "columns": ["path", "ts"], "limit": 3, "scheme": "index", "w": 4, "batching": {"growth": 2.0},
+        "deadline": 1.5, "cursor": "abc",
     }  # fmt: skip
     assert client.post(QUERY, json=body, headers=BEARER).status_code == 200
     request = service.asked[0]
     assert (request.since, request.until) == (1_767_225_600_000_000, 1_767_873_600_500_000)
     assert (request.columns, request.limit, request.scheme, request.w) == (("path", "ts"), 3, "index", 4)
     assert request.batching.growth == 2.0
+    assert (request.deadline, request.cursor, service.watched) == (1.5, "abc", [])
     assert services.authorizations == [("tlp_amber",)]
 
 
@@ -108,6 +110,22 @@ def test_explain_gives_the_plan_twice(client: FlaskClient) -> None:
     answer = client.post("/api/v1/explain", json={"source": "web.access"}, headers=BEARER).json
     assert answer["plan"]["scheme"] == "batched-scan"
     assert answer["text"].startswith("scheme ")
+    assert answer["batching"] == {"policy": "none", "first": None}
+
+
+@pytest.mark.parametrize("watch", [True, False])
+def test_a_watch_streams_as_a_query_does(client: FlaskClient, service: FakeService, watch: bool) -> None:
+    service.batches = [events(0, 0), events(0, 2)]
+    *rows, last = lines(client.post(QUERY, json=GOOD | {"watch": watch}, headers=BEARER).data)
+    assert len(rows) == 2 and last["summary"]["rows"] == 2
+    assert service.watched == service.asked * watch
+
+
+def test_the_service_may_bound_all_deadlines(services: FakeServices, service: FakeService) -> None:
+    client = create_app(services, FakeTokens(), longest=60).test_client()
+    for asked in ({}, {"deadline": 5}, {"deadline": 500}, {"watch": True}):
+        assert client.post(QUERY, json=GOOD | asked, headers=BEARER).status_code == 200
+    assert [request.deadline for request in service.asked] == [60, 5, 60, 60]
 
 
 def test_sources(client: FlaskClient) -> None:
@@ -162,6 +180,8 @@ ERRORS: list[tuple[str, str, Any, str]] = [
     ("POST", QUERY, [], "bad-body"),
     ("POST", QUERY, GOOD | {"limit": 0}, "bad-body"),
     ("POST", QUERY, GOOD | {"limit": True}, "bad-body"),
+    ("POST", QUERY, GOOD | {"deadline": 0}, "bad-body"),
+    ("POST", QUERY, GOOD | {"cursor": 5}, "bad-body"),
     ("POST", QUERY, GOOD | {"colums": ["a"]}, "bad-body"),
     ("POST", QUERY, GOOD | {"scheme": "fast"}, "bad-body"),
     ("POST", QUERY, GOOD | {"where": "status ="}, "bad-filter"),

@@ -31,6 +31,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
     {
         "batching": "batching",
         "blocks": "blocks",
+        "cancel": "cancel",
         "ceiling": "ceiling",
         "crossover": "crossover",
         "encodings": "encodings",

@@ -21,7 +21,7 @@ from watchfloor.schema.source import Field, Source
 from ..buckets import hours_around
 from ..index_rows import index_ranges, index_suffixes
 from ..keys import BLOCK_KEY_BYTES, SHARD_BYTES, block_bounds, block_times, index_prefix, index_table, shard_names
-from ..layout import IndexCount, Layout, Term
+from ..layout import IndexCount, Layout, Term, Wanted
 from ..places import read_places
 from ..ranges import Ranges
 from ..values import count_values, fixed_binary, fixed_rows, packed_rows
@@ -230,7 +230,7 @@ class BlockCounts:
         self, store: Store, source: Source, ids: pa.Array, since: int, until: int, where: Filter | None, column: str
     ) -> Iterator[pa.RecordBatch]:
         ids = ids.take(pc.sort_indices(ids))
-        return self._layout.fetch(store, source, ids, since, until, where, [column], 1)
+        return self._layout.fetch(store, source, ids, Wanted(since, until, where, [column], 1))
 
 
 def _equal(term: Term) -> Compare:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.filter import And, Compare, Condition, Filter
+from watchfloor.schema.filter import And, Compare, Condition
 from watchfloor.schema.source import Source
 
 from ..keys import (
@@ -26,6 +26,7 @@ from ..keys import (
     KEY_BYTES,
     OFFSET_FIELD,
     SHARD_BYTES,
+    UNKNOWN_HASH,
     block_bounds,
     block_times,
     event_table,
@@ -33,6 +34,7 @@ from ..keys import (
     reverse_times,
     shard_names,
 )
+from ..layout import Wanted
 from ..program import compile_filter
 from ..ranges import Ranges
 from ..values import comes_as, fixed_binary, fixed_rows, joined, typed_column
@@ -77,24 +79,14 @@ class BlockLayout:
     def encoder(self, source: Source, file_id: bytes, item_id: bytes, generation: int = 0) -> BlockEncoder:
         return BlockEncoder(source, file_id, item_id, generation=generation)
 
-    def scan(
-        self,
-        store: Store,
-        source: Source,
-        since: int,
-        until: int,
-        where: Filter | None,
-        columns: Sequence[str],
-        first_rows: int,
-        limit: int | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        if since >= until:
+    def scan(self, store: Store, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        if wanted.since >= wanted.until:
             return
-        low, high = block_bounds(since, until)
+        low, high = block_bounds(wanted.since, wanted.until)
         ranges = Ranges()
         for shard in shard_names(source.shards):
             ranges.add_rows(shard + low, shard + high)
-        reader = _Reader(store, source, since, until, where, columns, limit)
+        reader = _Reader(store, source, wanted)
         runs = Runs()
         with reader.begin(ranges, ordered=True) as begun:
             for events in reader.checked(begun):
@@ -109,20 +101,9 @@ class BlockLayout:
         found = read_hits(store, source, conditions, since, until)
         return [hits.ids.take(pc.sort_indices(hits.ids)) for hits in found]
 
-    def fetch(
-        self,
-        store: Store,
-        source: Source,
-        hits: pa.Array,
-        since: int,
-        until: int,
-        where: Filter | None,
-        columns: Sequence[str],
-        first_rows: int,
-        limit: int | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        reader = _Reader(store, source, since, until, where, columns, limit)
-        runs, start, rows = Runs(), 0, 0
+    def fetch(self, store: Store, source: Source, hits: pa.Array, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        reader = _Reader(store, source, wanted)
+        runs, start, rows, limit = Runs(), 0, 0, wanted.limit
         step = FEW_BLOCKS if len(hits) <= FEW_BLOCKS else FIRST_BLOCKS
         if limit is not None:  # each should have one event at least
             step = max(FIRST_BLOCKS, min(step, limit))
@@ -145,24 +126,15 @@ class BlockLayout:
 
 
 class _Reader:
-    """Reads the events in [since, until) of some blocks that satisfy ``where``, and checks that it may."""
+    """Reads the events of some blocks that are wanted, and checks that it may."""
 
-    def __init__(
-        self,
-        store: Store,
-        source: Source,
-        since: int,
-        until: int,
-        where: Filter | None,
-        columns: Sequence[str],
-        limit: int | None,
-    ) -> None:
-        self._store, self._source, self._columns, self._limit = store, source, columns, limit
+    def __init__(self, store: Store, source: Source, wanted: Wanted) -> None:
+        self._store, self._source, self._columns, self._limit = store, source, wanted.columns, wanted.limit
         self._view = store.view_of(source)
-        time = source.time_field
-        inside = (Compare(time, ">=", _moment(since)), Compare(time, "<", _moment(until)))
+        time, where = source.time_field, wanted.where
+        inside = (Compare(time, ">=", _moment(wanted.since)), Compare(time, "<", _moment(wanted.until)))
         self._program = compile_filter(And((*inside, where) if where is not None else inside), source)
-        fields = [OFFSET_FIELD, *(source.field(name) for name in columns if name != time)]
+        fields = [OFFSET_FIELD, *(source.field(name) for name in wanted.columns if name != time)]
         self._wanted = {time: comes_as(source.field(time)), FILE: "bytes", **{f.name: comes_as(f) for f in fields}}
 
     def begin(self, ranges: Ranges, ordered: bool) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
@@ -242,8 +214,13 @@ def _add(runs: Runs, events: pa.RecordBatch, source: Source, columns: Sequence[s
 
 
 def _hashes(files: pa.BinaryArray, offsets: pa.BinaryArray) -> np.ndarray:
-    """HASH of events. Where the reader may not see what it is made of, ties stay as they are in the block."""
-    if files.null_count or offsets.null_count:
-        return np.arange(len(files), dtype=np.uint64)
-    first = np.ascontiguousarray(fixed_rows(files, 16)[:, :8]).view(">u8").reshape(-1).astype(np.uint64)
-    return mixed_hashes(first, offsets.to_numpy())
+    """HASH of events; where the reader may not see what it is made of, so that ties stay as they are in the block."""
+    hashes = np.full(len(files), UNKNOWN_HASH, np.uint64)
+    shown = pc.and_(files.is_valid(), offsets.is_valid())
+    known = shown.to_numpy(zero_copy_only=False)
+    if not known.all():
+        files, offsets = files.filter(shown), offsets.filter(shown)
+    if len(files):
+        first = np.ascontiguousarray(fixed_rows(files, 16)[:, :8]).view(">u8").reshape(-1).astype(np.uint64)
+        hashes[known] = mixed_hashes(first, offsets.to_numpy())
+    return hashes

@@ -23,7 +23,7 @@ from ..keys import (
     shard_names,
     times_of_keys,
 )
-from ..layout import IndexCount, Layout, Term
+from ..layout import IndexCount, Layout, Term, Wanted
 from ..places import read_places
 from ..ranges import Ranges
 from ..values import count_values, fixed_rows
@@ -97,7 +97,7 @@ class CellCounts:
             for row, _, count in read_counts(store, source, ranges, cells, "row"):
                 counts[row[SHARD_BYTES + len(prefix) :]] += count
         for span in parts.edges:
-            for batch in self._layout.scan(store, source, *span, None, [field.name], _EDGE_ROWS):
+            for batch in self._layout.scan(store, source, Wanted(*span, None, [field.name], _EDGE_ROWS)):
                 count_values(field, batch.column(0), counts)
         return counts
 

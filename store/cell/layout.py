@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.filter import Compare, Condition, Filter
+from watchfloor.schema.filter import Compare, Condition
 from watchfloor.schema.source import Field, Source
 
 from ..aggregates import ItemCounts, constant
@@ -28,7 +28,7 @@ from ..keys import (
     shard_names,
     times_of_keys,
 )
-from ..layout import TableWrite, Term
+from ..layout import TableWrite, Term, Wanted
 from ..places import read_places
 from ..program import compile_filter
 from ..ranges import Ranges
@@ -159,22 +159,12 @@ class CellLayout:
     def encoder(self, source: Source, file_id: bytes, item_id: bytes, generation: int = 0) -> CellEncoder:
         return CellEncoder(source, file_id, item_id)
 
-    def scan(
-        self,
-        store: Store,
-        source: Source,
-        since: int,
-        until: int,
-        where: Filter | None,
-        columns: Sequence[str],
-        first_rows: int,
-        limit: int | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        low, high = key_bounds(since, until)
+    def scan(self, store: Store, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        low, high = key_bounds(wanted.since, wanted.until)
         ranges = Ranges()
         for shard in shard_names(source.shards):
             ranges.add_rows(shard + low, shard + high)
-        yield from self._read(store, source, ranges, where, columns, first_rows, ordered=True)
+        yield from self._read(store, source, ranges, wanted, wanted.first_rows, ordered=True)
 
     def hits(
         self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int
@@ -189,39 +179,22 @@ class CellLayout:
             found[condition] = fixed_binary(place.some((times >= since) & (times < until)).ids)
         return [found[condition] for condition in conditions]
 
-    def fetch(
-        self,
-        store: Store,
-        source: Source,
-        hits: pa.Array,
-        since: int,
-        until: int,
-        where: Filter | None,
-        columns: Sequence[str],
-        first_rows: int,
-        limit: int | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        start, step = 0, first_rows
+    def fetch(self, store: Store, source: Source, hits: pa.Array, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        start, step = 0, wanted.first_rows
         while start < len(hits):
             keys = hits.slice(start, step)
             rows = joined(pc.binary_slice(keys, KEY_BYTES, ROW_BYTES), pc.binary_slice(keys, 0, KEY_BYTES))
             ranges = Ranges.exact_rows(rows)
-            parts = list(self._read(store, source, ranges, where, columns, BATCH_ROWS, ordered=False))
+            parts = list(self._read(store, source, ranges, wanted, BATCH_ROWS, ordered=False))
             if parts:
                 yield _newest_first(pa.concat_batches(parts))
             start += step
             step = min(step * 4, BATCH_ROWS)
 
     def _read(
-        self,
-        store: Store,
-        source: Source,
-        ranges: Ranges,
-        where: Filter | None,
-        columns: Sequence[str],
-        first_rows: int,
-        ordered: bool,
+        self, store: Store, source: Source, ranges: Ranges, wanted: Wanted, first_rows: int, ordered: bool
     ) -> Iterator[pa.RecordBatch]:
+        columns, where = wanted.columns, wanted.where
         stored = {name: comes_as(source.field(name)) for name in columns if name != source.time_field}
         program = compile_filter(where, source) if where is not None else None
         with store.begin_events(

@@ -17,6 +17,7 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.security.Authorizations;
 import org.apache.arrow.vector.FieldVector;
+import watchfloor.iterators.Beat;
 import watchfloor.iterators.Bytes;
 import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.FilterProgram;
@@ -133,6 +134,11 @@ public class EventSource extends ScanStream {
     scanner.setRange(range);
     scanner.setBatchSize(batchSize);
     return Scans.prepared(connection, scanner, List.of(filter));
+  }
+
+  @Override
+  final boolean isBeat(Value answer) {
+    return Beat.is(answer);
   }
 
   @Override

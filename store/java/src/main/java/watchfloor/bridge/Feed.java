@@ -23,11 +23,11 @@ final class Feed {
   private static final int CAPACITY = 8192;
 
   /**
-   * A Scanner's thread is not interrupted before this: by then the servers have answered its first request (after a
-   * second at most, with or without a hit). Interrupted in that request it would never learn the name of the session,
-   * which would stay open on the server for a minute.
+   * A Scanner's thread is left in peace for so long after the feed was closed: by then the server has answered (after a
+   * second at most, with or without a hit), and the thread ends by itself. Interrupted in a request it would lose the
+   * name of the session, which would stay open on the server until it has been idle for too long.
    */
-  private static final long FIRST_ANSWER_NANOS = TimeUnit.SECONDS.toNanos(2);
+  private static final long PEACE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final long maxBytes;
   private final Future<?> thread;
@@ -38,8 +38,6 @@ final class Feed {
   private int size;
   private long bytes;
   private ScannerBase scanner;
-  /** By nanoTime. */
-  private long interruptibleAt = System.nanoTime();
   private Throwable error;
   private boolean done;
   private boolean closed;
@@ -82,8 +80,6 @@ final class Feed {
           throw new CancellationException("closed");
         }
         scanner = source;
-        // A BatchScanner asks in threads of its own.
-        interruptibleAt = System.nanoTime() + (source instanceof Scanner ? FIRST_ANSWER_NANOS : 0);
       }
       long count = 0;
       for (Entry<Key, Value> entry : source) {
@@ -190,12 +186,19 @@ final class Feed {
       }
       closed = true;
       open = scanner;
-      wait = interruptibleAt - System.nanoTime();
+      // A BatchScanner asks in threads of its own.
+      wait = open instanceof Scanner ? PEACE_NANOS : 0;
       notifyAll();
+    }
+    if (wait == 0) {
+      // First: a BatchScanner's iterator that finds its scanner closed takes it for a mistake, and logs an error.
+      thread.cancel(true);
     }
     if (open != null) {
       open.close();
     }
-    Threads.LATER.schedule(() -> thread.cancel(true), wait, TimeUnit.NANOSECONDS);
+    if (wait > 0) {
+      Threads.LATER.schedule(() -> thread.cancel(true), wait, TimeUnit.NANOSECONDS);
+    }
   }
 }

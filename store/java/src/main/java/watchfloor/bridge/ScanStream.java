@@ -68,6 +68,11 @@ abstract class ScanStream implements AutoCloseable {
   /** Puts an entry into the batch's columns. */
   abstract void append(int row, Key key, Value value);
 
+  /** Whether an entry only says how far the scan has come. */
+  boolean isBeat(Value value) {
+    return false;
+  }
+
   /** The columns of the first {@code count} entries as vectors, one row an entry or more, and a fresh start. */
   abstract List<FieldVector> take(int count);
 
@@ -140,6 +145,10 @@ abstract class ScanStream implements AutoCloseable {
         return true;
       }
       Value value = first.value();
+      if (isBeat(value)) {
+        pending.add(first);
+        continue;
+      }
       if (rows == 0) {
         firstRowAt = System.nanoTime();
       }

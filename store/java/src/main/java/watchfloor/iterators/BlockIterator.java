@@ -11,7 +11,6 @@ import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.OptionDescriber;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
-import org.apache.accumulo.core.iterators.YieldCallback;
 
 /**
  * One entry for each block that has events that satisfy a filter, with their values of the fields that were asked for.
@@ -21,11 +20,9 @@ import org.apache.accumulo.core.iterators.YieldCallback;
  * first, up to as many as are wanted. If these are all events of the block they are the stored ones. A field of which
  * all values are null is left out.
  *
- * <p>A scan that finds nothing for a while yields, so that it does not keep others waiting.
+ * <p>A scan that finds nothing for a while answers with a {@link Beat}, after which the server lets others have a turn.
  */
 public class BlockIterator extends AnswerIterator implements OptionDescriber {
-  private static final long YIELD_NANOS = 50_000_000;
-
   private Map<String, String> options;
   private SortedKeyValueIterator<Key, Value> source;
   private Block block;
@@ -37,7 +34,6 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
   private final VectorWriter answer = new VectorWriter();
   private int[] allRows = new int[0];
   private int[] rows = new int[0];
-  private YieldCallback<Key> yield;
 
   @Override
   public void init(
@@ -58,11 +54,6 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
   }
 
   @Override
-  public void enableYielding(YieldCallback<Key> callback) {
-    yield = callback;
-  }
-
-  @Override
   public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
     block.seek(source, Answers.left(range), families, inclusive);
     next();
@@ -77,8 +68,9 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
         topKey = Answers.key(block.row());
         return;
       }
-      if (yield != null && System.nanoTime() - begin > YIELD_NANOS) {
-        yield.yield(Answers.key(block.row()));
+      if (System.nanoTime() - begin > Beat.NANOS) {
+        topKey = Answers.key(block.row());
+        topValue = Beat.value();
         return;
       }
     }

@@ -38,6 +38,7 @@ import org.apache.accumulo.core.data.PartialKey;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import org.apache.accumulo.core.iterators.WrappingIterator;
 import org.apache.accumulo.core.iterators.user.WholeRowIterator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -263,6 +264,45 @@ class EventFilterIteratorTest {
         assertEquals(whole, Tables.read(iterator.deepCopy(Tables.ENVIRONMENT), range));
       }
     }
+  }
+
+  /** A source in which each event takes longer than a scan may stay silent. */
+  private static final class Slow extends WrappingIterator {
+    Slow(SortedKeyValueIterator<Key, Value> source) {
+      setSource(source);
+    }
+
+    @Override
+    public void next() throws IOException {
+      long begin = System.nanoTime();
+      while (System.nanoTime() - begin <= Beat.NANOS) {
+        Thread.onSpinWait();
+      }
+      super.next();
+    }
+  }
+
+  @Test
+  void aScanThatFindsNothingSaysHowFarItHasCome() throws IOException {
+    EventFilterIterator iterator = iterator(new Slow(Tables.visible(table)), eq(scalar("z"), text("last")), "z");
+    List<Key> found = new ArrayList<>();
+    Key last = null;
+    int beats = 0;
+    iterator.seek(new Range(), List.of(), false);
+    while (iterator.hasTop()) {
+      Key key = iterator.getTopKey();
+      assertTrue(last == null || key.compareTo(last) > 0);
+      last = key;
+      if (Beat.is(iterator.getTopValue())) {
+        beats++;
+        iterator.seek(new Range(key, false, null, true), List.of(), false);
+      } else {
+        found.add(key);
+        iterator.next();
+      }
+    }
+    assertEquals(1, found.size());
+    assertEquals(5, beats);
   }
 
   @Test

@@ -63,7 +63,9 @@ final class Tables {
         throw new AssertionError("out of order: " + last + " before " + key);
       }
       last = key;
-      out.put(key, new Value(iterator.getTopValue()));
+      if (!Beat.is(iterator.getTopValue())) {
+        out.put(key, new Value(iterator.getTopValue()));
+      }
       iterator.next();
     }
     return out;
@@ -79,7 +81,8 @@ final class Tables {
         return out;
       }
       Key key = new Key(iterator.getTopKey());
-      if (out.put(key, new Value(iterator.getTopValue())) != null) {
+      Value answer = new Value(iterator.getTopValue());
+      if (!Beat.is(answer) && out.put(key, answer) != null) {
         throw new AssertionError("answered twice: " + key);
       }
       if (range.getEndKey() != null && key.compareTo(range.getEndKey()) >= 0) {

@@ -1,0 +1,78 @@
+"""However large a result is and however slowly it is read, only so much of it waits in the client."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import jpype
+import pytest
+from ingest_support import RUN
+from loaded import LAYOUTS, batch_of, write
+
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.source import Source, parse_definition
+from watchfloor.store.settings import Settings
+from watchfloor.store.store import Store
+
+pytestmark = pytest.mark.stack
+
+MIB = 1 << 20
+EVENTS = 5000
+TEXT_BYTES = 20_000
+BLOCK_ROWS = 25
+BOUND = 72 * MIB
+"""What a scan reads ahead (32 MiB, ``ScanStream.READ_AHEAD_BYTES``), what the client of each of two shards has asked
+for besides, and a batch being made (16 MiB); the result has more."""
+START = datetime(2024, 3, 1, tzinfo=UTC)
+
+
+def source(layout: str) -> Source:
+    fields = [{"name": "ts", "type": "time"}, {"name": "text", "type": "string"}]
+    definition = {"parser": {"format": "json"}, "timestamp": {"field": "ts"}, "shards": 2, "layout": layout}
+    return parse_definition({**definition, "name": f"large{RUN}.{layout}", "fields": fields})
+
+
+@pytest.fixture(scope="module")
+def store(store_settings: Settings) -> Iterator[Store]:
+    letters = random.Random(1)
+    with Store.open(store_settings) as writer, writer.sink() as sink:
+        for layout in LAYOUTS:
+            kind = writer.register(source(layout))
+            for item in range(10):
+                moments = range(item, EVENTS, 10)
+                texts = (letters.randbytes(TEXT_BYTES // 2).hex() for _ in moments)
+                events = [{"ts": START + timedelta(seconds=n), "text": t} for n, t in zip(moments, texts, strict=True)]
+                write(sink, kind, item, batch_of(kind, events), BLOCK_ROWS)
+        sink.flush()
+    with Store.open(store_settings, role="query") as opened:
+        yield opened
+
+
+def held() -> int:
+    """Bytes that the bridge has for us: of Java's heap what is reachable, and Arrow's buffers."""
+    runtime = jpype.JClass("java.lang.Runtime").getRuntime()
+    jpype.JClass("java.lang.System").gc()
+    heap = int(runtime.totalMemory()) - int(runtime.freeMemory())
+    return heap + int(jpype.JClass("watchfloor.bridge.Connection").allocated())
+
+
+def test_a_result_that_is_read_slowly_waits_on_the_servers(layout: str, store: Store) -> None:
+    service, name = QueryService(store), source(layout).name
+    before = held()
+    result = service.run(QueryRequest(name))
+    batches = iter(result)
+    rows = len(next(batches))
+    most = 0
+    for _ in range(8):
+        time.sleep(0.5)
+        most = max(most, held() - before)
+        rows += len(next(batches))
+    print(f"{layout}: {rows} of {EVENTS} events read, {most / MIB:.0f} MiB held")
+    assert rows * TEXT_BYTES < EVENTS * TEXT_BYTES / 2, "most of it is still to come"
+    assert 4 * MIB < most < BOUND < EVENTS * TEXT_BYTES
+    for batch in batches:
+        rows += len(batch)
+    assert rows == EVENTS
