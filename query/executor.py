@@ -31,9 +31,11 @@ FIRST_ROWS = 20
 class Asked:
     """What is left of a query when it has been planned: the events of [since, until) that come after ``after``.
 
-    ``first_width`` (µs) is what the counts suggest for the first query batch.
+    ``source`` has no index but those that cover the time range, as the plan has it. ``first_width`` (µs) is what the
+    counts suggest for the first query batch.
     """
 
+    source: Source
     plan: Plan
     policy: Policy
     since: int
@@ -77,11 +79,11 @@ class Run:
     ran: list[Ran] = field(default_factory=list)
 
 
-def execute(store: Store, source: Source, asked: Asked, run: Run, stop: Stop) -> Generator[pa.RecordBatch, None, None]:
+def execute(store: Store, asked: Asked, run: Run, stop: Stop) -> Generator[pa.RecordBatch, None, None]:
     """Typed record batches of the events, newest first; ``run`` is kept up to date. Ends early, without an error,
     when ``stop`` says so."""
     try:
-        yield from _execute(store, source, asked, run, stop)
+        yield from _execute(store, asked, run, stop)
     except StoreError:
         # A scan that is ended from outside says so as an error.
         if stop.why is None:
@@ -90,7 +92,7 @@ def execute(store: Store, source: Source, asked: Asked, run: Run, stop: Stop) ->
         stop.over()
 
 
-def _execute(store: Store, source: Source, asked: Asked, run: Run, stop: Stop) -> Generator[pa.RecordBatch, None, None]:
+def _execute(store: Store, asked: Asked, run: Run, stop: Stop) -> Generator[pa.RecordBatch, None, None]:
     started = time.perf_counter()
     limit = asked.limit
     batch = asked.first()
@@ -102,7 +104,7 @@ def _execute(store: Store, source: Source, asked: Asked, run: Run, stop: Stop) -
         left = None if limit is None or again is not None else limit - run.rows
         wanted = Wanted(batch.since, batch.until, None, asked.columns, FIRST_ROWS, left)
         try:
-            with closing(read_span(store, source, asked.plan, wanted)) as found:
+            with closing(read_span(store, asked.source, asked.plan, wanted)) as found:
                 for events in found:
                     # Only time spent reading counts towards the batch: the consumer may be slow.
                     seconds += time.perf_counter() - clock

@@ -98,7 +98,7 @@ class QueryService:
         except BaseException:
             stop.over()
             raise
-        batches = execute(snapshot, source, asked, run, stop)
+        batches = execute(snapshot, asked, run, stop)
         return QueryResult(source, schema, asked, run, stop, batches, started, request.cursor)
 
     def watch(self, request: QueryRequest) -> Watch:
@@ -192,7 +192,7 @@ class QueryService:
         policy = make_policy(settings, survey.busy if plan.batched else None, _expected(survey, plan))
         width = first_width(plan.matches, survey.since, survey.until, request.batching, survey.busy)
         columns = self._columns(source, request.columns)
-        return Asked(plan, policy, survey.since, survey.until, width, columns, request.limit, after)
+        return Asked(source, plan, policy, survey.since, survey.until, width, columns, request.limit, after)
 
     def _columns(self, source: Source, columns: tuple[str, ...] | None) -> list[str]:
         if columns is not None:

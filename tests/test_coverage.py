@@ -259,6 +259,23 @@ def test_indexed_later(
 
 
 @pytest.mark.stack
+def test_an_index_of_endings_that_begins_later_than_the_index(
+    layout: str, store_settings: Settings, store: Store, tmp_path: Path
+) -> None:
+    """The field's own index covers all, that of its reversed values does not."""
+    settings, draw = own(store_settings, "endings"), random.Random(6)
+    kind = store.register(make_source("endings", layout, ({**COLOUR, "indexed": True},)))
+    before = [{key: event[key] for key in event if key != "tags"} for event in made(draw, START, START + 86400, 200)]
+    assert load(settings, log_of(tmp_path / "a.log", before), feed=kind.name).quarantined == 0
+    kind = store.register(make_source("endings", layout, (INDEXED[0],)))
+    assert kind.field("colour").covers(0) and not kind.field("colour").covers(0, reversed=True)
+    expected = sum(event.get("colour", "").endswith("red") for event in before)
+    for scheme in SCHEMES:
+        result = QueryService(store).run(QueryRequest(kind.name, where="colour endswith red", scheme=scheme))
+        assert sum(map(len, result)) == expected > 0, scheme
+
+
+@pytest.mark.stack
 def test_compaction_completes_an_index(
     store_settings: Settings, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
