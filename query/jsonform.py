@@ -42,7 +42,7 @@ from .language import check_depth, check_terms
 
 _MOST_BITS = 1_024
 """Of whole numbers: beyond them not even floats go."""
-_OPERATORS = (*COMPARISONS, "in", "startswith", "endswith", "contains", "~", "like", "exists")
+OPERATORS = (*COMPARISONS, "in", "startswith", "endswith", "contains", "~", "like", "exists")
 _KEYS = {"in": {"value", "values", "from", "to"}, "~": {"value", "ignore_case"}, "exists": set[str]()}
 
 
@@ -105,9 +105,9 @@ def _condition(form: dict[str, Any], at: str) -> tuple[Filter, int]:
     field, op = form.get("field"), form.get("op")
     if not isinstance(field, str):
         raise FilterError(f"{at}: and, or, not, or the name of a field was expected")
-    if op not in _OPERATORS:
+    if op not in OPERATORS:
         found = shown(op) if isinstance(op, str) else _kind(op)
-        raise FilterError(f"{at}.op: one of {' '.join(_OPERATORS)} was expected, found {found}")
+        raise FilterError(f"{at}.op: one of {' '.join(OPERATORS)} was expected, found {found}")
     _only(form, {"field", "op"} | _KEYS.get(op, {"value"}), at)
     if op == "exists":
         return Exists(field), 1
