@@ -16,6 +16,8 @@ MAX_PATTERN = 1_000
 """Characters in a regular expression or wildcard, counted repeats written out: ``(ab){3}`` has about six."""
 MAX_PATTERNS = 10_000
 """The same of all patterns of a filter together. Looking for a plain text (``contains``) costs nothing of it."""
+MAX_STARS = 100
+"""Stars in a wildcard; several in a row are one."""
 
 _ONE_STRING = pa.array([""], pa.string())
 # The tablet servers' RE2 knows the scripts of an older Unicode than ours; these both know.
@@ -86,6 +88,9 @@ def check_wildcard(pattern: str) -> str:
     rest = re.sub(r"\\[*?\\]", "", pattern)
     if "\\" in rest:
         return r"a backslash in a wildcard escapes *, ? or \ only (in quotes write it twice)"
+    stars = len(re.findall(r"\*+", rest))
+    if stars > MAX_STARS:
+        return f"the pattern has {stars:,} stars; at most {MAX_STARS:,} are allowed"
     return ""
 
 

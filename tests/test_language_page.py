@@ -10,7 +10,7 @@ import pytest
 
 from watchfloor.query.jsonform import OPERATORS, from_json
 from watchfloor.query.language import MAX_DEPTH, MAX_LENGTH, MAX_TERMS
-from watchfloor.query.patterns import MAX_PATTERN, MAX_PATTERNS
+from watchfloor.query.patterns import MAX_PATTERN, MAX_PATTERNS, MAX_STARS
 from watchfloor.query.times import parse_time
 from watchfloor.query.typing import MAX_VALUES, typed_filter
 from watchfloor.schema.errors import FilterError
@@ -63,7 +63,7 @@ def test_every_form_has_an_example() -> None:
 
 
 def test_limits_are_those_of_the_code() -> None:
-    limits = (MAX_LENGTH, MAX_DEPTH, MAX_TERMS, MAX_PATTERN, MAX_PATTERNS, MAX_VALUES)
+    limits = (MAX_LENGTH, MAX_DEPTH, MAX_TERMS, MAX_PATTERN, MAX_PATTERNS, MAX_STARS, MAX_VALUES)
     assert [row[0] for row in tables()["of"]] == [f"{limit:,}" for limit in limits]
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from watchfloor.query.pattern_parts import parts_of
-from watchfloor.query.patterns import MAX_PATTERN, check_regex, cost_of
+from watchfloor.query.patterns import MAX_PATTERN, MAX_STARS, check_regex, check_wildcard, cost_of
 from watchfloor.schema.filter import Exists, Matches, Wildcard
 from watchfloor.store import jvm
 from watchfloor.store.program import wildcard_regex
@@ -89,6 +89,12 @@ def test_costs_of_conditions() -> None:
     assert cost_of(Exists("a")) == 0
     assert cost_of(Matches("a", "(?:ab){3}")) == 9
     assert [cost_of(Wildcard("a", wildcard)) for wildcard in (r"*a\*b*", "*ab", "*a*b*", "*a?*")] == [0, 3, 5, 4]
+
+
+def test_stars_of_wildcards() -> None:
+    assert check_wildcard("*a" * MAX_STARS) == "" and check_wildcard("*" * MAX_PATTERN) == ""
+    assert check_wildcard("*a" * (MAX_STARS + 1)) == "the pattern has 101 stars; at most 100 are allowed"
+    assert wildcard_regex(r"**a\****?*?") == r"(?s)\A.*a\*.*..*.\z"
 
 
 # The servers' engine
