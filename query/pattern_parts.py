@@ -58,8 +58,8 @@ class Parts:
     """There is a ``\\C``."""
     classes: set[str] = field(default_factory=set)
     """Names of Unicode classes."""
-    groups: set[str] = field(default_factory=set)
-    """Names of groups."""
+    groups: list[str] = field(default_factory=list)
+    """Names of groups, in their order."""
     ranges: list[tuple[str, str]] = field(default_factory=list)
     """First and last of the characters that stand for themselves, as ranges in brackets or alone."""
 
@@ -95,7 +95,7 @@ class _Walk:
                 self.item()
                 self.members(token["set"].endswith("]"))
             case "group":
-                self.parts.groups.add(token["group"])
+                self.parts.groups.append(token["group"])
                 self.begin()
             case "colon":
                 self.parts.ignores_case |= "i" in token["flags"].partition("-")[0]

@@ -57,6 +57,8 @@ def check_regex(pattern: str, ignore_case: bool) -> str:
         return f"the character class {unknown[0]} is not available"
     if any(not _GROUP_NAME.fullmatch(name) for name in parts.groups):
         return "the name of a group has letters from a to z, digits and _ only"
+    if len(set(parts.groups)) < len(parts.groups):
+        return "two groups have the same name"
     if parts.count > _MOST_REPEATS:
         return f"a part is repeated {parts.count:,} times; at most {_MOST_REPEATS:,} times are allowed"
     if parts.steps > MAX_PATTERN:

@@ -50,7 +50,7 @@ def test_steps_of_patterns(pattern: str, steps: int) -> None:
 
 def test_what_is_found_in_patterns() -> None:
     found = parts_of(r"(?P<n>\pL\p{^Greek}[\PN\x{e9}-\x{ea}a-c-e\]])(?is:x)\C{7,9}")
-    assert (found.groups, found.classes, found.count) == ({"n"}, {"L", "Greek", "N"}, 9)
+    assert (found.groups, found.classes, found.count) == (["n"], {"L", "Greek", "N"}, 9)
     assert found.ignores_case and found.takes_bytes
     assert {("\xe9", "\xea"), ("a", "c"), ("-", "-"), ("]", "]"), ("x", "x")} <= set(found.ranges)
     assert not parts_of("(?-i)a(?s)").ignores_case and not parts_of(r"\QC\E\\C").takes_bytes
@@ -64,6 +64,7 @@ REFUSED = [
     (r"\pL{1000}", "RE2's syntax: pattern too large"),
     ("a{1000000000}", "at most 1,000 times"),
     ("(?P<größe>a)", "the name of a group"),
+    ("(?P<n>a)|(?P<n>b)", "the same name"),
     (r"\p{Kawi}", "class Kawi is not available"),
     (r"\C", "is not available"),
     ("a{*", r"needs a backslash: \{"),
