@@ -14,7 +14,9 @@ from watchfloor.schema.source import FieldType
 from .times import epoch_micros, from_micros, parse_time
 
 _INTEGER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
-_FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
+# Reads every word in one go: a run of digits can be divided in one way only.
+_FLOAT = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
+_LONGEST_TIME = 100
 _TRUTH = {"true": True, "t": True, "yes": True, "1": True, "false": False, "f": False, "no": False, "0": False}
 
 
@@ -45,7 +47,7 @@ def network_of(value: Value) -> IPv4Network | IPv6Network | None:
 
 def _string(value: Value, now: int) -> Value:
     if not isinstance(value, str):
-        raise ValueError(f"{_shown(value)} is no string; put it in quotes")
+        raise ValueError(f"{shown(value)} is no string; put it in quotes")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -67,7 +69,7 @@ def _whole(value: Value, low: int, high: int, name: str) -> int:
     if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{_shown(value)} is not {name}")
+        raise ValueError(f"{shown(value)} is not {name}")
     if not low <= value <= high:
         raise ValueError(f"{value} is outside {low}..{high}")
     return value
@@ -77,14 +79,14 @@ def _float(value: Value, now: int) -> Value:
     if isinstance(value, str) and _FLOAT.fullmatch(value.strip()):
         number = float(value)
         if math.isinf(number) and "inf" not in value.lower():
-            raise ValueError(f"{_shown(value)} is too large for a float")
+            raise ValueError(f"{shown(value)} is too large for a float")
         value = number
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"{_shown(value)} is not a number")
+        raise ValueError(f"{shown(value)} is not a number")
     try:
         number = float(value)
     except OverflowError:
-        raise ValueError(f"{_shown(value)} is too large for a float") from None
+        raise ValueError(f"{shown(value)} is too large for a float") from None
     if math.isnan(number):
         raise ValueError("nan equals nothing and has no order")
     return number + 0.0  # -0.0 becomes 0.0, as in the store
@@ -95,7 +97,7 @@ def _bool(value: Value, now: int) -> Value:
         return value
     if isinstance(value, str) and value.strip().lower() in _TRUTH:
         return _TRUTH[value.strip().lower()]
-    raise ValueError(f"{_shown(value)} is neither true nor false")
+    raise ValueError(f"{shown(value)} is neither true nor false")
 
 
 def _time(value: Value, now: int) -> Value:
@@ -104,9 +106,11 @@ def _time(value: Value, now: int) -> Value:
             raise ValueError(f"{value} has no time zone")
         return value
     if isinstance(value, str):
+        if len(value) > _LONGEST_TIME:
+            raise ValueError(f"{shown(value)} is no time")
         return from_micros(parse_time(value, now))
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"{_shown(value)} is no time")
+        raise ValueError(f"{shown(value)} is no time")
     return from_micros(epoch_micros(value))
 
 
@@ -120,10 +124,11 @@ def _ip(value: Value, now: int) -> Value:
             raise ValueError
         return ip_address(value.strip())
     except ValueError:
-        raise ValueError(f"{_shown(value)} is no address such as 10.0.0.1 or 2001:db8::1") from None
+        raise ValueError(f"{shown(value)} is no address such as 10.0.0.1 or 2001:db8::1") from None
 
 
-def _shown(value: Value) -> str:
+def shown(value: object) -> str:
+    """A value as an error shows it: cut where it is long."""
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
 

@@ -37,9 +37,12 @@ from watchfloor.schema.filter import (
     ends_with,
 )
 
+from .convert import shown
 from .language import check_depth, check_terms
 
-_OPERATORS = (*COMPARISONS, "in", "startswith", "endswith", "contains", "~", "like", "exists")
+_MOST_BITS = 1_024
+"""Of whole numbers: beyond them not even floats go."""
+OPERATORS = (*COMPARISONS, "in", "startswith", "endswith", "contains", "~", "like", "exists")
 _KEYS = {"in": {"value", "values", "from", "to"}, "~": {"value", "ignore_case"}, "exists": set[str]()}
 
 
@@ -102,8 +105,9 @@ def _condition(form: dict[str, Any], at: str) -> tuple[Filter, int]:
     field, op = form.get("field"), form.get("op")
     if not isinstance(field, str):
         raise FilterError(f"{at}: and, or, not, or the name of a field was expected")
-    if op not in _OPERATORS:
-        raise FilterError(f"{at}.op: one of {' '.join(_OPERATORS)} was expected, found {op!r}")
+    if op not in OPERATORS:
+        found = shown(op) if isinstance(op, str) else _kind(op)
+        raise FilterError(f"{at}.op: one of {' '.join(OPERATORS)} was expected, found {found}")
     _only(form, {"field", "op"} | _KEYS.get(op, {"value"}), at)
     if op == "exists":
         return Exists(field), 1
@@ -143,10 +147,12 @@ def _network(value: str, at: str) -> Any:
             return ip_network(value, strict=False)
     except ValueError:
         pass
-    raise FilterError(f"{at}.value: {value!r} is no network such as 10.0.0.0/8; a list goes in values")
+    raise FilterError(f"{at}.value: {shown(value)} is no network such as 10.0.0.0/8; a list goes in values")
 
 
 def _value(value: Any, at: str) -> Value:
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise FilterError(f"{at}: a number of so many digits fits no field")
     if isinstance(value, (str, bool, int, float)):
         return value
     raise FilterError(f"{at}: a string, a number, true or false was expected, found {_kind(value)}")
@@ -155,7 +161,7 @@ def _value(value: Any, at: str) -> Value:
 def _only(form: dict[str, Any], known: set[str], at: str) -> None:
     extra = sorted(str(key) for key in form if key not in known)
     if extra:
-        raise FilterError(f"{at}: {extra[0]!r} does not belong beside {', '.join(sorted(known - {extra[0]}))}")
+        raise FilterError(f"{at}: {shown(extra[0])} does not belong beside {', '.join(sorted(known - {extra[0]}))}")
 
 
 def _plain(value: Value) -> str | int | float | bool:

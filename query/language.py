@@ -8,7 +8,7 @@ they stand beside it: one ``Place`` per condition, in the order in which the tex
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -38,6 +38,7 @@ from watchfloor.schema.filter import (
     starred,
 )
 
+from .convert import shown
 from .syntax_errors import syntax_error
 
 MAX_LENGTH = 65_536
@@ -73,9 +74,11 @@ def parse_filter(text: str) -> Filter:
 def parse(text: str) -> Parsed:
     """As ``parse_filter``, with the places of the conditions. Pure, so that reading a text again costs nothing."""
     if len(text) > MAX_LENGTH:
-        raise FilterError(f"the filter has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed")
+        raise FilterError(
+            f"the filter has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed", text, MAX_LENGTH
+        )
     if not text.strip():
-        raise FilterError("the filter is empty; a condition was expected, such as status = 404")
+        raise FilterError("the filter is empty; a condition was expected, such as status = 404", text, len(text))
     parser = _parser().parse_interactive(text)
     try:
         parser.exhaust_lexer()
@@ -84,14 +87,16 @@ def parse(text: str) -> Parsed:
         raise syntax_error(text, error, parser.accepts()) from None
     except FilterError as error:
         raise FilterError(error.message, text, error.position) from None
-    check_terms(sum(max(1, len(place.values)) for place in node.places))
+    terms = [term for place in node.places for term in (place.values or (place.field,))]
+    check_terms(len(terms), text, terms)
     return Parsed(node.tree, node.places)
 
 
-def check_terms(terms: int) -> None:
-    """Raises ``FilterError`` if a filter has more terms than the servers are to be given."""
+def check_terms(terms: int, text: str = "", places: Sequence[int] = ()) -> None:
+    """Raises ``FilterError`` if a filter has more terms than the servers are to be given; ``places`` are theirs."""
     if terms > MAX_TERMS:
-        raise FilterError(f"the filter has {terms:,} terms (conditions and listed values); at most {MAX_TERMS:,} fit")
+        message = f"the filter has {terms:,} terms (conditions and listed values); at most {MAX_TERMS:,} fit"
+        raise FilterError(message, text, places[MAX_TERMS] if places else 0)
 
 
 def check_depth(depth: int, text: str = "", position: int = 0) -> None:
@@ -172,14 +177,14 @@ class _Builder(Transformer[Token, Any]):
     def network(self, word: _Word) -> _Test:
         if "/" not in word.text:
             raise FilterError(
-                f"{word.text!r} is no network: write one as 10.0.0.0/8, a list as ({word.text}), a range as 500..599",
+                f"{shown(word.text)} is no network: write one as 10.0.0.0/8, a list as (VALUE, …), a range as 500..599",
                 "",
                 word.position,
             )
         try:
             network = ip_network(word.text, strict=False)
         except ValueError:
-            raise FilterError(f"{word.text!r} is no network such as 10.0.0.0/8", "", word.position) from None
+            raise FilterError(f"{shown(word.text)} is no network such as 10.0.0.0/8", "", word.position) from None
         return _Test(lambda field: Cidr(field, network), (word.position,))
 
     def between(self, low: _Word, high: _Word) -> _Test:

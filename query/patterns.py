@@ -8,8 +8,16 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watchfloor.schema.filter import Condition, Matches, Wildcard
+
+from .pattern_parts import parts_of
+
 MAX_PATTERN = 1_000
-"""Characters in a regular expression or wildcard."""
+"""Characters in a regular expression or wildcard, counted repeats written out: ``(ab){3}`` has about six."""
+MAX_PATTERNS = 10_000
+"""The same of all patterns of a filter together. Looking for a plain text (``contains``) costs nothing of it."""
+MAX_STARS = 100
+"""Stars in a wildcard; several in a row are one."""
 
 _ONE_STRING = pa.array([""], pa.string())
 # The tablet servers' RE2 knows the scripts of an older Unicode than ours; these both know.
@@ -19,7 +27,11 @@ _SCRIPTS = (
     "Inherited Katakana Khmer Latin Mongolian Tamil Thai Tibetan"
 )
 _CLASSES = frozenset(f"{_CATEGORIES} {_SCRIPTS}".split())
-_ESCAPE = re.compile(r"\\(?:[pP](?:\{\^?(\w+)\}|(\w))|(.))", re.DOTALL)
+_CONTAINS = re.compile(r"\*(?:\\.|[^*?\\])*\*", re.DOTALL)
+_GROUP_NAME = re.compile(r"\w+", re.ASCII)
+# RE2/J looks for ever for the other cases of these, which are cases of letters that do not know of them.
+_ENDLESS = ("\u1c80", "\u1c8f")
+_MOST_REPEATS = 1_000
 
 
 @lru_cache(maxsize=256)
@@ -32,12 +44,43 @@ def check_regex(pattern: str, ignore_case: bool) -> str:
     except pa.ArrowInvalid as error:
         reason = str(error).removeprefix("Invalid regular expression: ")
         return f"the pattern does not fit RE2's syntax: {reason}"
-    for name, letter, escaped in _ESCAPE.findall(pattern):
-        if escaped == "C":
-            return "\\C (one byte) is not available; . is any character"
-        if (name or letter) and (name or letter) not in _CLASSES:
-            return f"the character class {name or letter} is not available"
+    parts = parts_of(pattern)
+    if parts.takes_bytes:
+        return "\\C (one byte) is not available; . is any character"
+    if parts.repeats_brace:
+        return "a brace that is repeated needs a backslash: \\{"
+    if parts.half_class:
+        return "in brackets [: begins a class such as [:alpha:]; write \\[: for the characters"
+    if any("\ud800" <= end <= "\udfff" for ends in parts.ranges for end in ends):
+        return "half of a surrogate pair is no character"
+    if unknown := sorted(parts.classes - _CLASSES):
+        return f"the character class {unknown[0]} is not available"
+    if any(not _GROUP_NAME.fullmatch(name) for name in parts.groups):
+        return "the name of a group has letters from a to z, digits and _ only"
+    if len(set(parts.groups)) < len(parts.groups):
+        return "two groups have the same name"
+    if parts.count > _MOST_REPEATS:
+        return f"a part is repeated {parts.count:,} times; at most {_MOST_REPEATS:,} times are allowed"
+    if parts.steps > MAX_PATTERN:
+        return (
+            f"the pattern has {parts.steps:,} characters with its counted repeats written out; "
+            f"at most {MAX_PATTERN:,} are allowed"
+        )
+    if ignore_case or parts.ignores_case:
+        for low, high in parts.ranges:
+            if low <= _ENDLESS[1] and high >= _ENDLESS[0]:
+                return "the characters U+1C80 to U+1C8F are not available where case is ignored"
     return ""
+
+
+def cost_of(condition: Condition) -> int:
+    """How much a pattern adds to ``MAX_PATTERNS``; other conditions add nothing."""
+    match condition:
+        case Matches(_, pattern, _):
+            return parts_of(pattern).steps
+        case Wildcard(_, pattern):
+            return 0 if _CONTAINS.fullmatch(pattern) else len(pattern)
+    return 0
 
 
 def check_wildcard(pattern: str) -> str:
@@ -47,6 +90,9 @@ def check_wildcard(pattern: str) -> str:
     rest = re.sub(r"\\[*?\\]", "", pattern)
     if "\\" in rest:
         return r"a backslash in a wildcard escapes *, ? or \ only (in quotes write it twice)"
+    stars = len(re.findall(r"\*+", rest))
+    if stars > MAX_STARS:
+        return f"the pattern has {stars:,} stars; at most {MAX_STARS:,} are allowed"
     return ""
 
 

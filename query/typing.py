@@ -30,7 +30,10 @@ from watchfloor.schema.source import Field, FieldType, Source
 from .convert import convert, network_of, rank
 from .jsonform import from_json
 from .language import Place, check_depth, check_terms, parse
-from .patterns import check_regex, check_wildcard
+from .patterns import MAX_PATTERNS, check_regex, check_wildcard, cost_of
+
+MAX_VALUES = 1_048_576
+"""Characters in all values of a filter together; only a filter in JSON can have so many."""
 
 
 def typed_filter(where: str | Mapping[str, Any] | None, source: Source, now: int | None = None) -> Filter | None:
@@ -62,7 +65,7 @@ class _Typer:
     def __init__(self, source: Source, text: str, places: tuple[Place, ...], now: int) -> None:
         self.source, self.text, self.now = source, text, now
         self.places = iter(places)
-        self.terms = 0
+        self.terms = self.patterns = self.characters = 0
 
     def walk(self, tree: Filter, depth: int) -> Filter:
         check_depth(depth)
@@ -70,9 +73,31 @@ class _Typer:
             return type(tree)(tuple(self.walk(child, depth + 1) for child in tree.children))
         if isinstance(tree, Not):
             return Not(self.walk(tree.child, depth + 1))
+        condition = _Condition(self, tree, next(self.places, None))
         self.terms += len(tree.values) if isinstance(tree, In) else 1
         check_terms(self.terms)
-        return _Condition(self, tree, next(self.places, None)).typed()
+        self.characters += sum(len(value) for value in _values(tree) if isinstance(value, str))
+        if self.characters > MAX_VALUES:
+            raise condition.error(f"with it the filter's values have more than {MAX_VALUES:,} characters")
+        typed = condition.typed()
+        self.patterns += cost_of(tree)
+        if self.patterns > MAX_PATTERNS:
+            written = f"{self.patterns:,} characters, counted repeats written out"
+            raise condition.error(f"with it the filter's patterns have {written}; at most {MAX_PATTERNS:,} are allowed")
+        return typed
+
+
+def _values(tree: Condition) -> tuple[Value, ...]:
+    match tree:
+        case Compare(_, _, value):
+            return (value,)
+        case In(_, values):
+            return values
+        case Between(_, low, high):
+            return low, high
+        case Prefix(_, text) | Matches(_, text, _) | Wildcard(_, text):
+            return (text,)
+    return ()
 
 
 class _Condition:

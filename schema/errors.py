@@ -21,6 +21,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_LONGEST_NAME = 200
+"""Characters of a field's name, as definitions have it; of more an error shows the beginning."""
+
 
 class WatchfloorError(Exception):
     """Base of all errors that Watchfloor raises on purpose; its text is fit to be shown."""
@@ -52,7 +55,8 @@ class UnknownFieldError(FilterError):
     """The source has no field of this name."""
 
     def __init__(self, field: str, source: str, known: Iterable[str], text: str = "", position: int = 0) -> None:
-        super().__init__(f"source {source} has no field {field!r}{suggest(field, known)}", text, position)
+        named = field if len(field) <= _LONGEST_NAME else f"{field[:_LONGEST_NAME]}…"
+        super().__init__(f"source {source} has no field {named!r}{suggest(named, known)}", text, position)
 
 
 class TimeRangeError(UserError):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-from loaded import LAYOUTS, Loaded, in_layout, parse
+from loaded import LAYOUTS
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
@@ -26,7 +26,7 @@ APART = ("test_real_logs", "test_stack", "test_demo")
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.
 ORDER = (
-    *APART, "test_ingest_crash", "test_oracle", "test_bridge", "test_bench", "test_server_down",
+    *APART, "test_ingest_crash", "test_oracle", "test_hostile_filters", "test_bridge", "test_bench", "test_server_down",
     "test_bulk", "test_ingest", "test_retry", "test_compact", "test_faces_on_stack", "test_engines",
     "test_compact_again", "test_late_events", "test_labels", "test_freshness", "test_default_layout",
     "test_reversed_index", "test_coverage",
@@ -107,15 +107,6 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real logs at {folder}; set WATCHFLOOR_TEST_DATA to their folder")
     return folder
-
-
-@pytest.fixture(scope="session")
-def brobeat(store_settings: Settings, data_dir: Path) -> dict[str, dict[str, Loaded]]:
-    """Zeek's conn, dns and http of one office, as the sources ``cell.conn``, ``block.conn`` …; by layout, then kind."""
-    files = {kind: data_dir / "zeek" / "brobeat" / f"{kind}.log" for kind in ("conn", "dns", "http")}
-    parsed = {kind: parse(path)[0] for kind, path in files.items()}
-    with Store.open(store_settings) as store:
-        return {name: {kind: in_layout(store, logs, name) for kind, logs in parsed.items()} for name in LAYOUTS}
 
 
 @pytest.fixture(scope="session")

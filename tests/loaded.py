@@ -16,7 +16,7 @@ from watchfloor.ingest.lines import read_chunks
 from watchfloor.ingest.load import Load, LoadResult
 from watchfloor.ingest.parsers import open_parser
 from watchfloor.ingest.sniff import sniff
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Field, FieldType, Source, parse_definition
 from watchfloor.store.block.encoder import BlockEncoder
 from watchfloor.store.bridge import EntrySink
 from watchfloor.store.layout import Encoder
@@ -63,6 +63,15 @@ def in_layout(store: Store, loaded: Loaded, layout: str) -> Loaded:
             write(sink, source, item, oldest_first)
         sink.flush()
     return Loaded(source, loaded.events, loaded.batch)
+
+
+def numbered(loaded: Loaded) -> Loaded:
+    """The same with a field ``number``, counted from the newest: it tells each event from all others."""
+    source = loaded.source.with_fields([Field("number", FieldType.INT)])
+    numbers = pa.array(range(len(loaded.batch)), pa.int64())
+    batch = pa.RecordBatch.from_arrays([*loaded.batch.columns, numbers], names=[*loaded.batch.schema.names, "number"])
+    events = [{**event, "number": number} for number, event in enumerate(loaded.events)]
+    return Loaded(source, events, batch)
 
 
 def write(sink: EntrySink, source: Source, item: int, events: pa.RecordBatch, block_rows: int = BLOCK_ROWS) -> None:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 import jpype
 import pyarrow as pa
 import pytest
+from scan_sessions import assert_scans_end
 
 from watchfloor.schema.errors import InternalError, StoreError
 from watchfloor.schema.source import Field, FieldType
@@ -406,28 +407,6 @@ def test_a_scan_closed_at_its_start_leaves_nothing_on_the_servers(connection: Co
         time.sleep(millis / 4000)
         source.close()
     assert_scans_end(connection, events)
-
-
-def assert_scans_end(connection: Connection, table: str) -> None:
-    """The servers soon know of no scan of a table, because each was closed and not because it was forgotten.
-
-    One closed while a server reads for it is known, as number -1, until that looks through its sessions again: every
-    second here. One that nobody closed keeps its number until it has been idle for two.
-    """
-    deadline = time.monotonic() + 30
-    operations = connection.client.instanceOperations()
-    while True:
-        scans = [
-            (int(scan.getScanid()), str(scan.getState()), int(scan.getIdleTime()))
-            for server in operations.getTabletServers()
-            for scan in operations.getActiveScans(server)
-            if str(scan.getTable()) == table
-        ]
-        assert not [scan for scan in scans if scan[0] != -1 and scan[1] == "IDLE" and scan[2] > 1900]
-        if not scans:
-            return
-        assert time.monotonic() < deadline, scans
-        time.sleep(0.1)
 
 
 # The JVM's life

@@ -1,154 +1,275 @@
-"""Every scheme gives the events that plain Python finds, whatever the layout, filter, time range and batching."""
+"""Every scheme gives the events that plain Python finds, whatever the layout, filter, time range and batching.
+
+Of each type of field every operator is drawn, alone and among other conditions, on fields with an index and without;
+and filters of any shape on real logs. What was asked is counted, and the last test looks whether it was enough.
+"""
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from drawn_filters import (
+    condition,
+    conditions_of,
+    filters,
+    leaves,
+    operator_of,
+    operators_of,
+    pools_of,
+    shapes,
+    values_of,
+)
+from hypothesis import HealthCheck, Phase, given, note, seed, settings
 from hypothesis import strategies as st
-from loaded import Loaded
-from oracle import filters, holds, pools_of
+from loaded import LAYOUTS, Loaded, in_layout, numbered, parse
+from mixed import SCALARS, mixed
+from oracle import Rows
 
 from watchfloor.query.batching import POLICIES, BatchSettings
 from watchfloor.query.jsonform import to_json
 from watchfloor.query.service import SCHEMES, QueryRequest, QueryService
 from watchfloor.schema.filter import Filter
+from watchfloor.schema.source import Field, FieldType
+from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-COLUMNS = {
-    "conn": ("ts", "uid", "id.orig_h", "id.resp_p", "duration", "orig_bytes", "local_orig"),
-    "dns": ("ts", "uid", "query", "trans_id", "answers", "rtt", "RA"),
-    "http": ("ts", "uid", "host", "status_code", "trans_depth", "resp_mime_types", "referrer"),
-}
+MIXED_EVENTS = 1_200
+REAL = ("conn", "dns", "http")
+TYPES = tuple(f"{kind}{scalar}" for scalar in SCALARS for kind in ("", "list of "))
+ENOUGH = 1_000
+"""Distinct filters that a run asks, over both layouts."""
+# A query of cells takes the servers several times as long.
+ROUNDS = {"cell": 2, "block": 6}
+REAL_EXAMPLES = {"cell": 4, "block": 10}
+FILTERS_AT_ONCE = 4
 
 # Without its phase that explains a failure: it traces every line, for many minutes.
 drawn = settings(suppress_health_check=list(HealthCheck), phases=[p for p in Phase if p is not Phase.explain])
 
-batchings = st.builds(
+# Half of them as they are when nobody says otherwise: others may cut a query into dozens of batches.
+batchings = st.just(BatchSettings()) | st.builds(
     BatchSettings,
     policy=st.sampled_from(sorted(POLICIES)),
     growth=st.sampled_from([2.0, 10.0]),
     min_width=st.sampled_from([1_000_000, 60_000_000, 3_600_000_000]),
     min_seconds=st.sampled_from([0.01, 1.0]),
     first_rows=st.sampled_from([10.0, 1000.0]),
-    # A fixed width of a second would be a hundred thousand batches over brobeat's days.
+    # A fixed width of a second would be a hundred thousand batches over some days.
     width=st.sampled_from([6 * 3_600_000_000, 24 * 3_600_000_000]),
 )
+# ``auto`` and two others, each with a batching of its own.
+schemes = st.permutations(SCHEMES[1:]).map(lambda others: (SCHEMES[0], *others[:2]))
+runs = st.tuples(schemes, st.tuples(batchings, batchings, batchings)).map(lambda two: list(zip(*two, strict=True)))
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A source, and its events as plain Python has them."""
+
+    loaded: Loaded
+    rows: Rows
+    table: pa.Table
+    times: np.ndarray
+
+    @classmethod
+    def of(cls, loaded: Loaded) -> Stored:
+        names = [field.name for field in loaded.source.fields]
+        times = np.array([micros(event["ts"]) for event in loaded.events])
+        table = pa.Table.from_batches([loaded.batch]).select(names)
+        return cls(loaded, Rows(names, loaded.events), table, times)
+
+
+class Asked:
+    """What has been asked in this run."""
+
+    def __init__(self) -> None:
+        self.tests: set[tuple[str, str]] = set()
+        self.filters: set[str] = set()
+        self.conditions: Counter[tuple[str, str, str]] = Counter()
+        self.queries = 0
+
+
+asked = Asked()
 
 
 def micros(moment: datetime) -> int:
     return (moment - EPOCH) // timedelta(microseconds=1)
 
 
-def hashable(row: dict[str, Any], columns: tuple[str, ...]) -> tuple[Any, ...]:
-    return tuple(tuple(v) if isinstance(v, list) else v for v in (row[c] for c in columns))
+@pytest.fixture(scope="module")
+def stored(store_settings: Settings, data_dir: Path) -> dict[str, dict[str, Stored]]:
+    """By layout and kind: Zeek's conn, dns and http of one office, and events of all types."""
+    logs = {kind: numbered(parse(data_dir / "zeek" / "brobeat" / f"{kind}.log")[0]) for kind in REAL}
+    kinds = {kind: Stored.of(loaded) for kind, loaded in {**logs, "mixed": mixed(MIXED_EVENTS)}.items()}
+    with Store.open(store_settings) as store:
+        return {
+            name: {kind: replace(known, loaded=in_layout(store, known.loaded, name)) for kind, known in kinds.items()}
+            for name in LAYOUTS
+        }
 
 
 @pytest.fixture(scope="module")
-def pools(brobeat: dict[str, dict[str, Loaded]]) -> dict[str, dict[str, list[Any]]]:
-    return {kind: pools_of(loaded.source, loaded.events) for kind, loaded in brobeat["cell"].items()}
+def pools(stored: dict[str, dict[str, Stored]]) -> dict[str, dict[str, list[Any]]]:
+    return {kind: pools_of(known.loaded.source, known.loaded.events) for kind, known in stored["cell"].items()}
 
 
 @pytest.fixture(scope="module")
-def trees(
-    brobeat: dict[str, dict[str, Loaded]], pools: dict[str, dict[str, list[Any]]]
-) -> dict[str, st.SearchStrategy[Filter]]:
-    """Made once: a strategy over hundreds of values takes longer to make than to draw from."""
-    return {kind: filters(loaded.source, pools[kind]) for kind, loaded in brobeat["cell"].items()}
+def strategies(
+    stored: dict[str, dict[str, Stored]], pools: dict[str, dict[str, list[Any]]]
+) -> dict[str, st.SearchStrategy[Any]]:
+    """Made once: a strategy over hundreds of values takes longer to make than to draw from.
+
+    By kind of real log filters of any shape; by type of field a condition of each operator, within such shapes.
+    """
+    made: dict[str, st.SearchStrategy[Any]] = {}
+    for kind in REAL:
+        one = filters(stored["cell"][kind].loaded.source, pools[kind])
+        made[kind] = st.lists(one, min_size=FILTERS_AT_ONCE, max_size=FILTERS_AT_ONCE)
+    fields, values = stored["cell"]["mixed"].loaded.source.fields, pools["mixed"]
+    # Two to one for fields with an index: what a planner makes of several conditions is about those.
+    others = st.one_of([leaves(field, values[field.name]) for field in (*fields, *(f for f in fields if f.indexed))])
+    for name in TYPES:
+        made[name] = _of_each_operator([field for field in fields if field.type_name == name], values, others)
+    return made
 
 
-@pytest.mark.parametrize("kind", COLUMNS)
-@given(data=st.data())
-@settings(drawn, max_examples=75)
-def test_all_schemes_agree_with_plain_python_on_blocks(
-    kind: str,
-    data: st.DataObject,
-    brobeat: dict[str, dict[str, Loaded]],
-    trees: dict[str, st.SearchStrategy[Filter]],
+def _of_each_operator(
+    fields: Sequence[Field], pools: dict[str, list[Any]], others: st.SearchStrategy[Filter]
+) -> st.SearchStrategy[Any]:
+    each = []
+    for operator in operators_of(fields[0].scalar):
+        of_any = st.one_of([condition(f, operator, values_of(f.scalar, pools[f.name])) for f in fields])
+        each.append(shapes(of_any, others))
+    return st.tuples(*each)
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_operator_on_every_type(
+    layout: str,
+    name: str,
+    stored: dict[str, dict[str, Stored]],
+    strategies: dict[str, st.SearchStrategy[Any]],
     query_store: Store,
 ) -> None:
-    check_all_schemes(brobeat["block"][kind], COLUMNS[kind], trees[kind], data, query_store)
+    check_many(layout, "mixed", name, ROUNDS[layout], stored, strategies, query_store)
 
 
-# Fewer, since a query of cells takes the servers several times as long.
-@pytest.mark.parametrize("kind", COLUMNS)
-@given(data=st.data())
-@settings(drawn, max_examples=25)
-def test_all_schemes_agree_with_plain_python_on_cells(
+@pytest.mark.parametrize("kind", REAL)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_filters_of_any_shape_on_real_logs(
+    layout: str,
     kind: str,
-    data: st.DataObject,
-    brobeat: dict[str, dict[str, Loaded]],
-    trees: dict[str, st.SearchStrategy[Filter]],
+    stored: dict[str, dict[str, Stored]],
+    strategies: dict[str, st.SearchStrategy[Any]],
     query_store: Store,
 ) -> None:
-    check_all_schemes(brobeat["cell"][kind], COLUMNS[kind], trees[kind], data, query_store)
+    check_many(layout, kind, kind, REAL_EXAMPLES[layout], stored, strategies, query_store)
 
 
-def check_all_schemes(
-    loaded: Loaded,
+def check_many(
+    layout: str,
+    kind: str,
+    name: str,
+    examples: int,
+    stored: dict[str, dict[str, Stored]],
+    strategies: dict[str, st.SearchStrategy[Any]],
+    query_store: Store,
+) -> None:
+    """Draws lists of filters, as many as ``examples``, and asks each of them of one source in one layout."""
+    known, service = stored[layout][kind], QueryService(query_store)
+    names = [field.name for field in known.loaded.source.fields if field.name not in ("ts", "number")]
+    moments = st.integers(int(known.times[-1]) - 1, int(known.times[0]) + 2) | st.sampled_from(known.times.tolist())
+    spans = st.none() | st.tuples(moments, moments).filter(lambda two: two[0] != two[1]).map(sorted)
+    some = st.lists(st.sampled_from(names), max_size=3, unique=True)
+
+    @given(data=st.data())
+    @settings(drawn, max_examples=examples)
+    def ask(data: st.DataObject) -> None:
+        for tree in data.draw(strategies[name], label="filters"):
+            columns = ("ts", "number", *data.draw(some, label="columns"))
+            span = data.draw(spans, label="range")
+            check(layout, known, tree, data.draw(runs, label="runs"), span, columns, service)
+
+    # Where the same examples come again in every run, they are not the same ones in each test.
+    (seed(zlib.crc32(f"{layout} {name}".encode()))(ask) if settings.default.derandomize else ask)()
+    asked.tests.add((layout, name))
+
+
+def check(
+    layout: str,
+    known: Stored,
+    tree: Filter,
+    schemes: Sequence[tuple[str, BatchSettings]],
+    span: Sequence[int] | None,
     columns: tuple[str, ...],
-    strategy: st.SearchStrategy[Filter],
-    data: st.DataObject,
-    query_store: Store,
+    service: QueryService,
 ) -> None:
-    tree = data.draw(strategy, label="filter")
-    times = [micros(event["ts"]) for event in (loaded.events[0], loaded.events[-1])]
-    moments = st.integers(times[1] - 1, times[0] + 2) | st.sampled_from(loaded.events).map(lambda e: micros(e["ts"]))
-    ends = data.draw(st.none() | st.tuples(moments, moments).filter(lambda p: p[0] != p[1]), label="range")
-    since, until = (None, None) if ends is None else (min(ends), max(ends))
-    expected = Counter(
-        hashable(event, columns)
-        for event in loaded.events
-        if (since is None or since <= micros(event["ts"])) and (until is None or micros(event["ts"]) < until)
-        if holds(tree, event)
-    )
-    batching = data.draw(batchings, label="batching")
-    service, first = QueryService(query_store), None
-    for scheme in SCHEMES:
-        request = QueryRequest(
-            loaded.source.name, since, until, to_json(tree), columns, scheme=scheme, batching=batching
-        )
+    """Asks one filter in several ways; each gives the events that plain Python finds, newest first."""
+    source = known.loaded.source
+    since, until = span or (None, None)
+    wanted = known.rows.holding(tree)
+    if span is not None:
+        wanted &= (known.times >= since) & (known.times < until)
+    first: np.ndarray | None = None
+    for scheme, batching in schemes:
+        request = QueryRequest(source.name, since, until, to_json(tree), columns, scheme=scheme, batching=batching)
         result = service.run(request)
         table = pa.Table.from_batches(result, result.schema)
         note(result.plan.text())
         assert result.summary["status"] == "complete" and result.summary["rows"] == len(table)
-        if first is not None:
-            assert table.equals(first), f"{scheme}: not the same events in the same order as {SCHEMES[0]}"
-            continue
-        first, rows = table, table.to_pylist()
-        found = Counter(hashable(row, columns) for row in rows)
-        missing, surplus = list(expected - found), list(found - expected)
-        assert not missing and not surplus, (
-            f"{scheme}: {len(missing)} missing, as {missing[:1]}; {len(surplus)} surplus"
+        found = table.column("number").to_numpy()
+        missing, surplus = np.setdiff1d(np.flatnonzero(wanted), found), found[~wanted[found]]
+        assert not len(missing) and not len(surplus), (
+            f"{scheme}, {tree}: {len(missing)} missing, as {shown(known, missing)}; "
+            f"{len(surplus)} surplus, as {shown(known, surplus)}"
         )
-        moments_seen = [row["ts"] for row in rows]
-        assert moments_seen == sorted(moments_seen, reverse=True), f"{scheme}: not newest first"
+        assert len(found) == wanted.sum(), f"{scheme}, {tree}: some events come twice"
+        assert table.equals(known.table.take(pa.array(found)).select(columns).cast(table.schema))
+        assert (np.diff(known.times[found]) <= 0).all(), f"{scheme}: not newest first"
+        assert first is None or (found == first).all(), f"{scheme}, {tree}: another order than {schemes[0][0]} gives"
+        first = found
+        asked.queries += 1
+    asked.filters.add(json.dumps(to_json(tree)))
+    for leaf in conditions_of(tree):
+        asked.conditions[layout, operator_of(leaf), source.field(leaf.field).type_name] += 1
 
 
-@pytest.mark.parametrize("kind", COLUMNS)
+def shown(known: Stored, numbers: np.ndarray) -> dict[str, Any] | None:
+    return known.loaded.events[int(numbers[0])] if len(numbers) else None
+
+
+@pytest.mark.parametrize("kind", (*REAL, "mixed"))
 def test_every_value_comes_back(
-    kind: str, layout: str, brobeat: dict[str, dict[str, Loaded]], query_store: Store
+    kind: str, layout: str, stored: dict[str, dict[str, Stored]], query_store: Store
 ) -> None:
-    loaded = brobeat[layout][kind]
-    result = QueryService(query_store).run(QueryRequest(loaded.source.name))
-    rows = [row for batch in result for row in batch.to_pylist()]
-    names = tuple(field.name for field in loaded.source.fields)
-    assert Counter(hashable(r, names) for r in rows) == Counter(hashable(e, names) for e in loaded.events)
+    known = stored[layout][kind]
+    result = QueryService(query_store).run(QueryRequest(known.loaded.source.name))
+    table = pa.Table.from_batches(result, result.schema)
+    numbers = table.column("number")
+    assert sorted(numbers.to_pylist()) == list(range(len(known.times)))
+    assert table.equals(known.table.take(numbers.combine_chunks()).select(table.column_names).cast(table.schema))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("limit", [1, 7, 500])
 def test_a_limit_gives_the_newest(
-    layout: str, scheme: str, limit: int, brobeat: dict[str, dict[str, Loaded]], query_store: Store
+    layout: str, scheme: str, limit: int, stored: dict[str, dict[str, Stored]], query_store: Store
 ) -> None:
-    loaded = brobeat[layout]["conn"]
+    loaded = stored[layout]["conn"].loaded
     expected = [e["ts"] for e in loaded.events if e["proto"] == "udp"][:limit]
     result = QueryService(query_store).run(
         QueryRequest(loaded.source.name, where="proto = udp", columns=("ts",), limit=limit, scheme=scheme)
@@ -158,18 +279,18 @@ def test_a_limit_gives_the_newest(
     assert result.summary["status"] == "limit" and result.summary["rows"] == limit
 
 
-@pytest.mark.parametrize("kind", COLUMNS)
+@pytest.mark.parametrize("kind", REAL)
 @given(data=st.data())
 @settings(drawn, max_examples=20)
 def test_counts_are_exact(
     kind: str,
     layout: str,
     data: st.DataObject,
-    brobeat: dict[str, dict[str, Loaded]],
+    stored: dict[str, dict[str, Stored]],
     pools: dict[str, dict[str, list[Any]]],
     query_store: Store,
 ) -> None:
-    loaded = brobeat[layout][kind]
+    loaded = stored[layout][kind].loaded
     name = loaded.source.name
     service = QueryService(query_store)
     moments = st.sampled_from(loaded.events).map(lambda e: micros(e["ts"]))
@@ -190,3 +311,18 @@ def test_counts_are_exact(
     bucket, width = data.draw(st.sampled_from([("minute", 60), ("hour", 3600), ("day", 86400)]))
     buckets = Counter(micros(e["ts"]) // (width * 10**6) * (width * 10**6) for e in inside)
     assert dict(service.timeline(name, since, until, bucket)) == dict(buckets)
+
+
+def test_enough_was_asked() -> None:
+    """Last, for it counts what the tests before it have asked."""
+    if asked.tests != {(layout, name) for layout in LAYOUTS for name in (*TYPES, *REAL)}:
+        pytest.skip("only a part of this file was run")
+    assert len(asked.filters) >= ENOUGH
+    assert asked.queries >= 3 * ENOUGH
+    pairs = {
+        (layout, operator, name)
+        for layout in LAYOUTS
+        for name in TYPES
+        for operator in operators_of(FieldType(name.removeprefix("list of ")))
+    }
+    assert not pairs - set(asked.conditions)

@@ -1,5 +1,7 @@
 package watchfloor.iterators;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.google.re2j.Pattern;
 import java.util.Arrays;
 
@@ -201,7 +203,17 @@ abstract class Condition {
       if (literal != null && !literal.isIn(bytes, from, to)) {
         return false;
       }
-      return isLiteral || pattern.matcher(Arrays.copyOfRange(bytes, from, to)).find();
+      return isLiteral || finds(Arrays.copyOfRange(bytes, from, to));
+    }
+
+    private boolean finds(byte[] value) {
+      for (byte b : value) {
+        if (b < 0) {
+          // Of bytes RE2/J takes every place behind a character that is more than one for the beginning of the text.
+          return pattern.matcher(new String(value, UTF_8)).find();
+        }
+      }
+      return pattern.matcher(value).find();
     }
   }
 }

@@ -1,0 +1,191 @@
+"""The parts of an RE2 pattern: how much they are with all repeats written out, and which characters they name.
+
+What is read here RE2 has accepted already, so nothing is checked again. Where RE2 and the tablet servers' RE2/J read a
+part differently, ``Parts`` says that it is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_NUMBER = r"(?:0|[1-9][0-9]*)"
+_ESCAPE = r"""
+      \\[pP](?:\{\^?(?P<class>[^}]*)\}|(?P<letter>.))
+    | \\x\{(?P<wide>[0-9A-Fa-f]+)\} | \\x(?P<hex>[0-9A-Fa-f]{2}) | \\(?P<octal>[0-7]{1,3})
+    | \\(?P<escaped>.)
+"""
+_TOKEN = re.compile(
+    rf"""
+      \\Q(?P<quoted>.*?)(?:\\E|\Z)
+    | {_ESCAPE}
+    | (?P<set>\[\^?\]?)
+    | \(\?(?:P?<(?P<group>[^>]*)>|(?P<flags>[imsU-]*)(?P<colon>[:)]))
+    | (?P<open>\() | (?P<close>\)) | (?P<bar>\|)
+    | \{{(?P<least>{_NUMBER})(?P<comma>,(?P<most>{_NUMBER})?)?\}}\??
+    | (?P<repeat>[*+?]\??)
+    | (?P<place>[\^$])
+    | (?P<any>\.)
+    | (?P<plain>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_MEMBER = re.compile(
+    rf"\[:\^?\w+:\] | (?P<colon>\[:) | {_ESCAPE} | (?P<dash>-) | (?P<end>\]) | (?P<plain>.)", re.VERBOSE | re.DOTALL
+)
+_CONTROLS = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_REPEATS = frozenset(("repeat", "least", "comma", "most"))
+_KINDS = frozenset("AbBCdDsSwWz")
+"""Escapes that are no character."""
+
+
+@dataclass
+class Parts:
+    """What was found in a pattern."""
+
+    steps: int = 0
+    """Characters and operators once every counted repeat is written out: ``(ab){3}`` is about six."""
+    count: int = 0
+    """The highest number in a counted repeat."""
+    ignores_case: bool = False
+    """A flag in the pattern has case ignored, in all of it or in a part."""
+    repeats_brace: bool = False
+    """A ``{`` that is a plain character is repeated: ``{*``."""
+    half_class: bool = False
+    """In brackets there is a ``[:`` that begins no class."""
+    takes_bytes: bool = False
+    """There is a ``\\C``."""
+    classes: set[str] = field(default_factory=set)
+    """Names of Unicode classes."""
+    groups: list[str] = field(default_factory=list)
+    """Names of groups, in their order."""
+    ranges: list[tuple[str, str]] = field(default_factory=list)
+    """First and last of the characters that stand for themselves, as ranges in brackets or alone."""
+
+
+def parts_of(pattern: str) -> Parts:
+    """Reads a pattern that RE2 accepts."""
+    return _Walk(pattern).parts
+
+
+class _Walk:
+    """One walk over a pattern, with the steps of each open group and of what was read last in it."""
+
+    def __init__(self, pattern: str) -> None:
+        self.parts = Parts()
+        self.pattern, self.at = pattern, 0
+        self.sums, self.last = [0], 0
+        before = ""
+        while self.at < len(pattern):
+            token = _TOKEN.match(pattern, self.at)
+            assert token is not None, "any character is at least a plain one"
+            self.at = token.end()
+            self.parts.repeats_brace |= before == "{" and token.lastgroup in _REPEATS
+            before = token[0]
+            self.take(token)
+        self.parts.steps = sum(self.sums) + self.last
+
+    def take(self, token: re.Match[str]) -> None:
+        match token.lastgroup:
+            case "quoted":
+                for character in token["quoted"]:
+                    self.character(character)
+            case "set":
+                self.item()
+                self.members(token["set"].endswith("]"))
+            case "group":
+                self.parts.groups.append(token["group"])
+                self.begin()
+            case "colon":
+                self.parts.ignores_case |= "i" in token["flags"].partition("-")[0]
+                if token["colon"] == ":":
+                    self.begin()
+            case "open":
+                self.begin()
+            case "close":
+                self.sums[-1] += self.last + 1
+                self.last = self.sums.pop() if len(self.sums) > 1 else 0
+            case "repeat":
+                self.last += 1
+            case kind if kind in _REPEATS:
+                self.repeat(token)
+            case "bar" | "place" | "any":
+                self.item()
+            case "plain":
+                self.character(token["plain"])
+            case _:
+                self.escape(token)
+
+    def item(self) -> None:
+        """What was read last is complete; this is one step."""
+        self.sums[-1] += self.last
+        self.last = 1
+
+    def begin(self) -> None:
+        self.sums[-1] += self.last
+        self.last = 0
+        self.sums.append(0)
+
+    def character(self, character: str) -> None:
+        self.item()
+        self.parts.ranges.append((character, character))
+
+    def repeat(self, token: re.Match[str]) -> None:
+        least = int(token["least"])
+        most = int(token["most"]) if token["most"] else least + bool(token["comma"])
+        self.parts.count = max(self.parts.count, most)
+        self.last *= most
+
+    def escape(self, token: re.Match[str]) -> None:
+        character = self.escaped(token)
+        if character is None:
+            self.item()
+        else:
+            self.character(character)
+
+    def escaped(self, token: re.Match[str]) -> str | None:
+        """The character that an escape stands for, if it does."""
+        name = token["class"] or token["letter"]
+        if name or token["class"] is not None:
+            self.parts.classes.add(name or "")
+            return None
+        if code := token["wide"] or token["hex"]:
+            return chr(int(code, 16))
+        if token["octal"]:
+            return chr(int(token["octal"], 8))
+        self.parts.takes_bytes |= token["escaped"] == "C"
+        return None if token["escaped"] in _KINDS else _CONTROLS.get(token["escaped"], token["escaped"])
+
+    def members(self, bracket: bool) -> None:
+        """What stands in brackets, up to the one that closes them; the first may be a bracket itself."""
+        low = "]" if bracket else None
+        dashed = False
+        for character in self.characters():
+            if dashed and low is not None and character is not None:
+                self.parts.ranges.append((low, character))
+                low, dashed = None, False
+            elif character == "-" and low is not None and not dashed:
+                dashed = True
+            else:
+                self.parts.ranges += [(c, c) for c in (low, "-" if dashed else None) if c]
+                low, dashed = character, False
+        self.parts.ranges += [(c, c) for c in (low, "-" if dashed else None) if c]
+
+    def characters(self) -> Iterator[str | None]:
+        """The members one by one; None for one that is a class. An escaped dash is taken for a plain one."""
+        while self.at < len(self.pattern):
+            token = _MEMBER.match(self.pattern, self.at)
+            assert token is not None, "any character is at least a plain one"
+            self.at = token.end()
+            if token.lastgroup == "end":
+                return
+            if token.lastgroup is None:
+                yield None
+            elif token.lastgroup == "colon":
+                self.parts.half_class = True
+                yield from token["colon"]
+            elif token.lastgroup in ("plain", "dash"):
+                yield token[token.lastgroup]
+            else:
+                yield self.escaped(token)
