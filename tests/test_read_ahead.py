@@ -20,12 +20,13 @@ from watchfloor.store.store import Store
 pytestmark = pytest.mark.stack
 
 MIB = 1 << 20
-EVENTS = 5000
+EVENTS = 7000
 TEXT_BYTES = 20_000
 BLOCK_ROWS = 25
-BOUND = 80 * MIB
-"""What a scan reads ahead (32 MiB, ``ScanStream.READ_AHEAD_BYTES``), what the client of each of two shards has asked
-for besides, the batch that was handed over and the one being made (16 MiB each); the result has more."""
+BOUND = 116 * MIB
+"""Twice what a scan reads ahead (32 MiB, ``ScanStream.READ_AHEAD_BYTES``: what it has handed over is read from while
+as much again comes), the batch that was handed over and the one being made (16 MiB each), and the requests of two
+shards' clients; the result has more."""
 START = datetime(2024, 3, 1, tzinfo=UTC)
 
 
