@@ -87,7 +87,8 @@ class QueryService:
         source, schema = self._checked(request)
         run = Run()
         snapshot = self._store.snapshot()
-        stop = Stop(snapshot, request.deadline)
+        spent = time.perf_counter() - started
+        stop = Stop(snapshot, None if request.deadline is None else max(0.0, request.deadline - spent))
         try:
             asked = self._planned(request, snapshot)
         except StoreError:

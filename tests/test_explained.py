@@ -34,7 +34,7 @@ FLAT = Expected.of([(0, 10 * DAY, 10_000.0)], page=100.0)
             "half as wide: the last one gave 1,000 rows",
         ),
         ("llcysa", FLAT, "for 10 rows by the counts", "to run at least 1 s"),
-        ("density", FLAT, "for 100 rows by the counts", "by the counts, of which"),
+        ("density", FLAT, "for 100 rows by the counts", "to run at least 1 s"),
         ("density", Expected.of([(0, DAY, 5.0)], 100.0), "it has fewer than 100 rows", None),
     ],
 )
@@ -47,6 +47,23 @@ def test_each_policy_says_why(policy: str, counts: Expected | None, first: str, 
     assert (after is None) == (next_ is None)
     if after is not None and next_ is not None:
         assert next_ in after.because
+
+
+@pytest.mark.parametrize(
+    ("seconds", "wanted", "because"),
+    [
+        (30.0, None, "for 15 rows by the counts, of which 45 % are found"),
+        (0.1, 5, "for the 5 rows still wanted by the counts, of which 45 % are found"),
+        (0.1, None, "to run at least 1 s"),
+        (10_000.0, None, "to run at most 30 s"),
+    ],
+)
+def test_a_width_by_the_counts_says_how_these_were_corrected(seconds: float, wanted: int | None, because: str) -> None:
+    policy = make_policy(BatchSettings(), None, FLAT)
+    batch = policy.start(0, 10 * DAY)
+    assert batch is not None
+    after = policy.next(batch, 40, seconds, wanted)
+    assert after is not None and after.because == because
 
 
 @pytest.mark.parametrize(
