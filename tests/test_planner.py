@@ -24,9 +24,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from drawn_filters import filters
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import filters, holds
+from oracle import holds
 
 from watchfloor.planner.access import MOST_MEMBERS, IndexIntersection, IndexUnion, Scan, equalities, flatten
 from watchfloor.planner.cost import Costs
