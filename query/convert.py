@@ -36,8 +36,8 @@ def rank(value: Value) -> bytes | tuple[int, int] | float | datetime:
 
 
 def network_of(value: Value) -> IPv4Network | IPv6Network | None:
-    """The network that a word such as ``10.0.0.0/8`` names, or None."""
-    if not isinstance(value, str) or "/" not in value:
+    """The network that a word such as ``10.0.0.0/8`` names, or None. As with addresses, zones (``%eth0``) are none."""
+    if not isinstance(value, str) or "/" not in value or "%" in value:
         return None
     try:
         return ip_network(value, strict=False)

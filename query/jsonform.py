@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
-from ipaddress import IPv4Address, IPv6Address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Any
 
 from watchfloor.planner.text import value_text
@@ -37,7 +37,7 @@ from watchfloor.schema.filter import (
     ends_with,
 )
 
-from .convert import shown
+from .convert import network_of, shown
 from .language import check_depth, check_terms
 
 _MOST_BITS = 1_024
@@ -141,13 +141,11 @@ def _condition(form: dict[str, Any], at: str) -> tuple[Filter, int]:
     return Matches(field, value, ignore_case), 1
 
 
-def _network(value: str, at: str) -> Any:
-    try:
-        if "/" in value:
-            return ip_network(value, strict=False)
-    except ValueError:
-        pass
-    raise FilterError(f"{at}.value: {shown(value)} is no network such as 10.0.0.0/8; a list goes in values")
+def _network(value: str, at: str) -> IPv4Network | IPv6Network:
+    network = network_of(value)
+    if network is None:
+        raise FilterError(f"{at}.value: {shown(value)} is no network such as 10.0.0.0/8; a list goes in values")
+    return network
 
 
 def _value(value: Any, at: str) -> Value:

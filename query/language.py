@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from ipaddress import ip_network
 from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
@@ -38,7 +37,7 @@ from watchfloor.schema.filter import (
     starred,
 )
 
-from .convert import shown
+from .convert import network_of, shown
 from .syntax_errors import syntax_error
 
 MAX_LENGTH = 65_536
@@ -181,10 +180,9 @@ class _Builder(Transformer[Token, Any]):
                 "",
                 word.position,
             )
-        try:
-            network = ip_network(word.text, strict=False)
-        except ValueError:
-            raise FilterError(f"{shown(word.text)} is no network such as 10.0.0.0/8", "", word.position) from None
+        network = network_of(word.text)
+        if network is None:
+            raise FilterError(f"{shown(word.text)} is no network such as 10.0.0.0/8", "", word.position)
         return _Test(lambda field: Cidr(field, network), (word.position,))
 
     def between(self, low: _Word, high: _Word) -> _Test:

@@ -27,9 +27,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawn_filters import filters
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import filters, holds
+from oracle import holds
 
 from watchfloor.planner.access import (
     MOST_MEMBERS,
