@@ -35,7 +35,7 @@ from .rig import Rig, say
 EVENTS = {"block": 2_000_000, "cell": 100_000}
 """By layout: enough for a scan of all to take some tenths of a second."""
 LEAST_EVENTS = 10_000
-TURNS, WARM_UP = 9, 5
+TURNS, WARM_UP = 11, 20
 
 
 def main(argv: Sequence[str]) -> int:
