@@ -32,7 +32,7 @@ from .counts import Counts
 
 PAGE = 100
 """Rows of a first page."""
-_FIRST_PLACES = 2
+FIRST_PLACES = 2
 """Places that are looked up at first, if there are so many."""
 
 
@@ -127,7 +127,7 @@ def estimate(
             read = (newer + part * (counts.total - newer)) * (costs.event + patterns * costs.pattern)
             hit = part * every * -math.expm1(-matches / every)
             return costs.scan + read + hit * costs.hit + handed
-        fetched = max(min(places, _FIRST_PLACES), part * places)
+        fetched = max(min(places, FIRST_PLACES), part * places)
         # Those of many values have been read to know their counts.
         entries = sum(term.entries for term in lookups(access) if term.kind == "value")
         filtered = fetched * (costs.place + patterns * costs.pattern * counts.total / every)

@@ -29,7 +29,8 @@ MAX_WIDTH = 2**62
 
 SCAN_PAGE = 100.0
 """Rows that the first batch of a scan should have by the counts: a scan hands its newest rows over first, however wide
-the batch is, and an index look-up those of all the blocks that it leads to, if they are few."""
+the batch is, and an index look-up those of all the blocks that it leads to, if they are few; so it should have those of
+the first blocks, which are read at once."""
 _SPARE = 1.25
 """How many times the rows that are still wanted the last batch should have, by the counts."""
 _PRIOR = 10.0

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from watchfloor.planner.access import countable
-from watchfloor.planner.cost import costs_of
+from watchfloor.planner.cost import FIRST_PLACES, costs_of
 from watchfloor.planner.counts import DictCounts, Known
 from watchfloor.planner.plan import Plan
 from watchfloor.planner.rules import SCHEMES as SCHEMES
@@ -257,7 +257,14 @@ def _expected(survey: Survey, plan: Plan) -> Expected:
     share = plan.matches / survey.total if survey.total else 0.0
     hours = survey.hours.items()
     spans = ((max(start, survey.since), min(start + HOUR, survey.until), count * share) for start, count in hours)
-    return Expected.of((span for span in spans if span[0] < span[1]), 0.0 if plan.uses_index else SCAN_PAGE)
+    return Expected.of((span for span in spans if span[0] < span[1]), _first_page(plan))
+
+
+def _first_page(plan: Plan) -> float:
+    """Matches that come no later for being asked for at first: a look-up reads some places at once in any case."""
+    if not plan.uses_index:
+        return SCAN_PAGE
+    return min(SCAN_PAGE, FIRST_PLACES * plan.matches / max(1.0, plan.estimate.places))
 
 
 def _check_range(since: int | None, until: int | None) -> None:
