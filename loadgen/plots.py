@@ -21,7 +21,9 @@ def crossover(figures: Sequence[Figure]) -> str:
     Raises ``UserError`` if matplotlib is not installed.
     """
     try:
+        from matplotlib import rc_context
         from matplotlib.figure import Figure as Picture
+        from matplotlib.ticker import StrMethodFormatter
     except ImportError:
         raise UserError("--plot needs matplotlib: pip install 'watchfloor[bench]'") from None
     lines: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
@@ -36,9 +38,13 @@ def crossover(figures: Sequence[Figure]) -> str:
                 width = 3.5 if scheme == "auto" else 1.3
                 axes.loglog(*zip(*sorted(points), strict=True), label=scheme, linewidth=width, alpha=0.7, marker=".")
         axes.set(title=_TITLES[task], xlabel="density of the condition", ylabel="ms")
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.yaxis.set_minor_formatter(StrMethodFormatter("{x:g}"))
+        axes.tick_params(axis="y", which="minor", labelsize=7)
         axes.grid(alpha=0.3)
         if not place:
             axes.legend()
     out = io.StringIO()
-    picture.savefig(out, format="svg", metadata={"Date": None})
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "watchfloor"}):
+        picture.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()
