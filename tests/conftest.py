@@ -29,7 +29,7 @@ ORDER = (
     *APART, "test_ingest_crash", "test_oracle", "test_hostile_filters", "test_bridge", "test_bench", "test_server_down",
     "test_bulk", "test_ingest", "test_retry", "test_compact", "test_faces_on_stack", "test_engines",
     "test_compact_again", "test_late_events", "test_labels", "test_freshness", "test_default_layout",
-    "test_reversed_index", "test_coverage",
+    "test_reversed_index", "test_coverage", "test_index_ranges", "test_cursor", "test_tail", "test_read_ahead",
 )  # fmt: skip
 
 # Servers of tests live for minutes: they need not be compiled to their best. And no test cuts off the power, against

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loaded import Loaded
+from loaded import LAYOUTS, in_layout, parse
 from test_batching import COUNTS, DAY, HOUR, SETTINGS, expected_of
 from test_faces_on_stack import run as cli
 
@@ -16,6 +18,7 @@ from watchfloor.query.batching import POLICIES, BatchSettings, make_policy
 from watchfloor.query.expected import Expected
 from watchfloor.query.result import LISTED
 from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.source import parse_definition
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
 
@@ -107,12 +110,21 @@ def test_every_batch_has_a_reason(
 # On the stack
 
 
+@pytest.fixture(scope="module")
+def conn(store_settings: Settings, data_dir: Path) -> dict[str, str]:
+    """Zeek's conn of one office as a source of its own, by layout."""
+    loaded = parse(data_dir / "zeek" / "brobeat" / "conn.log")[0]
+    own = replace(loaded, source=parse_definition({**loaded.source.definition, "name": "zeek.explained"}))
+    with Store.open(store_settings) as store:
+        return {layout: in_layout(store, own, layout).source.name for layout in LAYOUTS}
+
+
 @pytest.mark.stack
 @pytest.mark.parametrize("policy", sorted(POLICIES))
 def test_explain_says_what_the_first_batch_then_is(
-    policy: str, layout: str, brobeat: dict[str, dict[str, Loaded]], query_store: Store
+    policy: str, layout: str, conn: dict[str, str], query_store: Store
 ) -> None:
-    service, name = QueryService(query_store), brobeat[layout]["conn"].source.name
+    service, name = QueryService(query_store), conn[layout]
     for where in (None, "proto = udp", "proto = none-such"):
         request = QueryRequest(name, where=where, batching=BatchSettings(policy=policy, width=DAY))
         explained = service.explain(request)
@@ -128,10 +140,8 @@ def test_explain_says_what_the_first_batch_then_is(
 
 
 @pytest.mark.stack
-def test_the_command_line_shows_batches(
-    brobeat: dict[str, dict[str, Loaded]], query_store: Store, store_settings: Settings
-) -> None:
-    name = brobeat["block"]["conn"].source.name
+def test_the_command_line_shows_batches(conn: dict[str, str], query_store: Store, store_settings: Settings) -> None:
+    name = conn["block"]
     status, out, _ = cli(store_settings, "query", name, "--explain")
     assert status == 0 and "\nbatching  density: first 20" in out
     status, out, err = cli(store_settings, "query", name, "--limit", "300", "--columns", "ts")
