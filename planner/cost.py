@@ -125,7 +125,8 @@ def estimate(
         handed = min(rows, matches) * costs.row
         if isinstance(access, Scan):
             read = (newer + part * (counts.total - newer)) * (costs.event + patterns * costs.pattern)
-            hit = part * every * -math.expm1(-matches / every)
+            # Each shard hands its first blocks over, however few are wanted.
+            hit = max(part * every * -math.expm1(-matches / every), min(matches, every, source.shards))
             return costs.scan + read + hit * costs.hit + handed
         fetched = max(min(places, FIRST_PLACES), part * places)
         # Those of many values have been read to know their counts.
