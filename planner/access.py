@@ -29,7 +29,7 @@ from .counts import Counts
 from .text import to_text
 
 MOST_MEMBERS = 256
-"""Values of lists that are looked up in the index; of more the servers filter."""
+"""Values of lists, and look-ups in all, that are counted and made in the index; of more the servers filter."""
 MOST_RANGES = 8
 """Conditions of many values of one filter that are looked up in the index."""
 
@@ -174,10 +174,15 @@ def _countable(tree: Filter, source: Source) -> list[Condition] | None:
                 # Lists are asked about only where no equality leads to the events by itself.
                 children = tuple(c for c in children if is_indexed_equality(c, source) or not alternatives(c, source))
             parts = [part for child in children if (part := _countable(child, source)) is not None]
-            return [condition for part in parts for condition in part] if parts else None
+            counted: list[Condition] = []
+            for part in sorted(parts, key=len):
+                if len(counted) + len(part) <= MOST_MEMBERS:
+                    counted += part
+            return counted or None
         case Or(children):
             every = [_countable(child, source) for child in children]
-            return None if None in every else [c for part in every for c in part or ()]
+            found = [condition for part in every for condition in part or ()]
+            return None if None in every or len(found) > MOST_MEMBERS else found
         case Not():
             return None
         case In():

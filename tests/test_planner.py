@@ -266,6 +266,9 @@ def test_what_is_counted_is_listed_once() -> None:
     assert countable_text("status = 1 and (domain like a* or (src in 10.0.0.0/8 and uri = x))") == [
         "status = 1", 'domain like "a*"', "src in 10.0.0.0/8",
     ]  # fmt: skip
+    many = " or ".join(f"status = {n}" for n in range(MOST_MEMBERS))
+    assert len(countable_text(many)) == MOST_MEMBERS and countable_text(f"{many} or status = 999") == []
+    assert countable_text(f"({many}) and src = 10.0.0.1") == ["src = 10.0.0.1"]
     assert len(countable_text(" and ".join(f"port > {n}" for n in range(20)))) == MOST_RANGES
 
 

@@ -201,8 +201,15 @@ def test_the_service_streams_a_watch_until_its_client_leaves(
         assert {json.loads(response.readline())["text"] for _ in shown} == shown
         assert ask(limit=1).status == 503, "a watch is a query that runs"
         response.close()
-        wait_for(lambda: ask(limit=1).status == 200)
-        last = json.loads(ask(watch=True, deadline=1).read().splitlines()[-1])["summary"]
+        ended: list[bytes] = []
+
+        def watched_to_its_end() -> bool:
+            answer = ask(watch=True, deadline=1)
+            ended.append(answer.read())
+            return answer.status == 200
+
+        wait_for(watched_to_its_end)
+        last = json.loads(ended[-1].splitlines()[-1])["summary"]
         assert (last["status"], last["rows"]) == ("deadline", 2 * (LINES - 1))
         assert ask(watch=True, until="now").status == 400
     finally:
