@@ -63,6 +63,7 @@ def measured(store: Store, source: Source, made: Generated) -> Costs:
     reading = _Reading(store, source, made)
     events, popular, middling = made.events, made.popular.events, made.middling.events
     one, some = reading.hits(made.rare.domain)[:1], reading.hits(made.middling.domain)
+    entries = len(reading.hits(made.popular.domain))
     times = _medians(
         {
             "start": lambda: reading.newest(),
@@ -88,7 +89,7 @@ def measured(store: Store, source: Source, made: Generated) -> Costs:
         look_up=times["one"],
         place=max(0.0, times["some"] - times["one"] - middling * row) / max(1, places - 1),
         # The entries of blocks are few, and read when the plan is made.
-        entry=times["entries"] / max(1, reading.entries) if default.place_events == 1 else 0.0,
+        entry=times["entries"] / max(1, entries) if default.place_events == 1 else 0.0,
         row=row,
     )
 
@@ -100,7 +101,6 @@ class _Reading:
         self._store, self._source, self._layout = store, source, layout_of(source)
         self._since, self._until = to_micros(made.since), to_micros(made.until)
         self._columns = [field.name for field in source.fields]
-        self.entries = 0
 
     def scan(self, where: Filter) -> int:
         """All events that satisfy ``where``; how many."""
@@ -119,7 +119,6 @@ class _Reading:
         """What the index has for a domain."""
         where = Compare("domain", "=", domain)
         (found,) = self._layout.hits(self._store.snapshot(), self._source, [where], self._since, self._until)
-        self.entries = len(found)
         return found
 
     def fetch(self, hits: pa.Array, where: Filter) -> int:

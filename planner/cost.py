@@ -109,33 +109,50 @@ class Estimate:
     end: float
 
 
+@dataclass(frozen=True)
+class Expectation:
+    """What is expected of a filter, whatever the access path: ``matches``, and whether that is ``certain``; the events
+    that are ``newer`` than all of them; and how many ``patterns`` each event is tested by."""
+
+    matches: float
+    certain: bool
+    newer: int
+    patterns: int
+
+    @classmethod
+    def of(cls, tree: Filter | None, source: Source, counts: Counts) -> Expectation:
+        if tree is None:
+            return cls(counts.total, True, 0, 0)
+        share, certain = _selectivity(tree, source, counts)
+        newer = min(counts.total, _newer(tree, source, counts))
+        return cls(counts.total * share, certain, newer, _patterns(tree))
+
+
 def estimate(
-    tree: Filter | None, source: Source, counts: Counts, access: Access, costs: Costs, limit: int | None = None
+    expected: Expectation, source: Source, total: int, access: Access, costs: Costs, limit: int | None = None
 ) -> Estimate:
-    """The estimate for ``access`` of a query for ``limit`` events, or for all."""
-    share, certain = (1.0, True) if tree is None else _selectivity(tree, source, counts)
-    matches = counts.total * share
-    patterns = 0 if tree is None else _patterns(tree)
-    newer = 0 if tree is None else min(counts.total, _newer(tree, source, counts))
-    every = max(math.ceil(counts.total / costs.place_events), *(term.places for term in lookups(access)), 1)
+    """The estimate for ``access`` of a query for ``limit`` of the ``expected`` events, or for all, among ``total``."""
+    matches, newer = expected.matches, expected.newer
+    event_pattern = expected.patterns * costs.pattern
+    every = max(math.ceil(total / costs.place_events), *(term.places for term in lookups(access)), 1)
     places = every if isinstance(access, Scan) else _places(access, every)
 
     def seconds(rows: float) -> float:
         part = min(1.0, rows / matches) if matches > 0 else 1.0
         handed = min(rows, matches) * costs.row
         if isinstance(access, Scan):
-            read = (newer + part * (counts.total - newer)) * (costs.event + patterns * costs.pattern)
+            read = (newer + part * (total - newer)) * (costs.event + event_pattern)
             # Each shard hands its first blocks over, however few are wanted.
             hit = max(part * every * -math.expm1(-matches / every), min(matches, every, source.shards))
             return costs.scan + read + hit * costs.hit + handed
         fetched = max(min(places, FIRST_PLACES), part * places)
         # Those of many values have been read to know their counts.
         entries = sum(term.entries for term in lookups(access) if term.kind == "value")
-        filtered = fetched * (costs.place + patterns * costs.pattern * counts.total / every)
+        filtered = fetched * (costs.place + event_pattern * total / every)
         return costs.look_up + part * entries * costs.entry + filtered + handed
 
     wanted = math.inf if limit is None else limit
-    return Estimate(matches, certain, places, seconds(min(PAGE, wanted)), seconds(min(matches, wanted)))
+    return Estimate(matches, expected.certain, places, seconds(min(PAGE, wanted)), seconds(min(matches, wanted)))
 
 
 def _places(term: Term, every: float) -> float:

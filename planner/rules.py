@@ -11,7 +11,7 @@ from watchfloor.schema.filter import Filter
 from watchfloor.schema.source import Source
 
 from .access import Access, Scan, lookups
-from .cost import COSTS, Costs, Estimate, estimate
+from .cost import COSTS, Costs, Estimate, Expectation, estimate
 from .counts import Counts
 from .members import MembersRule
 from .nested import NestedRule
@@ -53,7 +53,10 @@ def plan(
     known = COSTS[source.layout] if costs is None else costs
     asked = question(tree, source, counts, w)
     paths, declined = _paths(asked, PLANNERS[planner], first_only=planner == "paper")
-    weighed = [_Path(name, made, estimate(tree, source, counts, made.access, known, limit)) for name, made in paths]
+    expected = Expectation.of(tree, source, counts)
+    weighed = [
+        _Path(name, made, estimate(expected, source, counts.total, made.access, known, limit)) for name, made in paths
+    ]
     chosen, notes = _choose(scheme, weighed, declined)
     return Plan(
         scheme=_scheme(scheme, chosen),

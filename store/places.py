@@ -10,12 +10,12 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from watchfloor.schema.filter import Condition
+from watchfloor.schema.filter import Compare, Condition
 from watchfloor.schema.source import Source
 
 from .index_rows import ValueRows, value_rows
@@ -26,6 +26,7 @@ from .values import CUT_BYTES, CUT_DIGEST
 if TYPE_CHECKING:
     from .store import Iterators, Store
 
+T = TypeVar("T")
 _HEADER = struct.Struct(">BI")
 _HITS_BYTES = 4
 
@@ -47,12 +48,27 @@ class Places:
 
 
 @dataclass(frozen=True)
-class _Remembered:
-    """All places in a time range."""
+class Remembered(Generic[T]):
+    """All that the index has of something in [since, until)."""
 
     since: int
     until: int
-    places: Places
+    found: T
+
+    def covers(self, since: int, until: int) -> bool:
+        return self.since <= since and until <= self.until
+
+
+def apart(conditions: Iterable[Condition]) -> tuple[list[Compare], list[Condition]]:
+    """The equalities, which have a row a shard, and the conditions of many values; each once."""
+    equal: list[Compare] = []
+    many: list[Condition] = []
+    for condition in dict.fromkeys(conditions):
+        if isinstance(condition, Compare) and condition.op == "=":
+            equal.append(condition)
+        else:
+            many.append(condition)
+    return equal, many
 
 
 def read_places(
@@ -71,8 +87,12 @@ def read_places(
     ``most``: entries of a shard after which it is given up; None is never. A snapshot sees always the same, so of it
     nothing is read twice; what it has may reach beyond the time range.
     """
-    known: dict[object, _Remembered] = store.remembered if store.remembered is not None else {}
-    new = [c for c in dict.fromkeys(conditions) if not _has(known.get((source.name, c)), since, until)]
+    known: dict[object, Remembered[Places]] = store.remembered if store.remembered is not None else {}
+    new = [
+        c
+        for c in dict.fromkeys(conditions)
+        if (before := known.get((source.name, c))) is None or not before.covers(since, until)
+    ]
     found: dict[Condition, Places] = {}
     with ExitStack() as stack:
         scans = [
@@ -82,12 +102,8 @@ def read_places(
         for condition, scan in zip(new, scans, strict=True):
             found[condition] = places = _gathered(scan, width)
             if places.complete:
-                known[source.name, condition] = _Remembered(since, until, places)
-    return [found[c] if c in found else known[source.name, c].places for c in conditions]
-
-
-def _has(known: _Remembered | None, since: int, until: int) -> bool:
-    return known is not None and known.since <= since and until <= known.until
+                known[source.name, condition] = Remembered(since, until, places)
+    return [found[c] if c in found else known[source.name, c].found for c in conditions]
 
 
 def _begin(

@@ -22,7 +22,7 @@ from ..buckets import hours_around
 from ..index_rows import index_ranges, index_suffixes
 from ..keys import BLOCK_KEY_BYTES, SHARD_BYTES, block_bounds, block_times, index_prefix, index_table, shard_names
 from ..layout import IndexCount, Layout, Term, Wanted
-from ..places import read_places
+from ..places import Remembered, apart, read_places
 from ..ranges import Ranges
 from ..values import count_values, fixed_binary, fixed_rows, packed_rows
 
@@ -72,8 +72,7 @@ def read_hits(
 
     A snapshot sees always the same, so of it nothing is read twice.
     """
-    terms = [c for c in dict.fromkeys(conditions) if isinstance(c, Compare) and c.op == "="]
-    others = [c for c in dict.fromkeys(conditions) if c not in terms]
+    terms, others = apart(conditions)
     found: dict[Condition, Hits] = dict(zip(terms, _read_terms(store, source, terms, since, until), strict=True))
     found |= zip(others, _read_many(store, source, others, since, until, most), strict=True)
     return [found[condition] for condition in conditions]
@@ -83,11 +82,15 @@ def _read_terms(store: Store, source: Source, terms: Sequence[Compare], since: i
     suffixes = index_suffixes([(source.field(term.field), term.value) for term in terms])
     if since >= until:
         return [_together([]) for _ in suffixes]
-    known: dict[object, _Remembered] = store.remembered if store.remembered is not None else {}
-    new = [s for s in dict.fromkeys(suffixes) if not _has(known.get((source.name, s)), since, until)]
+    known: dict[object, Remembered[Hits]] = store.remembered if store.remembered is not None else {}
+    new = [
+        suffix
+        for suffix in dict.fromkeys(suffixes)
+        if (before := known.get((source.name, suffix))) is None or not before.covers(since, until)
+    ]
     for suffix, hits in _read_hits(store, source, new, since, until).items():
-        known[source.name, suffix] = _Remembered(since, until, hits)
-    return [known[source.name, suffix].hits.overlapping(since, until) for suffix in suffixes]
+        known[source.name, suffix] = Remembered(since, until, hits)
+    return [known[source.name, suffix].found.overlapping(since, until) for suffix in suffixes]
 
 
 def _read_many(
@@ -105,19 +108,6 @@ def _read_many(
         whole = Hits(fixed_binary(found.ids), *block_times(found.ids), found.hits, found.entries, found.complete)
         hits.append(whole.overlapping(since, until))
     return hits
-
-
-@dataclass(frozen=True)
-class _Remembered:
-    """All hits in a time range."""
-
-    since: int
-    until: int
-    hits: Hits
-
-
-def _has(known: _Remembered | None, since: int, until: int) -> bool:
-    return known is not None and known.since <= since and until <= known.until
 
 
 def _read_hits(store: Store, source: Source, suffixes: Sequence[bytes], since: int, until: int) -> dict[bytes, Hits]:

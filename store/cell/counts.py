@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from watchfloor.schema.filter import Compare, Condition
+from watchfloor.schema.filter import Condition
 from watchfloor.schema.source import Field, Source
 
 from ..buckets import Span, bucket_cells, bucket_row, cover, hours_around, one_row, read_counts, spans_of, summed_cells
@@ -24,7 +24,7 @@ from ..keys import (
     times_of_keys,
 )
 from ..layout import IndexCount, Layout, Term, Wanted
-from ..places import read_places
+from ..places import apart, read_places
 from ..ranges import Ranges
 from ..values import count_values, fixed_rows
 
@@ -44,7 +44,7 @@ class CellCounts:
         self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
     ) -> list[IndexCount | None]:
         """Of equalities the counts of the hours that touch the range, by one scan; of others what the index has."""
-        terms = [c for c in dict.fromkeys(conditions) if isinstance(c, Compare) and c.op == "="]
+        terms, others = apart(conditions)
         rows = {term: bucket_row(source, (source.field(term.field), term.value)) for term in terms}
         ranges = Ranges()
         for row in dict.fromkeys(rows.values()):
@@ -55,7 +55,6 @@ class CellCounts:
             for row, _, count in read_counts(store, source, ranges, cells, "row"):
                 counts[row] += count
         found: dict[Condition, IndexCount | None] = {t: _exact(counts[row]) for t, row in rows.items()}
-        others = [c for c in dict.fromkeys(conditions) if c not in found]
         places = read_places(store, source, others, since, until, key_bounds, KEY_BYTES, most)
         for condition, place in zip(others, places, strict=True):
             count = len(place.ids)

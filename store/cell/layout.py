@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.filter import Compare, Condition
+from watchfloor.schema.filter import Condition
 from watchfloor.schema.source import Field, Source
 
 from ..aggregates import ItemCounts, constant
@@ -29,7 +29,7 @@ from ..keys import (
     times_of_keys,
 )
 from ..layout import TableWrite, Term, Wanted
-from ..places import read_places
+from ..places import apart, read_places
 from ..program import compile_filter
 from ..ranges import Ranges
 from ..values import (
@@ -169,8 +169,7 @@ class CellLayout:
     def hits(
         self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int
     ) -> list[pa.Array]:
-        terms = [c for c in dict.fromkeys(conditions) if isinstance(c, Compare) and c.op == "="]
-        others = [c for c in dict.fromkeys(conditions) if c not in terms]
+        terms, others = apart(conditions)
         pairs = [(source.field(term.field), term.value) for term in terms]
         found: dict[Condition, pa.Array] = dict(zip(terms, _equal(store, source, pairs, since, until), strict=True))
         places = read_places(store, source, others, since, until, key_bounds, KEY_BYTES, None)
