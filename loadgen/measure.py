@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import platform
 import statistics
@@ -49,13 +50,20 @@ class Goal:
     def __str__(self) -> str:
         return f"{'≤' if self.at_most else '≥'} {self.limit:g}"
 
+    @classmethod
+    def parse(cls, text: str) -> Goal:
+        """What ``str`` of a goal was."""
+        sign, limit = text.split()
+        return cls(float(limit), at_most=sign == "≤")
+
 
 @dataclass(frozen=True)
 class Figure:
     """One measured number. ``of`` says of what: the feed, the scheme, the value asked for. Samples are in order.
 
     ``derived`` is the value of a metric that is computed from other figures; its samples are the same computation
-    turn by turn. ``note``: a word on the value, for people.
+    turn by turn. ``note``: a word on the value, for people. ``at``: for a time series, the seconds from the beginning
+    of its run at which each sample was taken; else empty.
     """
 
     metric: Metric
@@ -64,6 +72,7 @@ class Figure:
     goal: Goal | None = None
     derived: float | None = None
     note: str = ""
+    at: tuple[float, ...] = ()
 
     @property
     def value(self) -> float:
@@ -84,10 +93,38 @@ class Figure:
             "met": self.met,
             "note": self.note,
             "samples": list(self.samples),
+            **({"at": list(self.at)} if self.at else {}),
         }
 
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any], definitions: Mapping[str, str]) -> Figure:
+        """What ``to_json`` wrote; ``definitions`` of the metrics, by name."""
+        derived = written["statistic"] == "derived"
+        name = written["metric"]
+        return cls(
+            Metric(name, written["unit"], definitions[name], "median" if derived else written["statistic"]),
+            tuple(written["samples"]),
+            written["of"],
+            Goal.parse(written["goal"]) if written["goal"] else None,
+            written["value"] if derived else None,
+            written["note"],
+            tuple(written.get("at", ())),
+        )
 
-STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {"median": statistics.median, "max": max}
+
+def _percentile(percent: float) -> Callable[[Sequence[float]], float]:
+    """The smallest sample that so many percent of the samples do not exceed (nearest rank)."""
+    return lambda samples: sorted(samples)[max(0, math.ceil(len(samples) * percent / 100) - 1)]
+
+
+STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "median": statistics.median,
+    "mean": statistics.fmean,
+    "max": max,
+    "90th percentile": _percentile(90),
+    "99th percentile": _percentile(99),
+}
+"""How samples become one value, by the name that a metric and its JSON give it."""
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,23 @@ def test_the_table_says_what_is_noted_of_a_figure() -> None:
     assert figures[0].to_json()["note"] == "a train is ahead"
 
 
+def test_a_figure_is_read_back_from_its_json() -> None:
+    figures = [
+        Figure(SPEED, (3.0, 5.0), {"by": "a bicycle"}, Goal(6, at_most=False), note="late"),
+        Figure(SPEED, (3.0,), derived=2.5, goal=Goal(0.25, at_most=True)),
+        Figure(Metric("waiting", "ms", "from due to done", "99th percentile"), (1.0, 2.0), at=(0.5, 1.0)),
+    ]
+    for figure in figures:
+        definitions = {figure.metric.name: figure.metric.definition}
+        assert Figure.from_json(json.loads(json.dumps(figure.to_json())), definitions) == figure
+
+
+def test_percentiles_are_samples_by_nearest_rank() -> None:
+    samples = tuple(float(n) for n in range(100, 0, -1))
+    assert Figure(Metric("waiting", "ms", "", "99th percentile"), samples).value == 99
+    assert Figure(Metric("waiting", "ms", "", "90th percentile"), samples[-1:]).value == 1
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_experiment_and_metric_is_documented(name: str) -> None:
     assert f"## {name}" in DOC

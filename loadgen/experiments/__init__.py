@@ -14,13 +14,15 @@ from ..rig import Rig
 class Experiment(Protocol):
     """A module of this package. ``HEAP``: what the JVM of the measuring process needs.
 
-    ``TSERVER_HEAP``: what the tablet server of a stack of its own gets; None: what the settings say.
+    ``TSERVER_HEAP``: what the tablet server of a stack of its own gets; None: what the settings say. ``QUICK``: options
+    of a run of half a minute or so, for ``bench all --quick``.
     """
 
     SUMMARY: str
     HEAP: str
     TSERVER_HEAP: str | None
     METRICS: Sequence[Metric]
+    QUICK: Sequence[str]
 
     def add_options(self, parser: ArgumentParser) -> None: ...
 

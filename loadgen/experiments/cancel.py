@@ -21,6 +21,7 @@ from ..rig import Rig, say
 from ..usage import rest
 
 SUMMARY = "cancelled queries: time until their caller is free, and until the tablet servers have no session of theirs"
+QUICK = ("--events", "100000", "--repeats", "3")
 HEAP = "512m"
 TSERVER_HEAP = "3g"
 WARM_UP = 3

@@ -34,6 +34,7 @@ from ..rig import Rig, say
 from ..usage import rest
 
 SUMMARY = "how blocks are encoded: our vectors beside Arrow's format, codecs, events a block"
+QUICK = ("--events", "50000", "--repeats", "1")
 HEAP = "512m"
 TSERVER_HEAP = "3g"
 SIZE = Metric("encoded_share", "%", "bytes of all columns of the events, encoded / bytes of the JSON file")

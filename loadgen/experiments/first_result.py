@@ -25,6 +25,7 @@ from ..measure import Figure, Goal, Metric
 from ..rig import Rig, say
 
 SUMMARY = "time to the first rows of a query, in process and through REST"
+QUICK = ("--events", "50000", "--turns", "5")
 HEAP = "256m"
 TSERVER_HEAP = None
 SCHEMES = ("auto", "batched-index", "batched-scan", "scan", "index")

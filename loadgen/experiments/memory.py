@@ -20,6 +20,7 @@ from ..rig import Rig, say
 from ..usage import workers
 
 SUMMARY = "the most memory that a worker process holds while it loads a large file"
+QUICK = ("--bytes", "50000000")
 HEAP = "256m"
 TSERVER_HEAP = None
 GIGABYTE = 1_000_000_000

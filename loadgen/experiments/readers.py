@@ -28,6 +28,7 @@ from ..measure import Figure, Metric
 from ..rig import Rig, say
 
 SUMMARY = "readers of JSON lines: megabytes a processor second, and what they make of lines that are not right"
+QUICK = ("--events", "50000", "--repeats", "1")
 HEAP = "256m"
 TSERVER_HEAP = None
 SPEED = Metric("read_megabytes_per_cpu_second", "MB/s", "bytes of JSON / 1,000,000 / CPU seconds of the process")

@@ -1,0 +1,71 @@
+"""Open-loop load: a schedule says when each request is due, whether or not those before it have ended.
+
+A client that waits for each answer before it asks again stops asking while a server stalls, and so measures one slow
+answer where its users would have met many: *coordinated omission* (Gil Tene, "How NOT to Measure Latency"). Here a
+request that is late because of others before it counts from the moment at which it was due.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Response:
+    """Seconds since the run's beginning: when a request was due, when it was made, when its answer had come."""
+
+    due: float
+    made: float
+    ended: float
+
+    @property
+    def service(self) -> float:
+        """Seconds from making the request to its answer: what a closed loop measures."""
+        return self.ended - self.made
+
+    @property
+    def latency(self) -> float:
+        """Seconds from when the request was due to its answer, waiting included."""
+        return self.ended - self.due
+
+
+def poisson(rate: float, seconds: float, seed: int) -> list[float]:
+    """When requests of many independent users are due: ``rate`` a second on average, ascending, below ``seconds``."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    most = int(rate * seconds + 10 * (rate * seconds) ** 0.5 + 10)
+    due = np.cumsum(rng.exponential(1 / rate, most))
+    return due[due < seconds].tolist()
+
+
+def run_open(schedule: Sequence[float], request: Callable[[int], None], clients: int) -> list[Response]:
+    """Makes request i when ``schedule[i]`` seconds are over, by the first of ``clients`` threads that is free then.
+
+    Returns the responses in the order of the schedule. The first exception of a request ends the run and is raised.
+    """
+    began = time.perf_counter()
+    failed = threading.Event()
+
+    def one(number: int) -> Response:
+        due = schedule[number]
+        if failed.wait(max(0.0, began + due - time.perf_counter())):
+            raise InterruptedError
+        made = time.perf_counter() - began
+        try:
+            request(number)
+        except BaseException:
+            failed.set()
+            raise
+        return Response(due, made, time.perf_counter() - began)
+
+    with ThreadPoolExecutor(clients, thread_name_prefix="client") as pool:
+        futures = [pool.submit(one, number) for number in range(len(schedule))]
+        errors = [e for e in (future.exception() for future in futures) if e and not isinstance(e, InterruptedError)]
+        if errors:
+            raise errors[0]
+        return [future.result() for future in futures]
