@@ -11,7 +11,7 @@ from watchfloor.ingest.lines import read_chunks
 from watchfloor.ingest.parsers.access_log import AccessLogParser
 from watchfloor.loadgen import bench
 from watchfloor.loadgen.access_log import write_access_log
-from watchfloor.loadgen.engines.peers import PEERS, missing
+from watchfloor.loadgen.engines.peers import PEERS, SQL_PEERS, missing
 from watchfloor.loadgen.experiments import (
     NAMES,
     batching,
@@ -22,6 +22,7 @@ from watchfloor.loadgen.experiments import (
     encodings,
     first_result,
     memory,
+    peers,
     readers,
 )
 from watchfloor.loadgen.measure import Figure, Goal, Metric, table
@@ -40,6 +41,7 @@ EXPERIMENTS = {
     "encodings": encodings,
     "first-result": first_result,
     "memory": memory,
+    "peers": peers,
     "readers": readers,
 }
 SMALL = {
@@ -51,6 +53,7 @@ SMALL = {
     "encodings": ["--events", "2000", "--repeats", "1"],
     "first-result": ["--events", "3000", "--turns", "2"],
     "memory": ["--bytes", "2000000"],
+    "peers": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "readers": ["--events", "2000", "--repeats", "1"],
 }
 
@@ -147,7 +150,9 @@ def test_small_runs_write_all_and_leave_nothing(
     path = tmp_path / "out.json"
     assert bench.main([name, "--home", str(store_settings.home), "--json", str(path), *SMALL[name]]) == 0
     written = json.loads(path.read_text())
-    unmeasured = {"bulk_to_live"} | ({"peer_to_block"} if all(map(missing, PEERS)) else set())
+    unmeasured = {"bulk_to_live"}
+    unmeasured |= {"peer_to_block"} if all(map(missing, SQL_PEERS)) else set()
+    unmeasured |= {"peer_to_watchfloor"} if all(map(missing, PEERS)) else set()
     assert {f["metric"] for f in written["figures"]} == {m.name for m in EXPERIMENTS[name].METRICS} - unmeasured
     assert all(f["samples"] for f in written["figures"])
     assert written["experiment"] == name and written["options"]["seed"] == 1

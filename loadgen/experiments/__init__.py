@@ -39,6 +39,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "encodings": "encodings",
         "first-result": "first_result",
         "memory": "memory",
+        "peers": "peers",
         "readers": "readers",
     }
 )
