@@ -101,18 +101,22 @@ def _loads(rig: Rig, file: EventFile, peers: Sequence[Peer], turns: int) -> tupl
     for turn in range(turns):
         source = rig.source(file.feed, layout=_LOADED.layout)
         held[OURS].seconds.append(load(rig, source, file, _LOADED).seconds)
+        _say_speed(file, OURS, held[OURS].seconds, turns)
         for peer in peers:
             rest(rig.settings)
             done = peer.load(file.path)
             held[peer.name].seconds.append(done.seconds)
             held[peer.name].bytes = done.bytes
-        speeds = (f"{name} {file.bytes / 1e6 / each.seconds[-1]:.1f} MB/s" for name, each in held.items())
-        say(f"load {turn + 1} of {turns}: {', '.join(speeds)}")
+            _say_speed(file, peer.name, held[peer.name].seconds, turns)
         if turn < turns - 1:
             rig.drop(source)
     compact(rig.store.connection.client, source)
     held[OURS].bytes = sum(files.bytes for files in table_files(rig.store, source).values())
     return held, source
+
+
+def _say_speed(file: EventFile, engine: str, seconds: Sequence[float], turns: int) -> None:
+    say(f"load {len(seconds)} of {turns}: {engine}: {file.bytes / 1e6 / seconds[-1]:.1f} MB/s")
 
 
 def _figures(
