@@ -21,6 +21,7 @@ from watchfloor.loadgen.experiments import (
     crossover,
     encodings,
     first_result,
+    generator,
     memory,
     readers,
 )
@@ -39,6 +40,7 @@ EXPERIMENTS = {
     "crossover": crossover,
     "encodings": encodings,
     "first-result": first_result,
+    "generator": generator,
     "memory": memory,
     "readers": readers,
 }
@@ -50,6 +52,7 @@ SMALL = {
     "crossover": ["--events", "10000", "--turns", "1"],
     "encodings": ["--events", "2000", "--repeats", "1"],
     "first-result": ["--events", "3000", "--turns", "2"],
+    "generator": ["--events", "2000", "--repeats", "1"],
     "memory": ["--bytes", "2000000"],
     "readers": ["--events", "2000", "--repeats", "1"],
 }

@@ -38,6 +38,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "crossover": "crossover",
         "encodings": "encodings",
         "first-result": "first_result",
+        "generator": "generator",
         "memory": "memory",
         "readers": "readers",
     }
