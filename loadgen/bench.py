@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from watchfloor.schema.errors import UserError
+
 from .experiments import NAMES, Experiment
 from .measure import Measured, now, table, write_json
 from .rig import open_rig, say
@@ -22,6 +24,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """0 if all goals are met or there are none, 1 if one is missed and ``--strict`` was given."""
     args = _parser().parse_args(argv)
     experiment: Experiment = args.experiment
+    if args.home and getattr(experiment, "OWN_STACK", False):
+        raise UserError(
+            f"bench {args.name} stops and starts tablet servers, so it measures on a stack of its own only: "
+            "leave out --home, and WATCHFLOOR_HOME"
+        )
     started, clock = now(), time.monotonic()
     with open_rig(args.home, experiment.HEAP, experiment.TSERVER_HEAP) as rig:
         figures = experiment.run(rig, args)

@@ -121,6 +121,8 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "median": statistics.median,
     "mean": statistics.fmean,
     "max": max,
+    "variance": statistics.pvariance,
+    "coefficient of variation": lambda samples: statistics.pstdev(samples) / statistics.fmean(samples),
     "90th percentile": _percentile(90),
     "99th percentile": _percentile(99),
 }
