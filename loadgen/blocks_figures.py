@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +12,7 @@ from .engines.peers import PeerLoad
 from .engines.question import MANY, Kind, Question, questions, scans
 from .loads import Case, EventFile, Loaded, LogFile, case_words
 from .measure import Figure, Goal, Metric
+from .peer_figures import SAME, beside, milliseconds, ratio, same_answers
 from .usage import MACHINE
 
 LOAD = Metric(
@@ -61,9 +61,6 @@ PEER = Metric(
     "median seconds, or bytes, of the other engine / those of the block layout with one worker: below 1 the other is "
     "ahead; samples: turn by turn",
 )
-SAME = Metric(
-    "same_answers", "", "questions that all engines with these events answered with the same rows / all questions"
-)
 METRICS = (LOAD, LOAD_BYTES, BUSY, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SCAN, LAYOUTS, BULK, PEER, SAME)
 
 GOALS_FROM = 10_000_000
@@ -103,7 +100,7 @@ def _loads(found: Found) -> Iterator[Figure]:
         yield Figure(LOAD_BYTES, tuple(each.bytes / 1e6 / each.seconds for each in loads), of, goal)
         if case.mode == "bulk":
             live = [each.seconds for each in found.loads[_LIVE]]
-            yield _ratio(BULK, live, [each.seconds for each in loads], {}, _goal(found, 1.3, at_most=False))
+            yield ratio(BULK, live, [each.seconds for each in loads], {}, _goal(found, 1.3, at_most=False))
     for name, peer_loads in found.peer_loads.items():
         of = {"engine": name, "events": f"{found.whole.events:,}"}
         yield Figure(LOAD, tuple(each.rows / each.seconds for each in peer_loads), of)
@@ -136,11 +133,11 @@ def _disk(found: Found) -> Iterator[Figure]:
 def _first_rows(found: Found) -> Iterator[Figure]:
     for (events, value), seconds in found.firsts.items():
         goal = _goal(found, 20, at_most=True) if events == found.whole.events else None
-        yield Figure(FIRST, _ms(seconds), {"events": f"{events:,}", "value": value}, goal)
+        yield Figure(FIRST, milliseconds(seconds), {"events": f"{events:,}", "value": value}, goal)
     for (events, value), seconds in found.firsts.items():
         if events == found.whole.events:
             few = found.firsts[found.tenth.events, value]
-            yield _ratio(GROWTH, seconds, few, {"value": value}, _goal(found, 1.3, at_most=True))
+            yield ratio(GROWTH, seconds, few, {"value": value}, _goal(found, 1.3, at_most=True))
 
 
 def _answers(found: Found) -> Iterator[Figure]:
@@ -152,7 +149,7 @@ def _answers(found: Found) -> Iterator[Figure]:
             yield Figure(SCAN, tuple(events / each for each in asked.seconds), of, goal)
         else:
             limit = _ANSWER_GOALS.get(name) if ours else None
-            yield Figure(ANSWER, _ms(asked.seconds), of, _goal(found, limit, at_most=True) if limit else None)
+            yield Figure(ANSWER, milliseconds(asked.seconds), of, _goal(found, limit, at_most=True) if limit else None)
 
 
 def _layouts(found: Found) -> Iterator[Figure]:
@@ -163,62 +160,36 @@ def _layouts(found: Found) -> Iterator[Figure]:
             of = {"metric": LOAD.name, **case_words(case, found.file(case))}
             del of["engine"]
             goal = _goal(found, 8, at_most=False) if case.of == "whole" else None
-            yield _ratio(LAYOUTS, cells, blocks, of, goal)
+            yield ratio(LAYOUTS, cells, blocks, of, goal)
     names = ("block", "cell")
     block, cell = (_total(found.disk[Case(name, of="tenth", workers=1)]) for name in names)
-    yield _ratio(LAYOUTS, [block.entries], [cell.entries], {"metric": ENTRIES.name})
-    yield _ratio(LAYOUTS, [block.bytes], [cell.bytes], {"metric": DISK.name})
+    yield ratio(LAYOUTS, [block.entries], [cell.entries], {"metric": ENTRIES.name})
+    yield ratio(LAYOUTS, [block.bytes], [cell.bytes], {"metric": DISK.name})
     for question in scans():
         seconds = {name: found.answers[name, found.tenth.events, question.name].seconds for name in names}
         of = {"metric": SCAN.name, "question": question.name}
-        yield _ratio(LAYOUTS, seconds["cell"], seconds["block"], of)
+        yield ratio(LAYOUTS, seconds["cell"], seconds["block"], of)
 
 
 def _peers(found: Found) -> Iterator[Figure]:
-    events = found.whole.events
+    events, ours = found.whole.events, "block"
     for name, loads in found.peer_loads.items():
-        ours = found.loads[_LIVE]
-        yield _beside(name, [e.seconds for e in loads], [e.seconds for e in ours], "load")
-        yield _beside(name, [loads[-1].bytes], [_total(found.disk[_LIVE]).bytes], "disk")
+        our_loads = [each.seconds for each in found.loads[_LIVE]]
+        yield beside(PEER, (name, [each.seconds for each in loads]), (ours, our_loads), "load")
+        yield beside(PEER, (name, [loads[-1].bytes]), (ours, [_total(found.disk[_LIVE]).bytes]), "disk")
         for question in questions(found.whole.made):
-            theirs = found.answers[name, events, question.name].seconds
+            theirs, our_answers = (found.answers[each, events, question.name].seconds for each in (name, ours))
             goal = _goal(found, 1, at_most=False) if name == "chdb" and _is_first(question) else None
-            yield _beside(name, theirs, found.answers["block", events, question.name].seconds, question.name, goal)
+            yield beside(PEER, (name, theirs), (ours, our_answers), question.name, goal)
 
 
 def _same(found: Found) -> Iterator[Figure]:
     for events in (found.whole.events, found.tenth.events):
-        answers: dict[str, set[tuple[int, str]]] = defaultdict(set)
-        for (_, held, name), asked in found.answers.items():
-            if held == events:
-                answers[name].add((asked.rows, asked.digest))
-        engines = dict.fromkeys(engine for engine, held, _ in found.answers if held == events)
-        differ = [name for name, different in answers.items() if len(different) > 1]
-        of = {"events": f"{events:,}", "engines": ", ".join(engines)}
-        share = 1 - len(differ) / len(answers)
-        yield Figure(SAME, (share,), of, Goal(1, at_most=False), note="; ".join(differ))
+        yield same_answers(found.answers, events)
 
 
 def _is_first(question: Question) -> bool:
     return question.kind is Kind.NEWEST
-
-
-def _beside(peer: str, theirs: Sequence[float], ours: Sequence[float], what: str, goal: Goal | None = None) -> Figure:
-    figure = _ratio(PEER, theirs, ours, {"engine": peer, "what": what}, goal)
-    note = f"{peer} is ahead" if figure.value < 1 else ""
-    return Figure(PEER, figure.samples, figure.of, goal, figure.derived, note)
-
-
-def _ratio(
-    metric: Metric,
-    over: Sequence[float],
-    under: Sequence[float],
-    of: Mapping[str, str],
-    goal: Goal | None = None,
-) -> Figure:
-    turns = tuple(a / b for a, b in zip(over, under, strict=True))
-    whole = Figure(metric, tuple(over)).value / Figure(metric, tuple(under)).value
-    return Figure(metric, turns, of, goal, whole)
 
 
 def _goal(found: Found, limit: float, at_most: bool) -> Goal | None:
@@ -227,7 +198,3 @@ def _goal(found: Found, limit: float, at_most: bool) -> Goal | None:
 
 def _total(tables: Mapping[str, TableFiles]) -> TableFiles:
     return TableFiles(sum(t.bytes for t in tables.values()), sum(t.entries for t in tables.values()))
-
-
-def _ms(seconds: Sequence[float]) -> tuple[float, ...]:
-    return tuple(each * 1000 for each in seconds)

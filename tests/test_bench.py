@@ -11,7 +11,7 @@ from watchfloor.ingest.lines import read_chunks
 from watchfloor.ingest.parsers.access_log import AccessLogParser
 from watchfloor.loadgen import bench
 from watchfloor.loadgen.access_log import write_access_log
-from watchfloor.loadgen.engines.peers import PEERS, missing
+from watchfloor.loadgen.engines.peers import PEERS, SQL_PEERS, missing
 from watchfloor.loadgen.experiments import (
     NAMES,
     batching,
@@ -24,6 +24,7 @@ from watchfloor.loadgen.experiments import (
     generator,
     ingest,
     memory,
+    peers,
     readers,
 )
 from watchfloor.loadgen.measure import Figure, Goal, Metric, table
@@ -44,6 +45,7 @@ EXPERIMENTS = {
     "generator": generator,
     "ingest": ingest,
     "memory": memory,
+    "peers": peers,
     "readers": readers,
 }
 # `ingest` has a stack of its own: see test_ingest_scaling.
@@ -57,6 +59,7 @@ SMALL = {
     "first-result": ["--events", "3000", "--turns", "2"],
     "generator": ["--events", "2000", "--repeats", "1"],
     "memory": ["--bytes", "2000000"],
+    "peers": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "readers": ["--events", "2000", "--repeats", "1"],
 }
 
@@ -153,7 +156,9 @@ def test_small_runs_write_all_and_leave_nothing(
     path = tmp_path / "out.json"
     assert bench.main([name, "--home", str(store_settings.home), "--json", str(path), *SMALL[name]]) == 0
     written = json.loads(path.read_text())
-    unmeasured = {"bulk_to_live"} | ({"peer_to_block"} if all(map(missing, PEERS)) else set())
+    unmeasured = {"bulk_to_live"}
+    unmeasured |= {"peer_to_block"} if all(map(missing, SQL_PEERS)) else set()
+    unmeasured |= {"peer_to_watchfloor"} if all(map(missing, PEERS)) else set()
     assert {f["metric"] for f in written["figures"]} == {m.name for m in EXPERIMENTS[name].METRICS} - unmeasured
     assert all(f["samples"] for f in written["figures"])
     assert written["experiment"] == name and written["options"]["seed"] == 1

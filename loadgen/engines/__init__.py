@@ -1,4 +1,4 @@
-"""Engines that are asked the same questions about the same events: Watchfloor's layouts, DuckDB and chDB."""
+"""Engines asked the same questions about the same events: Watchfloor's layouts, and those one would use instead."""
 
 THREADS = 2
 """Of each of the other engines: the cores that the goals are for."""

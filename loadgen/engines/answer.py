@@ -6,22 +6,39 @@ import hashlib
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from watchfloor.schema.source import FieldType, Source
+
+Rows: TypeAlias = pa.Table | list[dict[str, Any]]
+"""Rows as an engine's own client hands them out: in columns, or each event as the object that its JSON was."""
 
 _WHOLE_ROWS = 10_000
 
 
 @dataclass(frozen=True)
 class Answer:
-    """``seconds`` from the question to the last row, as Arrow, in the caller's hands. ``digest`` is empty unless it was
-    asked for."""
+    """``seconds`` from the question until the last row is in the caller's hands. ``digest``: empty if not asked for."""
 
     seconds: float
     rows: int
     digest: str = ""
+
+
+def as_table(rows: Rows, source: Source) -> pa.Table:
+    """Events as JSON has them become columns of the source's types."""
+    if isinstance(rows, pa.Table):
+        return rows
+    columns = {}
+    for field in source.fields:
+        values = [event.get(field.name) for event in rows]
+        text = field.type is FieldType.TIME
+        columns[field.name] = pa.array(values, pa.string()).cast(field.arrow) if text else pa.array(values, field.arrow)
+    return pa.table(columns)
 
 
 def digest(table: pa.Table, columns: Sequence[str]) -> str:

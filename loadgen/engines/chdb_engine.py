@@ -10,6 +10,7 @@ from chdb import session
 from watchfloor.schema.source import FieldType, Source
 
 from . import MEMORY_MB, THREADS
+from .sql import SqlEngine
 
 _MANY_VALUES = ("path", "query")
 """Strings with more than the 10,000 values up to which LowCardinality is advised."""
@@ -26,18 +27,18 @@ _TYPES = {
 }
 
 
-class ChDB:
+class ChDB(SqlEngine):
     """A folder with one database."""
 
     PATTERN = "match"
 
     def __init__(self, folder: Path, source: Source) -> None:
+        super().__init__(source)
         self._session = session.Session(str(folder))
         self._columns = ", ".join(
             f"{field.name} {'String' if field.name in _MANY_VALUES else _TYPES[field.type]}" for field in source.fields
         )
         self._filters = ", ".join(f"INDEX {name}_seen {name} TYPE bloom_filter(0.001)" for name in _LOOKED_UP)
-        self._time = source.time_field
         for setting, value in (
             ("max_threads", THREADS),
             ("max_insert_threads", THREADS),
@@ -60,11 +61,17 @@ class ChDB:
     def settle(self) -> None:
         self._session.query("OPTIMIZE TABLE events FINAL")
 
-    def bytes(self) -> int:
-        sizes = self.query(
+    def disk_bytes(self) -> int:
+        return self.number(
             "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = 'bench' AND table = 'events'"
         )
-        return int(sizes.column(0)[0].as_py())
+
+    def literal(self, text: str) -> str:
+        """Its strings know backslashes."""
+        return super().literal(text.replace("\\", r"\\"))
 
     def query(self, sql: str) -> pa.Table:
         return self._session.query(sql, "ArrowTable")
+
+    def close(self) -> None:
+        self._session.close()

@@ -10,6 +10,7 @@ import pyarrow as pa
 from watchfloor.schema.source import FieldType, Source
 
 from . import MEMORY_MB, THREADS
+from .sql import SqlEngine
 
 _TYPES = {
     FieldType.STRING: "VARCHAR",
@@ -22,19 +23,19 @@ _TYPES = {
 }
 
 
-class Duck:
+class Duck(SqlEngine):
     """A database file."""
 
     PATTERN = "regexp_matches"
 
     def __init__(self, folder: Path, source: Source) -> None:
+        super().__init__(source)
         self._file = folder / "events.duckdb"
         self._columns = ", ".join(f"{field.name}: '{_TYPES[field.type]}'" for field in source.fields)
         self._connection: duckdb.DuckDBPyConnection | None = None
 
     def load(self, path: Path) -> None:
-        if self._connection is not None:
-            self._connection.close()
+        self.close()
         self._file.unlink(missing_ok=True)
         self._connection = duckdb.connect(self._file, config={"threads": THREADS, "memory_limit": f"{MEMORY_MB}MB"})
         # Insertion order is kept, and the file's is that of time: zone maps exclude what is older.
@@ -48,9 +49,13 @@ class Duck:
         assert self._connection is not None
         self._connection.execute("CHECKPOINT")
 
-    def bytes(self) -> int:
+    def disk_bytes(self) -> int:
         return self._file.stat().st_size
 
     def query(self, sql: str) -> pa.Table:
         assert self._connection is not None
         return self._connection.sql(sql).to_arrow_table()
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -28,7 +29,21 @@ class Ours:
             return Answer(time.perf_counter() - started, 1, str(count))
         table = pa.Table.from_batches(result := self._service.run(self._request(question)), result.schema)
         seconds = time.perf_counter() - started
-        return Answer(seconds, len(table), digest(table, [f.name for f in self._source.fields]) if check else "")
+        return Answer(seconds, len(table), self._digest(table) if check else "")
+
+    def read(self, question: Question, check: bool) -> Answer:
+        """As the rows come, newest first, of a query without a limit: until those of the question are there."""
+        started = time.perf_counter()
+        rows, kept = 0, []
+        with closing(self._service.run(self._request(replace(question, limit=None)))) as result:
+            for batch in result:
+                rows += len(batch)
+                kept.append(batch)
+                if question.limit is not None and rows >= question.limit:
+                    break
+            seconds = time.perf_counter() - started
+            table = pa.Table.from_batches(kept, result.schema).slice(0, question.limit)
+        return Answer(seconds, len(table), self._digest(table) if check else "")
 
     def first_rows(self, question: Question) -> float:
         """Seconds to the first rows of a question without a limit; it is let go of then."""
@@ -40,3 +55,6 @@ class Ours:
     def _request(self, question: Question) -> QueryRequest:
         scheme = "scan" if question.kind is Kind.SCAN else "auto"
         return QueryRequest(self._source.name, where=question.where, limit=question.limit, scheme=scheme)
+
+    def _digest(self, table: pa.Table) -> str:
+        return digest(table, [field.name for field in self._source.fields])

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,31 +18,40 @@ import pyarrow as pa
 
 from watchfloor.schema.source import Source, builtin_definitions
 
-from .answer import digest
+from .answer import Rows, as_table, digest
 from .question import Kind, Question
 
 SOURCE = "proxy.events"
 
 
 class Engine(Protocol):
-    """An engine with one table, ``events``. ``PATTERN`` is its function that searches a string for a pattern."""
-
-    PATTERN: str
+    """An engine with one table of events."""
 
     def load(self, path: Path) -> None:
-        """Loads a file into the table, which is made anew; returns when the events are there for good."""
+        """Loads a file into the table, which is made anew; returns when the events are there for good, and found."""
 
     def settle(self) -> None:
         """Does what the engine would do in time by itself: merges, checkpoints."""
 
-    def bytes(self) -> int:
+    def disk_bytes(self) -> int:
         """The table's size on the disk."""
         ...
 
-    def query(self, sql: str) -> pa.Table: ...
+    def events(self) -> int:
+        """Those in the table."""
+        ...
+
+    def count(self, question: Question) -> int: ...
+
+    def rows(self, question: Question) -> Iterator[Rows]:
+        """As the engine's users read them: all at once, or a page after the other."""
+        ...
+
+    def close(self) -> None: ...
 
 
 def open_engine(name: str, folder: Path, source: Source) -> Engine:
+    """Raises ``StackError`` for a server that does not start."""
     if name == "duckdb":
         from .duck import Duck
 
@@ -49,6 +60,14 @@ def open_engine(name: str, folder: Path, source: Source) -> Engine:
         from .chdb_engine import ChDB
 
         return ChDB(folder, source)
+    if name == "tantivy":
+        from .tantivy_engine import Tantivy
+
+        return Tantivy(folder, source)
+    if name == "opensearch":
+        from .opensearch import OpenSearch
+
+        return OpenSearch(folder, source)
     raise ValueError(f"no engine is called {name}")
 
 
@@ -56,36 +75,66 @@ def main(name: str, folder: Path) -> None:
     # What an engine prints must not get among the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    folder.mkdir(parents=True, exist_ok=True)
-    source = builtin_definitions()[SOURCE]
-    engine = open_engine(name, folder, source)
-    for line in sys.stdin.buffer:
-        try:
-            answer = _answer(engine, source, orjson.loads(line))
-        except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"}
+
+    def say(answer: dict[str, Any]) -> None:
         answers.write(orjson.dumps(answer) + b"\n")
         answers.flush()
 
+    folder.mkdir(parents=True, exist_ok=True)
+    source = builtin_definitions()[SOURCE]
+    try:
+        engine = open_engine(name, folder, source)
+    except Exception as error:
+        say({"error": _words(error)})
+        return
+    with closing(engine):
+        say({"opened": name})
+        for line in sys.stdin.buffer:
+            try:
+                say(_answer(engine, source, orjson.loads(line)))
+            except Exception as error:
+                say({"error": _words(error)})
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
 
 def _answer(engine: Engine, source: Source, request: dict[str, Any]) -> dict[str, Any]:
-    started = time.perf_counter()
     if "load" in request:
+        started = time.perf_counter()
         engine.load(Path(request["load"]))
         seconds = time.perf_counter() - started
         engine.settle()
-        rows = engine.query("SELECT count(*) FROM events").column(0)[0].as_py()
-        return {"seconds": seconds, "rows": rows, "bytes": engine.bytes()}
+        return {"seconds": seconds, "rows": engine.events(), "bytes": engine.disk_bytes()}
     question = Question(**{**request["ask"], "kind": Kind(request["ask"]["kind"])})
-    sql = question.sql(source.time_field, engine.PATTERN)
+    return (
+        _count(engine, question) if question.kind is Kind.COUNT else _rows(engine, question, source, request["check"])
+    )
+
+
+def _count(engine: Engine, question: Question) -> dict[str, Any]:
     started = time.perf_counter()
-    table = engine.query(sql)
-    seconds = time.perf_counter() - started
-    if question.kind is Kind.COUNT:
-        found = str(table.column(0)[0].as_py())
-    else:
-        found = digest(table, [field.name for field in source.fields]) if request["check"] else ""
-    return {"seconds": seconds, "rows": len(table), "digest": found}
+    count = engine.count(question)
+    return {"seconds": time.perf_counter() - started, "rows": 1, "digest": str(count)}
+
+
+def _rows(engine: Engine, question: Question, source: Source, check: bool) -> dict[str, Any]:
+    """The clock runs while the engine works; pages are let go of as they are read, but for those to check."""
+    seconds, rows, kept = 0.0, 0, []
+    started = time.perf_counter()
+    for page in engine.rows(question):
+        seconds += time.perf_counter() - started
+        rows += len(page)
+        if check:
+            kept.append(as_table(page, source))
+        started = time.perf_counter()
+    seconds += time.perf_counter() - started
+    found = ""
+    if check:
+        table = pa.concat_tables(kept or [as_table([], source)])
+        found = digest(table, [field.name for field in source.fields])
+    return {"seconds": seconds, "rows": rows, "digest": found}
 
 
 if __name__ == "__main__":

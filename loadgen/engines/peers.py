@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,9 @@ from ..rig import say
 from .answer import Answer
 from .question import Question
 
-PEERS = ("duckdb", "chdb")
-"""Their packages' names."""
+SQL_PEERS = ("duckdb", "chdb")
+PEERS = (*SQL_PEERS, "tantivy", "opensearch")
+"""Packages' names, and that of a server."""
 _STOP_SECONDS = 20
 
 
@@ -37,14 +40,21 @@ class Peer:
     """One engine. Raises ``StackError`` when it fails or dies."""
 
     def __init__(self, name: str, folder: Path) -> None:
-        self.name = name
+        """Starts the process, and does not wait for it."""
+        self.name, self._is_open = name, False
         self._process = subprocess.Popen(
             [sys.executable, "-m", "watchfloor.loadgen.engines.peer", name, str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # ^C is for the experiment, which then ends its peers.
+            # ^C is for the experiment, which then ends its peers. What they start is in the session too.
             start_new_session=True,
         )
+
+    def wait(self) -> None:
+        """Returns when the engine is open."""
+        if not self._is_open:
+            self._read()
+            self._is_open = True
 
     def load(self, path: Path) -> PeerLoad:
         """Loads a file of proxy events into a fresh table."""
@@ -55,42 +65,52 @@ class Peer:
 
     def close(self) -> None:
         assert self._process.stdin and self._process.stdout
-        self._process.stdin.close()
-        try:
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
         self._process.stdout.close()
 
     def _call(self, **request: Any) -> dict[str, Any]:
-        assert self._process.stdin and self._process.stdout
-        try:
+        self.wait()
+        assert self._process.stdin
+        with suppress(BrokenPipeError):
             self._process.stdin.write(orjson.dumps(request) + b"\n")
             self._process.stdin.flush()
-            answer: dict[str, Any] = orjson.loads(self._process.stdout.readline() or b"{}")
-        except BrokenPipeError:
-            answer = {}
+        return self._read()
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout
+        answer: dict[str, Any] = orjson.loads(self._process.stdout.readline() or b"{}")
         if "error" in answer or not answer:
             reason = answer.get("error") or f"its process ended with {self._process.wait(_STOP_SECONDS)}"
             raise StackError(f"{self.name} failed: {reason}")
         return answer
 
 
-def missing(name: str) -> bool:
-    """Whether an engine's package is not installed."""
-    return importlib.util.find_spec(name) is None
+def missing(name: str) -> str:
+    """What is to be done to have an engine; empty if it is there."""
+    if name == "opensearch":
+        return (
+            "" if os.environ.get("OPENSEARCH_HOME") else "OPENSEARCH_HOME is not set: docs/peers.md says how to get it"
+        )
+    return "" if importlib.util.find_spec(name) else "not installed: pip install 'watchfloor[bench]'"
 
 
 @contextmanager
-def open_peers(folder: Path) -> Iterator[list[Peer]]:
-    """A peer for each engine that is installed; all are ended at the end."""
+def open_peers(folder: Path, names: Sequence[str]) -> Iterator[list[Peer]]:
+    """A peer for each engine of ``names`` that is there; all are ended at the end."""
     with ExitStack() as stack:
         peers = []
-        for name in PEERS:
-            if missing(name):
-                say(f"{name}: not installed: pip install 'watchfloor[bench]'")
+        for name in names:
+            if remedy := missing(name):
+                say(f"{name}: {remedy}")
                 continue
             peers.append(Peer(name, folder / name))
             stack.callback(peers[-1].close)
+        for peer in peers:
+            peer.wait()
         yield peers

@@ -1,9 +1,12 @@
-"""The questions, each in Watchfloor's words and in SQL, so that every engine is asked the same."""
+"""The questions, in no engine's words but Watchfloor's: each engine has its own way to ask them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+
+from watchfloor.planner.quoting import quote
+from watchfloor.query.text import value_text
 
 from ..generate import Generated
 from ..marks import ONE, PATTERN, SPREAD
@@ -34,18 +37,7 @@ class Question:
     @property
     def where(self) -> str:
         """Watchfloor's filter."""
-        return f'{self.field} {"~" if self.pattern else "="} "{self.value}"'.replace("\\", "\\\\")
-
-    def sql(self, time_field: str, pattern_function: str) -> str:
-        """``pattern_function``: what the engine calls the search for a pattern in a string."""
-        condition = f"{self.field} = '{self.value}'"
-        if self.pattern:
-            condition = f"{pattern_function}({self.field}, '{self.value}')"
-        selected = "count(*)" if self.kind is Kind.COUNT else "*"
-        text = f"SELECT {selected} FROM events WHERE {condition}"
-        if self.kind is Kind.NEWEST:
-            text += f" ORDER BY {time_field} DESC"
-        return text if self.limit is None else f"{text} LIMIT {self.limit}"
+        return f"{self.field} ~ {quote(self.value)}" if self.pattern else f"{self.field} = {value_text(self.value)}"
 
 
 def questions(made: Generated) -> list[Question]:
@@ -76,3 +68,14 @@ def scans() -> list[Question]:
         Question("scan, spread hits", Kind.SCAN, "path", SPREAD),
         Question("scan, pattern", Kind.SCAN, "path", PATTERN, pattern=True),
     ]
+
+
+def newest_rows(made: Generated) -> tuple[list[Question], list[Question]]:
+    """The 1st, the 100th and the 1,000th row of each value that has so many, newest first; and all of its rows."""
+    marks = [
+        replace(question, name=f"{name}, row {row:,}", limit=row)
+        for (name, question), value in zip(values(made).items(), (made.popular, made.middling, made.rare), strict=True)
+        for row in (1, 100, MANY)
+        if row < value.events
+    ]
+    return marks, [replace(question, name=f"{name}, last row") for name, question in values(made).items()]

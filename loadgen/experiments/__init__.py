@@ -42,6 +42,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "generator": "generator",
         "ingest": "ingest",
         "memory": "memory",
+        "peers": "peers",
         "readers": "readers",
     }
 )

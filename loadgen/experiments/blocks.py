@@ -24,7 +24,7 @@ from ..asking import Party, ask_all
 from ..blocks_figures import METRICS as METRICS
 from ..blocks_figures import Found, figures
 from ..engines.ours import Ours
-from ..engines.peers import Peer, PeerLoad, open_peers
+from ..engines.peers import SQL_PEERS, Peer, PeerLoad, open_peers
 from ..engines.question import questions, scans, values
 from ..loads import Case, EventFile, Loaded, LogFile, access_log, case_words, load, write_events
 from ..measure import Figure
@@ -70,7 +70,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
     if options.access_log is None:
         write_access_log(log, min(whole.bytes, ACCESS_BYTES), options.seed)
     files: dict[str, LogFile] = {"whole": whole, "tenth": tenth, "access log": access_log(log.resolve())}
-    with open_peers(rig.folder) as peers:
+    with open_peers(rig.folder, SQL_PEERS) as peers:
         loads, peer_loads, sources = _loads(rig, files, whole, peers, options.loads)
         disk = {case: _disk(rig, source) for case, source in sources.items()}
         rest(rig.settings)

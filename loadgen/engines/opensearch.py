@@ -1,0 +1,162 @@
+"""OpenSearch, a server, asked over its REST interface: terms for the indexed fields, each segment in order of time, so
+that the newest are found first; all else only in the event as it came."""
+
+from __future__ import annotations
+
+import http.client
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import orjson
+
+from watchfloor.ingest.lines import Chunk, read_chunks
+from watchfloor.schema.errors import StackError
+from watchfloor.schema.source import FieldType, Source
+
+from . import MEMORY_MB, THREADS
+from .answer import Rows
+from .opensearch_server import HOST, OpenSearchServer
+from .question import Kind, Question
+
+_TYPES = {
+    FieldType.STRING: "keyword",
+    FieldType.IP: "ip",
+    FieldType.PORT: "integer",
+    FieldType.INT: "long",
+    FieldType.FLOAT: "double",
+    FieldType.BOOL: "boolean",
+}
+_BULK_BYTES = 10 << 20
+_PAGE = 10_000
+"""Events of an answer: more it does not give at once."""
+_SCROLL = "5m"
+"""How long it keeps its place between two pages."""
+_TIMEOUT = 3600  # seconds: merging millions of events is one request
+
+
+class OpenSearch:
+    """A server of its own with one index."""
+
+    def __init__(self, folder: Path, source: Source) -> None:
+        self._time = source.time_field
+        self._index = _index(source)
+        self._server = OpenSearchServer(Path(os.environ["OPENSEARCH_HOME"]).resolve())
+        self._client = Client(self._server.port)
+
+    def load(self, path: Path) -> None:
+        self._client.call("DELETE", "/events?ignore_unavailable=true")
+        self._client.call("PUT", "/events", self._index)
+        chunks, lock = read_chunks(path, chunk_bytes=_BULK_BYTES), Lock()
+
+        def send() -> None:
+            with closing(Client(self._server.port)) as client:
+                while True:
+                    with lock:
+                        chunk = next(chunks, None)
+                    if chunk is None:
+                        return
+                    _send(client, chunk)
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            for sent in [pool.submit(send) for _ in range(THREADS)]:
+                sent.result()
+        self._client.call("POST", "/events/_refresh")
+
+    def settle(self) -> None:
+        self._client.call("POST", "/events/_forcemerge?max_num_segments=1")
+        self._client.call("POST", "/events/_flush")
+        self._client.call("POST", "/events/_refresh")
+
+    def disk_bytes(self) -> int:
+        stats = self._client.call("GET", "/events/_stats/store")
+        return int(stats["_all"]["primaries"]["store"]["size_in_bytes"])
+
+    def events(self) -> int:
+        return int(self._client.call("GET", "/events/_count")["count"])
+
+    def count(self, question: Question) -> int:
+        return int(self._client.call("POST", "/events/_count", {"query": _query(question)})["count"])
+
+    def rows(self, question: Question) -> Iterator[Rows]:
+        body: dict[str, Any] = {"query": _query(question), "track_total_hits": False}
+        body["sort"] = [{self._time: "desc"}] if question.kind is Kind.NEWEST else ["_doc"]
+        if question.limit is not None and question.limit <= _PAGE:
+            answer = self._client.call(
+                "POST", "/events/_search?filter_path=hits.hits._source", {**body, "size": question.limit}
+            )
+            yield _events(answer)
+            return
+        wanted = "filter_path=_scroll_id,hits.hits._source"
+        answer = self._client.call("POST", f"/events/_search?scroll={_SCROLL}&{wanted}", {**body, "size": _PAGE})
+        while page := _events(answer):
+            yield page
+            place = {"scroll_id": answer["_scroll_id"]}
+            answer = self._client.call("POST", f"/_search/scroll?{wanted}", {"scroll": _SCROLL, **place})
+        self._client.call("DELETE", "/_search/scroll", {"scroll_id": answer["_scroll_id"]})
+
+    def close(self) -> None:
+        self._client.close()
+        self._server.close()
+
+
+class Client:
+    """One open connection. Raises ``StackError`` for an answer that is an error, with its words."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = http.client.HTTPConnection(HOST, port, timeout=_TIMEOUT)
+
+    def call(self, method: str, path: str, body: Mapping[str, Any] | bytes | None = None) -> dict[str, Any]:
+        """``body``: bytes are lines of JSON."""
+        lines = isinstance(body, bytes)
+        kind = {"Content-Type": "application/x-ndjson" if lines else "application/json"} if body is not None else {}
+        sent = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
+        self._connection.request(method, path, sent, kind)
+        answer = self._connection.getresponse()
+        text = answer.read()
+        if answer.status >= http.HTTPStatus.BAD_REQUEST:
+            raise StackError(f"{method} {path}: {answer.status}: {text[:1000].decode(errors='replace')}")
+        found: dict[str, Any] = orjson.loads(text)
+        return found
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _index(source: Source) -> dict[str, Any]:
+    """As the guides advise for loading much and for logs: no replicas, no refresh while it loads, a longer log of
+    writes (a quarter of the heap), and only those fields mapped that are asked for."""
+    fields: dict[str, Any] = {field.name: {"type": _TYPES[field.type], "doc_values": False} for field in source.indexed}
+    fields[source.time_field] = {"type": "date_nanos"}
+    return {
+        "settings": {
+            "number_of_shards": 1,
+            "number_of_replicas": 0,
+            "refresh_interval": "-1",
+            "translog.flush_threshold_size": f"{MEMORY_MB // 8}mb",
+            "sort.field": source.time_field,
+            "sort.order": "desc",
+        },
+        "mappings": {"dynamic": False, "properties": fields},
+    }
+
+
+def _send(client: Client, chunk: Chunk) -> None:
+    action = b'{"create":{}}\n'
+    body = b"".join(action + line + b"\n" for line in chunk.data.splitlines())
+    answer = client.call("POST", "/events/_bulk?filter_path=errors,items.*.error", body)
+    if answer["errors"]:
+        raise StackError(f"not all events were taken: {orjson.dumps(answer['items'][:3]).decode()}")
+
+
+def _query(question: Question) -> dict[str, Any]:
+    """In the context of a filter: no scores."""
+    return {"bool": {"filter": [{"term": {question.field: question.value}}]}}
+
+
+def _events(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [hit["_source"] for hit in answer.get("hits", {}).get("hits", ())]

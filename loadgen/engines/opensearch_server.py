@@ -1,0 +1,122 @@
+"""A local OpenSearch server from an unpacked distribution: one node on the loopback address, its data in a folder of
+its own that is removed with it."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from watchfloor.schema.errors import StackError
+from watchfloor.store.stack_checks import free_ports
+from watchfloor.store.stack_java import find_java
+
+from . import MEMORY_MB, THREADS
+
+HOST = "127.0.0.1"
+_START_SECONDS = 180
+_STOP_SECONDS = 15
+_USER = "nobody"
+"""Whoever it runs as where root starts it, which it refuses to run as."""
+
+
+class OpenSearchServer:
+    """``port``: of its REST interface. Raises ``StackError`` if it does not start."""
+
+    def __init__(self, home: Path) -> None:
+        if not (home / "bin/opensearch").is_file():
+            raise StackError(f"OPENSEARCH_HOME is {home}, which has no bin/opensearch")
+        # Not in the experiment's folder, which is its owner's alone.
+        self._folder = Path(tempfile.mkdtemp(prefix="watchfloor-opensearch-"))
+        self.port, transport = free_ports(2)
+        _configure(home, self._folder, self.port, transport)
+        user = _USER if os.geteuid() == 0 else None
+        if user:
+            _give(self._folder, user)
+        self._said = self._folder / "said.txt"
+        with self._said.open("wb") as said:
+            self._process = subprocess.Popen(
+                [home / "bin/opensearch"],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                env=os.environ | _environment(home, self._folder),
+                user=user,
+                group=pwd.getpwnam(user).pw_gid if user else None,
+                extra_groups=[] if user else None,
+            )
+        try:
+            self._wait()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _wait(self) -> None:
+        until = time.monotonic() + _START_SECONDS
+        while not _answers(self.port):
+            if self._process.poll() is not None or time.monotonic() > until:
+                ended = self._process.poll()
+                why = f"did not answer within {_START_SECONDS} s" if ended is None else f"ended with {ended}"
+                raise StackError(f"OpenSearch {why}; it said: {self._said.read_text(errors='replace')[-2000:]}")
+            time.sleep(0.25)
+
+
+def _configure(home: Path, folder: Path, port: int, transport: int) -> None:
+    """The distribution's own configuration, but for what names places, ports and memory."""
+    config, logs = folder / "config", folder / "logs"
+    shutil.copytree(home / "config", config)
+    logs.mkdir()
+    options = (config / "jvm.options").read_text().replace("logs/", f"{logs}/")
+    heap = MEMORY_MB // 2  # and as much for the system's cache of its files
+    (config / "jvm.options").write_text(f"{options}\n-Xms{heap}m\n-Xmx{heap}m\n")
+    (config / "opensearch.yml").write_text(
+        f"""\
+cluster.name: watchfloor-bench
+discovery.type: single-node
+network.host: {HOST}
+http.port: {port}
+transport.port: {transport}
+path.data: {folder / "data"}
+path.logs: {logs}
+node.processors: {THREADS}
+indices.memory.index_buffer_size: 25%
+"""
+    )
+
+
+def _environment(home: Path, folder: Path) -> dict[str, str]:
+    found = {"OPENSEARCH_PATH_CONF": str(folder / "config"), "OPENSEARCH_TMPDIR": str(folder), "HOME": str(folder)}
+    if "OPENSEARCH_JAVA_HOME" not in os.environ:
+        # Distributions that are downloaded whole bring a Java of their own.
+        found["OPENSEARCH_JAVA_HOME"] = str(home / "jdk" if (home / "jdk").is_dir() else find_java())
+    return found
+
+
+def _give(folder: Path, user: str) -> None:
+    for path in (folder, *folder.rglob("*")):
+        shutil.chown(path, user, pwd.getpwnam(user).pw_gid)
+
+
+def _answers(port: int) -> bool:
+    connection = http.client.HTTPConnection(HOST, port, timeout=5)
+    try:
+        connection.request("GET", "/")
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except OSError:
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,101 @@
+"""Tantivy, a search library in Rust, by its Python package: terms for the indexed fields, the time as a fast field, and
+each event as the line that it was, stored."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import orjson
+import tantivy
+
+from watchfloor.schema.source import Source
+
+from . import THREADS
+from .answer import Rows
+from .question import Kind, Question
+
+_EVENT = "event"
+_WRITER_BYTES = 1 << 30
+"""What its indexing threads together collect before they write segments."""
+_PAGE = 10_000
+"""Events of a page: whoever reads millions does not keep them all as Python's objects."""
+
+
+class Tantivy:
+    """A folder with one index."""
+
+    def __init__(self, folder: Path, source: Source) -> None:
+        self._folder = folder / "index"
+        self._time = source.time_field
+        self._terms = [field.name for field in source.indexed]
+        builder = tantivy.SchemaBuilder()
+        for name in self._terms:
+            # Whole values, of which no positions are asked.
+            builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+        # Its dates are cut to seconds where rows are ordered by them.
+        builder.add_integer_field(self._time, fast=True)
+        builder.add_bytes_field(_EVENT, stored=True)
+        self._schema = builder.build()
+        self._searcher: tantivy.Searcher | None = None
+
+    def load(self, path: Path) -> None:
+        self._searcher = None
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir()
+        self._index = tantivy.Index(self._schema, path=str(self._folder))
+        self._writer = self._index.writer(_WRITER_BYTES, THREADS)
+        with path.open("rb") as lines:
+            for line in lines:
+                self._writer.add_document(self._document(line))
+        self._writer.commit()
+        self._open()
+
+    def settle(self) -> None:
+        self._writer.wait_merging_threads()
+        self._open()
+
+    def disk_bytes(self) -> int:
+        return sum(file.stat().st_size for file in self._folder.iterdir())
+
+    def events(self) -> int:
+        return self._opened.num_docs
+
+    def count(self, question: Question) -> int:
+        return self._opened.doc_freq(question.field, question.value)
+
+    def rows(self, question: Question) -> Iterator[Rows]:
+        searcher, limit = self._opened, question.limit or self.count(question)
+        if not limit:
+            return
+        query = tantivy.Query.term_query(self._schema, question.field, question.value, "basic")
+        order = self._time if question.kind is Kind.NEWEST else None
+        hits = searcher.search(query, limit, count=False, order_by_field=order).hits
+        for first in range(0, len(hits), _PAGE):
+            yield [orjson.loads(searcher.doc(place)[_EVENT][0]) for _, place in hits[first : first + _PAGE]]
+
+    def close(self) -> None:
+        self._searcher = None
+
+    def _open(self) -> None:
+        """What has been written is what is found from now on."""
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    @property
+    def _opened(self) -> tantivy.Searcher:
+        assert self._searcher is not None
+        return self._searcher
+
+    def _document(self, line: bytes) -> tantivy.Document:
+        event = orjson.loads(line)
+        document = tantivy.Document()
+        for name in self._terms:
+            if (value := event.get(name)) is not None:
+                document.add_text(name, str(value))
+        seconds = datetime.fromisoformat(event[self._time]).timestamp()
+        document.add_integer(self._time, round(seconds * 1_000_000))
+        document.add_bytes(_EVENT, line)
+        return document

@@ -1,0 +1,139 @@
+"""Watchfloor beside what one would use instead: DuckDB, ClickHouse (chDB), Tantivy, OpenSearch; those that are there.
+
+    file ─▶ loads, turn by turn ─▶ disk ─▶ the newest rows of three values, round by round ─▶ figures
+
+docs/peers.md has the rules by which they are compared.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from watchfloor.schema.errors import UserError
+from watchfloor.schema.source import Source
+from watchfloor.store.store import Store
+from watchfloor.store.tables import compact
+from watchfloor.store.tablet_files import table_files
+
+from ..asking import Asked, Key, Party, ask_all
+from ..engines.ours import Ours
+from ..engines.peers import PEERS, Peer, open_peers
+from ..engines.question import Question, newest_rows
+from ..loads import Case, EventFile, load, write_events
+from ..measure import Figure, Metric
+from ..peer_figures import SAME, beside, milliseconds, same_answers
+from ..rig import Rig, say
+from ..usage import rest
+
+SUMMARY = "beside DuckDB, ClickHouse, Tantivy and OpenSearch: load, disk, and the time to rows newest first"
+QUICK = ("--events", "50000", "--loads", "1", "--repeats", "3")
+HEAP = "512m"
+TSERVER_HEAP = "3g"
+LEAST_EVENTS = 10_000
+OURS = "watchfloor"
+
+LOAD = Metric(
+    "load_megabytes_per_second",
+    "MB/s",
+    "bytes of the file / 1,000,000 / seconds: from the first work item taken by the worker to the last one durable, "
+    "with index and counts; of the others: until the events are in the table for good, and found",
+)
+DISK = Metric(
+    "disk_share",
+    "%",
+    "bytes of the files of the three tables, compacted to one a tablet, or of the other engine's data, merged / bytes "
+    "of the file",
+)
+ROW = Metric(
+    "row_ms", "ms", "from the question to the 1st, 100th, 1,000th or last row, newest first, in the caller's hands"
+)
+PEER = Metric(
+    "peer_to_watchfloor",
+    "",
+    "median seconds, or bytes, of the other engine / Watchfloor's: below 1 the other is ahead; samples: turn by turn",
+)
+METRICS = (LOAD, DISK, ROW, PEER, SAME)
+
+_MOST_WHOLE_ANSWERS = 5
+"""Samples of all rows of a value: with 10,000,000 events some take a minute."""
+_LOADED = Case("block", of="whole", workers=1)
+
+
+@dataclass
+class Held:
+    """What an engine has loaded: ``seconds`` of each turn, and the bytes on the disk of the last one."""
+
+    seconds: list[float] = field(default_factory=list)
+    bytes: int = 0
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="proxy events (default 1000000)")
+    parser.add_argument("--loads", metavar="N", type=int, default=3, help="samples of each load (default 3)")
+    parser.add_argument("--repeats", metavar="N", type=int, default=15, help="samples of each answer (default 15)")
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    if options.events < LEAST_EVENTS:
+        raise UserError(f"--events is {options.events}; they have a rare value from {LEAST_EVENTS} on")
+    with open_peers(rig.folder, PEERS) as peers:
+        file = write_events(rig.folder / "proxy.json", options.events, options.seed)
+        held, source = _loads(rig, file, peers, options.loads)
+        rest(rig.settings)
+        with Store.open(rig.settings, role="query") as store:
+            engines = {OURS: Ours(store, source.name).read, **{peer.name: peer.ask for peer in peers}}
+            marks, whole = newest_rows(file.made)
+            few = min(_MOST_WHOLE_ANSWERS, options.repeats)
+            parties = [
+                Party(name, file.events, ask, asked, turns)
+                for name, ask in engines.items()
+                for asked, turns in ((marks, options.repeats), (whole, few))
+            ]
+            answers = ask_all(parties, options.repeats)
+    return list(_figures(file, held, [*marks, *whole], answers))
+
+
+def _loads(rig: Rig, file: EventFile, peers: Sequence[Peer], turns: int) -> tuple[Mapping[str, Held], Source]:
+    """What each engine holds after the last turn, and the source that ours holds then."""
+    held = {name: Held() for name in (OURS, *(peer.name for peer in peers))}
+    for turn in range(turns):
+        source = rig.source(file.feed, layout=_LOADED.layout)
+        held[OURS].seconds.append(load(rig, source, file, _LOADED).seconds)
+        for peer in peers:
+            rest(rig.settings)
+            done = peer.load(file.path)
+            held[peer.name].seconds.append(done.seconds)
+            held[peer.name].bytes = done.bytes
+        speeds = (f"{name} {file.bytes / 1e6 / each.seconds[-1]:.1f} MB/s" for name, each in held.items())
+        say(f"load {turn + 1} of {turns}: {', '.join(speeds)}")
+        if turn < turns - 1:
+            rig.drop(source)
+    compact(rig.store.connection.client, source)
+    held[OURS].bytes = sum(files.bytes for files in table_files(rig.store, source).values())
+    return held, source
+
+
+def _figures(
+    file: EventFile, held: Mapping[str, Held], questions: Sequence[Question], answers: Mapping[Key, Asked]
+) -> Iterator[Figure]:
+    for name, each in held.items():
+        yield Figure(LOAD, tuple(file.bytes / 1e6 / seconds for seconds in each.seconds), {"engine": name})
+    for name, each in held.items():
+        yield Figure(DISK, (each.bytes / file.bytes * 100,), {"engine": name})
+    for question in questions:
+        for name in held:
+            asked = answers[name, file.events, question.name]
+            of = {"question": question.name, "rows": f"{asked.rows:,} rows", "engine": name}
+            yield Figure(ROW, milliseconds(asked.seconds), of)
+    ours = held[OURS]
+    for name, each in held.items():
+        if name == OURS:
+            continue
+        yield beside(PEER, (name, each.seconds), (OURS, ours.seconds), "load")
+        yield beside(PEER, (name, [each.bytes]), (OURS, [ours.bytes]), "disk")
+        for question in questions:
+            theirs, our_answers = (answers[engine, file.events, question.name].seconds for engine in (name, OURS))
+            yield beside(PEER, (name, theirs), (OURS, our_answers), question.name)
+    yield same_answers(answers, file.events)
