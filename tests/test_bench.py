@@ -23,6 +23,7 @@ from watchfloor.loadgen.experiments import (
     first_result,
     memory,
     readers,
+    responsiveness,
 )
 from watchfloor.loadgen.measure import Figure, Goal, Metric, table
 from watchfloor.schema.source import builtin_definitions
@@ -41,6 +42,7 @@ EXPERIMENTS = {
     "first-result": first_result,
     "memory": memory,
     "readers": readers,
+    "responsiveness": responsiveness,
 }
 SMALL = {
     "batching": ["--events", "10000", "--turns", "1"],
@@ -52,6 +54,7 @@ SMALL = {
     "first-result": ["--events", "3000", "--turns", "2"],
     "memory": ["--bytes", "2000000"],
     "readers": ["--events", "2000", "--repeats", "1"],
+    "responsiveness": ["--events", "10000", "--turns", "1", "--layout", "block", "--seconds", "0.3"],
 }
 
 
@@ -144,10 +147,11 @@ def test_small_runs_write_all_and_leave_nothing(
     monkeypatch.setattr(blocks, "CASES", blocks.CASES[:4])
     monkeypatch.setattr(encodings, "SIZES", encodings.SIZES[:1])
     monkeypatch.setattr(encodings, "CODECS", encodings.CODECS[-1:])
+    monkeypatch.setattr(responsiveness, "SHARES", responsiveness.SHARES[:1])
     path = tmp_path / "out.json"
     assert bench.main([name, "--home", str(store_settings.home), "--json", str(path), *SMALL[name]]) == 0
     written = json.loads(path.read_text())
-    unmeasured = {"bulk_to_live"} | ({"peer_to_block"} if all(map(missing, PEERS)) else set())
+    unmeasured = {"bulk_to_live", "paper_ms"} | ({"peer_to_block"} if all(map(missing, PEERS)) else set())
     assert {f["metric"] for f in written["figures"]} == {m.name for m in EXPERIMENTS[name].METRICS} - unmeasured
     assert all(f["samples"] for f in written["figures"])
     assert written["experiment"] == name and written["options"]["seed"] == 1

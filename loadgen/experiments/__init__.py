@@ -40,6 +40,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "first-result": "first_result",
         "memory": "memory",
         "readers": "readers",
+        "responsiveness": "responsiveness",
     }
 )
 """Names and their modules."""
