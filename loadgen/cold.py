@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from watchfloor.schema.source import Source
@@ -29,17 +30,13 @@ def make_cold(rig: Rig, source: Source) -> None:
 
 
 def drop_pages(folder: Path) -> None:
-    """Has the operating system forget what it holds in memory of all files in a folder; without effect but on Linux.
+    """Has the operating system forget what it holds in memory of all RFiles in a folder; without effect but on Linux.
 
     That needs no rights but to read the files. Pages that are not yet on the disk would stay, so they go there first.
     """
     if not hasattr(os, "posix_fadvise"):
         return
-    for path in folder.rglob("*"):
-        if path.is_file():
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.fdatasync(descriptor)
-                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-            finally:
-                os.close(descriptor)
+    for path in folder.rglob("*.rf"):
+        with suppress(FileNotFoundError), path.open("rb") as file:  # Accumulo's collector removes those of no use
+            os.fdatasync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
