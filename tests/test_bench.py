@@ -26,6 +26,7 @@ from watchfloor.loadgen.experiments import (
     memory,
     peers,
     readers,
+    responsiveness,
 )
 from watchfloor.loadgen.measure import Figure, Goal, Metric, table
 from watchfloor.schema.source import builtin_definitions
@@ -47,6 +48,7 @@ EXPERIMENTS = {
     "memory": memory,
     "peers": peers,
     "readers": readers,
+    "responsiveness": responsiveness,
 }
 # `ingest` has a stack of its own: see test_ingest_scaling.
 SMALL = {
@@ -61,6 +63,7 @@ SMALL = {
     "memory": ["--bytes", "2000000"],
     "peers": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "readers": ["--events", "2000", "--repeats", "1"],
+    "responsiveness": ["--events", "10000", "--turns", "1", "--layout", "block", "--seconds", "0.3"],
 }
 
 
@@ -153,10 +156,11 @@ def test_small_runs_write_all_and_leave_nothing(
     monkeypatch.setattr(blocks, "CASES", blocks.CASES[:4])
     monkeypatch.setattr(encodings, "SIZES", encodings.SIZES[:1])
     monkeypatch.setattr(encodings, "CODECS", encodings.CODECS[-1:])
+    monkeypatch.setattr(responsiveness, "SHARES", responsiveness.SHARES[:1])
     path = tmp_path / "out.json"
     assert bench.main([name, "--home", str(store_settings.home), "--json", str(path), *SMALL[name]]) == 0
     written = json.loads(path.read_text())
-    unmeasured = {"bulk_to_live"}
+    unmeasured = {"bulk_to_live", "paper_ms"}
     unmeasured |= {"peer_to_block"} if all(map(missing, SQL_PEERS)) else set()
     unmeasured |= {"peer_to_watchfloor"} if all(map(missing, PEERS)) else set()
     assert {f["metric"] for f in written["figures"]} == {m.name for m in EXPERIMENTS[name].METRICS} - unmeasured

@@ -44,6 +44,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "memory": "memory",
         "peers": "peers",
         "readers": "readers",
+        "responsiveness": "responsiveness",
     }
 )
 """Names and their modules."""

@@ -1,0 +1,236 @@
+"""What the responsiveness experiment is made of: a feeder at a rate, cold tables, a stall seen from a schedule, the
+paper's values."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from itertools import islice, pairwise
+from pathlib import Path
+
+import pytest
+
+from watchfloor.ingest.reading import read_item
+from watchfloor.loadgen.cold import drop_pages, make_cold
+from watchfloor.loadgen.feeder import Durable, cut, endless, feeding, rate_of
+from watchfloor.loadgen.generate import Generated, generate
+from watchfloor.loadgen.open_queries import Mix
+from watchfloor.loadgen.paper import QUERIES, ROWS, SCHEMES, read_paper
+from watchfloor.loadgen.responsiveness_figures import ROW, TO_BEST, Case, Found, figures, paper_figures
+from watchfloor.loadgen.rig import Rig, open_rig
+from watchfloor.loadgen.row_times import RowTimes, time_rows
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.source import Source, builtin_definitions
+from watchfloor.store.settings import Settings
+from watchfloor.store.stack_process import send
+from watchfloor.store.store import Store
+
+EVENTS = 20_000
+STALL = 1.5
+RATE, SECONDS, CLIENTS = 30, 4.0, 4
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Generated]:
+    path = tmp_path_factory.mktemp("feed") / "proxy.json"
+    with path.open("wb") as out:
+        return path, generate(out, EVENTS, seed=5)
+
+
+@pytest.fixture(scope="module")
+def rig(store_settings: Settings) -> Iterator[Rig]:
+    with open_rig(str(store_settings.home)) as rig:
+        yield rig
+
+
+@pytest.fixture(scope="module")
+def loaded(rig: Rig, file: tuple[Path, Generated]) -> Source:
+    source = rig.source("proxy.events")
+    with rig.store.sink() as sink:
+        read_item(rig.store, sink, rig.item(file[0], source), lambda done, count, quarantined: None)
+    return source
+
+
+def test_pieces_are_the_file_cut_between_lines_and_rounds_are_other_files(file: tuple[Path, Generated]) -> None:
+    path, made = file
+    pieces = cut(path, builtin_definitions()["proxy.events"], 1_000_000)
+    assert pieces[0].item.start == 0 and pieces[-1].item.end == made.bytes
+    assert all(a.item.end == b.item.start for a, b in pairwise(pieces))
+    assert sum(piece.events for piece in pieces) == EVENTS and len(pieces) > 5
+    text = path.read_bytes()
+    assert all(text[piece.item.end - 1 : piece.item.end] == b"\n" for piece in pieces)
+    three = list(islice(endless(pieces), 3 * len(pieces)))
+    assert len({piece.item.item_id for piece in three}) == len(three)
+    assert len({piece.item.file_id for piece in three}) == 3
+    assert [(p.item.start, p.events) for p in three] == 3 * [(p.item.start, p.events) for p in pieces]
+    assert three == list(islice(endless(pieces), 3 * len(pieces)))
+
+
+def test_a_rate_is_of_what_came_after_the_first_piece() -> None:
+    durable = [Durable(1000, due=0.0, at=10.0), Durable(100, due=1.0, at=11.0), Durable(300, due=2.0, at=12.0)]
+    assert rate_of(durable) == 200
+    assert rate_of(durable[:1]) == rate_of([]) == 0
+
+
+def test_a_file_is_no_longer_held_in_memory(tmp_path: Path) -> None:
+    fincore = shutil.which("fincore")
+    if fincore is None:
+        pytest.skip("util-linux's fincore, which tells what is held in memory, is not installed")
+
+    def held() -> int:
+        said = subprocess.run([fincore, "-b", "-n", "-o", "RES", path], capture_output=True, text=True, check=True)
+        return int(said.stdout or "0")
+
+    path = tmp_path / "below" / "a.rf"
+    path.parent.mkdir()
+    path.write_bytes(bytes(1 << 20))
+    if held() == 0:
+        pytest.skip("the file system of the temporary folder holds nothing in memory")
+    drop_pages(tmp_path)
+    assert held() == 0
+
+
+def test_the_papers_values_are_read_by_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "paper.json"
+    values = [{"query": "A", "scheme": "scan", "row": "1", "ms": 12}, {"query": "C", "scheme": "batched-index",
+              "row": "last", "ms": 3.5}]  # fmt: skip
+    path.write_text(json.dumps({"source": "made up for this test", "values": values}))
+    found = read_paper(path)
+    assert found == {("A", "scan", "1"): 12.0, ("C", "batched-index", "last"): 3.5}
+    shown = list(paper_figures(found))
+    assert [figure.value for figure in shown] == [12.0, 3.5]
+    assert shown[0].of == {"query": "A", "scheme": "scan", "layout": "the paper's", "row": "1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not JSON"),
+        ("[]", r"\$: \[\] is not of type 'object'"),
+        ('{"source": "x", "values": []}', r"\$\.values"),
+        ('{"values": [{"query": "A", "scheme": "scan", "row": "1", "ms": 1}]}', "'source' is a required property"),
+        ('{"source": "x", "values": [{"query": "D", "scheme": "scan", "row": "1", "ms": 1}]}', r"values\[0\].query"),
+        ('{"source": "x", "values": [{"query": "A", "scheme": "auto", "row": "1", "ms": 1}]}', r"values\[0\].scheme"),
+        ('{"source": "x", "values": [{"query": "A", "scheme": "scan", "row": 1, "ms": 1}]}', r"values\[0\].row"),
+        ('{"source": "x", "values": [{"query": "A", "scheme": "scan", "row": "1", "ms": 0}]}', r"values\[0\].ms"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused_with_their_place(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "paper.json"
+    path.write_text(text)
+    with pytest.raises(InputFileError, match=said) as raised:
+        read_paper(path)
+    assert str(path) in str(raised.value)
+
+
+def test_a_value_that_is_there_twice_or_a_file_that_is_not_is_refused(tmp_path: Path) -> None:
+    value = {"query": "A", "scheme": "scan", "row": "1", "ms": 1}
+    path = tmp_path / "paper.json"
+    with pytest.raises(InputFileError, match="cannot be read"):
+        read_paper(path)
+    path.write_text(json.dumps({"source": "x", "values": [value, value]}))
+    with pytest.raises(InputFileError, match=r"values\[1\]: A scan 1 is there twice"):
+        read_paper(path)
+
+
+def test_auto_is_held_against_the_best_fixed_scheme_row_by_row() -> None:
+    found = Found("block", 0.5, saturation=1.0, queries_per_second=1.0, fed=[Durable(1, 0.0, 1.0)])
+    for number, scheme in enumerate((*SCHEMES, "auto"), start=1):
+        found.times[Case("warm", "A", scheme)] = [
+            RowTimes({"1": 10.0 * number, "last": 20.0 * number}, rows=20, batches=1),
+            RowTimes({"1": 12.0 * number, "last": 21.0 * number}, rows=20, batches=1),
+        ]
+    rows = [figure for figure in figures(found) if figure.metric is ROW]
+    assert {(f.of["scheme"], f.of["row"]) for f in rows} == {(s, r) for s in (*SCHEMES, "auto") for r in ("1", "last")}
+    ratios = {figure.of["row"]: figure for figure in figures(found) if figure.metric is TO_BEST}
+    assert ratios["1"].value == 5 and ratios["1"].samples == (5.0, 5.0) and ratios["1"].note == "best: scan"
+    assert set(ratios) <= set(ROWS) and {figure.of["query"] for figure in rows} <= set(QUERIES)
+
+
+@pytest.mark.stack
+def test_cold_tables_stand_in_other_files_and_answer_the_same(
+    rig: Rig, loaded: Source, file: tuple[Path, Generated], query_store: Store
+) -> None:
+    def files() -> set[tuple[str, str]]:
+        folder = rig.settings.home / "data/accumulo/tables"
+        ids = rig.store.connection.client.tableOperations().tableIdMap()
+        names = [str(ids.get(name)) for name in (f"{loaded.name}.event", f"{loaded.name}.index")]
+        return {(name, path.name) for name in names for path in (folder / name).rglob("*.rf")}
+
+    make_cold(rig, loaded)
+    first = files()
+    make_cold(rig, loaded)
+    # The old ones stay until Accumulo's collector comes by.
+    assert first and len(files() - first) >= len(first) / 2
+    made = file[1]
+    service = QueryService(query_store)
+    asked = time_rows(service, QueryRequest(loaded.name, where=f'domain = "{made.popular.domain}"'))
+    assert asked.rows == made.popular.events
+    assert list(asked.ms) == ["1", "100", "1000", "last"] and list(asked.ms.values()) == sorted(asked.ms.values())
+    rare = time_rows(service, QueryRequest(loaded.name, where=f'domain = "{made.rare.domain}"'))
+    assert rare.rows == 10 and list(rare.ms) == ["1", "last"]
+
+
+@pytest.mark.stack
+def test_a_feeder_keeps_its_rate_and_all_of_it_is_in_the_source(
+    rig: Rig, file: tuple[Path, Generated], query_store: Store
+) -> None:
+    source = rig.source("proxy.events")
+    with feeding(rig, source, file[0], 1_000_000) as feeder:
+        assert feeder.saturated(3, 1) > 0
+        with feeder.at(4_000.0) as feed:
+            time.sleep(2.5)
+        durable = feed.durable
+    at_once = islice(endless(cut(file[0], source, 1_000_000)), 4)
+    sent = sum(piece.events for piece in (*at_once, *durable))
+    assert QueryService(query_store).count(source.name) == sent
+    dues = sorted(piece.due for piece in durable)
+    assert len(dues) == len(feed.sent) >= 2
+    # Each was due when those before it, at this rate, were through.
+    events = [piece.events for piece, _ in feed.sent]
+    assert [b - a for a, b in pairwise(dues)] == pytest.approx([e / 4_000 for e in events[:-1]])
+    assert all(piece.at > piece.due for piece in durable)
+
+
+@pytest.mark.stack
+def test_a_stalled_server_shows_in_the_latency_of_queries_by_a_schedule(
+    rig: Rig, loaded: Source, file: tuple[Path, Generated], query_store: Store
+) -> None:
+    """Shorter than ZooKeeper's patience, so the server is the same one afterwards."""
+    made = file[1]
+    requests = [
+        QueryRequest(loaded.name, where=f'domain = "{named.domain}"', limit=100)
+        for named in (made.popular, made.middling, made.rare)
+    ]
+    mix = Mix(QueryService(query_store), requests, CLIENTS)
+    assert mix.closed(1.0, seed=1) > 0
+    pid_files = sorted((rig.settings.home / "run").glob("tserver*.json"))
+
+    def stall() -> None:
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            for pid_file in pid_files:
+                send(pid_file, number)
+            if number is signal.SIGSTOP:
+                time.sleep(STALL)
+
+    timer = threading.Timer(SECONDS / 3, stall)
+    timer.start()
+    try:
+        responses = mix.opened(RATE, SECONDS, seed=2)
+    finally:
+        timer.join()
+    slow_for_a_closed_loop = sum(response.service > STALL / 2 for response in responses)
+    slow_for_users = sum(response.latency > STALL / 2 for response in responses)
+    # A closed loop has about as many slow answers as clients; users who came in the first half of the stall all waited.
+    assert 1 <= slow_for_a_closed_loop <= 2 * CLIENTS
+    assert slow_for_users > max(slow_for_a_closed_loop, RATE * STALL / 4)
+    by_latency = sorted(response.latency for response in responses)
+    by_service = sorted(response.service for response in responses)
+    ninetieth = int(len(responses) * 0.9)
+    assert by_latency[ninetieth] > STALL / 2 > by_service[ninetieth]
