@@ -12,6 +12,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from watchfloor.schema.errors import UserError
+
 from . import suite
 from .experiments import NAMES, Experiment
 from .measure import Measured, now, table, write_json
@@ -31,6 +33,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_one(args: argparse.Namespace) -> int:
     experiment: Experiment = args.experiment
+    if args.home and suite.has_own_stack(experiment):
+        raise UserError(
+            f"bench {args.name} stops and starts tablet servers, so it measures on a stack of its own only: "
+            "leave out --home, and WATCHFLOOR_HOME"
+        )
     started, clock = now(), time.monotonic()
     with open_rig(args.home, experiment.HEAP, experiment.TSERVER_HEAP) as rig:
         figures = experiment.run(rig, args)

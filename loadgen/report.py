@@ -63,8 +63,8 @@ class Chapter:
 
     @property
     def ahead(self) -> list[Figure]:
-        """Figures whose note says that another engine is ahead of ours."""
-        return [figure for figure in self.measured.figures if "is ahead" in figure.note]
+        """Figures of another engine whose note says that it is ahead of ours."""
+        return [f for f in self.measured.figures if f.note == f"{f.of.get('engine')} is ahead"]
 
 
 def require_libraries() -> None:

@@ -38,7 +38,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, required=True, help="the run's folder; one that was begun goes on"
     )
-    parser.add_argument("--quick", action="store_true", help="small sizes and few samples: minutes instead of hours")
+    parser.add_argument("--quick", action="store_true", help="small sizes and few samples")
     parser.add_argument("--only", metavar="NAME,…", help="these experiments, not all")
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="of the generated events (default 1)")
 
@@ -71,7 +71,7 @@ def _run(folder: RunFolder, waiting: Mapping[str, Experiment], args: Namespace) 
     """Runs what waits; the names of those that failed."""
     failed = []
     progress = Progress(list(waiting), folder.seconds)
-    with _stack([module for module in waiting.values() if not _has_own_stack(module)]) as stack:
+    with _stack([module for module in waiting.values() if not has_own_stack(module)]) as stack:
         for name, module in waiting.items():
             progress.begin(name)
             began = time.monotonic()
@@ -83,7 +83,7 @@ def _run(folder: RunFolder, waiting: Mapping[str, Experiment], args: Namespace) 
                 *(module.QUICK if args.quick else ()),
             ]
             status = child.run(
-                *_command(name, arguments, None if _has_own_stack(module) else stack), folder.log(name), progress.say
+                *_command(name, arguments, None if has_own_stack(module) else stack), folder.log(name), progress.say
             )
             problem = f"exit status {status}: {_last_line(folder.log(name))}" if status else ""
             folder.ended(name, time.monotonic() - began, problem)
@@ -107,7 +107,7 @@ def experiment(name: str) -> Experiment:
     return cast(Experiment, importlib.import_module(f"{experiments.__name__}.{experiments.NAMES[name]}"))
 
 
-def _has_own_stack(module: Experiment) -> bool:
+def has_own_stack(module: Experiment) -> bool:
     """Whether it starts its own, because it varies the servers."""
     return getattr(module, "OWN_STACK", False)
 

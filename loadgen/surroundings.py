@@ -17,7 +17,7 @@ from watchfloor.store.settings import Settings
 from watchfloor.store.stack_java import find_java
 
 _PACKAGES = ("watchfloor", "pyarrow", "numpy", "jpype1", "kafka-python", "flask", "waitress")
-_OPTIONAL = ("duckdb", "chdb", "polars")
+_OPTIONAL = ("duckdb", "chdb", "tantivy", "polars")
 _ENGINES = ("accumulo-core", "zookeeper", "kafka-clients", "arrow-c-data")
 
 

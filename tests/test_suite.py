@@ -22,6 +22,7 @@ from watchfloor.api import cli
 from watchfloor.loadgen import bench, child, experiments, suite
 from watchfloor.loadgen.measure import Figure
 from watchfloor.loadgen.suite import Progress, clock
+from watchfloor.schema.errors import UserError
 
 pytest.importorskip("matplotlib", reason="reports need matplotlib: pip install 'watchfloor[bench]'")
 
@@ -57,7 +58,9 @@ class Rehearsal:
 def rehearsal(monkeypatch: pytest.MonkeyPatch) -> Rehearsal:
     made = Rehearsal()
     modules = {
-        name: SimpleNamespace(QUICK=("--events", "10"), TSERVER_HEAP=None, OWN_STACK=name == "third", SUMMARY=name)
+        name: SimpleNamespace(
+            QUICK=("--events", "10"), TSERVER_HEAP=None, OWN_STACK=name == "third", SUMMARY=name, add_options=print
+        )
         for name in NAMES
     }
     monkeypatch.setattr(experiments, "NAMES", dict.fromkeys(NAMES, ""))
@@ -243,6 +246,14 @@ def test_a_real_run_that_is_terminated_leaves_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("watchfloor-bench-*"))
     assert json.loads((tmp_path / "run" / "run.json").read_text())["experiments"]["readers"]["options"]
     assert not (tmp_path / "run" / "readers.json").exists()
+
+
+def test_what_changes_the_stack_never_runs_on_one_that_is_there(
+    rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "NAMES", {"third": ""})
+    with pytest.raises(UserError, match="on a stack of its own only"):
+        bench.main(["third", "--home", "/somewhere"])
 
 
 def test_bench_all_has_help(capsys: pytest.CaptureFixture[str]) -> None:

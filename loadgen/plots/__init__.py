@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from ..measure import Figure
-from . import batching, blocks, crossover, first_result, general
+from . import batching, blocks, crossover, first_result, general, ingest, peers, responsiveness
 from .canvas import Picture, Sketch, rendered, require_matplotlib, style
 
 __all__ = ["DRAWERS", "Picture", "pictures", "require_matplotlib"]
@@ -22,6 +22,9 @@ DRAWERS: Mapping[str, Drawer] = MappingProxyType(
         "blocks": blocks.draw,
         "crossover": crossover.draw,
         "first-result": first_result.draw,
+        "ingest": ingest.draw,
+        "peers": peers.draw,
+        "responsiveness": responsiveness.draw,
     }
 )
 """By the experiment's name; all others are drawn by ``general.draw``."""

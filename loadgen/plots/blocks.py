@@ -8,6 +8,7 @@ from ..measure import Figure
 from . import general
 from .canvas import Sketch
 from .dots import Row, plot
+from .words import axis
 
 _AS_THEY_ARE = ("load_megabytes_per_second", "first_rows_ms", "block_to_cell", "peer_to_block")
 _BY_QUESTION = {"answer_ms": "Time of whole answers", "scan_events_per_second": "Events looked at in a second"}
@@ -25,7 +26,7 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
                 f"{name}-{events.replace(',', '')}",
                 f"{shows}, of {events} events. {general.READ}.",
                 rows,
-                general.axis(asked[0]),
+                axis(asked[0]),
             )
 
 

@@ -29,7 +29,7 @@ def plot(name: str, caption: str, rows: Sequence[Row], unit: str) -> Sketch:
     step = 1 if len(series) == 1 else 0.7 * len(series)
     drawn, (axes,) = panels(_FRAME + _ROW * step * len(rows) + (0.3 if len(series) > 1 else 0))
     _draw(axes, rows, series)
-    values = [v for row in rows for f in row.figures.values() for v in (*f.samples, f.value, *_limits([f]))]
+    values = [v for row in rows for f in row.figures.values() for v in _reached(f)]
     _scale(axes, values)
     axes.set_xlabel(unit)
     if len(series) > 1:
@@ -38,24 +38,23 @@ def plot(name: str, caption: str, rows: Sequence[Row], unit: str) -> Sketch:
 
 
 def _draw(axes: Any, rows: Sequence[Row], series: Sequence[str]) -> None:
-    for place, row in enumerate(rows):
-        for at, key in enumerate(series):
-            if key not in row.figures:
-                continue
-            figure = row.figures[key]
-            y = place + (at - (len(series) - 1) / 2) * 0.8 / len(series)
-            colour = COLOURS[at % len(COLOURS)]
-            marker = MARKERS[(at + at // len(COLOURS)) % len(MARKERS)]
-            axes.hlines(y, min(figure.samples), max(figure.samples), color=colour, linewidth=3, alpha=0.35)
-            first = not any(key in before.figures for before in rows[:place])
-            axes.plot(figure.value, y, marker, color=colour, markersize=5, label=key if first else None, linestyle="")
-            for limit in _limits([figure]):
-                axes.plot(
-                    limit, y, "|", color=COLOURS[1] if len(series) == 1 else colour, markersize=11, markeredgewidth=1.6
-                )
-            if len(series) == 1:
-                beside = axes.get_yaxis_transform()
-                axes.text(1.01, y, number(figure.value), transform=beside, va="center", ha="left", fontsize=8.5)
+    for at, key in enumerate(series):
+        found = {
+            place + (at - (len(series) - 1) / 2) * 0.8 / len(series): row.figures[key]
+            for place, row in enumerate(rows)
+            if key in row.figures
+        }
+        lows, highs = [min(f.samples) for f in found.values()], [max(f.samples) for f in found.values()]
+        colour, marker = COLOURS[at % len(COLOURS)], MARKERS[at % len(MARKERS)]
+        axes.hlines(list(found), lows, highs, color=colour, linewidth=3, alpha=0.35)
+        axes.plot([f.value for f in found.values()], list(found), marker, color=colour, markersize=5, label=key)
+        goals = [(figure.goal.limit, y) for y, figure in found.items() if figure.goal]
+        if goals:
+            stroke = COLOURS[1] if len(series) == 1 else colour
+            axes.plot(*zip(*goals, strict=True), "|", color=stroke, markersize=11, markeredgewidth=1.6)
+        for y, figure in found.items() if len(series) == 1 else ():
+            beside = axes.get_yaxis_transform()
+            axes.text(1.01, y, number(figure.value), transform=beside, va="center", fontsize=8.5)
     axes.set_yticks(range(len(rows)), [row.label for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -69,5 +68,6 @@ def _scale(axes: Any, values: Sequence[float]) -> None:
         plain(axes.xaxis)
 
 
-def _limits(figures: Sequence[Figure]) -> list[float]:
-    return [figure.goal.limit for figure in figures if figure.goal]
+def _reached(figure: Figure) -> tuple[float, ...]:
+    """All that the axis must hold."""
+    return (*figure.samples, figure.value, *((figure.goal.limit,) if figure.goal else ()))

@@ -1,8 +1,4 @@
-"""Time series: a picture a run, a panel a metric, one above the other, with one axis of time.
-
-Series that are no rates (how many compactions run, how long a write was held) shade the panels of rates wherever they
-are above zero: what a rate falls for is seen behind it.
-"""
+"""Time series: a picture a run, a panel a metric, one above the other, with one axis of time."""
 
 from __future__ import annotations
 
@@ -13,64 +9,66 @@ from typing import Any
 
 from ..measure import Figure, number
 from .canvas import COLOURS, Sketch, panels, plain
+from .words import axis, said
 
-_RATE_HEIGHT, _MARK_HEIGHT = 2.4, 1.1
+_HEIGHT, _MARK_HEIGHT = 2.4, 1.1
+"""Inches of a panel, and of one that is there to be looked up in only."""
 
 
-def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
-    """``figures`` have times. Those that are of the same stand in one picture."""
-    from .general import axis, said
+def draw(figures: Sequence[Figure], marks: Sequence[str] = ()) -> Iterator[Sketch]:
+    """``figures`` have times; those that are of the same stand in one picture.
 
+    The metrics of ``marks`` (how many compactions run, how long a write was held) shade the panels of rates wherever
+    they are above zero: what a rate falls for is seen behind it.
+    """
     runs: dict[tuple[tuple[str, str], ...], list[Figure]] = {}
     for figure in figures:
         runs.setdefault(tuple(figure.of.items()), []).append(figure)
     for of, found in runs.items():
-        found.sort(key=lambda figure: not _is_rate(figure))
-        marks = {figure.metric.name: figure for figure in found if not _is_rate(figure)}
-        ratios = [_RATE_HEIGHT if _is_rate(figure) else _MARK_HEIGHT for figure in found]
-        drawn, places = panels(sum(ratios) + 0.6, len(found), sharex=True, height_ratios=ratios)
-        for axes, figure in zip(places, found, strict=True):
-            axes.set_title(axis(figure))
-            plain(axes.yaxis)
-            axes.set_ylim(0, max(*figure.samples, 0) * 1.08 or 1)
-            if _is_rate(figure):
-                axes.plot(figure.at, figure.samples, color=COLOURS[0], linewidth=1.4)
-                axes.axhline(figure.value, color=COLOURS[0], linestyle="--", linewidth=1)
-                axes.text(
-                    1.005,
-                    figure.value,
-                    number(figure.value),
-                    transform=axes.get_yaxis_transform(),
-                    va="center",
-                    fontsize=8.5,
-                )
-                for place, (name, mark) in enumerate(marks.items(), 1):
-                    _shade(axes, mark, COLOURS[place % len(COLOURS)], name)
-                if marks:
-                    axes.legend(loc="lower right", ncols=len(marks))
-            else:
-                colour = COLOURS[(list(marks).index(figure.metric.name) + 1) % len(COLOURS)]
-                axes.fill_between(figure.at, figure.samples, step="post", color=colour, alpha=0.6, linewidth=0)
-        places[-1].set_xlabel("seconds from the beginning of the run")
+        shades = {name: COLOURS[place] for place, name in enumerate(marks, 1) if _of_metric(found, name)}
+        found.sort(key=lambda figure: figure.metric.name in shades)
         title = said(dict(of))
-        shaded = f" Shaded: where {' and '.join(marks)} is above zero." if marks and len(marks) < len(found) else ""
-        caption = (
-            f"{', '.join(dict.fromkeys(f.metric.name for f in found))} over time{f' ({title})' if title else ''}. "
-        )
-        yield Sketch(f"series-{_file(title)}", f"{caption}The dashed line is the figure.{shaded}", drawn)
+        about = f"{', '.join(figure.metric.name for figure in found)} over time{f': {title}' if title else ''}"
+        shaded = f" Shaded: where {' or '.join(shades)} is above zero." if shades else ""
+        yield Sketch(f"series-{_file(title)}", f"{about}.{shaded} Dashed: the figure.", _run(found, shades))
 
 
-def _is_rate(figure: Figure) -> bool:
-    return figure.metric.unit.endswith("/s")
+def _run(figures: Sequence[Figure], shades: dict[str, str]) -> Any:
+    heights = [_MARK_HEIGHT if figure.metric.name in shades else _HEIGHT for figure in figures]
+    drawn, places = panels(sum(heights) + 0.6, len(figures), sharex=True, height_ratios=heights)
+    for axes, figure in zip(places, figures, strict=True):
+        axes.set_title(axis(figure))
+        axes.set_ylim(0, max(*figure.samples, 0) * 1.08 or 1)
+        plain(axes.yaxis)
+        if figure.metric.name in shades:
+            colour = shades[figure.metric.name]
+            axes.fill_between(figure.at, figure.samples, step="post", color=colour, alpha=0.6, linewidth=0)
+            continue
+        rate = figure.metric.unit.endswith("/s")
+        line = {"linewidth": 1.4} if rate else {"marker": ".", "linestyle": "", "alpha": 0.6}
+        axes.plot(figure.at, figure.samples, color=COLOURS[0], **line)
+        axes.axhline(figure.value, color=COLOURS[0], linestyle="--", linewidth=1)
+        beside = axes.get_yaxis_transform()
+        axes.text(1.005, figure.value, number(figure.value), transform=beside, va="center", fontsize=8.5)
+        for name, colour in shades.items() if rate else ():
+            _shade(axes, _of_metric(figures, name)[0], colour)
+        if rate and any(axes.get_legend_handles_labels()):
+            axes.legend(loc="lower right", ncols=len(shades))
+    places[-1].set_xlabel("seconds from the beginning of the run")
+    return drawn
 
 
-def _shade(axes: Any, mark: Figure, colour: str, name: str) -> None:
+def _shade(axes: Any, mark: Figure, colour: str) -> None:
     """Behind the line, from each sample above zero to the next sample."""
-    label: str | None = name
-    for (since, value), (until, _) in pairwise(zip(mark.at, mark.samples, strict=True)):
-        if value > 0:
-            axes.axvspan(since, until, color=colour, alpha=0.18, linewidth=0, label=label)
-            label = None
+    looks = zip(mark.at, mark.samples, strict=True)
+    spans = [(since, until - since) for (since, value), (until, _) in pairwise(looks) if value > 0]
+    if spans:
+        whole = axes.get_xaxis_transform()
+        axes.broken_barh(spans, (0, 1), transform=whole, color=colour, alpha=0.18, linewidth=0, label=mark.metric.name)
+
+
+def _of_metric(figures: Sequence[Figure], name: str) -> list[Figure]:
+    return [figure for figure in figures if figure.metric.name == name]
 
 
 def _file(title: str) -> str:
