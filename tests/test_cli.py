@@ -85,7 +85,7 @@ def test_the_commands_are_those_of_the_design() -> None:
     names = {name for name, _ in commands() if name and " " not in name}
     wanted = (
         "up down status sources master worker load compact items quarantine "
-        "query count top timeline serve generate replay bench calibrate demo"
+        "query count top timeline serve generate replay bench report compare calibrate demo"
     )
     assert names == set(wanted.split())
 

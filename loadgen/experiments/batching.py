@@ -35,6 +35,7 @@ TO_BEST = Metric(
     "",
     "median row_ms of the policy density / the lowest median row_ms of any policy, itself included; samples: its turns "
     "/ that policy's",
+    better="lower",
 )
 METRICS = (ROW, BATCHES, TO_BEST)
 

@@ -36,7 +36,10 @@ EVENTS = Metric(
 )
 ENTRIES = Metric("entries_per_second", "entries/s", "entries written (events, index, counts) / the same seconds")
 RATIO = Metric(
-    "ceiling_ratio", "", "median events_per_second of the worker / median of the plain loop; samples: turn by turn"
+    "ceiling_ratio",
+    "",
+    "median events_per_second of the worker / median of the plain loop; samples: turn by turn",
+    better="higher",
 )
 MEGABYTES = Metric(
     "megabytes_per_second",
