@@ -62,10 +62,11 @@ def interrupted_once() -> Iterator[None]:
         say(f"{signal.Signals(number).name}: stopping what was started")
         raise KeyboardInterrupt
 
-    # A signal that is ignored already, as `nohup` has it, stays so.
-    before: dict[signal.Signals, Any] = {
-        s: signal.getsignal(s) for s in _SIGNALS if signal.getsignal(s) != signal.SIG_IGN
-    }
+    # A closed terminal that is ignored, as by `nohup`, stays so. SIGINT, which a shell has its background jobs ignore,
+    # does not: children would inherit that, and could not be ended in order.
+    before: dict[signal.Signals, Any] = {s: signal.getsignal(s) for s in _SIGNALS}
+    if before[signal.SIGHUP] == signal.SIG_IGN:
+        del before[signal.SIGHUP]
     for each in before:
         signal.signal(each, interrupt)
     try:
