@@ -137,17 +137,14 @@ def pieces(
             raise InputFileError(f"{path}: {rejected.reason}")
         texts, times, counted, retimed = [], [], [], []
         for line in io.BytesIO(chunk.data):
-            place = find(line.rstrip(b"\r\n"))
             event = bool(line.strip()) and not (sniffed.header and line.startswith(b"#"))
+            place = find(line.rstrip(b"\r\n"))
             happens = schedule(place) if event else None
+            new = None
             if happens is not None:
                 due = max(due, happens)
-            new = None
-            if place is not None and happens is not None:
-                new = written_like(line[place.start : place.end].decode(), happens, time_format)
-            texts.append(
-                line if new is None or place is None else line[: place.start] + new.encode() + line[place.end :]
-            )
+                new = _with_time(line, place, happens, time_format)
+            texts.append(line if new is None else new)
             times.append(due)
             counted.append(event)
             retimed.append(new is not None)
@@ -158,3 +155,11 @@ def pieces(
             np.cumsum(counted),
             np.cumsum(retimed),
         )
+
+
+def _with_time(line: bytes, place: Place | None, micros: int, time_format: str) -> bytes | None:
+    """The line with another time in its place; None where it has none, or one whose form cannot be kept."""
+    if place is None:
+        return None
+    text = written_like(line[place.start : place.end].decode(), micros, time_format)
+    return None if text is None else line[: place.start] + text.encode() + line[place.end :]

@@ -292,15 +292,22 @@ def test_the_command_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixt
         (["--speed", "-1"], "--speed is -1"),
         (["--rate", "1", "--source", "zeek.conn", "--out", "/nonexistent/x"], "cannot write /nonexistent/x"),
         (["--rate", "1", "--source", "web.access"], "JSON lines, not web.access"),
+        (["--rate", "1", "--out", "../{}/conn.log"], "is the log itself"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(
-    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = tmp_path / "conn.log"
     path.write_text('{"ts":1600000000}\n')
-    assert cli.main(["replay", str(path), *arguments]) == cli.USER
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["replay", "conn.log", *(text.format(tmp_path.name) for text in arguments)]) == cli.USER
     assert message in capsys.readouterr().err
+    assert path.read_text() == '{"ts":1600000000}\n'
 
 
 def test_one_pace_is_wanted(tmp_path: Path) -> None:
