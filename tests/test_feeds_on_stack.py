@@ -26,6 +26,7 @@ EVENTS = 5_000
 def test_generated_events_are_counted_and_found(store_settings: Settings, tmp_path: Path) -> None:
     made = {}
     for feed in NAMES:
+        # ``dns.events.json`` might be a log of Zeek's by its name.
         with (tmp_path / f"{feed}.json").open("wb") as out:
             made[feed] = generate(out, EVENTS, seed=11, source=feed)
     settings = own(store_settings, "feeds", item_bytes=8 << 20)
@@ -33,7 +34,8 @@ def test_generated_events_are_counted_and_found(store_settings: Settings, tmp_pa
     with worker_here(settings):
         for _ in running:
             pass
-    assert running.result.clean and running.result.events == EVENTS * len(NAMES)
+    assert not [file for file in running.result.files if file.quarantined or file.failed]
+    assert running.result.events == EVENTS * len(NAMES)
     with Store.open(store_settings, role="query") as store:
         service = QueryService(store)
         for feed, done in made.items():
