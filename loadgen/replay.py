@@ -34,8 +34,8 @@ _LONGEST_LINE = 1 << 30
 
 @dataclass(frozen=True)
 class Replayed:
-    """``lines`` were written, blank and header lines apart; ``retimed`` of them with a new time. ``late``: the longest
-    that a line was written after it was due, in seconds."""
+    """``lines`` were written, blank and header lines apart; ``retimed`` of them with a new time, in ``seconds`` from
+    when the first was due. ``late``: the longest that a line was written after it was due, in seconds."""
 
     lines: int
     retimed: int
@@ -114,8 +114,10 @@ def replay(
     start = pacer.now() + HEAD_START
     schedule = AtSpeed(start, speed) if rate is None else AtRate(start, rate)
     lines = retimed = size = 0
+    first = None
     with ahead(pieces(path, source, known or {}, schedule, start), 1) as made:
         for piece in made:
+            first = int(piece.times[0]) if first is None else first
             written = pacer.write(piece.times, piece.ends, piece.text)
             if written:
                 lines += int(piece.counted[written - 1])
@@ -123,7 +125,7 @@ def replay(
                 size += int(piece.ends[written - 1])
             if stop.is_set():
                 break
-    return Replayed(lines, retimed, size, pacer.seconds, pacer.late)
+    return Replayed(lines, retimed, size, 0.0 if first is None else pacer.since(first), pacer.late)
 
 
 def pieces(
