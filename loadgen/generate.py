@@ -53,7 +53,7 @@ class Frequency:
 
 @dataclass(frozen=True)
 class Generated:
-    """What was written; ``since`` ≤ every time < ``until``; ``seconds`` of wall time."""
+    """What was written, in ``seconds`` of wall time; ``since`` ≤ every time < ``until``."""
 
     events: int
     bytes: int

@@ -42,4 +42,4 @@ def generate_live(out: LiveSink, events: int, rate: float, seed: int, source: st
             tally.add(chunk, pacer.write(chunk.times, chunk.ends, chunk.text))
             if stop.is_set():
                 break
-    return Live(tally.generated(pacer.seconds, from_micros(since), from_micros(until)), pacer.late)
+    return Live(tally.generated(pacer.since(since), from_micros(since), from_micros(until)), pacer.late)

@@ -40,18 +40,17 @@ class Pacer:
 
     def __init__(self, out: LiveSink, stop: threading.Event) -> None:
         self._out, self._stop = out, stop
-        self.began = time.perf_counter()
         # Time goes on at its pace if the machine's clock is set meanwhile.
-        self._zero = time.time_ns() // 1000 - round(self.began * 1_000_000)
+        self._zero = time.time_ns() // 1000 - round(time.perf_counter() * 1_000_000)
         self.late = 0.0
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.began
 
     def now(self) -> int:
         """µs since 1970."""
         return self._zero + round(time.perf_counter() * 1_000_000)
+
+    def since(self, micros: int) -> float:
+        """Seconds from a moment until now; 0 if it is to come."""
+        return max(0, self.now() - micros) / 1_000_000
 
     def write(self, times: Micros, ends: npt.NDArray[np.integer], text: memoryview) -> int:
         """Writes whole lines: line i is due at ``times[i]``, ascending, and ends before ``ends[i]`` of ``text``.
@@ -65,7 +64,7 @@ class Pacer:
                 end = int(ends[upto - 1])
                 self._out.write(text[first:end])
                 self._out.flush()
-                self.late = max(self.late, (self.now() - int(times[done])) / 1_000_000)
+                self.late = max(self.late, self.since(int(times[done])))
                 done, first = upto, end
             if done < len(times):
                 self._stop.wait(max(STEP, (int(times[done]) - self.now()) / 1_000_000))

@@ -34,8 +34,8 @@ _LONGEST_LINE = 1 << 30
 
 @dataclass(frozen=True)
 class Replayed:
-    """``lines`` were written, blank and header lines apart; ``retimed`` of them with a new time. ``late``: the longest
-    that a line was written after it was due, in seconds."""
+    """``lines`` were written, blank and header lines apart; ``retimed`` of them with a new time, in ``seconds`` from
+    when the first was due. ``late``: the longest that a line was written after it was due, in seconds."""
 
     lines: int
     retimed: int
@@ -114,8 +114,10 @@ def replay(
     start = pacer.now() + HEAD_START
     schedule = AtSpeed(start, speed) if rate is None else AtRate(start, rate)
     lines = retimed = size = 0
+    first = None
     with ahead(pieces(path, source, known or {}, schedule, start), 1) as made:
         for piece in made:
+            first = int(piece.times[0]) if first is None else first
             written = pacer.write(piece.times, piece.ends, piece.text)
             if written:
                 lines += int(piece.counted[written - 1])
@@ -123,7 +125,7 @@ def replay(
                 size += int(piece.ends[written - 1])
             if stop.is_set():
                 break
-    return Replayed(lines, retimed, size, pacer.seconds, pacer.late)
+    return Replayed(lines, retimed, size, 0.0 if first is None else pacer.since(first), pacer.late)
 
 
 def pieces(
@@ -137,17 +139,14 @@ def pieces(
             raise InputFileError(f"{path}: {rejected.reason}")
         texts, times, counted, retimed = [], [], [], []
         for line in io.BytesIO(chunk.data):
-            place = find(line.rstrip(b"\r\n"))
             event = bool(line.strip()) and not (sniffed.header and line.startswith(b"#"))
+            place = find(line.rstrip(b"\r\n"))
             happens = schedule(place) if event else None
+            new = None
             if happens is not None:
                 due = max(due, happens)
-            new = None
-            if place is not None and happens is not None:
-                new = written_like(line[place.start : place.end].decode(), happens, time_format)
-            texts.append(
-                line if new is None or place is None else line[: place.start] + new.encode() + line[place.end :]
-            )
+                new = _with_time(line, place, happens, time_format)
+            texts.append(line if new is None else new)
             times.append(due)
             counted.append(event)
             retimed.append(new is not None)
@@ -158,3 +157,11 @@ def pieces(
             np.cumsum(counted),
             np.cumsum(retimed),
         )
+
+
+def _with_time(line: bytes, place: Place | None, micros: int, time_format: str) -> bytes | None:
+    """The line with another time in its place; None where it has none, or one whose form cannot be kept."""
+    if place is None:
+        return None
+    text = written_like(line[place.start : place.end].decode(), micros, time_format)
+    return None if text is None else line[: place.start] + text.encode() + line[place.end :]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from ingest_support import RUN, own, wait_for, worker_here
 
+from watchfloor.api import cli
 from watchfloor.ingest.load import Load
 from watchfloor.ingest.master import master
 from watchfloor.loadgen.feeds import NAMES
@@ -26,6 +27,7 @@ EVENTS = 5_000
 def test_generated_events_are_counted_and_found(store_settings: Settings, tmp_path: Path) -> None:
     made = {}
     for feed in NAMES:
+        # ``dns.events.json`` might be a log of Zeek's by its name.
         with (tmp_path / f"{feed}.json").open("wb") as out:
             made[feed] = generate(out, EVENTS, seed=11, source=feed)
     settings = own(store_settings, "feeds", item_bytes=8 << 20)
@@ -33,7 +35,8 @@ def test_generated_events_are_counted_and_found(store_settings: Settings, tmp_pa
     with worker_here(settings):
         for _ in running:
             pass
-    assert running.result.clean and running.result.events == EVENTS * len(NAMES)
+    assert not [file for file in running.result.files if file.quarantined or file.failed]
+    assert running.result.events == EVENTS * len(NAMES)
     with Store.open(store_settings, role="query") as store:
         service = QueryService(store)
         for feed, done in made.items():
@@ -45,7 +48,9 @@ def test_generated_events_are_counted_and_found(store_settings: Settings, tmp_pa
                 assert sum(len(batch) for batch in service.run(request)) == named.events, named
 
 
-def test_a_live_feed_is_followed_while_it_is_written(store_settings: Settings, tmp_path: Path) -> None:
+def test_a_live_feed_is_followed_while_it_is_written_and_replayed(
+    store_settings: Settings, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     """A master takes what was added each time that the file is closed; in the end each event is there once."""
     settings = own(store_settings, "live")
     like = builtin_definitions()["dns.events"].definition
@@ -68,4 +73,9 @@ def test_a_live_feed_is_followed_while_it_is_written(store_settings: Settings, t
             stop.set()
             thread.join()
         assert service.count(kind.name) == 600
+        # The catalog knows what this source is, and nothing else does.
+        again = ["replay", str(tmp_path / "dns.json"), "--source", kind.name, "--rate", "5000", "--out", "-"]
+        assert cli.main(["--home", str(store_settings.home), *again]) == cli.OK
     assert any(0 < count < 600 for count in found), "nothing was there before the end"
+    out_text, err = capfdbinary.readouterr()
+    assert out_text.count(b"\n") == 600 and b"600 lines, " in err and b"as they are" not in err

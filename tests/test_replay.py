@@ -9,6 +9,7 @@ import re
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,12 +21,13 @@ from parsing_support import Catalog, load, parse_chunks, shared
 from watchfloor.api import cli
 from watchfloor.ingest.lines import Chunk, read_chunks
 from watchfloor.ingest.scalars import Unfit, time_parser
+from watchfloor.ingest.sniff import Sniffed
 from watchfloor.loadgen import replay as replaying
 from watchfloor.loadgen.replay import AtRate, AtSpeed, Schedule, pieces, replay
-from watchfloor.loadgen.time_places import Place
+from watchfloor.loadgen.time_places import Place, finder
 from watchfloor.loadgen.written_time import written_like
 from watchfloor.schema.errors import InputFileError, UserError
-from watchfloor.schema.source import parse_definition
+from watchfloor.schema.source import builtin_definitions, parse_definition
 
 START = 1_800_000_000_123_456
 """µs: when the replays of these tests begin."""
@@ -34,6 +36,9 @@ LOGS = (
     "zeek/brobeat/dns.log",
     "zeek/brobeat/http.log",
     "zeek/brobeat/files.log",
+    "zeek/zat/data/json/conn.log",
+    "zeek/zat/data/conn_date_issue.log",
+    "zeek/apt29/apt29/day1/zeek/combined_zeek.log",
     "suricata/aecid/eve.json",
     "suricata/stratosphere/test6-malicious.suricata.json",
     "web_access/elastic_apache_logs",
@@ -110,6 +115,37 @@ def test_json_is_changed_in_the_time_alone(before: str, after: str, tmp_path: Pa
     text, lines, retimed = replayed(path, "zeek.x", AtSpeed(1_800_000_001_000_000, 1.0))
     assert text == b"\xef\xbb\xbf" + after.encode() + b"\r\n\r\n" + after.encode()
     assert (lines, retimed) == (2, 2)
+
+
+NAMES = st.sampled_from(["ts", "a", '"ts":', "ts\\", "é", ""])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 9) | NAMES | st.just("1600000000"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    st.dictionaries(NAMES, VALUES, max_size=4),
+    st.sampled_from([1_600_000_000, 1_600_000_000.125, "1600000000", "2020-09-13T12:26:40Z"]),
+    st.dictionaries(NAMES.filter(lambda name: name != "ts"), VALUES, max_size=4),
+    st.booleans(),
+    st.booleans(),
+)
+def test_only_the_time_is_changed_whatever_stands_around_it(
+    before: dict[str, Any], time: Any, after: dict[str, Any], spaced: bool, ascii_only: bool
+) -> None:
+    before.pop("ts", None)
+    event = {**before, "ts": time, **{name: value for name, value in after.items() if name not in before}}
+    separators = (", ", " : ") if spaced else (",", ":")
+    line = json.dumps(event, separators=separators, ensure_ascii=ascii_only).encode()
+    find, form = finder(Sniffed("zeek.conn", b"", (builtin_definitions()["zeek.conn"],)))
+    place = find(line)
+    assert place is not None and place.micros // 1_000_000 == 1_600_000_000
+    new = written_like(line[place.start : place.end].decode(), START, form)
+    assert new is not None
+    changed = json.loads(line[: place.start] + new.encode() + line[place.end :])
+    assert list(changed) == list(event) and changed == {**event, "ts": changed["ts"]} and changed["ts"] != time
 
 
 @pytest.mark.parametrize(
@@ -256,15 +292,22 @@ def test_the_command_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixt
         (["--speed", "-1"], "--speed is -1"),
         (["--rate", "1", "--source", "zeek.conn", "--out", "/nonexistent/x"], "cannot write /nonexistent/x"),
         (["--rate", "1", "--source", "web.access"], "JSON lines, not web.access"),
+        (["--rate", "1", "--out", "../{}/conn.log"], "is the log itself"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(
-    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = tmp_path / "conn.log"
     path.write_text('{"ts":1600000000}\n')
-    assert cli.main(["replay", str(path), *arguments]) == cli.USER
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["replay", "conn.log", *(text.format(tmp_path.name) for text in arguments)]) == cli.USER
     assert message in capsys.readouterr().err
+    assert path.read_text() == '{"ts":1600000000}\n'
 
 
 def test_one_pace_is_wanted(tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..context import Add, open_store, say, settings_of, stopped_by_signals
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Mapping
 
     from watchfloor.loadgen.generate import Generated
@@ -41,40 +43,48 @@ def register(add: Add) -> None:
 
 
 def generate(args: Namespace) -> None:
-    from watchfloor.loadgen.generate import DEFAULT_DAYS, DEFAULT_END
-    from watchfloor.loadgen.generate import generate as run
-    from watchfloor.loadgen.live import generate_live
-    from watchfloor.query.times import from_micros, parse_time
-    from watchfloor.schema.errors import UserError
-
-    from ..output import open_output
-
-    late = None
     with stopped_by_signals() as stop:
-        if args.rate is None:
-            days = DEFAULT_DAYS if args.days is None else args.days
-            end = DEFAULT_END if args.end is None else from_micros(parse_time(args.end, 0))
-            with open_output(args.output) as out:
-                done = run(out, args.events, args.seed, days, end, args.source, stop)
-                out.flush()
-        else:
-            for option in ("days", "end"):
-                if getattr(args, option) is not None:
-                    raise UserError(
-                        f"--{option} says when events were; with --rate they are now: leave one of both out"
-                    )
-            with _open_followed(args.output) as sink:
-                live = generate_live(sink, args.events, args.rate, args.seed, args.source, stop)
-            done, late = live.generated, live.late
+        done, late = _generated(args, stop) if args.rate is None else _generated_live(args, stop)
         interrupted = stop.is_set()
     say(report(done, late))
     if interrupted:
         raise KeyboardInterrupt
 
 
+def _generated(args: Namespace, stop: threading.Event) -> tuple[Generated, None]:
+    from watchfloor.loadgen.generate import DEFAULT_DAYS, DEFAULT_END
+    from watchfloor.loadgen.generate import generate as run
+    from watchfloor.query.times import from_micros, parse_time
+
+    from ..output import open_output
+
+    days = DEFAULT_DAYS if args.days is None else args.days
+    end = DEFAULT_END if args.end is None else from_micros(parse_time(args.end, 0))
+    with open_output(args.output) as out:
+        done = run(out, args.events, args.seed, days, end, args.source, stop)
+        out.flush()
+    return done, None
+
+
+def _generated_live(args: Namespace, stop: threading.Event) -> tuple[Generated, float]:
+    from watchfloor.loadgen.live import generate_live
+    from watchfloor.schema.errors import UserError
+
+    for option in ("days", "end"):
+        if getattr(args, option) is not None:
+            raise UserError(f"--{option} says when events were; with --rate they are now: leave one of both out")
+    with _open_followed(args.output) as out:
+        live = generate_live(out, args.events, args.rate, args.seed, args.source, stop)
+    return live.generated, live.late
+
+
 def replay(args: Namespace) -> None:
     from watchfloor.loadgen.replay import replay as run
+    from watchfloor.schema.errors import UserError
 
+    files = [Path(path) for path in (args.output, args.file) if path and Path(path).exists()]
+    if len(files) == 2 and files[0].samefile(files[1]):
+        raise UserError(f"--out {args.output} is the log itself; name another file")
     known = _catalogued(args)
     with stopped_by_signals() as stop:
         with _open_followed(args.output) as out:
