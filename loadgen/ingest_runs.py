@@ -17,8 +17,8 @@ from .rig import Rig
 from .server_watch import Look, ServerWatch
 from .usage import CpuMeter
 
-_MOST_ITEMS = 40
-"""Items a second that a closed loop has ready for its clients: several times what they get through."""
+_MOST_ITEMS = 20
+"""Items a second and client that a closed loop has ready: more than any client gets through."""
 _START_SECONDS = 15
 
 
@@ -41,16 +41,20 @@ class OpenRun(Run):
 
 
 def closed_run(rig: Rig, clients: Clients, work: Iterator[WorkItem], seconds: float, warm_up: float = 0.0) -> Run:
-    """All clients work for ``seconds``, each taking an item as soon as it has ended one; before that for ``warm_up``.
-
-    All items are on the queue beforehand. A client has begun when it has ended an item.
+    """All clients work for ``seconds`` at least, each taking an item as soon as it has ended one; before that for
+    ``warm_up``. All items are on the queue beforehand.
     """
-    items = list(islice(work, math.ceil(_MOST_ITEMS * (seconds + warm_up + _START_SECONDS))))
+    items = list(islice(work, math.ceil(_MOST_ITEMS * clients.count * (seconds + warm_up + _START_SECONDS))))
+
+    def long_enough() -> bool:
+        return while_all_work(list(clients.ended(items).values())).seconds >= warm_up + seconds
+
     clients.announce(items)
     with CpuMeter(rig.settings) as cpu, ServerWatch(rig.store) as watch:
         clients.queue(items)
         clients.wait_until(lambda: _at_work(clients, items) == clients.count)
         clients.work(warm_up + seconds)
+        clients.wait_until(long_enough)
         done = list(clients.ended(items).values())
     begun = while_all_work(done)
     whole = Window(begun.since + warm_up, begun.until)

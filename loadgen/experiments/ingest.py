@@ -90,7 +90,8 @@ class _Bench:
     def closed(self, number: int, tservers: int, warm_up: float) -> Run:
         with self._source(tservers) as items, clients(self._rig, number) as pool:
             found = closed_run(self._rig, pool, items, self._options.seconds, warm_up)
-        say(f"{number} clients, {tservers} tablet servers: {series(found.items, found.steady).mean:,.0f} events/s")
+        of = words(number, tservers, "closed loop").values()
+        say(f"{', '.join(of)}: {series(found.items, found.steady).mean:,.0f} events/s")
         return found
 
     def open(self, number: int, tservers: int, rate: float) -> Iterator[tuple[int, OpenRun]]:
