@@ -34,8 +34,8 @@ _TYPES = {
 _BULK_BYTES = 10 << 20
 _PAGE = 10_000
 """Events of an answer: more it does not give at once."""
-_SCROLL = "5m"
-"""How long it keeps its place between two pages."""
+_KEPT = "5m"
+"""How long a point in time is kept between two pages."""
 _TIMEOUT = 3600  # seconds: merging millions of events is one request
 
 
@@ -83,25 +83,31 @@ class OpenSearch:
         return int(self._client.call("POST", "/events/_count", {"query": _query(question)})["count"])
 
     def rows(self, question: Question) -> Iterator[Rows]:
+        """A question without a limit is read in pages, from one point in time."""
         body: dict[str, Any] = {"query": _query(question), "track_total_hits": False}
-        body["sort"] = [{self._time: "desc"}] if question.kind is Kind.NEWEST else ["_doc"]
-        if question.limit is not None and question.limit <= _PAGE:
-            answer = self._client.call(
-                "POST", "/events/_search?filter_path=hits.hits._source", {**body, "size": question.limit}
-            )
-            yield _events(answer)
+        # Its own number tells an event from others of the same time where a page ends.
+        body["sort"] = [{self._time: "desc"}, "_doc"] if question.kind is Kind.NEWEST else ["_doc"]
+        if question.limit is not None:
+            yield _events(self._hits("/events/_search", {**body, "sort": body["sort"][:1], "size": question.limit}))
             return
-        wanted = "filter_path=_scroll_id,hits.hits._source"
-        answer = self._client.call("POST", f"/events/_search?scroll={_SCROLL}&{wanted}", {**body, "size": _PAGE})
-        while page := _events(answer):
-            yield page
-            place = {"scroll_id": answer["_scroll_id"]}
-            answer = self._client.call("POST", f"/_search/scroll?{wanted}", {"scroll": _SCROLL, **place})
-        self._client.call("DELETE", "/_search/scroll", {"scroll_id": answer["_scroll_id"]})
+        opened = self._client.call("POST", f"/events/_search/point_in_time?keep_alive={_KEPT}")["pit_id"]
+        body |= {"size": _PAGE, "pit": {"id": opened, "keep_alive": _KEPT}}
+        while hits := self._hits("/_search", body):
+            yield _events(hits)
+            if len(hits) < _PAGE:
+                break
+            body["search_after"] = hits[-1]["sort"]
+        self._client.call("DELETE", "/_search/point_in_time", {"pit_id": [opened]})
 
     def close(self) -> None:
         self._client.close()
         self._server.close()
+
+    def _hits(self, path: str, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Without what is not looked at; the events as they came, and where each stands in the order."""
+        answer = self._client.call("POST", f"{path}?filter_path=hits.hits._source,hits.hits.sort", body)
+        hits: list[dict[str, Any]] = answer.get("hits", {}).get("hits", [])
+        return hits
 
 
 class Client:
@@ -138,6 +144,7 @@ def _index(source: Source) -> dict[str, Any]:
             "number_of_replicas": 0,
             "refresh_interval": "-1",
             "translog.flush_threshold_size": f"{MEMORY_MB // 8}mb",
+            "store.stats_refresh_interval": "0s",
             "sort.field": source.time_field,
             "sort.order": "desc",
         },
@@ -158,5 +165,5 @@ def _query(question: Question) -> dict[str, Any]:
     return {"bool": {"filter": [{"term": {question.field: question.value}}]}}
 
 
-def _events(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [hit["_source"] for hit in answer.get("hits", {}).get("hits", ())]
+def _events(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [hit["_source"] for hit in hits]

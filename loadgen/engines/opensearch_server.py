@@ -19,7 +19,7 @@ from watchfloor.store.stack_java import find_java
 from . import MEMORY_MB, THREADS
 
 HOST = "127.0.0.1"
-_START_SECONDS = 180
+_START_SECONDS = 300
 _STOP_SECONDS = 15
 _USER = "nobody"
 """Whoever it runs as where root starts it, which it refuses to run as."""

@@ -72,10 +72,10 @@ def scans() -> list[Question]:
 
 def newest_rows(made: Generated) -> tuple[list[Question], list[Question]]:
     """The 1st, the 100th and the 1,000th row of each value that has so many, newest first; and all of its rows."""
-    marks = [
-        replace(question, name=f"{name}, row {row:,}", limit=row)
-        for (name, question), value in zip(values(made).items(), (made.popular, made.middling, made.rare), strict=True)
-        for row in (1, 100, MANY)
-        if row < value.events
-    ]
-    return marks, [replace(question, name=f"{name}, last row") for name, question in values(made).items()]
+    marks, whole = [], []
+    for name, value in (("popular", made.popular), ("middling", made.middling), ("rare", made.rare)):
+        last = Question(f"{name}, last row", Kind.NEWEST, "domain", value.domain)
+        whole.append(last)
+        rows = (row for row in (1, 100, MANY) if row < value.events)
+        marks += [replace(last, name=f"{name}, row {row:,}", limit=row) for row in rows]
+    return marks, whole

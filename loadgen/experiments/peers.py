@@ -125,8 +125,7 @@ def _figures(
     for question in questions:
         for name in held:
             asked = answers[name, file.events, question.name]
-            of = {"question": question.name, "rows": f"{asked.rows:,} rows", "engine": name}
-            yield Figure(ROW, milliseconds(asked.seconds), of)
+            yield Figure(ROW, milliseconds(asked.seconds), {"question": question.name, "engine": name})
     ours = held[OURS]
     for name, each in held.items():
         if name == OURS:
