@@ -75,16 +75,10 @@ def _run(folder: RunFolder, waiting: Mapping[str, Experiment], args: Namespace) 
         for name, module in waiting.items():
             progress.begin(name)
             began = time.monotonic()
-            arguments = [
-                "--json",
-                str(folder.json(name)),
-                "--seed",
-                str(args.seed),
-                *(module.QUICK if args.quick else ()),
-            ]
-            status = child.run(
-                *_command(name, arguments, None if has_own_stack(module) else stack), folder.log(name), progress.say
-            )
+            options = module.QUICK if args.quick else ()
+            arguments = ["--json", str(folder.json(name)), "--seed", str(args.seed), *options]
+            command, env = _command(name, arguments, None if has_own_stack(module) else stack)
+            status = child.run(command, env, folder.log(name), progress.say)
             problem = f"exit status {status}: {_last_line(folder.log(name))}" if status else ""
             folder.ended(name, time.monotonic() - began, problem)
             progress.end(problem)

@@ -176,8 +176,8 @@ def test_remaining_time_is_what_it_took_before_or_the_mean() -> None:
 
 CHILD = """
 import sys, time
-print("up", file=sys.stderr, flush=True)
 try:
+    print("up", file=sys.stderr, flush=True)
     while True:
         time.sleep(0.1)  # a signal just before a long sleep would be noticed after it
 finally:
