@@ -60,7 +60,6 @@ LAYOUTS = Metric(
     "",
     "the block layout's median / the cell layout's, of the metric named, both with as many events: a tenth of all if "
     "nothing else is said; samples: turn by turn",
-    better="higher",
 )
 BULK = Metric(
     "bulk_to_live",

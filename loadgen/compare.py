@@ -20,7 +20,7 @@ _PASSING = ("available_bytes", "home", "jars", "topic", "group")
 """What differs from one run to the next and says nothing."""
 _LOAD_APART = 1.0
 """A difference in load averages that is worth a word."""
-_WORDS: tuple[Verdict, ...] = ("worse", "better", "changed", "same", "too few samples")
+_WORDS: tuple[Verdict, ...] = ("worse", "better", "changed", "same", "too few samples", "no ratio")
 
 
 def compare(a: Path, b: Path, seed: int) -> int:

@@ -38,6 +38,12 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, required=True, help="the run's folder; one that was begun goes on"
     )
+    parser.add_argument(
+        "--home",
+        metavar="DIR",
+        default=os.environ.get("WATCHFLOOR_HOME"),
+        help="measure on the running stack in DIR; without it one is started for this, and stopped",
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes and few samples")
     parser.add_argument("--only", metavar="NAME,…", help="these experiments, not all")
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="of the generated events (default 1)")
@@ -71,20 +77,14 @@ def _run(folder: RunFolder, waiting: Mapping[str, Experiment], args: Namespace) 
     """Runs what waits; the names of those that failed."""
     failed = []
     progress = Progress(list(waiting), folder.seconds)
-    with _stack([module for module in waiting.values() if not has_own_stack(module)]) as stack:
+    with _stack(args.home, [module for module in waiting.values() if not has_own_stack(module)]) as stack:
         for name, module in waiting.items():
             progress.begin(name)
             began = time.monotonic()
-            arguments = [
-                "--json",
-                str(folder.json(name)),
-                "--seed",
-                str(args.seed),
-                *(module.QUICK if args.quick else ()),
-            ]
-            status = child.run(
-                *_command(name, arguments, None if has_own_stack(module) else stack), folder.log(name), progress.say
-            )
+            options = module.QUICK if args.quick else ()
+            arguments = ["--json", str(folder.json(name)), "--seed", str(args.seed), *options]
+            command, env = _command(name, arguments, None if has_own_stack(module) else stack)
+            status = child.run(command, env, folder.log(name), progress.say)
             problem = f"exit status {status}: {_last_line(folder.log(name))}" if status else ""
             folder.ended(name, time.monotonic() - began, problem)
             progress.end(problem)
@@ -113,10 +113,10 @@ def has_own_stack(module: Experiment) -> bool:
 
 
 @contextmanager
-def _stack(sharing: Sequence[Experiment]) -> Iterator[Settings | None]:
-    """A stack with the largest tablet server that these experiments want; none if there are no experiments."""
-    if not sharing:
-        yield None
+def _stack(home: str | None, sharing: Sequence[Experiment]) -> Iterator[Settings | None]:
+    """The stack in ``home``, or one with the largest tablet server that these want; None if nothing shares one."""
+    if home or not sharing:
+        yield load_settings(home=home) if home else None
         return
     heaps = [module.TSERVER_HEAP or load_settings().tserver_heap for module in sharing]
     with tempfile.TemporaryDirectory(prefix="watchfloor-bench-") as name:

@@ -14,7 +14,7 @@ from typing import Literal
 from .bootstrap import STATISTICS, Ratios, ratios
 from .measure import DERIVED, Better, Figure
 
-Verdict = Literal["same", "better", "worse", "changed", "too few samples"]
+Verdict = Literal["same", "better", "worse", "changed", "too few samples", "no ratio"]
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
 """Experiment, metric, and what the figure is of."""
 THRESHOLD = 1.1
@@ -112,7 +112,7 @@ def _alone(each: Compared, share: float) -> Verdict | None:
 
 def _together(unsure: Sequence[Compared], risk: float) -> Mapping[Key, Verdict]:
     """A sign test on the figures of one experiment: do more of them lie apart one way than chance would explain?"""
-    told: dict[Key, Verdict] = dict.fromkeys((each.key for each in unsure), "too few samples")
+    told: dict[Key, Verdict] = {e.key: "no ratio" if e.ratio is None else "too few samples" for e in unsure}
     for verdict in ("better", "worse"):
         judged = [each for each in unsure if each.ratio is not None and each.better is not None]
         those = [each for each in judged if _far(each.apart) and each.called(each.apart) == verdict]

@@ -22,7 +22,7 @@ from watchfloor.store.stack_process import find
 from watchfloor.store.store import Store
 
 # Files whose tests start stacks of their own: one process of a run takes them all, and starts no other.
-APART = ("test_real_logs", "test_stack", "test_ingest_scaling", "test_demo")
+APART = ("test_real_logs", "test_stack", "test_ingest_scaling", "test_suite", "test_demo")
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.
 ORDER = (

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,14 @@ from hypothesis import strategies as st
 from runs import ASKED, DISK, RATE, asking, drawn, experiment, loading, write
 
 from watchfloor.api import cli
+from watchfloor.ingest.lines import Chunk
+from watchfloor.ingest.parsers import open_parser
+from watchfloor.loadgen import bench
 from watchfloor.loadgen.bootstrap import RESAMPLES, ratios
+from watchfloor.loadgen.experiments import readers
 from watchfloor.loadgen.measure import Figure, Goal, Measured, Metric
 from watchfloor.loadgen.verdicts import Verdict, compared, verdicts
+from watchfloor.store.settings import Settings
 
 ITEMS = Metric("items", "", "things counted")
 RUNNING = replace(RATE, name="rate_over_time")
@@ -90,9 +96,9 @@ def test_few_samples_tell_together_what_none_tells_alone(count: int) -> None:
 
 
 def test_two_runs_of_the_same_are_rarely_called_different() -> None:
-    """Of 25 pairs of equal runs, with few and many samples and much noise, one or so is expected to differ."""
+    """Of 15 pairs of equal runs, with few and many samples and much noise, one or so is expected to differ."""
     differing = 0
-    for seed in range(25):
+    for seed in range(15):
         rng = random.Random(seed)
         found = []
         for name in ("one", "two", "three"):
@@ -101,7 +107,7 @@ def test_two_runs_of_the_same_are_rarely_called_different() -> None:
                 before, after = (Figure(ASKED, drawn(rng, around, count, 0.25)) for _ in range(2))
                 found.append(compared((name, str(place), ()), before, after, seed))
         differing += bool({"better", "worse"} & set(verdicts(found).values()))
-    assert differing <= 3
+    assert differing <= 2
 
 
 @given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=12), st.lists(st.floats(0.1, 1e6), min_size=1, max_size=12))
@@ -144,7 +150,7 @@ def test_resampled_medians_are_medians_of_the_samples() -> None:
         (Figure(DISK, (10.0,)), Figure(DISK, (10.5,)), "same"),
         (Figure(DISK, (0.0,)), Figure(DISK, (1.0,)), "worse"),
         (Figure(ASKED, (0.0,) * 9), Figure(ASKED, (1.0,) * 9), "worse"),
-        (Figure(ASKED, (-1.0,) * 9), Figure(ASKED, (1.0,) * 9), "too few samples"),
+        (Figure(ASKED, (-1.0,) * 9), Figure(ASKED, (1.0,) * 9), "no ratio"),
         (Figure(ASKED, (1.0,) * 2), Figure(ASKED, (9.0,) * 9), "too few samples"),
         (Figure(RUNNING, (9.0,) * 99, at=(1.0,) * 99), Figure(RUNNING, (1.0,) * 99, at=(1.0,) * 99), "too few samples"),
     ],
@@ -195,6 +201,37 @@ def test_what_cannot_be_compared(a: str, b: str, told: str, tmp_path: Path, caps
     (tmp_path / "text.json").write_text("so fast!")
     assert cli.main(["compare", str(tmp_path / a), str(tmp_path / b)]) == cli.USER
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.stack
+def test_an_experiment_that_is_really_slower_is_named(
+    store_settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Said
+) -> None:
+    """The second time the worker's parser takes twice as long; what does not use it is as fast as it was."""
+
+    def measure(name: str) -> Path:
+        path = tmp_path / name
+        options = ["--home", str(store_settings.home), "--json", str(path), "--events", "3000", "--repeats", "9"]
+        assert bench.main(["readers", *options]) == 0
+        return path
+
+    def slow(*arguments: Any) -> Any:
+        parser = open_parser(*arguments)
+
+        def twice(chunk: Chunk) -> Any:
+            parse(chunk)
+            return parse(chunk)
+
+        parse, parser.parse = parser.parse, twice  # type: ignore[method-assign]
+        return parser
+
+    before = measure("before.json")
+    monkeypatch.setattr(readers, "open_parser", slow)
+    status, told = said(before, measure("after.json"))
+    assert status == 1
+    assert told.splitlines()[-1] == "WORSE: readers (read_megabytes_per_cpu_second)"
+    (worse,) = [line for line in told.splitlines() if line.endswith("  worse")]
+    assert worse.split()[:3] == ["readers", "read_megabytes_per_cpu_second", "watchfloor"]
 
 
 def test_units_tell_which_way_is_better() -> None:

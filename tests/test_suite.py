@@ -49,7 +49,7 @@ class Rehearsal:
         return [sys.executable, "-c", script, arguments[1]], dict(os.environ)
 
     @contextmanager
-    def stack(self, sharing: list[object]) -> Iterator[object]:
+    def stack(self, home: str | None, sharing: list[object]) -> Iterator[object]:
         self.stacks += bool(sharing)
         yield object() if sharing else None
 
@@ -208,13 +208,15 @@ def test_the_largest_tablet_server_is_started(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(suite, "up", lambda settings, report: started.append(settings))
     monkeypatch.setattr(suite, "down", lambda settings, report: None)
     modules = [SimpleNamespace(TSERVER_HEAP=heap) for heap in (None, "3g", "1500m")]
-    with suite._stack(modules) as stack:  # type: ignore[arg-type]
+    with suite._stack(None, modules) as stack:  # type: ignore[arg-type]
         assert stack is not None and stack.tserver_heap == "3072m"
         command, env = suite._command("readers", ["--seed", "1"], stack)
         assert command[-4:] == ["--seed", "1", "--home", str(stack.home)]
         assert env["WATCHFLOOR_TSERVER_HEAP"] == "3072m"
-    with suite._stack(modules[:1]) as stack:  # type: ignore[arg-type]
+    with suite._stack(None, modules[:1]) as stack:  # type: ignore[arg-type]
         assert stack is not None and stack.tserver_heap == "768m"
+    with suite._stack("/elsewhere", modules) as stack:  # type: ignore[arg-type]
+        assert stack is not None and stack.home == Path("/elsewhere") and len(started) == 2
     monkeypatch.setenv("WATCHFLOOR_HOME", "/elsewhere")
     command, env = suite._command("ingest", [], None)
     assert "--home" not in command and "WATCHFLOOR_HOME" not in env

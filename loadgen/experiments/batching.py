@@ -21,7 +21,7 @@ from ..row_times import RowTimes, time_rows
 from ..usage import rest
 
 SUMMARY = "batching policies: time to the 1st, 100th, 1,000th and last row of dense, middling and rare values"
-QUICK = ("--events", "100000", "--turns", "3")
+QUICK = ("--events", "50000", "--turns", "2")
 HEAP = "512m"
 TSERVER_HEAP = "3g"
 LEAST_EVENTS = 10_000

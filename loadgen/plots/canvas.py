@@ -112,6 +112,8 @@ def rendered(experiment: str, sketch: Sketch) -> Picture:
     svg, png = io.StringIO(), io.BytesIO()
     with rc_context({"svg.hashsalt": name}):
         sketch.drawn.savefig(svg, format="svg", metadata={"Date": None}, transparent=True)
+        # What stands where is worked out once: it takes longer than to draw it.
+        sketch.drawn.set_layout_engine("none")
         sketch.drawn.savefig(png, format="png", dpi=150, metadata={"Software": None}, facecolor="white")
     return Picture(name, sketch.caption, _embeddable(svg.getvalue(), name), png.getvalue())
 
