@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from ipaddress import ip_address
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -25,6 +26,7 @@ from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import builtin_definitions
 
 FEEDS = tuple(NAMES)
+PAGE = Path(__file__).parents[1] / "docs/generator.md"
 NULLABLE = {
     "proxy.events": {"user", "query", "referrer"},
     "dns.events": {"answers", "ttls"},
@@ -57,7 +59,7 @@ def test_the_command_knows_all_feeds() -> None:
 
 
 @pytest.mark.parametrize("feed", FEEDS)
-def test_every_line_is_an_event_of_its_source(feed: str, tmp_path: Any) -> None:
+def test_every_line_is_an_event_of_its_source(feed: str, tmp_path: Path) -> None:
     done, lines, text = made(3_000, source=feed)
     path = tmp_path / "any.log"
     path.write_bytes(text)
@@ -178,6 +180,17 @@ def test_memory_does_not_grow_with_the_number_of_events(feed: str) -> None:
 def test_bad_arguments_are_refused_by_name(arguments: dict[str, object], option: str) -> None:
     with pytest.raises(UserError, match=option):
         made(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("feed", FEEDS)
+def test_the_page_names_fields_and_values(feed: str) -> None:
+    text = PAGE.read_text()
+    done = made(1, source=feed)[0]
+    named = " | ".join(f"`{frequency.value}`" for frequency in (done.popular, done.middling, done.rare))
+    assert f"| `{feed}` | `{done.popular.field}` | {named} |" in text
+    fields = builtin_definitions()[feed].fields
+    assert f"**`{feed}`** ({len(fields)} fields)" in text
+    assert "`" + " ".join(field.name for field in fields) + "`" in " ".join(text.split())
 
 
 # What fits together

@@ -130,7 +130,7 @@ def _bursts(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray
     """The events of bursts: which they are, at which gateway, and by whom. Two thirds of the events from the beginning
     of a burst to its end are its own."""
     starts = rng.integers(0, max(1, size), rng.poisson(size / BURST_EVERY))
-    lengths = rng.integers(BURST_LEAST, BURST_MOST, len(starts))
+    lengths = rng.integers(BURST_LEAST, BURST_MOST + 1, len(starts))
     gaps = rng.integers(1, 3, (len(starts), BURST_MOST))
     places = starts[:, None] + np.cumsum(gaps, axis=1)
     inside = (np.arange(BURST_MOST) < lengths[:, None]) & (places < size)
