@@ -25,7 +25,7 @@ from ..measure import Figure, Goal, Metric
 from ..rig import Rig, say
 
 SUMMARY = "a worker's speed beside that of a plain BatchWriter loop with the same entries"
-QUICK = ("--events", "20000", "--log-bytes", "3000000", "--repeats", "1")
+QUICK = ("--events", "10000", "--log-bytes", "2000000", "--repeats", "1")
 HEAP = "1500m"
 TSERVER_HEAP = None
 LAYOUT = "cell"

@@ -29,7 +29,7 @@ from ..rig import Rig, say
 from ..usage import rest
 
 SUMMARY = "index and scan by density, and how near `auto` comes to the better one"
-QUICK = ("--events", "100000", "--turns", "1")
+QUICK = ("--events", "20000", "--turns", "1")
 HEAP = "512m"
 TSERVER_HEAP = "3g"
 LEAST_EVENTS = 10_000

@@ -34,7 +34,7 @@ from ..rig import Rig, say
 from ..usage import rest
 
 SUMMARY = "how blocks are encoded: our vectors beside Arrow's format, codecs, events a block"
-QUICK = ("--events", "50000", "--repeats", "1")
+QUICK = ("--events", "20000", "--repeats", "1")
 HEAP = "512m"
 TSERVER_HEAP = "3g"
 SIZE = Metric(
