@@ -125,15 +125,15 @@ class Feeder:
 
     def _durable(self, sent: Sequence[tuple[Piece, float]]) -> list[Durable]:
         """Waits until all that was sent is durable."""
+        waiting = {piece.item.item_id: piece.item for piece, _ in sent}
         rows: dict[bytes, LedgerRow] = {}
         heard = time.monotonic()
-        while len(rows) < len(sent):
+        while waiting:
             self._watch()
-            waiting = [piece.item for piece, _ in sent if piece.item.item_id not in rows]
-            found = self._ledger.of_files({item.file_id for item in waiting})
-            known = len(rows)
-            rows.update({row.item.item_id: row for row in found if row.item and row.end})
-            heard = time.monotonic() if len(rows) > known else heard
+            for row in self._ledger.of_files({item.file_id for item in waiting.values()}):
+                if row.item and row.end and waiting.pop(row.item.item_id, None):
+                    rows[row.item.item_id] = row
+                    heard = time.monotonic()
             if time.monotonic() - heard > _PATIENCE:
                 raise StackError(f"{len(waiting)} pieces that were queued do not become durable")
             time.sleep(_TICK)

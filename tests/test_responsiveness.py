@@ -30,6 +30,8 @@ from watchfloor.schema.source import Source, builtin_definitions
 from watchfloor.store.settings import Settings
 from watchfloor.store.stack_process import send
 from watchfloor.store.store import Store
+from watchfloor.store.tables import compact, tables_of
+from watchfloor.store.tablet_files import file_names
 
 EVENTS = 20_000
 STALL = 1.5
@@ -160,14 +162,15 @@ def test_cold_tables_stand_in_other_files_and_answer_the_same(
     def files() -> set[tuple[str, str]]:
         folder = rig.settings.home / "data/accumulo/tables"
         ids = rig.store.connection.client.tableOperations().tableIdMap()
-        names = [str(ids.get(name)) for name in (f"{loaded.name}.event", f"{loaded.name}.index")]
+        names = [str(ids.get(name)) for name in tables_of(loaded)]
         return {(name, path.name) for name in names for path in (folder / name).rglob("*.rf")}
 
+    compact(rig.store.connection.client, loaded)
+    before, first = file_names(rig.store, loaded), files()
     make_cold(rig, loaded)
-    first = files()
-    make_cold(rig, loaded)
-    # The old ones stay until Accumulo's collector comes by.
-    assert first and len(files() - first) >= len(first) / 2
+    after = file_names(rig.store, loaded)
+    assert before and len(before) == len(after) and not before & after
+    assert len(files() - first) == len(after)
     made = file[1]
     service = QueryService(query_store)
     asked = time_rows(service, QueryRequest(loaded.name, where=f'domain = "{made.popular.domain}"'))

@@ -19,6 +19,7 @@ from watchfloor.query.times import to_micros
 from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
+from watchfloor.store.tables import compact
 
 from ..cold import make_cold
 from ..feeder import feeding
@@ -98,7 +99,7 @@ def _measured(rig: Rig, options: Namespace, source: Source, file: EventFile, fee
     found = Found(source.layout, options.share)
     asking = _Asking(source, file, found)
     turns = options.turns if source.layout == "block" else max(1, options.turns // FEWER)
-    make_cold(rig, source)
+    compact(rig.store.connection.client, source)
     rest(rig.settings)
     with Store.open(rig.settings, role="query") as store:
         service = QueryService(store)
