@@ -16,7 +16,7 @@ from watchfloor.ingest.queue import ItemProducer
 from watchfloor.schema.errors import InternalError, StackError
 
 from .rates import Done
-from .rig import Rig
+from .rig import Rig, delete_topic
 
 _LOOK_SECONDS = 0.2
 _PATIENCE = 180.0
@@ -28,11 +28,13 @@ class Clients:
 
     def __init__(self, count: int, pool: Pool, producer: ItemProducer, ledger: Ledger, log: Path) -> None:
         self.count = count
+        self.announced: list[WorkItem] = []
         self._pool, self._producer, self._ledger, self._log = pool, producer, ledger, log
 
     def announce(self, items: Sequence[WorkItem]) -> None:
         """Tells the ledger of items beforehand, so that to queue them takes no more than the queue does."""
         self._ledger.queued(items)
+        self.announced += items
 
     def queue(self, items: Sequence[WorkItem]) -> None:
         """Returns when the queue has the items; they must have been announced."""
@@ -80,6 +82,12 @@ def clients(rig: Rig, count: int) -> Iterator[Clients]:
     try:
         with ItemProducer(settings) as producer, Pool(settings, count, log) as pool:
             pool.watch()
-            yield Clients(count, pool, producer, ledger, log)
+            found = Clients(count, pool, producer, ledger, log)
+            try:
+                yield found
+            finally:
+                for path in {item.path for item in found.announced}:
+                    rig.loaded(Path(path), found.announced)
     finally:
         ledger.close()
+        delete_topic(settings)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from .feeder import Durable, rate_of
+from .feeder import Feed
 from .measure import Figure, Metric
 from .open_loop import Response
 from .paper import SCHEMES, Place
@@ -58,7 +58,7 @@ class Found:
     """What was found of one layout. ``open_loop``: by the state and the share of ``queries_per_second`` that was due.
 
     ``saturation``: events a second that one worker loads when nothing is asked; ``share`` of them were due while
-    ``fed`` was.
+    the items of ``fed`` came in.
     """
 
     layout: str
@@ -67,7 +67,7 @@ class Found:
     open_loop: dict[tuple[str, float], list[Response]] = field(default_factory=dict)
     queries_per_second: float = 0.0
     saturation: float = 0.0
-    fed: Sequence[Durable] = ()
+    fed: Feed = field(default_factory=Feed)
 
 
 def figures(found: Found) -> Iterator[Figure]:
@@ -75,8 +75,8 @@ def figures(found: Found) -> Iterator[Figure]:
     of = {"layout": found.layout}
     yield Figure(INGESTED, (found.saturation,), {**of, "load": "saturation"})
     due = f"{found.share:.0%} of saturation"
-    yield Figure(INGESTED, (rate_of(found.fed),), {**of, "load": due}, note="while queries were asked")
-    yield Figure(DELAY, tuple((piece.at - piece.due) * 1000 for piece in found.fed), {**of, "load": due})
+    yield Figure(INGESTED, (found.fed.events_per_second,), {**of, "load": due}, note="while queries were asked")
+    yield Figure(DELAY, tuple(delay * 1000 for delay in found.fed.delays), {**of, "load": due})
     yield Figure(ASKED, (found.queries_per_second,), of)
     for (state, share), responses in found.open_loop.items():
         words = {**of, "state": state, "load": f"{share:.0%} of the closed loop"}

@@ -10,13 +10,14 @@ import hashlib
 import secrets
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 
 from watchfloor.ingest.item import FILE_ID_BYTES, WorkItem
 from watchfloor.ingest.scan import items_of, scan_file
 
-from .generate import generate
+from .generate import DEFAULT_END, generate
 
 ITEM_EVENTS = {"block": 16_000, "cell": 2_000}
 """By layout, about: an item then takes a client some tenths of a second. In blocks it is nearly a full one: smaller
@@ -25,14 +26,14 @@ FILE_ITEMS = 30
 
 
 class Work:
-    """A file of generated proxy events, cut into items of ``item_events`` each."""
+    """A file of generated proxy events of the days before ``end``, cut into items of ``item_events`` each."""
 
-    def __init__(self, folder: Path, item_events: int, seed: int) -> None:
+    def __init__(self, folder: Path, item_events: int, seed: int, end: datetime = DEFAULT_END) -> None:
         self._path = folder / "work.json"
         # The last item takes what the cuts at line ends leave over; without it all are of one size.
         events = item_events * (FILE_ITEMS + 1)
         with self._path.open("wb") as out:
-            self.item_bytes = generate(out, events, seed).bytes // (FILE_ITEMS + 1)
+            self.item_bytes = generate(out, events, seed, end=end).bytes // (FILE_ITEMS + 1)
         self._scan = scan_file(self._path, self.item_bytes)
         self.item_events = item_events
 

@@ -10,23 +10,28 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
 
 from watchfloor.ingest.reading import read_item
+from watchfloor.loadgen.clients import clients
 from watchfloor.loadgen.cold import drop_pages, make_cold
-from watchfloor.loadgen.feeder import Durable, cut, endless, feeding, rate_of
+from watchfloor.loadgen.feeder import Feed, feeding
 from watchfloor.loadgen.generate import Generated, generate
+from watchfloor.loadgen.ingest_runs import warm
 from watchfloor.loadgen.open_queries import Mix
 from watchfloor.loadgen.paper import QUERIES, ROWS, SCHEMES, read_paper
+from watchfloor.loadgen.rates import Done
 from watchfloor.loadgen.responsiveness_figures import ROW, TO_BEST, Case, Found, figures, paper_figures
 from watchfloor.loadgen.rig import Rig, open_rig
 from watchfloor.loadgen.row_times import RowTimes, time_rows
+from watchfloor.loadgen.work import FILE_ITEMS, Work
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import InputFileError
-from watchfloor.schema.source import Source, builtin_definitions
+from watchfloor.schema.source import Source
 from watchfloor.store.settings import Settings
 from watchfloor.store.stack_process import send
 from watchfloor.store.store import Store
@@ -59,25 +64,27 @@ def loaded(rig: Rig, file: tuple[Path, Generated]) -> Source:
     return source
 
 
-def test_pieces_are_the_file_cut_between_lines_and_rounds_are_other_files(file: tuple[Path, Generated]) -> None:
-    path, made = file
-    pieces = cut(path, builtin_definitions()["proxy.events"], 1_000_000)
-    assert pieces[0].item.start == 0 and pieces[-1].item.end == made.bytes
-    assert all(a.item.end == b.item.start for a, b in pairwise(pieces))
-    assert sum(piece.events for piece in pieces) == EVENTS and len(pieces) > 5
-    text = path.read_bytes()
-    assert all(text[piece.item.end - 1 : piece.item.end] == b"\n" for piece in pieces)
-    three = list(islice(endless(pieces), 3 * len(pieces)))
-    assert len({piece.item.item_id for piece in three}) == len(three)
-    assert len({piece.item.file_id for piece in three}) == 3
-    assert [(p.item.start, p.events) for p in three] == 3 * [(p.item.start, p.events) for p in pieces]
-    assert three == list(islice(endless(pieces), 3 * len(pieces)))
+def test_the_items_of_a_file_follow_each_other_and_each_lap_is_another_file(tmp_path: Path) -> None:
+    end = datetime(2026, 3, 1, tzinfo=UTC)
+    work = Work(tmp_path, 100, seed=7, end=end)
+    items = list(islice(work.items("bench.feed"), 3 * FILE_ITEMS))
+    text = Path(items[0].path).read_bytes()
+    for lap in range(3):
+        mine = items[lap * FILE_ITEMS : (lap + 1) * FILE_ITEMS]
+        assert len({item.file_id for item in mine}) == 1
+        assert mine[0].start == 0 and all(a.end == b.start for a, b in pairwise(mine))
+        assert all(80 < text[item.start : item.end].count(b"\n") < 120 for item in mine)
+        assert all(text[item.end - 1 : item.end] == b"\n" for item in mine)
+    assert len({item.item_id for item in items}) == len(items) and len({item.file_id for item in items}) == 3
+    times = [json.loads(line)["ts"] for line in text.splitlines()]
+    assert max(times) < end.strftime("%Y-%m-%dT") and min(times) >= (end - timedelta(7)).strftime("%Y-%m-%dT")
 
 
-def test_a_rate_is_of_what_came_after_the_first_piece() -> None:
-    durable = [Durable(1000, due=0.0, at=10.0), Durable(100, due=1.0, at=11.0), Durable(300, due=2.0, at=12.0)]
-    assert rate_of(durable) == 200
-    assert rate_of(durable[:1]) == rate_of([]) == 0
+def test_a_rate_is_of_what_came_after_the_first_item() -> None:
+    done = [Done("a", 11.5, 12.0, 300, 1), Done("a", 9.0, 10.0, 1000, 1), Done("b", 10.0, 11.0, 100, 1)]
+    feed = Feed(due=[9.5, 9.0, 9.0], done=done)
+    assert feed.events_per_second == 200 and feed.delays == [2.5, 1.0, 2.0]
+    assert Feed(due=[9.0], done=done[1:2]).events_per_second == Feed().events_per_second == 0
 
 
 def test_a_file_is_no_longer_held_in_memory(tmp_path: Path) -> None:
@@ -142,7 +149,9 @@ def test_a_value_that_is_there_twice_or_a_file_that_is_not_is_refused(tmp_path: 
 
 
 def test_auto_is_held_against_the_best_fixed_scheme_row_by_row() -> None:
-    found = Found("block", 0.5, saturation=1.0, queries_per_second=1.0, fed=[Durable(1, 0.0, 1.0)])
+    found = Found(
+        "block", 0.5, saturation=1.0, queries_per_second=1.0, fed=Feed(due=[0.0], done=[Done("a", 0.5, 1.0, 1, 9)])
+    )
     for number, scheme in enumerate((*SCHEMES, "auto"), start=1):
         found.times[Case("warm", "A", scheme)] = [
             RowTimes({"1": 10.0 * number, "last": 20.0 * number}, rows=20, batches=1),
@@ -181,24 +190,18 @@ def test_cold_tables_stand_in_other_files_and_answer_the_same(
 
 
 @pytest.mark.stack
-def test_a_feeder_keeps_its_rate_and_all_of_it_is_in_the_source(
-    rig: Rig, file: tuple[Path, Generated], query_store: Store
-) -> None:
+def test_a_feeder_keeps_its_rate_and_all_of_it_is_in_the_source(rig: Rig, query_store: Store, tmp_path: Path) -> None:
     source = rig.source("proxy.events")
-    with feeding(rig, source, file[0], 1_000_000) as feeder:
-        assert feeder.saturated(3, 1) > 0
-        with feeder.at(4_000.0) as feed:
-            time.sleep(2.5)
-        durable = feed.durable
-    at_once = islice(endless(cut(file[0], source, 1_000_000)), 4)
-    sent = sum(piece.events for piece in (*at_once, *durable))
-    assert QueryService(query_store).count(source.name) == sent
-    dues = sorted(piece.due for piece in durable)
-    assert len(dues) == len(feed.sent) >= 2
-    # Each was due when those before it, at this rate, were through.
-    events = [piece.events for piece, _ in feed.sent]
-    assert [b - a for a, b in pairwise(dues)] == pytest.approx([e / 4_000 for e in events[:-1]])
-    assert all(piece.at > piece.due for piece in durable)
+    items = Work(tmp_path, 1_000, seed=7).items(source.name)
+    with clients(rig, 1) as worker:
+        first = warm(worker, items)
+        with feeding(worker, items, 4.0) as feed:
+            time.sleep(2.0)
+    loaded = [*first, *feed.done]
+    assert QueryService(query_store).count(source.name) == sum(done.events for done in loaded)
+    assert len(feed.items) == len(feed.done) == len(feed.due) >= 2
+    assert [b - a for a, b in pairwise(feed.due)] == pytest.approx([1 / 4.0] * (len(feed.due) - 1))
+    assert all(delay > 0 for delay in feed.delays)
 
 
 @pytest.mark.stack

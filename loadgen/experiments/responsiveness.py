@@ -21,19 +21,23 @@ from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
 from watchfloor.store.tables import compact
 
+from ..clients import clients
 from ..cold import make_cold
 from ..feeder import feeding
-from ..generate import DEFAULT_DAYS, DEFAULT_END, Frequency, generate
+from ..generate import DEFAULT_DAYS, DEFAULT_END, Frequency
+from ..ingest_runs import closed_run, warm
 from ..loads import Case as LoadCase
 from ..loads import EventFile, load, write_events
 from ..measure import Figure
 from ..open_queries import Mix
 from ..paper import QUERIES, SCHEMES, read_paper
+from ..rates import series
 from ..responsiveness_figures import AUTO, COLD, IDLE, INGEST, WARM, Case, Found, figures, paper_figures
 from ..responsiveness_figures import METRICS as METRICS
 from ..rig import Rig, say
 from ..row_times import time_rows
 from ..usage import rest
+from ..work import ITEM_EVENTS, Work
 
 SUMMARY = "queries A, B, C by each scheme, warm, cold and while events come in; queries by a schedule"
 QUICK = ("--events", "20000", "--turns", "1", "--seconds", "0.5")
@@ -44,10 +48,8 @@ LAYOUTS = ("block", "cell")
 FEWER = 3
 """The cell layout has a third of the turns, and cold tables a third of these: both take their time."""
 WARM_UP = 3
-FEED_EVENTS = 200_000
-PIECE_BYTES = {"block": 8_000_000, "cell": 2_000_000}
-"""What one worker loads in about a quarter of a second."""
-PIECES, FIRST_PIECES = 12, 4
+LEAST_SECONDS = 3.0
+"""Of the run that finds out what one worker loads."""
 LIMIT, CLIENTS = 100, 4
 SHARES = (0.25, 0.5, 0.75)
 
@@ -82,20 +84,16 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
         raise UserError(f"at least {LEAST_EVENTS:,} events, one turn and some seconds are needed")
     paper = read_paper(options.paper) if options.paper else {}
     file = write_events(rig.folder / "proxy.json", options.events, options.seed)
-    feed = rig.folder / "feed.json"
-    with feed.open("wb") as out:
-        newer = DEFAULT_END + timedelta(days=DEFAULT_DAYS)
-        generate(out, min(options.events, FEED_EVENTS), options.seed + 1, DEFAULT_DAYS, newer)
     found = []
     for layout in LAYOUTS if options.layout == "both" else (options.layout,):
         source = rig.source(file.feed, layout=layout)
         load(rig, source, file, LoadCase(layout, of="whole", workers=1))
-        found.append(_measured(rig, options, source, file, feed))
+        found.append(_measured(rig, options, source, file))
         rig.drop(source)
     return [*(figure for each in found for figure in figures(each)), *paper_figures(paper)]
 
 
-def _measured(rig: Rig, options: Namespace, source: Source, file: EventFile, feed: Path) -> Found:
+def _measured(rig: Rig, options: Namespace, source: Source, file: EventFile) -> Found:
     found = Found(source.layout, options.share)
     asking = _Asking(source, file, found)
     turns = options.turns if source.layout == "block" else max(1, options.turns // FEWER)
@@ -110,16 +108,19 @@ def _measured(rig: Rig, options: Namespace, source: Source, file: EventFile, fee
         found.queries_per_second = mix.closed(options.seconds, options.seed)
         for share in SHARES:
             asking.open(mix, IDLE, share, options)
-        with feeding(rig, source, feed, PIECE_BYTES[source.layout]) as feeder:
-            found.saturation = feeder.saturated(PIECES, FIRST_PIECES)
-            say(f"{source.layout}: one worker loads {found.saturation:,.0f} events/s")
-            rest(rig.settings)
-            with feeder.at(found.saturation * options.share) as fed:
+        newer = Work(rig.folder, ITEM_EVENTS[source.layout], options.seed + 1, DEFAULT_END + timedelta(DEFAULT_DAYS))
+        with clients(rig, 1) as worker:
+            run = closed_run(rig, worker, newer.items(source.name), max(LEAST_SECONDS, options.seconds))
+        found.saturation = series(run.items, run.steady).mean
+        say(f"{source.layout}: one worker loads {found.saturation:,.0f} events/s")
+        rest(rig.settings)
+        with clients(rig, 1) as worker:
+            warm(worker, items := newer.items(source.name))
+            with feeding(worker, items, found.saturation * options.share / newer.item_events) as found.fed:
                 for _ in range(turns):
                     asking.round(service, INGEST)
                 for share in SHARES:
                     asking.open(mix, INGEST, share, options)
-            found.fed = fed.durable
     return found
 
 
