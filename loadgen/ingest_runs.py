@@ -19,7 +19,7 @@ from .usage import CpuMeter
 
 _MOST_ITEMS = 20
 """Items a second and client that a closed loop has ready: more than any client gets through."""
-_START_SECONDS = 15
+_MORE_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,18 @@ class OpenRun(Run):
 
 def closed_run(rig: Rig, clients: Clients, work: Iterator[WorkItem], seconds: float, warm_up: float = 0.0) -> Run:
     """All clients work for ``seconds`` at least, each taking an item as soon as it has ended one; before that for
-    ``warm_up``. All items are on the queue beforehand.
+    ``warm_up``. All items are on the queue from the beginning. The clients should be at work already: see ``warm``.
     """
-    items = list(islice(work, math.ceil(_MOST_ITEMS * clients.count * (seconds + warm_up + _START_SECONDS))))
+    items = list(islice(work, math.ceil(_MOST_ITEMS * clients.count * (seconds + warm_up + _MORE_SECONDS))))
+    clients.announce(items)
 
     def long_enough() -> bool:
-        return while_all_work(list(clients.ended(items).values())).seconds >= warm_up + seconds
+        done = clients.ended(items).values()
+        all_work = len({item.client for item in done}) == clients.count
+        return all_work and while_all_work(list(done)).seconds >= warm_up + seconds
 
-    clients.announce(items)
     with CpuMeter(rig.settings) as cpu, ServerWatch(rig.store) as watch:
         clients.queue(items)
-        clients.wait_until(lambda: _at_work(clients, items) == clients.count)
         clients.work(warm_up + seconds)
         clients.wait_until(long_enough)
         done = list(clients.ended(items).values())
@@ -83,21 +84,16 @@ def open_run(rig: Rig, clients: Clients, work: Iterator[WorkItem], due: Sequence
     return OpenRun(list(done.values()), whole, whole.settled(), watch.looks, cpu, responses)
 
 
-def warm(clients: Clients, work: Iterator[WorkItem]) -> list[Done]:
-    """Queues items until every client has ended some; what became of them."""
+def warm(clients: Clients, work: Iterator[WorkItem]) -> None:
+    """Queues items until every client has ended some."""
     items: list[WorkItem] = []
 
     def all_ended() -> bool:
         return len(clients.ended(items)) == len(items)
 
-    while _at_work(clients, items) < clients.count:
-        more = list(islice(work, 4 * clients.count))
+    while len({done.client for done in clients.ended(items).values()}) < clients.count:
+        more = list(islice(work, 2 * clients.count))
         clients.announce(more)
         clients.queue(more)
         items += more
         clients.wait_until(all_ended)
-    return list(clients.ended(items).values())
-
-
-def _at_work(clients: Clients, items: Sequence[WorkItem]) -> int:
-    return len({done.client for done in clients.ended(items).values()})

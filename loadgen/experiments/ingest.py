@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
 
-from watchfloor.ingest.item import WorkItem
 from watchfloor.schema.errors import UserError
+from watchfloor.schema.source import Source
 from watchfloor.store.stack import up
 
 from ..clients import clients
@@ -88,31 +87,34 @@ class _Bench:
         self._shards = max(rig.settings.shards, -(-max(options.clients) // 2), max(options.tservers))
 
     def closed(self, number: int, tservers: int, warm_up: float) -> Run:
-        with self._source(tservers) as items, clients(self._rig, number) as pool:
+        with clients(self._rig, number) as pool:
+            source = self._source(tservers)
+            items = self._work.items(source.name)
+            warm(pool, items)
             found = closed_run(self._rig, pool, items, self._options.seconds, warm_up)
+        self._rig.drop(source)
         of = words(number, tservers, "closed loop").values()
         say(f"{', '.join(of)}: {series(found.items, found.steady).mean:,.0f} events/s")
         return found
 
     def open(self, number: int, tservers: int, rate: float) -> Iterator[tuple[int, OpenRun]]:
-        """A run for each share of ``rate`` events a second, by the same clients, who are warm."""
+        """A run for each share of ``rate`` events a second, by the same clients."""
         with clients(self._rig, number) as pool:
-            with self._source(tservers) as items:
-                warm(pool, items)
             for share in self._options.shares:
                 due = even(share / 100 * rate / self._work.item_events, self._options.seconds)
-                with self._source(tservers) as items:
-                    yield share, open_run(self._rig, pool, items, due, self._options.seconds)
+                source = self._source(tservers)
+                items = self._work.items(source.name)
+                warm(pool, items)
+                yield share, open_run(self._rig, pool, items, due, self._options.seconds)
+                self._rig.drop(source)
                 say(f"{len(due)} items by schedule, at {share} % of {rate:,.0f} events/s: done")
 
-    @contextmanager
-    def _source(self, tservers: int) -> Iterator[Iterator[WorkItem]]:
-        """Items of a source whose tablets are spread over the servers, and which is dropped afterwards."""
+    def _source(self, tservers: int) -> Source:
+        """A fresh source whose tablets are spread over the servers, which have come to rest."""
         source = self._rig.source("proxy.events", self._shards, self._options.layout)
         await_spread(self._rig.store, source, tservers)
         rest(self._rig.settings)
-        yield self._work.items(source.name)
-        self._rig.drop(source)
+        return source
 
 
 def _counts(text: str) -> tuple[int, ...]:
