@@ -76,7 +76,8 @@ class Compared:
 
 def compared(key: Key, before: Figure, after: Figure, seed: int) -> Compared:
     if min(*before.samples, *after.samples, before.value, after.value) < 0:
-        return Compared(key, before, after, None, None)
+        equal = before.samples == after.samples and before.value == after.value
+        return Compared(key, before, after, 1.0 if equal else None, None)
     statistic = after.metric.statistic
     drawn = ratios(before.samples, after.samples, statistic, seed, repr(key)) if _bounded(before, after) else None
     return Compared(key, before, after, _over(after.value, before.value), drawn)
