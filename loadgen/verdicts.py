@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from .bootstrap import STATISTICS, Ratios, ratios
@@ -45,7 +45,9 @@ class Compared:
 
     @property
     def equal(self) -> bool:
-        return self.before.samples == self.after.samples and self.before.value == self.after.value
+        """The same samples, or one and the same value however often."""
+        constant = len({*self.before.samples, *self.after.samples}) == 1
+        return self.before.value == self.after.value and (constant or self.before.samples == self.after.samples)
 
     @property
     def sides(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -76,7 +78,8 @@ class Compared:
 
 def compared(key: Key, before: Figure, after: Figure, seed: int) -> Compared:
     if min(*before.samples, *after.samples, before.value, after.value) < 0:
-        return Compared(key, before, after, None, None)
+        negative = Compared(key, before, after, None, None)
+        return replace(negative, ratio=1.0) if negative.equal else negative
     statistic = after.metric.statistic
     drawn = ratios(before.samples, after.samples, statistic, seed, repr(key)) if _bounded(before, after) else None
     return Compared(key, before, after, _over(after.value, before.value), drawn)

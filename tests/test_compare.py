@@ -151,7 +151,9 @@ def test_resampled_medians_are_medians_of_the_samples() -> None:
         (Figure(DISK, (0.0,)), Figure(DISK, (1.0,)), "worse"),
         (Figure(ASKED, (0.0,) * 9), Figure(ASKED, (1.0,) * 9), "worse"),
         (Figure(ASKED, (-1.0,) * 9), Figure(ASKED, (1.0,) * 9), "no ratio"),
+        (Figure(ASKED, (-1.0, 1.0)), Figure(ASKED, (-1.0, 1.0)), "same"),
         (Figure(ASKED, (1.0,) * 2), Figure(ASKED, (9.0,) * 9), "too few samples"),
+        (Figure(ITEMS, (3.0,) * 2), Figure(ITEMS, (3.0,)), "same"),
         (Figure(RUNNING, (9.0,) * 99, at=(1.0,) * 99), Figure(RUNNING, (1.0,) * 99, at=(1.0,) * 99), "too few samples"),
     ],
 )
