@@ -28,6 +28,7 @@ from .rig import Rig
 
 _TICK = 0.1
 _DEATHS = 6
+LEAST_PIECES = 3
 _PATIENCE = 120.0
 """Seconds without a piece becoming durable after which it is given up."""
 
@@ -94,7 +95,10 @@ class Feeder:
 
     @contextmanager
     def at(self, rate: float) -> Iterator[Feed]:
-        """``rate`` events a second are due until the end of the block, which waits until all of them are durable."""
+        """``rate`` events a second are due until the end of the block, which waits until all of them are durable.
+
+        Should it end before ``LEAST_PIECES`` of them were due, it waits for these too: fewer make no rate.
+        """
         feed, stop = Feed(), threading.Event()
         with ThreadPoolExecutor(1, thread_name_prefix="feeder") as thread:
             feeding = thread.submit(self._feed, rate, stop, feed)
@@ -110,8 +114,9 @@ class Feeder:
         while True:
             while (wait := due - time.time()) > 0:
                 self._watch()
-                if stop.wait(min(wait, _TICK)):
+                if stop.is_set() and len(feed.sent) >= LEAST_PIECES:
                     return
+                time.sleep(min(wait, _TICK))
             piece = next(self._pieces)
             self._send([piece])
             feed.sent.append((piece, due))
