@@ -19,6 +19,8 @@ from watchfloor.ingest.item import WorkItem
 from .clients import Clients
 from .rates import Done
 
+LEAST_ITEMS = 3
+"""Fewer make no rate."""
 _TICK = 0.1
 
 
@@ -48,7 +50,8 @@ class Feed:
 def feeding(clients: Clients, work: Iterator[WorkItem], rate: float) -> Iterator[Feed]:
     """``rate`` items a second are due until the end of the block, which waits until all of them are durable.
 
-    The clients should be at work already: see ``warm``.
+    Should it end before ``LEAST_ITEMS`` of them were due, it waits for these too. The clients should be at work
+    already: see ``warm``.
     """
     feed, stop = Feed(), threading.Event()
     with ThreadPoolExecutor(1, thread_name_prefix="feeder") as thread:
@@ -67,9 +70,9 @@ def _feed(clients: Clients, work: Iterator[WorkItem], rate: float, stop: threadi
     began = time.time()
     for number in count():
         due = began + number / rate
-        while (wait := due - time.time()) > 0 and not stop.is_set():
+        while (wait := due - time.time()) > 0 and not (stop.is_set() and number >= LEAST_ITEMS):
             clients.work(min(wait, _TICK))
-        if stop.is_set():
+        if stop.is_set() and number >= LEAST_ITEMS:
             return
         item = next(work)
         clients.announce([item])

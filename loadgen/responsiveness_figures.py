@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from .feeder import Feed
 from .measure import Figure, Metric
 from .open_loop import Response
-from .paper import SCHEMES, Place
+from .paper import Place
 from .row_times import LAST, RowTimes
 
 AUTO = "auto"
@@ -101,7 +101,7 @@ def _rows(found: Found) -> Iterator[Figure]:
             rows[case.query, case.state, row][case.scheme] = figure
             yield figure
     for (query, state, row), schemes in rows.items():
-        best = min(SCHEMES, key=lambda scheme: schemes[scheme].value)
+        best = min(schemes.keys() - {AUTO}, key=lambda scheme: schemes[scheme].value)
         ratio = schemes[AUTO].value / schemes[best].value
         turns = tuple(a / b for a, b in zip(schemes[AUTO].samples, schemes[best].samples, strict=True))
         of = {"query": query, "layout": found.layout, "state": state, "row": row}

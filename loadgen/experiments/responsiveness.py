@@ -40,7 +40,7 @@ from ..usage import rest
 from ..work import ITEM_EVENTS, Work
 
 SUMMARY = "queries A, B, C by each scheme, warm, cold and while events come in; queries by a schedule"
-QUICK = ("--events", "20000", "--turns", "1", "--seconds", "0.5")
+QUICK = ("--events", "10000", "--turns", "1", "--seconds", "0.5")
 HEAP = "512m"
 TSERVER_HEAP = "3g"
 LEAST_EVENTS = 10_000
@@ -96,12 +96,14 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
 def _measured(rig: Rig, options: Namespace, source: Source, file: EventFile) -> Found:
     found = Found(source.layout, options.share)
     asking = _Asking(source, file, found)
-    turns = options.turns if source.layout == "block" else max(1, options.turns // FEWER)
+    turns, warm_up = options.turns, min(WARM_UP, options.turns)
+    if source.layout == "cell":
+        turns, warm_up = max(1, turns // FEWER), 1
     compact(rig.store.connection.client, source)
     rest(rig.settings)
     with Store.open(rig.settings, role="query") as store:
         service = QueryService(store)
-        for turn in range(-min(WARM_UP, turns), turns):
+        for turn in range(-warm_up, turns):
             asking.round(service, WARM, kept=turn >= 0)
         asking.cold(rig, max(1, turns // FEWER))
         mix = Mix(service, [asking.request(query, AUTO, LIMIT) for query in QUERIES], CLIENTS)
