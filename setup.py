@@ -10,7 +10,15 @@ setup(
     ],
     package_dir={f"watchfloor.{room}": room for room in ROOMS},
     package_data={
-        f"watchfloor.{room}": ["py.typed", "*.lark", "*.json", "definitions/*.json", "*.xml", "*.properties"]
+        f"watchfloor.{room}": [
+            "py.typed",
+            "*.lark",
+            "*.json",
+            "definitions/*.json",
+            "templates/*.html",
+            "*.xml",
+            "*.properties",
+        ]
         for room in ROOMS
     },
 )

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 
 from watchfloor.schema.errors import OperatorError, UserError, WatchfloorError
 
-from .commands import counts, events, experiments, ingest, ledger, serving, sources, stack
+from .commands import counts, events, experiments, generating, ingest, ledger, serving, sources, stack
 from .context import Run
 
 OK, PARTLY, USER, OPERATOR, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 70, 130
-GROUPS = (stack, sources, ingest, ledger, events, counts, serving, experiments)
+GROUPS = (stack, sources, ingest, ledger, events, counts, serving, generating, experiments)
 PASSED_ON = ("bench", "calibrate", "demo")  # what follows these commands is theirs to read
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import tomllib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from watchfloor.schema.errors import SettingsError
@@ -42,6 +45,24 @@ def settings_of(args: Namespace, **flags: Any) -> Settings:
     # A file that was named on the command line still gives way to the environment.
     given = {k: v for k, v in _config(args.config).items() if not os.environ.get(ENVIRONMENT + k.upper())}
     return load_settings(home=args.home, overrides=given | {k: v for k, v in flags.items() if v is not None})
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[threading.Event]:
+    """Set by SIGTERM and by Ctrl-C, of which a second one interrupts."""
+    stop = threading.Event()
+
+    def told(number: int, frame: FrameType | None) -> None:
+        if stop.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

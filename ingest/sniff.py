@@ -146,21 +146,28 @@ def _json(path: Path, feed: str | None, sources: Mapping[str, Source], lines: li
     eve = is_family(feed, SURICATA) if feed is not None else any(map(_is_eve, peeked))
     if eve:
         return Sniffed(SURICATA, b"", _eve_sources(path, sources))
-    if feed is None and not (any(map(_is_zeek, peeked)) or (_named_log(path) in KNOWN_LOGS and peeked)):
+    if feed is None and not any(map(_is_zeek, peeked)):
         fitting = _fitting(peeked, sources)
-        if len(fitting) == 1:
+        named = bool(peeked) and _named_log(path) in KNOWN_LOGS
+        # A file's name says more than a few fields that another source has too, and less than all fields of one.
+        if len(fitting) == 1 and (not named or fitting[0].name in builtin_definitions()):
             return Sniffed(fitting[0].name, b"", (fitting[0],))
-        which = f"the sources {', '.join(s.name for s in fitting)} all fit" if fitting else "no known source fits"
-        raise InputFileError(
-            f"{path}: JSON lines, and {which}; it begins {_show(lines[0])}; "
-            "name its source, or write a source definition for it"
-        )
+        if not named:
+            which = f"the sources {', '.join(s.name for s in fitting)} all fit" if fitting else "no known source fits"
+            raise InputFileError(
+                f"{path}: JSON lines, and {which}; it begins {_show(lines[0])}; "
+                "name its source, or write a source definition for it"
+            )
     return _zeek_json(path, feed, sources, peeked)
 
 
 def _fitting(records: list[Record], sources: Mapping[str, Source]) -> list[Source]:
-    """The JSON sources that have every key of ``records``, whose lines all have their time."""
+    """The JSON sources that have every key of ``records``, whose lines all have their time.
+
+    Those that ship are of generated events, which have all of their fields: they never stand in the way of another.
+    """
     keys = {key for record in records for key in record}
+    shipped = builtin_definitions()
     return [
         source
         for source in sources.values()
@@ -168,6 +175,7 @@ def _fitting(records: list[Record], sources: Mapping[str, Source]) -> list[Sourc
         and source.parser["format"] == "json"
         and all(source.time_field in record for record in records)
         and keys <= {name for f in source.fields for name in (f.name, f.name.partition(".")[0])}
+        and (source.name not in shipped or keys >= set(shipped[source.name].by_name))
     ]
 
 

@@ -28,11 +28,19 @@ CPU = Metric(
     "CPU seconds, user and system, of a process and a kind of its threads in that time / millions of events",
 )
 BUSY = Metric("busy_cores", "cores", "CPU seconds of all that ran on the machine in that time / its seconds")
-ENTRIES = Metric("entries_per_event", "", "entries in the files of a table, compacted to one a tablet / events")
+ENTRIES = Metric(
+    "entries_per_event",
+    "",
+    "entries in the files of a table, compacted to one a tablet / events",
+    better="lower",
+    exact=True,
+)
 DISK = Metric(
     "disk_share",
     "%",
     "bytes of the files of a table, compacted to one a tablet, or of the other engine's data / bytes of the file",
+    better="lower",
+    exact=True,
 )
 FIRST = Metric(
     "first_rows_ms",
@@ -40,7 +48,10 @@ FIRST = Metric(
     "from the call of the query service to its first rows in the caller's hands, planning included; no limit",
 )
 GROWTH = Metric(
-    "first_rows_growth", "", "median first_rows_ms with all events / median with a tenth of them; samples: turn by turn"
+    "first_rows_growth",
+    "",
+    "median first_rows_ms with all events / median with a tenth of them; samples: turn by turn",
+    better="lower",
 )
 ANSWER = Metric("answer_ms", "ms", "from the question to all of its rows, as Arrow, in the caller's hands")
 SCAN = Metric("scan_events_per_second", "events/s", "events of the table, not those found / seconds of a whole answer")
@@ -54,12 +65,14 @@ BULK = Metric(
     "bulk_to_live",
     "",
     "median load_events_per_second of one worker that writes in bulk / of one that writes live; samples: turn by turn",
+    better="higher",
 )
 PEER = Metric(
     "peer_to_block",
     "",
     "median seconds, or bytes, of the other engine / those of the block layout with one worker: below 1 the other is "
     "ahead; samples: turn by turn",
+    better="higher",
 )
 METRICS = (LOAD, LOAD_BYTES, BUSY, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SCAN, LAYOUTS, BULK, PEER, SAME)
 

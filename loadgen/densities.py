@@ -35,7 +35,7 @@ def write_densities(path: Path, events: int, seed: int) -> Generated:
     """Writes the events as JSON lines."""
     columns = [_values(events, [seed, number]) for number in range(len(FIELDS))]
     with path.open("wb") as file:
-        return generate(_Adding(file, columns), events, seed)  # type: ignore[arg-type]
+        return generate(_Adding(file, columns), events, seed)
 
 
 def _values(events: int, seed: Sequence[int]) -> np.ndarray:

@@ -1,40 +1,40 @@
-"""What a measurement is made of: figures with their raw samples, and what they were measured on."""
+"""What a measurement is made of: figures with their raw samples, what they were measured on, and all of it as JSON."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import os
-import platform
 import statistics
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
-import psutil
 
-from watchfloor.store.settings import Settings
-from watchfloor.store.stack_java import find_java
-
-_PACKAGES = ("watchfloor", "pyarrow", "numpy", "jpype1", "kafka-python", "flask", "waitress")
-_OPTIONAL = ("duckdb", "chdb", "tantivy", "polars")
-_ENGINES = ("accumulo-core", "zookeeper", "kafka-clients", "arrow-c-data")
+Better = Literal["higher", "lower"]
+_LOWER = frozenset({"s", "ms", "µs", "MB", "GB"})
+"""Units of what should be small: time and space. A rate, which should be large, has a unit ``…/s``."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What a number means: its name, unit and definition. ``statistic`` is how samples become one value."""
+    """What a number means: its name, unit and definition. ``statistic`` is how samples become one value.
+
+    ``better`` tells which way is good; left out, the unit tells it, or nothing does (a number of batches). ``exact``:
+    the same events give the same value in each run, so that one sample tells all (bytes on the disk, wrong answers).
+    """
 
     name: str
     unit: str
     definition: str
     statistic: str = "median"
+    better: Better | None = None
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        if self.better is None and (self.unit in _LOWER or self.unit.endswith("/s")):
+            object.__setattr__(self, "better", "lower" if self.unit in _LOWER else "higher")
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,11 @@ class Figure:
         return STATISTICS[self.metric.statistic](self.samples) if self.derived is None else self.derived
 
     @property
+    def statistic(self) -> str:
+        """How ``value`` comes from the samples, or ``derived``."""
+        return self.metric.statistic if self.derived is None else DERIVED
+
+    @property
     def met(self) -> bool | None:
         return None if self.goal is None else self.goal.met(self.value)
 
@@ -88,7 +93,9 @@ class Figure:
             "of": dict(self.of),
             "value": self.value,
             "unit": self.metric.unit,
-            "statistic": "derived" if self.derived is not None else self.metric.statistic,
+            "statistic": self.statistic,
+            "better": self.metric.better,
+            "exact": self.metric.exact,
             "goal": str(self.goal) if self.goal else None,
             "met": self.met,
             "note": self.note,
@@ -99,10 +106,11 @@ class Figure:
     @classmethod
     def from_json(cls, written: Mapping[str, Any], definitions: Mapping[str, str]) -> Figure:
         """What ``to_json`` wrote; ``definitions`` of the metrics, by name."""
-        derived = written["statistic"] == "derived"
-        name = written["metric"]
+        name, statistic = written["metric"], written["statistic"]
+        derived = statistic == DERIVED
+        how = (definitions[name], "median" if derived else statistic, written["better"], written["exact"])
         return cls(
-            Metric(name, written["unit"], definitions[name], "median" if derived else written["statistic"]),
+            Metric(name, written["unit"], *how),
             tuple(written["samples"]),
             written["of"],
             Goal.parse(written["goal"]) if written["goal"] else None,
@@ -121,10 +129,13 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "median": statistics.median,
     "mean": statistics.fmean,
     "max": max,
+    "variance": statistics.pvariance,
+    "coefficient of variation": lambda samples: statistics.pstdev(samples) / statistics.fmean(samples),
     "90th percentile": _percentile(90),
     "99th percentile": _percentile(99),
 }
 """How samples become one value, by the name that a metric and its JSON give it."""
+DERIVED = "derived"
 
 
 @dataclass(frozen=True)
@@ -132,8 +143,11 @@ class Measured:
     """An experiment that has run: ``options`` are all of its own, defaults and the seed included."""
 
     experiment: str
+    summary: str
     options: Mapping[str, Any]
-    settings: Settings
+    settings: Mapping[str, Any]
+    machine: Mapping[str, Any]
+    versions: Mapping[str, str]
     started: datetime
     seconds: float
     figures: tuple[Figure, ...]
@@ -141,52 +155,42 @@ class Measured:
     def to_json(self) -> dict[str, Any]:
         return {
             "experiment": self.experiment,
+            "summary": self.summary,
             "started": self.started.isoformat(),
             "seconds": round(self.seconds, 3),
             "options": dict(self.options),
-            "settings": _plain(dataclasses.asdict(self.settings)),
-            "machine": machine(),
-            "versions": versions(self.settings),
+            "settings": dict(self.settings),
+            "machine": dict(self.machine),
+            "versions": dict(self.versions),
             "metrics": {f.metric.name: f.metric.definition for f in self.figures},
             "figures": [figure.to_json() for figure in self.figures],
         }
 
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> Measured:
+        """What ``to_json`` wrote. KeyError, TypeError or ValueError for anything else."""
+        names = ("experiment", "summary", "options", "settings", "machine", "versions")
+        return cls(
+            **{name: written[name] for name in names},
+            started=datetime.fromisoformat(written["started"]),
+            seconds=written["seconds"],
+            figures=tuple(Figure.from_json(figure, written["metrics"]) for figure in written["figures"]),
+        )
 
-def write_json(path: Path, measured: Measured) -> None:
-    path.write_bytes(orjson.dumps(measured.to_json(), option=orjson.OPT_INDENT_2) + b"\n")
+
+def write_json(path: Path, written: Mapping[str, Any]) -> None:
+    write_whole(path, orjson.dumps(written, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """All of it or nothing: whoever reads ``path`` meanwhile, or after a crash, finds no half of it."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_bytes(content)
+    part.replace(path)
 
 
 def now() -> datetime:
     return datetime.now(UTC)
-
-
-def machine() -> dict[str, Any]:
-    """What the figures were measured on, its load average of the last minute included."""
-    memory = psutil.virtual_memory()
-    return {
-        "system": platform.platform(),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "usable_cores": len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else None,
-        "memory_bytes": memory.total,
-        "available_bytes": memory.available,
-        "load_average": round(os.getloadavg()[0], 2),
-    }
-
-
-def versions(settings: Settings) -> dict[str, str]:
-    """Versions of Python, Java, the packages and the engines' jars."""
-    found = {"python": platform.python_version(), "java": _java_version()}
-    for package in _PACKAGES:
-        found[package] = metadata.version(package)
-    for package in _OPTIONAL:
-        with suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    for engine in _ENGINES:
-        jar = next(iter(sorted(settings.jars.glob(f"{engine}-[0-9]*.jar"))), None)
-        if jar is not None:
-            found[engine] = jar.stem.removeprefix(f"{engine}-")
-    return found
 
 
 def table(figures: Sequence[Figure]) -> str:
@@ -198,17 +202,21 @@ def table(figures: Sequence[Figure]) -> str:
             (
                 figure.metric.name,
                 " ".join(figure.of.values()),
-                _number(figure.value),
+                number(figure.value),
                 figure.metric.unit,
                 str(figure.goal) if figure.goal else "",
                 f"{verdict} {figure.note}".strip(),
-                _number(min(figure.samples)),
-                _number(max(figure.samples)),
+                number(min(figure.samples)),
+                number(max(figure.samples)),
                 str(len(figure.samples)),
             )
         )
+    return aligned(rows, right={2, 6, 7, 8})
+
+
+def aligned(rows: Sequence[Sequence[str]], right: set[int]) -> str:
+    """Rows of cells in columns; the columns of ``right`` end at one place."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    right = {2, 6, 7, 8}
     lines = (
         "  ".join(
             cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
@@ -218,26 +226,10 @@ def table(figures: Sequence[Figure]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """A value for people, to three digits or so."""
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     if 0 < abs(value) < 0.1:
         return f"{value:.2g}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-
-
-def _java_version() -> str:
-    said = subprocess.run([find_java() / "bin/java", "-version"], capture_output=True, text=True, timeout=20).stderr
-    return said.splitlines()[0] if said else ""
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: str(value) if isinstance(value, Path) else value for key, value in values.items()}

@@ -7,6 +7,7 @@ request that is late because of others before it counts from the moment at which
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -41,6 +42,11 @@ def poisson(rate: float, seconds: float, seed: int) -> list[float]:
     most = int(rate * seconds + 10 * (rate * seconds) ** 0.5 + 10)
     due = np.cumsum(rng.exponential(1 / rate, most))
     return due[due < seconds].tolist()
+
+
+def even(rate: float, seconds: float) -> list[float]:
+    """When requests that come at an even pace are due: ``rate`` a second, the first at once, all below ``seconds``."""
+    return [number / rate for number in range(math.ceil(rate * seconds))]
 
 
 def run_open(schedule: Sequence[float], request: Callable[[int], None], clients: int) -> list[Response]:

@@ -10,7 +10,11 @@ from .asking import Asked, Key
 from .measure import Figure, Goal, Metric
 
 SAME = Metric(
-    "same_answers", "", "questions that all engines with these events answered with the same rows / all questions"
+    "same_answers",
+    "",
+    "questions that all engines with these events answered with the same rows / all questions",
+    better="higher",
+    exact=True,
 )
 
 

@@ -94,13 +94,13 @@ def open_rig(home: str | None, jvm_heap: str | None = None, tserver_heap: str | 
                 finally:
                     rig.close()
             if home is not None:
-                _delete_topic(settings)
+                delete_topic(settings)
         finally:
             if home is None:
                 down(settings, report=lambda line: say(f"  {line}"))
 
 
-def _delete_topic(settings: Settings) -> None:
+def delete_topic(settings: Settings) -> None:
     """Removes the topic of this run, if anything was ever queued."""
     admin = KafkaAdminClient(bootstrap_servers=settings.kafka.split(","), request_timeout_ms=_KAFKA_MS)
     try:

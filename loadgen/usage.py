@@ -97,7 +97,7 @@ class CpuMeter:
 
     def _look(self) -> None:
         busy = psutil.cpu_times()
-        sample: Seconds = {MACHINE: busy.user + busy.system}
+        sample: Seconds = {MACHINE: busy.user + busy.nice + busy.system}
         for name, pids in self._servers.items():
             for pid in pids:
                 _add(sample, _parts(name, pid) if name == "tserver" else {(name, "all"): _seconds_of(pid)})

@@ -10,7 +10,7 @@ little, and the plan says that there may be fewer matches.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from watchfloor.schema.filter import And, Filter, In, Matches, Not, Or, Wildcard
@@ -25,8 +25,8 @@ from .access import (
     Term,
     alternatives,
     index_kind,
-    look_up,
     lookups,
+    share,
 )
 from .counts import Counts
 
@@ -123,9 +123,8 @@ class Expectation:
     def of(cls, tree: Filter | None, source: Source, counts: Counts) -> Expectation:
         if tree is None:
             return cls(counts.total, True, 0, 0)
-        share, certain = _selectivity(tree, source, counts)
-        newer = min(counts.total, _newer(tree, source, counts))
-        return cls(counts.total * share, certain, newer, _patterns(tree))
+        found = _share_of(tree, source, counts)
+        return cls(counts.total * found.share, found.certain, min(counts.total, found.newer), _patterns(tree))
 
 
 def estimate(
@@ -165,38 +164,36 @@ def _places(term: Term, every: float) -> float:
             return every * math.prod(min(1.0, _places(part, every) / every) for part in terms)
 
 
-def _selectivity(tree: Filter, source: Source, counts: Counts) -> tuple[float, bool]:
-    """The share of all events that satisfy ``tree``, and whether it is certain."""
-    match tree:
-        case And(children) | Or(children):
-            shares, certain = zip(*(_selectivity(child, source, counts) for child in children), strict=True)
-            share = math.prod(shares) if isinstance(tree, And) else min(1.0, sum(shares))
-            return share, all(certain) or share == 0
-        case Not():
-            return 1.0, False
-        case In():
-            terms = alternatives(tree, source)
-            return _selectivity(Or(terms), source, counts) if terms else (1.0, False)
-        case _:
-            found = look_up(tree, source, counts)
-            return (1.0, False) if found is None or found.count is None else (found.density, True)
+@dataclass(frozen=True)
+class _Share:
+    """The share of all events that satisfy a filter, whether it is certain, and how many are newer than all of them, as
+    far as it is known."""
+
+    share: float = 1.0
+    certain: bool = False
+    newer: int = 0
 
 
-def _newer(tree: Filter, source: Source, counts: Counts) -> int:
-    """How many events are newer than all that satisfy ``tree``, as far as it is known."""
+def _share_of(tree: Filter, source: Source, counts: Counts) -> _Share:
     match tree:
         case And(children):
-            return max(_newer(child, source, counts) for child in children)
+            parts = [_share_of(child, source, counts) for child in children]
+            return _together(math.prod(part.share for part in parts), max(part.newer for part in parts), parts)
         case Or(children):
-            return min(_newer(child, source, counts) for child in children)
+            parts = [_share_of(child, source, counts) for child in children]
+            return _together(min(1.0, sum(part.share for part in parts)), min(part.newer for part in parts), parts)
         case Not():
-            return 0
+            return _Share()
         case In():
             terms = alternatives(tree, source)
-            return min((_newer(term, source, counts) for term in terms), default=0)
+            return _share_of(Or(terms), source, counts) if terms else _Share()
         case _:
             known = counts.of(tree) if index_kind(tree, source) else None
-            return 0 if known is None else known.newer
+            return _Share() if known is None else _Share(share(known.events, counts), True, known.newer)
+
+
+def _together(share: float, newer: int, parts: Sequence[_Share]) -> _Share:
+    return _Share(share, all(part.certain for part in parts) or share == 0, newer)
 
 
 def _patterns(tree: Filter) -> int:

@@ -27,12 +27,13 @@ FREE_BATCHES = 10_000
 MAX_WIDTH = 2**62
 """Microseconds: more than any time range, and small enough that no width overflows."""
 
-SCAN_PAGE = 100.0
-"""Rows that the first batch of a scan should have by the counts: a scan hands its newest rows over first, however wide
-the batch is, and an index look-up those of all the blocks that it leads to, if they are few; so it should have those of
-the first blocks, which are read at once."""
 _SPARE = 1.25
-"""How many times the rows that are still wanted the last batch should have, by the counts."""
+"""How many times the rows that are wanted a batch should have, by the counts: with just as many, chance would ask for
+another batch every other time."""
+FIRST_PAGE = _SPARE * 100
+"""Rows that the first batch of a scan should have by the counts, for a page of 100: a scan hands its newest rows over
+first, however wide the batch is, and an index look-up those of all the blocks that it leads to, if they are few; so it
+should have those of the first blocks, which are read at once."""
 _PRIOR = 10.0
 """So many rows as the counts expect are taken to have been found before the first batch: of few rows found, or none,
 less is concluded."""

@@ -26,7 +26,7 @@ from watchfloor.store.keys import HOUR
 from watchfloor.store.layout import IndexCount
 from watchfloor.store.store import Store
 
-from .batching import SCAN_PAGE, BatchSettings, first_width, make_policy
+from .batching import FIRST_PAGE, BatchSettings, first_width, make_policy
 from .cursor import read_cursor
 from .executor import Asked, Run, execute
 from .expected import Expected
@@ -263,8 +263,8 @@ def _expected(survey: Survey, plan: Plan) -> Expected:
 def _first_page(plan: Plan) -> float:
     """Matches that come no later for being asked for at first: a look-up reads some places at once in any case."""
     if not plan.uses_index:
-        return SCAN_PAGE
-    return min(SCAN_PAGE, FIRST_PLACES * plan.matches / max(1.0, plan.estimate.places))
+        return FIRST_PAGE
+    return min(FIRST_PAGE, FIRST_PLACES * plan.matches / max(1.0, plan.estimate.places))
 
 
 def _check_range(since: int | None, until: int | None) -> None:

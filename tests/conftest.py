@@ -22,7 +22,7 @@ from watchfloor.store.stack_process import find
 from watchfloor.store.store import Store
 
 # Files whose tests start stacks of their own: one process of a run takes them all, and starts no other.
-APART = ("test_real_logs", "test_stack", "test_demo")
+APART = ("test_real_logs", "test_stack", "test_ingest_scaling", "test_suite", "test_demo")
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.
 ORDER = (
@@ -30,6 +30,7 @@ ORDER = (
     "test_bulk", "test_ingest", "test_retry", "test_compact", "test_faces_on_stack", "test_engines",
     "test_compact_again", "test_late_events", "test_labels", "test_freshness", "test_default_layout",
     "test_reversed_index", "test_coverage", "test_index_ranges", "test_cursor", "test_tail", "test_read_ahead",
+    "test_server_metrics",
 )  # fmt: skip
 
 # Servers of tests live for minutes: they need not be compiled to their best. And no test cuts off the power, against

@@ -21,9 +21,12 @@ from watchfloor.loadgen.experiments import (
     crossover,
     encodings,
     first_result,
+    generator,
+    ingest,
     memory,
     peers,
     readers,
+    responsiveness,
 )
 from watchfloor.loadgen.measure import Figure, Goal, Metric, table
 from watchfloor.schema.source import builtin_definitions
@@ -40,10 +43,14 @@ EXPERIMENTS = {
     "crossover": crossover,
     "encodings": encodings,
     "first-result": first_result,
+    "generator": generator,
+    "ingest": ingest,
     "memory": memory,
     "peers": peers,
     "readers": readers,
+    "responsiveness": responsiveness,
 }
+# `ingest` has a stack of its own: see test_ingest_scaling.
 SMALL = {
     "batching": ["--events", "10000", "--turns", "1"],
     "blocks": ["--events", "10000", "--loads", "1", "--repeats", "1"],
@@ -52,9 +59,11 @@ SMALL = {
     "crossover": ["--events", "10000", "--turns", "1"],
     "encodings": ["--events", "2000", "--repeats", "1"],
     "first-result": ["--events", "3000", "--turns", "2"],
+    "generator": ["--events", "2000", "--repeats", "1"],
     "memory": ["--bytes", "2000000"],
     "peers": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "readers": ["--events", "2000", "--repeats", "1"],
+    "responsiveness": ["--events", "10000", "--turns", "1", "--layout", "block", "--seconds", "0.3"],
 }
 
 
@@ -135,7 +144,7 @@ def test_access_log_lines_are_the_same_for_the_same_seed_and_all_parse(tmp_path:
 
 
 @pytest.mark.stack
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SMALL)
 def test_small_runs_write_all_and_leave_nothing(
     name: str,
     store_settings: Settings,
@@ -147,10 +156,12 @@ def test_small_runs_write_all_and_leave_nothing(
     monkeypatch.setattr(blocks, "CASES", blocks.CASES[:4])
     monkeypatch.setattr(encodings, "SIZES", encodings.SIZES[:1])
     monkeypatch.setattr(encodings, "CODECS", encodings.CODECS[-1:])
+    monkeypatch.setattr(responsiveness, "SHARES", responsiveness.SHARES[:1])
+    monkeypatch.setattr(responsiveness, "SCHEMES", responsiveness.SCHEMES[-1:])
     path = tmp_path / "out.json"
     assert bench.main([name, "--home", str(store_settings.home), "--json", str(path), *SMALL[name]]) == 0
     written = json.loads(path.read_text())
-    unmeasured = {"bulk_to_live"}
+    unmeasured = {"bulk_to_live", "paper_ms"}
     unmeasured |= {"peer_to_block"} if all(map(missing, SQL_PEERS)) else set()
     unmeasured |= {"peer_to_watchfloor"} if all(map(missing, PEERS)) else set()
     assert {f["metric"] for f in written["figures"]} == {m.name for m in EXPERIMENTS[name].METRICS} - unmeasured

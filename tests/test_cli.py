@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -84,7 +85,7 @@ def test_the_commands_are_those_of_the_design() -> None:
     names = {name for name, _ in commands() if name and " " not in name}
     wanted = (
         "up down status sources master worker load compact items quarantine "
-        "query count top timeline serve generate bench calibrate demo"
+        "query count top timeline serve generate replay bench report compare calibrate demo"
     )
     assert names == set(wanted.split())
 
@@ -250,8 +251,47 @@ def test_generate(capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path) -> 
     assert cli.main([*arguments, "--output", str(file)]) == 0
     assert capfdbinary.readouterr().out == b""
     assert file.read_bytes() == out
-    assert cli.main([*arguments, "--days", "-1"]) == cli.USER
-    assert cli.main([*arguments, "--end", "later"]) == cli.USER
+    assert cli.main([*arguments, "--out", "-"]) == 0
+    assert capfdbinary.readouterr().out == out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--days", "-1"], "--days is -1"),
+        (["--end", "later"], "'later' is no time"),
+        (["--seed", "-3"], "--seed is -3"),
+        (["--rate", "0"], "--rate is 0; it must lie above 0"),
+        (["--rate", "nan"], "--rate is nan"),
+        (["--rate", "0.0000001"], "--events 1000 at --rate 1e-07 take more than"),
+        (["--rate", "5", "--days", "2"], "--days says when events were; with --rate they are now"),
+        (["--rate", "5", "--output", "/nonexistent/file"], "cannot write /nonexistent/file"),
+        (["--events", "-1"], "--events is -1"),
+    ],
+)
+def test_generate_refuses_by_the_options_name(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["generate", "dns.events", "--events", "1000", *arguments]) == cli.USER
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("watchfloor: ") and message in err
+
+
+def test_a_live_feed_that_is_interrupted_ends_with_a_whole_line() -> None:
+    generate = subprocess.Popen(
+        [*RUN, "generate", "dns.events", "--events", "1000000", "--rate", "2000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert generate.stdout is not None and generate.stderr is not None
+    first = generate.stdout.readline()
+    generate.send_signal(signal.SIGINT)
+    lines = [first, *generate.stdout]
+    assert generate.wait(20) == cli.INTERRUPTED
+    assert all(json.loads(text) for text in lines) and lines[-1].endswith(b"}\n")
+    said = generate.stderr.read().decode()
+    assert said.startswith(f"{len(lines):,} events, ") and " ms late" in said
+    assert f"popular   query = portal.harborline.example: {sum(b'portal.harborline' in t for t in lines):,}" in said
 
 
 def test_definitions_are_checked_without_a_store(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

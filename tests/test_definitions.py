@@ -20,7 +20,7 @@ def test_what_ships() -> None:
         "zeek.dns",
         "zeek.http",
         "web.access",
-        "proxy.events",
+        *("proxy.events", "dns.events", "netflow.events", "auth.events"),
         *(f"suricata.{kind}" for kind in eve),
     }
 
@@ -36,13 +36,37 @@ def test_each_is_sound(name: str) -> None:
         assert source.fields[-1].name == "extra"
 
 
-def test_the_generated_proxy_events_have_exactly_these_fields() -> None:
-    source = CURATED["proxy.events"]
-    spec = (
-        "ts:time src_ip:ip* src_port:port user:string* dest_ip:ip* dest_port:port method:string domain:string* "
-        "path:string query:string status:int* bytes_in:int bytes_out:int duration_ms:float user_agent:string "
-        "referrer:string content_type:string* action:string* category:string* cached:bool"
-    )
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [
+        (
+            "proxy.events",
+            "ts:time src_ip:ip* src_port:port user:string* dest_ip:ip* dest_port:port method:string domain:string* "
+            "path:string query:string status:int* bytes_in:int bytes_out:int duration_ms:float user_agent:string "
+            "referrer:string content_type:string* action:string* category:string* cached:bool",
+        ),
+        (
+            "dns.events",
+            "ts:time client_ip:ip* server_ip:ip* client_port:port query_id:int proto:string query:string* "
+            "qtype:string* rcode:string* answers:list* ttls:list answer_count:int request_bytes:int "
+            "response_bytes:int cached:bool duration_ms:float",
+        ),
+        (
+            "netflow.events",
+            "ts:time exporter:ip* input_if:int output_if:int src_ip:ip* src_as:int src_port:port dst_ip:ip* "
+            "dst_port:port* dst_as:int* proto:string* application:string* packets_out:int bytes_out:int "
+            "packets_in:int bytes_in:int duration_ms:int tcp_flags:string* tos:int",
+        ),
+        (
+            "auth.events",
+            "ts:time user:string* domain:string account:string* host:string* logon_type:string* package:string "
+            "process:string* elevated:bool mfa:bool src_ip:ip* src_port:port result:string* reason:string* "
+            "session:string",
+        ),
+    ],
+)
+def test_generated_events_have_exactly_these_fields(name: str, spec: str) -> None:
+    source = CURATED[name]
     assert " ".join(f"{f.name}:{f.type.value}{'*' * f.indexed}" for f in source.fields) == spec
     assert source.shards == 4 and source.time_format == "iso8601"
 

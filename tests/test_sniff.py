@@ -128,6 +128,26 @@ def test_a_source_of_the_user(write) -> None:
     assert (found.feed, found.sources) == ("lab.door", (source,))
 
 
+@pytest.mark.parametrize("name", ["dns.json", "conn.log", "any.log"])
+def test_generated_events_whatever_their_file_is_called(write, name: str) -> None:
+    for source in builtin_definitions().values():
+        if source.parser["format"] == "json":
+            whole = dict.fromkeys((f.name for f in source.fields), None) | {"ts": "2026-01-01T00:00:00Z"}
+            assert sniff(write(json.dumps(whole) + "\n", name), None, {}).feed == source.name
+
+
+def test_fields_that_generated_events_have_too_tell_nothing(write) -> None:
+    few = '{"ts": 1.5, "host": "10.0.0.1"}\n'
+    assert sniff(write(few, "known_hosts.log"), None, {}).feed == "zeek.known_hosts"
+    with pytest.raises(InputFileError, match="no known source fits"):
+        sniff(write(few, "some.log"), None, {})
+    fields = [{"name": "ts", "type": "time"}, {"name": "host", "type": "ip"}, {"name": "user", "type": "string"}]
+    own = parse_definition(
+        {"name": "lab.door", "parser": {"format": "json"}, "timestamp": {"field": "ts"}, "fields": fields}
+    )
+    assert sniff(write(few, "some.log"), None, {"lab.door": own}).feed == "lab.door"
+
+
 def test_an_empty_file(write) -> None:
     assert sniff(write(""), "web.access", {}).sources == ()
     assert sniff(write(b"\n \n"), "zeek", {}).feed == "zeek"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 from argparse import ArgumentParser, Namespace
-from types import FrameType
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from ..context import Add, open_store, say, settings_of
+from ..context import Add, open_store, say, settings_of, stopped_by_signals
 
 
 def register(add: Add) -> None:
@@ -46,8 +46,8 @@ def master(args: Namespace) -> None:
     from watchfloor.ingest.master import master as run
 
     settings = settings_of(args)
-    stop = _stop_on_signals()
-    run(settings, args.watch, stop, feed=args.source)
+    with _service() as stop:
+        run(settings, args.watch, stop, feed=args.source)
 
 
 def worker(args: Namespace) -> None:
@@ -55,8 +55,8 @@ def worker(args: Namespace) -> None:
 
     _at_least_one(args.workers)
     settings = settings_of(args, ingest_mode=args.mode, sink_latency_ms=_latency_ms(args.max_delay))
-    stop = _stop_on_signals()
-    Pool(settings, args.workers).run(stop)
+    with _service() as stop:
+        Pool(settings, args.workers).run(stop)
 
 
 def load(args: Namespace) -> int:
@@ -115,19 +115,12 @@ def _latency_ms(max_delay: float | None) -> int | None:
     return round(max_delay * 100)
 
 
-def _stop_on_signals() -> threading.Event:
-    """Set by SIGTERM and by Ctrl-C, of which a second one interrupts. What a service does is logged from INFO on."""
+@contextmanager
+def _service() -> Iterator[threading.Event]:
+    """Until it is set a service runs. What it does is logged from INFO on."""
     logging.getLogger("watchfloor").setLevel(min(logging.INFO, logging.getLogger().level))
-    stop = threading.Event()
-
-    def told(number: int, frame: FrameType | None) -> None:
-        if stop.is_set() and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        stop.set()
-
-    signal.signal(signal.SIGTERM, told)
-    signal.signal(signal.SIGINT, told)
-    return stop
+    with stopped_by_signals() as stop:
+        yield stop
 
 
 def _at_least_one(workers: int) -> None:

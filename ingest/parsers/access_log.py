@@ -27,6 +27,7 @@ from .base import Parsed
 
 QUOTE, BACKSLASH, OPEN, CLOSE, SPACE = b'"\\[] '
 TEXT_PARTS = ("client", "ident", "user", "ts", "request", "status", "bytes", "referrer", "user_agent")
+_TIME = 1 + TEXT_PARTS.index("ts")  # its group
 _ABSENT = "-"  # how servers write a part that has no value
 
 _HEAD = r"(\S+) (\S+) (\S.*?|) \[([^\]]{0,64})\] "
@@ -70,7 +71,7 @@ class AccessLogParser:
         texts: dict[str, list[str | None]] = {name: [] for name in TEXT_PARTS}
         for row in range(len(rows)):
             line = rows.raw(row).decode()
-            match = _STRICT.fullmatch(line) or (_LAX.fullmatch(line) if len(line) <= _LAX_BYTES else None)
+            match = _match(line)
             if match is None:
                 reasons[row] = f"not {_FORM}"
             for name, value in zip(TEXT_PARTS, match.groups() if match else [None] * len(TEXT_PARTS), strict=True):
@@ -204,3 +205,20 @@ def _unescape(text: pa.StringArray) -> pa.StringArray:
 def is_access_line(line: bytes) -> bool:
     """Whether a line has the form, for telling files apart."""
     return len(line) <= _LAX_BYTES and _STRICT.fullmatch(line.decode(errors="replace")) is not None
+
+
+def time_place(line: bytes) -> tuple[int, int] | None:
+    """Where the text of the time begins and ends in a line, its brackets left out; None if the line is not one."""
+    try:
+        match = _match(line.decode())
+    except UnicodeDecodeError:
+        return None
+    if match is None:
+        return None
+    start = len(match.string[: match.start(_TIME)].encode())
+    return start, start + len(match[_TIME].encode())
+
+
+def _match(line: str) -> re.Match[str] | None:
+    """The parts of a line, in the order of ``TEXT_PARTS``."""
+    return _STRICT.fullmatch(line) or (_LAX.fullmatch(line) if len(line) <= _LAX_BYTES else None)

@@ -15,7 +15,8 @@ class Experiment(Protocol):
     """A module of this package. ``HEAP``: what the JVM of the measuring process needs.
 
     ``TSERVER_HEAP``: what the tablet server of a stack of its own gets; None: what the settings say. ``QUICK``: options
-    of a run of half a minute or so, for ``bench all --quick``.
+    of a run of half a minute or so, for ``bench all --quick``. A module may also have ``OWN_STACK = True``: it changes
+    the stack, and never runs on one that is there.
     """
 
     SUMMARY: str
@@ -38,9 +39,12 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "crossover": "crossover",
         "encodings": "encodings",
         "first-result": "first_result",
+        "generator": "generator",
+        "ingest": "ingest",
         "memory": "memory",
         "peers": "peers",
         "readers": "readers",
+        "responsiveness": "responsiveness",
     }
 )
 """Names and their modules."""

@@ -32,7 +32,7 @@ from ..rig import Rig, say
 from ..usage import rest
 
 SUMMARY = "the block layout beside the cell layout, DuckDB and chDB: ingest, disk, first results, filters, exports"
-QUICK = ("--events", "100000", "--loads", "1", "--repeats", "3")
+QUICK = ("--events", "20000", "--loads", "1", "--repeats", "3")
 HEAP = "512m"
 TSERVER_HEAP = "3g"
 LEAST_EVENTS = 10_000

@@ -32,9 +32,19 @@ QUICK = ("--events", "50000", "--repeats", "1")
 HEAP = "256m"
 TSERVER_HEAP = None
 SPEED = Metric("read_megabytes_per_cpu_second", "MB/s", "bytes of JSON / 1,000,000 / CPU seconds of the process")
-TAKEN = Metric("odd_lines_taken", "", "lines that are not right and became events without a word; the note names them")
+TAKEN = Metric(
+    "odd_lines_taken",
+    "",
+    "lines that are not right and became events without a word; the note names them",
+    better="lower",
+    exact=True,
+)
 KEPT = Metric(
-    "right_lines_kept", "%", "right lines in one chunk with an odd line that became events / all of them, over the odd"
+    "right_lines_kept",
+    "%",
+    "right lines in one chunk with an odd line that became events / all of them, over the odd",
+    better="higher",
+    exact=True,
 )
 METRICS = (SPEED, TAKEN, KEPT)
 _RIGHT = 2

@@ -21,15 +21,12 @@ import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.fate.zookeeper.ZooReaderWriter;
 import org.apache.accumulo.core.fate.zookeeper.ZooUtil.NodeExistsPolicy;
 import org.apache.accumulo.core.master.thrift.TableInfo;
-import org.apache.accumulo.core.rpc.ThriftUtil;
+import org.apache.accumulo.core.master.thrift.TabletServerStatus;
 import org.apache.accumulo.core.rpc.clients.ThriftClientTypes;
 import org.apache.accumulo.core.security.Authorizations;
-import org.apache.accumulo.core.tabletserver.thrift.TabletClientService;
 import org.apache.accumulo.core.trace.TraceUtil;
-import org.apache.accumulo.core.util.HostAndPort;
 import org.apache.accumulo.server.init.Initialize;
 import org.apache.hadoop.io.Text;
-import org.apache.thrift.transport.TTransportException;
 
 /**
  * What the local stack asks of Accumulo, as a short-lived process of its own: the caller can then
@@ -167,25 +164,13 @@ public final class Admin {
       byId.put(table.getValue(), state);
       byName.put(state.name, state);
     }
-    ClientContext context = (ClientContext) client;
-    for (String server : client.instanceOperations().getTabletServers()) {
-      TabletClientService.Client rpc = null;
-      try {
-        rpc = ThriftUtil.getClient(ThriftClientTypes.TABLET_SERVER, HostAndPort.fromString(server), context, RPC_MILLIS);
-        var status = rpc.getTabletServerStatus(TraceUtil.traceInfo(), context.rpcCreds());
-        for (Entry<String, TableInfo> table : status.getTableMap().entrySet()) {
-          TableState state = byId.get(table.getKey());
-          if (state != null) {
-            state.served += table.getValue().getOnlineTablets();
-            state.entries += table.getValue().getRecs();
-            state.memory += table.getValue().getRecsInMemory();
-          }
-        }
-      } catch (TTransportException e) {
-        // A killed server stays in ZooKeeper until its session has run out; it serves nothing.
-      } finally {
-        if (rpc != null) {
-          ThriftUtil.close(rpc, context);
+    for (TabletServerStatus server : TabletServers.statuses(client, RPC_MILLIS).values()) {
+      for (Entry<String, TableInfo> table : server.getTableMap().entrySet()) {
+        TableState state = byId.get(table.getKey());
+        if (state != null) {
+          state.served += table.getValue().getOnlineTablets();
+          state.entries += table.getValue().getRecs();
+          state.memory += table.getValue().getRecsInMemory();
         }
       }
     }

@@ -1,0 +1,35 @@
+"""Named values, dealt out among drawn ones at known frequencies: for queries that need a dense, a middling, a rare one.
+
+- *popular*: 20 % of the events (less what the other two take of them: a thousandth at most, and 10);
+- *middling*: one in every 1,000 events (none in fewer than 1,000 if the one falls beyond the end);
+- *rare*: exactly 10 events, one in each tenth of the range, when there are 1,000 events or more (else one per 100).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .draw import Ints, draw
+from .feed import Feed
+
+BLOCK = 1_000
+POPULAR_SHARE = 0.2
+RARE_EVENTS = 10
+
+
+def deal(rng: np.random.Generator, feed: Feed, first: int, size: int, total: int) -> Ints:
+    """The main field's values, as places, of the events ``first`` … ``first + size`` of ``total``.
+
+    ``first`` is a multiple of ``BLOCK``.
+    """
+    values = draw(rng, feed.table, size)
+    values[rng.permutation(size)[: round(size * POPULAR_SHARE)]] = feed.popular.place
+    rare_events = RARE_EVENTS if total >= BLOCK else total // 100
+    rare = [(2 * k + 1) * total // (2 * rare_events) for k in range(rare_events)]
+    starts = np.arange(0, size, BLOCK)
+    middling = starts + (rng.random(len(starts)) * BLOCK).astype(np.int64)
+    # A rare event has at least 99 others before the next, so the place after it is free.
+    middling += np.isin(first + middling, rare)
+    values[middling[middling < size]] = feed.middling.place
+    values[[i - first for i in rare if first <= i < first + size]] = feed.rare.place
+    return values

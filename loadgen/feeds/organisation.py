@@ -1,0 +1,71 @@
+"""The made-up organisation that all feeds tell of: its clients and their users, and the servers that they talk to.
+
+It is the same for every seed, so that events of different seeds and feeds fit together and their values can be named
+in documents. Nothing in it exists: domains end in ``.example``, servers lie in the networks kept for benchmarks and
+documentation (198.18.0.0/15, 2001:db8::/32), clients in 10.0.0.0/8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from ipaddress import IPv4Address, IPv6Address
+
+import numpy as np
+
+from .draw import distinct
+
+SEED = 20_260_108
+DOMAINS, CLIENTS = 6_000, 4_000
+POPULAR = "portal.harborline.example"
+MIDDLING = "reports.saltmarsh.example"
+RARE = "drop.nightjar.example"
+POPULAR_PLACE, MIDDLING_PLACE, RARE_PLACE = 0, DOMAINS - 2, DOMAINS - 1
+_SYLLABLES = tuple(a + b for a in "bcdfghklmnprstvz" for b in ("a", "e", "i", "o", "u", "ar", "en", "ol"))
+
+
+@dataclass(frozen=True)
+class Organisation:
+    """``servers[i]`` is the address of ``domains[i]``; ``users[i]`` is who works at ``clients[i]``, if anyone."""
+
+    domains: Sequence[str]
+    servers: Sequence[str]
+    clients: Sequence[str]
+    users: Sequence[str | None]
+
+
+class Words:
+    """Draws words of syllables; ``rng`` is what it draws from."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def pick(self, words: Sequence[str]) -> str:
+        return words[int(self.rng.random() * len(words))]
+
+    def word(self, least: int = 2, most: int = 3) -> str:
+        return "".join(self.pick(_SYLLABLES) for _ in range(least + int(self.rng.random() * (most - least + 1))))
+
+
+@cache
+def organisation() -> Organisation:
+    return draw_organisation(Words(np.random.Generator(np.random.PCG64(SEED))))
+
+
+def draw_organisation(words: Words) -> Organisation:
+    """The organisation by the first draws of a generator with ``SEED``; it may then go on drawing."""
+    pick, word, rng = words.pick, words.word, words.rng
+    domains = distinct(
+        lambda: f"{pick(('www', 'api', 'cdn', 'img', 'app', 'static'))}.{word(2, 3)}.example", DOMAINS - 3
+    )
+    clients = distinct(lambda: str(IPv4Address((10 << 24) + int(rng.random() * (1 << 20)))), CLIENTS)
+    users = [f"{word(1, 2)}.{word(2, 3)}" if rng.random() < 0.7 else None for _ in clients]
+    return Organisation([POPULAR, *domains, MIDDLING, RARE], [_server(i) for i in range(DOMAINS)], clients, users)
+
+
+def _server(i: int) -> str:
+    """The address of domain ``i``: one in eight is IPv6."""
+    return str(
+        IPv6Address((0x20010DB8 << 96) + i * 7919) if i % 8 == 5 else IPv4Address((198 << 24) + (18 << 16) + 1 + i * 21)
+    )

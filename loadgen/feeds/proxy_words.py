@@ -1,0 +1,137 @@
+"""What the generated proxy events are made of: addresses, paths and agents, and how often each is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+
+from .draw import NUMBERS, Ints, quantiles, with_null, zipf
+from .fragments import member, members
+from .organisation import CLIENTS, DOMAINS, MIDDLING_PLACE, POPULAR_PLACE, RARE_PLACE, SEED, Words, draw_organisation
+
+PATHS, QUERIES, AGENTS, REFERRERS = 12_000, 16_000, 240, 8_000
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Arrow arrays of JSON fragments, and tables (``*_table``) that turn a uniform draw into an index of them.
+
+    ``category_of`` (per domain) and ``type_of`` (per path) tie fields together that belong together; ``tails`` holds
+    the last four fields for every (content type, denied, category, cached).
+    """
+
+    src_ip: pa.Array
+    src_port: pa.Array
+    user: pa.Array
+    dest_ip: pa.Array
+    port_method: pa.Array
+    domain: pa.Array
+    path: pa.Array
+    query: pa.Array
+    status: pa.Array
+    bytes_in: pa.Array
+    bytes_out: pa.Array
+    duration: pa.Array
+    agent: pa.Array
+    referrer: pa.Array
+    tails: pa.Array
+    client_table: Ints
+    domain_table: Ints
+    method_table: Ints
+    path_table: Ints
+    query_table: Ints
+    status_table: Ints
+    agent_table: Ints
+    referrer_table: Ints
+    agent_of: Ints
+    category_of: Ints
+    type_of: Ints
+    denied_status: int
+
+
+CATEGORIES = ("business", "news", "search", "social", "streaming", "shopping", "cloud", "advertising", "education",
+              "government", "software", "mail", "uncategorized", "phishing")  # fmt: skip
+CONTENT_TYPES = {
+    "html": "text/html; charset=utf-8", "json": "application/json", "js": "application/javascript", "css": "text/css",
+    "png": "image/png", "jpg": "image/jpeg", "woff2": "font/woff2", "svg": "image/svg+xml", "mp4": "video/mp4",
+    "zip": "application/zip",
+}  # fmt: skip
+METHODS = (("GET", 0.80), ("POST", 0.155), ("HEAD", 0.02), ("PUT", 0.015), ("OPTIONS", 0.007), ("DELETE", 0.003))
+STATUSES = ((200, 0.79), (304, 0.08), (302, 0.035), (404, 0.03), (403, 0.03), (204, 0.015), (206, 0.008), (500, 0.006),
+            (401, 0.004), (503, 0.002))  # fmt: skip
+PORTS = ((443, 0.9), (80, 0.08), (8080, 0.02))
+WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
+BROWSERS = (
+    f"Mozilla/5.0 (Windows NT 10.0; Win64; x64) {WEBKIT} Chrome/{{v}}.0.0.0 Safari/537.36",
+    f"Mozilla/5.0 (Linux; Android 14; K) {WEBKIT} Chrome/{{v}}.0.0.0 Mobile Safari/537.36",
+    "Mozilla/5.0 (X11; Linux x86_64; rv:{v}.0) Gecko/20100101 Firefox/{v}.0",
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:{v}.0) Gecko/20100101 Firefox/{v}.0",
+    "updater/{v}.{c} (build {b})",
+    "agent-{b}/{c}.{v}",
+)
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The one vocabulary; takes less than half a second to make."""
+    rng = np.random.Generator(np.random.PCG64(SEED))
+    words = Words(rng)
+    pick, word = words.pick, words.word
+    organisation = draw_organisation(words)
+    domains, kinds = organisation.domains, tuple(CONTENT_TYPES)
+    path_kinds = (rng.random(PATHS) ** 1.6 * len(kinds)).astype(np.int32)
+    paths = [
+        "/" + "/".join(word(1, 3) for _ in range(1 + k % 3)) + f"/{word()}.{kinds[k]}" for k in path_kinds.tolist()
+    ]
+    queries = [f"id={int(rng.random() * 10**7)}&{word(1, 1)}={word()}" for _ in range(QUERIES)]
+    agents = [
+        pick(BROWSERS).format(v=90 + int(rng.random() * 45), b=int(rng.random() * 7000), c=int(rng.random() * 200))
+        for _ in range(AGENTS)
+    ]
+    referrers = [
+        f"https://{pick(domains[:400])}{pick(paths[:4000]) if rng.random() < 0.6 else '/'}" for _ in range(REFERRERS)
+    ]
+    tails = [
+        f"{member('content_type', CONTENT_TYPES[kind])}{member('action', action)}{member('category', category)}"
+        f"{member('cached', cached)}}}\n"
+        for kind in kinds
+        for action in ("allowed", "denied")
+        for category in CATEGORIES
+        for cached in (False, True)
+    ]
+    categories = (rng.random(DOMAINS) ** 1.3 * len(CATEGORIES)).astype(np.int32)
+    categories[0], categories[-1] = CATEGORIES.index("business"), CATEGORIES.index("phishing")
+    domain_share = zipf(DOMAINS, 1.0)
+    domain_share[[POPULAR_PLACE, MIDDLING_PLACE, RARE_PLACE]] = 0  # they are dealt out
+    return Vocabulary(
+        src_ip=members("src_ip", organisation.clients),
+        src_port=members("src_port", [1024 + int(u * 64_512) for u in rng.random(NUMBERS)]),
+        user=members("user", [None, *organisation.users]),
+        dest_ip=members("dest_ip", organisation.servers),
+        port_method=pa.array([member("dest_port", p) + member("method", m) for p, _ in PORTS for m, _ in METHODS]),
+        domain=members("domain", domains),
+        path=members("path", paths),
+        query=members("query", [None, *queries]),
+        status=members("status", [s for s, _ in STATUSES]),
+        bytes_in=members("bytes_in", np.exp(rng.standard_normal(NUMBERS) * 0.7 + 6.6).astype(int).tolist()),
+        bytes_out=members("bytes_out", np.exp(rng.standard_normal(NUMBERS) * 1.6 + 9.0).astype(int).tolist()),
+        duration=members("duration_ms", np.exp(rng.standard_normal(NUMBERS) * 1.1 + 4.2).astype(int).tolist()),
+        agent=members("user_agent", agents),
+        referrer=members("referrer", [None, *referrers]),
+        tails=pa.array(tails),
+        client_table=quantiles(zipf(CLIENTS, 0.6)),
+        domain_table=quantiles(domain_share),
+        method_table=quantiles(np.array([p * m for _, p in PORTS for _, m in METHODS])),
+        path_table=quantiles(zipf(PATHS, 0.8)),
+        query_table=quantiles(with_null(0.6, zipf(QUERIES, 0.4))),
+        status_table=quantiles(np.array([share for _, share in STATUSES])),
+        agent_table=quantiles(zipf(AGENTS, 0.9)),
+        referrer_table=quantiles(with_null(0.65, zipf(REFERRERS, 0.7))),
+        agent_of=(rng.random(CLIENTS) ** 2 * AGENTS).astype(np.int32),
+        category_of=categories,
+        type_of=path_kinds,
+        denied_status=[s for s, _ in STATUSES].index(403),
+    )

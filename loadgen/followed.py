@@ -1,0 +1,49 @@
+"""A file that is closed every second while it grows, so that a master takes what has been added to it.
+
+``watchfloor master`` takes a file when its writer has closed it: one that stays open for hours is taken at its end.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from watchfloor.schema.errors import UserError
+
+CLOSE_SECONDS = 1.0
+
+
+class Followed:
+    """An empty file of this name to write to. Raises ``UserError`` if it cannot be written."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file = self._open("wb")
+        self._closed_at = time.monotonic()
+
+    def write(self, data: memoryview) -> int:
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        """Hands over what was written; closes the file if it was not closed for a second."""
+        self._file.flush()
+        if time.monotonic() - self._closed_at >= CLOSE_SECONDS:
+            self._file.close()
+            self._file = self._open("ab")
+            self._closed_at = time.monotonic()
+
+    def _open(self, mode: str) -> BinaryIO:
+        try:
+            return Path(self._path).open(mode)  # type: ignore[return-value]
+        except OSError as error:
+            raise UserError(f"cannot write {self._path}: {error.strerror}") from None
+
+    def __enter__(self) -> Followed:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()

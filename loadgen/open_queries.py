@@ -1,0 +1,49 @@
+"""Queries of several kinds, from many users: as fast as a few clients can ask, and by a schedule."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from random import Random
+
+from watchfloor.query.service import QueryRequest, QueryService
+
+from .open_loop import Response, poisson, run_open
+
+
+@dataclass(frozen=True)
+class Mix:
+    """Requests of which each is as likely to be the next as any other. ``clients`` threads ask."""
+
+    service: QueryService
+    requests: Sequence[QueryRequest]
+    clients: int
+
+    def closed(self, seconds: float, seed: int) -> float:
+        """Queries a second when each client asks again as soon as it has its answer."""
+        began = time.perf_counter()
+
+        def client(number: int) -> int:
+            drawn, asked = Random(f"{seed} {number}"), 0
+            while time.perf_counter() - began < seconds:
+                self._ask(drawn.choice(self.requests))
+                asked += 1
+            return asked
+
+        with ThreadPoolExecutor(self.clients) as pool:
+            asked = sum(pool.map(client, range(self.clients)))
+        return asked / (time.perf_counter() - began)
+
+    def opened(self, rate: float, seconds: float, seed: int) -> list[Response]:
+        """Asks ``rate`` times a second on average, at random moments; at least once."""
+        schedule = poisson(rate, seconds, seed) or [0.0]
+        drawn = Random(seed).choices(self.requests, k=len(schedule))
+        return run_open(schedule, lambda number: self._ask(drawn[number]), self.clients)
+
+    def _ask(self, request: QueryRequest) -> None:
+        with closing(self.service.run(request)) as result:
+            for _ in result:
+                pass

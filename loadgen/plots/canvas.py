@@ -1,0 +1,126 @@
+"""What all pictures share: their colours, axes and how they become SVG and PNG.
+
+matplotlib is imported when it is used: most commands do without it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from watchfloor.schema.errors import UserError
+
+WIDTH = 10.0
+"""Inches."""
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
+"""The palette of Okabe and Ito, "Color Universal Design" (2008), which people with any colour vision can tell apart.
+Its black is the text's, and its yellow cannot be seen on white."""
+MARKERS = ("o", "s", "^", "D", "v", "P")
+_INK = "#1a1a1b"
+"""Stands for the text's colour: the page's in the SVG, this one in the PNG."""
+_STYLE: dict[Any, Any] = {
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "svg.fonttype": "none",
+    **dict.fromkeys(
+        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color"), _INK
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A matplotlib figure, a name for its file, and what it shows, in a sentence or two."""
+
+    name: str
+    caption: str
+    drawn: Any
+
+
+@dataclass(frozen=True)
+class Picture:
+    """``svg`` may stand in a page beside others; its text has the colour of the text around it."""
+
+    name: str
+    caption: str
+    svg: str
+    png: bytes
+
+
+def require_matplotlib() -> None:
+    """Raises ``UserError`` if it is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise UserError("pictures need matplotlib: pip install 'watchfloor[bench]'") from None
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The settings with which pictures are drawn and rendered. ``UserError`` if matplotlib is not installed."""
+    require_matplotlib()
+    from matplotlib import rc_context
+
+    with rc_context(_STYLE):
+        yield
+
+
+def panels(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Sequence[Any]]:
+    """A figure of ``height`` inches with ``rows`` × ``columns`` axes, and these in one list."""
+    from matplotlib.figure import Figure
+
+    drawn = Figure(figsize=(WIDTH, height), layout="constrained")
+    return drawn, list(drawn.subplots(rows, columns, squeeze=False, **options).flat)
+
+
+def plain(axis: Any) -> None:
+    """An axis whose marks are numbers as people write them."""
+    axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}")
+
+
+def plain_log(axis: Any, values: Sequence[float]) -> None:
+    """A logarithmic axis with plain marks; between decades too where these are few."""
+    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    few = max(values) / min(values) < 500
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,), numticks=12))
+    plain(axis)
+    axis.set_minor_locator(NullLocator())
+    axis.set_minor_formatter(NullFormatter())
+
+
+def rendered(experiment: str, sketch: Sketch) -> Picture:
+    """The picture; the same sketch gives the same bytes."""
+    from matplotlib import rc_context
+
+    name = f"{experiment}-{sketch.name}"
+    svg, png = io.StringIO(), io.BytesIO()
+    with rc_context({"svg.hashsalt": name}):
+        sketch.drawn.savefig(svg, format="svg", metadata={"Date": None}, transparent=True)
+        # What stands where is worked out once: it takes longer than to draw it.
+        sketch.drawn.set_layout_engine("none")
+        sketch.drawn.savefig(png, format="png", dpi=150, metadata={"Software": None}, facecolor="white")
+    return Picture(name, sketch.caption, _embeddable(svg.getvalue(), name), png.getvalue())
+
+
+def _embeddable(svg: str, name: str) -> str:
+    """Without what stands before the root, with identifiers that no other picture has, in the colour of the text."""
+    svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", svg)
+    return svg.replace("<svg ", '<svg role="img" ', 1)

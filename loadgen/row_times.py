@@ -1,0 +1,39 @@
+"""When the rows of an answer are there: the 1st, the 100th, the 1,000th and the last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+
+from watchfloor.query.service import QueryRequest, QueryService
+
+MARKS = (1, 100, 1000)
+LAST = "last"
+
+
+@dataclass(frozen=True)
+class RowTimes:
+    """Milliseconds from the call of the query service to a row, by the row's number in words or ``LAST``.
+
+    An answer with fewer than 100 or 1,000 rows has no such row. ``rows`` and query ``batches``: of the whole answer.
+    """
+
+    ms: Mapping[str, float]
+    rows: int
+    batches: int
+
+
+def time_rows(service: QueryService, request: QueryRequest) -> RowTimes:
+    """Asks, and reads the answer to its end."""
+    started = time.perf_counter()
+    ms: dict[str, float] = {}
+    rows = 0
+    with closing(service.run(request)) as result:
+        for batch in result:
+            rows += len(batch)
+            now = (time.perf_counter() - started) * 1000
+            ms.update({str(mark): now for mark in MARKS if rows >= mark and str(mark) not in ms})
+        ms[LAST] = (time.perf_counter() - started) * 1000
+        return RowTimes(ms, rows, len(result.batches))

@@ -1,0 +1,46 @@
+package watchfloor.stack;
+
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.accumulo.core.client.AccumuloClient;
+import org.apache.accumulo.core.clientImpl.ClientContext;
+import org.apache.accumulo.core.master.thrift.TabletServerStatus;
+import org.apache.accumulo.core.rpc.ThriftUtil;
+import org.apache.accumulo.core.rpc.clients.ThriftClientTypes;
+import org.apache.accumulo.core.tabletserver.thrift.TabletClientService;
+import org.apache.accumulo.core.trace.TraceUtil;
+import org.apache.accumulo.core.util.HostAndPort;
+import org.apache.thrift.transport.TTransportException;
+
+/**
+ * What tablet servers tell of themselves. They are asked directly, and answer with how they are at this moment; the
+ * manager, which asks them every few seconds, would tell of the past.
+ */
+public final class TabletServers {
+  private TabletServers() {}
+
+  /**
+   * The servers by address.
+   *
+   * @param millis after which a server that does not answer is left out, as one is that was killed: it stays in
+   *     ZooKeeper until its session has run out
+   */
+  public static Map<String, TabletServerStatus> statuses(AccumuloClient client, long millis) throws Exception {
+    ClientContext context = (ClientContext) client;
+    Map<String, TabletServerStatus> found = new TreeMap<>();
+    for (String server : client.instanceOperations().getTabletServers()) {
+      TabletClientService.Client rpc = null;
+      try {
+        rpc = ThriftUtil.getClient(ThriftClientTypes.TABLET_SERVER, HostAndPort.fromString(server), context, millis);
+        found.put(server, rpc.getTabletServerStatus(TraceUtil.traceInfo(), context.rpcCreds()));
+      } catch (TTransportException e) {
+        // It does not answer: it is left out.
+      } finally {
+        if (rpc != null) {
+          ThriftUtil.close(rpc, context);
+        }
+      }
+    }
+    return found;
+  }
+}
