@@ -20,6 +20,7 @@ TO_BEST = Metric(
     "auto_to_best",
     "",
     "median row_ms of auto / the lowest median row_ms of a fixed scheme; samples: the same of its turns",
+    better="lower",
 )
 PAPER = Metric("paper_ms", "ms", "what the file given with --paper says for the query, the scheme and the row")
 INGESTED = Metric("ingest_events_per_second", "events/s", "events of the pieces after the first / seconds from the "

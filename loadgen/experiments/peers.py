@@ -45,6 +45,8 @@ DISK = Metric(
     "%",
     "bytes of the files of the three tables, compacted to one a tablet, or of the other engine's data, merged / bytes "
     "of the file",
+    better="lower",
+    exact=True,
 )
 ROW = Metric(
     "row_ms", "ms", "from the question to the 1st, 100th, 1,000th or last row, newest first, in the caller's hands"
@@ -53,6 +55,7 @@ PEER = Metric(
     "peer_to_watchfloor",
     "",
     "median seconds, or bytes, of the other engine / Watchfloor's: below 1 the other is ahead; samples: turn by turn",
+    better="higher",
 )
 METRICS = (LOAD, DISK, ROW, PEER, SAME)
 
