@@ -45,8 +45,11 @@ def versions(settings: Settings) -> dict[str, str]:
     for package in _OPTIONAL:
         with suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
-    for engine in _ENGINES:
-        jar = next(iter(sorted(settings.jars.glob(f"{engine}-[0-9]*.jar"))), None)
+    jars = dict.fromkeys(_ENGINES, settings.jars)
+    if home := os.environ.get("OPENSEARCH_HOME"):
+        jars["opensearch"] = Path(home) / "lib"
+    for engine, folder in jars.items():
+        jar = next(iter(sorted(folder.glob(f"{engine}-[0-9]*.jar"))), None)
         if jar is not None:
             found[engine] = jar.stem.removeprefix(f"{engine}-")
     return found

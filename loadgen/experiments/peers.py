@@ -46,7 +46,6 @@ DISK = Metric(
     "bytes of the files of the three tables, compacted to one a tablet, or of the other engine's data, merged / bytes "
     "of the file",
     better="lower",
-    exact=True,
 )
 ROW = Metric(
     "row_ms", "ms", "from the question to the 1st, 100th, 1,000th or last row, newest first, in the caller's hands"
@@ -66,10 +65,10 @@ _LOADED = Case("block", of="whole", workers=1)
 
 @dataclass
 class Held:
-    """What an engine has loaded: ``seconds`` of each turn, and the bytes on the disk of the last one."""
+    """What an engine has loaded: seconds, and bytes on the disk, of each turn."""
 
     seconds: list[float] = field(default_factory=list)
-    bytes: int = 0
+    bytes: list[int] = field(default_factory=list)
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -104,18 +103,22 @@ def _loads(rig: Rig, file: EventFile, peers: Sequence[Peer], turns: int) -> tupl
     for turn in range(turns):
         source = rig.source(file.feed, layout=_LOADED.layout)
         held[OURS].seconds.append(load(rig, source, file, _LOADED).seconds)
+        compact(rig.store.connection.client, source)
+        held[OURS].bytes.append(sum(files.bytes for files in table_files(rig.store, source).values()))
+        _say_speed(file, OURS, held[OURS].seconds, turns)
         for peer in peers:
             rest(rig.settings)
             done = peer.load(file.path)
             held[peer.name].seconds.append(done.seconds)
-            held[peer.name].bytes = done.bytes
-        speeds = (f"{name} {file.bytes / 1e6 / each.seconds[-1]:.1f} MB/s" for name, each in held.items())
-        say(f"load {turn + 1} of {turns}: {', '.join(speeds)}")
+            held[peer.name].bytes.append(done.bytes)
+            _say_speed(file, peer.name, held[peer.name].seconds, turns)
         if turn < turns - 1:
             rig.drop(source)
-    compact(rig.store.connection.client, source)
-    held[OURS].bytes = sum(files.bytes for files in table_files(rig.store, source).values())
     return held, source
+
+
+def _say_speed(file: EventFile, engine: str, seconds: Sequence[float], turns: int) -> None:
+    say(f"load {len(seconds)} of {turns}: {engine}: {file.bytes / 1e6 / seconds[-1]:.1f} MB/s")
 
 
 def _figures(
@@ -124,7 +127,7 @@ def _figures(
     for name, each in held.items():
         yield Figure(LOAD, tuple(file.bytes / 1e6 / seconds for seconds in each.seconds), {"engine": name})
     for name, each in held.items():
-        yield Figure(DISK, (each.bytes / file.bytes * 100,), {"engine": name})
+        yield Figure(DISK, tuple(size / file.bytes * 100 for size in each.bytes), {"engine": name})
     for question in questions:
         for name in held:
             asked = answers[name, file.events, question.name]
@@ -134,7 +137,7 @@ def _figures(
         if name == OURS:
             continue
         yield beside(PEER, (name, each.seconds), (OURS, ours.seconds), "load")
-        yield beside(PEER, (name, [each.bytes]), (OURS, [ours.bytes]), "disk")
+        yield beside(PEER, (name, each.bytes), (OURS, ours.bytes), "disk")
         for question in questions:
             theirs, our_answers = (answers[engine, file.events, question.name].seconds for engine in (name, OURS))
             yield beside(PEER, (name, theirs), (OURS, our_answers), question.name)
