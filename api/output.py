@@ -7,6 +7,7 @@ and tables. Arrow is the IPC stream format with the columns' own types.
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 from collections.abc import Iterator
@@ -104,10 +105,24 @@ def open_writer(form: str, out: BinaryIO, all_columns: bool = False, live: bool 
 
 
 @contextmanager
+def _whole_writes(stream: BinaryIO) -> Iterator[BinaryIO]:
+    """Standard output has no buffer under ``python -u``: a write that a signal interrupts would end early there."""
+    if not isinstance(stream, io.RawIOBase):
+        yield stream
+        return
+    buffered = io.BufferedWriter(stream)
+    try:
+        yield buffered
+    finally:
+        buffered.detach()  # flushes it, and leaves standard output open
+
+
+@contextmanager
 def open_output(path: str | None) -> Iterator[BinaryIO]:
     """The file of this name (``UserError`` when it cannot be written), or standard output for None or ``-``."""
     if path is None or path == "-":
-        yield sys.stdout.buffer
+        with _whole_writes(sys.stdout.buffer) as out:
+            yield out
         return
     try:
         stream = Path(path).open("wb")  # noqa: SIM115 (closed below; only opening it may be the user's mistake)

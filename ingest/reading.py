@@ -111,7 +111,7 @@ def read_item(
     if again:
         for writer in writers:
             writer.sweep(store)
-    return replace(end, seconds=round(time.monotonic() - began, 3))
+    return replace(end, at=time.time(), seconds=round(time.monotonic() - began, 3))
 
 
 def _read_once(

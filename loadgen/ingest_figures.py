@@ -18,12 +18,19 @@ EVENTS_RATE = Metric(
 )
 EVENTS_MEDIAN = Metric("median_events_per_second", "events/s", "median of the same samples")
 BYTES_RATE = Metric("steady_megabytes_per_second", "MB/s", "the same of bytes of the JSON lines / 1,000,000", "mean")
-VARIANCE = Metric("rate_variance", "(events/s)²", "backpressure: population variance of the same samples", "variance")
+VARIANCE = Metric(
+    "rate_variance",
+    "(events/s)²",
+    "backpressure: population variance of the same samples",
+    "variance",
+    better="lower",
+)
 VARIATION = Metric(
     "rate_variation",
     "",
     "backpressure: coefficient of variation of the same samples, their standard deviation / their mean",
     "coefficient of variation",
+    better="lower",
 )
 RATE = Metric(
     "instantaneous_events_per_second",

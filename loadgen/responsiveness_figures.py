@@ -20,11 +20,16 @@ TO_BEST = Metric(
     "auto_to_best",
     "",
     "median row_ms of auto / the lowest median row_ms of a fixed scheme; samples: the same of its turns",
+    better="lower",
 )
 PAPER = Metric("paper_ms", "ms", "what the file given with --paper says for the query, the scheme and the row")
-INGESTED = Metric("ingest_events_per_second", "events/s", "events of the pieces after the first / seconds from the "
-                  "first piece durable to the last one")  # fmt: skip
-DELAY = Metric("ingest_delay_ms", "ms", "from when a piece was due to be queued until it was durable, by their clocks")
+INGESTED = Metric(
+    "ingest_events_per_second",
+    "events/s",
+    "of saturation: mean rate of one worker in the steady state, as bench ingest has it, while nothing is asked; else "
+    "events of the items after the first one durable / seconds from that one to the last one durable",
+)
+DELAY = Metric("ingest_delay_ms", "ms", "from when an item was due to be queued until it was durable, by their clocks")
 ASKED = Metric("queries_per_second", "queries/s", "queries of four clients that each ask again once they have their "
                "answer / seconds; nothing is loaded")  # fmt: skip
 _SERVICE = "from making a request to the last row of its answer: what a closed loop measures"

@@ -22,7 +22,8 @@ from .generate import DEFAULT_END, generate
 ITEM_EVENTS = {"block": 16_000, "cell": 2_000}
 """By layout, about: an item then takes a client some tenths of a second. In blocks it is nearly a full one: smaller
 items would make smaller blocks, and more entries of the index."""
-FILE_ITEMS = 30
+FILE_ITEMS, FILE_DAYS = 15, 3.0
+"""An item is of hours, as a log file is: few of them have events of two days, which would go into a block each."""
 
 
 class Work:
@@ -33,7 +34,7 @@ class Work:
         # The last item takes what the cuts at line ends leave over; without it all are of one size.
         events = item_events * (FILE_ITEMS + 1)
         with self._path.open("wb") as out:
-            self.item_bytes = generate(out, events, seed, end=end).bytes // (FILE_ITEMS + 1)
+            self.item_bytes = generate(out, events, seed, FILE_DAYS, end).bytes // (FILE_ITEMS + 1)
         self._scan = scan_file(self._path, self.item_bytes)
         self.item_events = item_events
 

@@ -28,7 +28,7 @@ from watchfloor.loadgen.rates import Done
 from watchfloor.loadgen.responsiveness_figures import ROW, TO_BEST, Case, Found, figures, paper_figures
 from watchfloor.loadgen.rig import Rig, open_rig
 from watchfloor.loadgen.row_times import RowTimes, time_rows
-from watchfloor.loadgen.work import FILE_ITEMS, Work
+from watchfloor.loadgen.work import FILE_DAYS, FILE_ITEMS, Work
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.source import Source
@@ -77,7 +77,7 @@ def test_the_items_of_a_file_follow_each_other_and_each_lap_is_another_file(tmp_
         assert all(text[item.end - 1 : item.end] == b"\n" for item in mine)
     assert len({item.item_id for item in items}) == len(items) and len({item.file_id for item in items}) == 3
     times = [json.loads(line)["ts"] for line in text.splitlines()]
-    assert max(times) < end.strftime("%Y-%m-%dT") and min(times) >= (end - timedelta(7)).strftime("%Y-%m-%dT")
+    assert max(times) < end.strftime("%Y-%m-%dT") and min(times) >= (end - timedelta(FILE_DAYS)).strftime("%Y-%m-%dT")
 
 
 def test_a_rate_is_of_what_came_after_the_first_item() -> None:
@@ -194,7 +194,8 @@ def test_a_feeder_keeps_its_rate_and_all_of_it_is_in_the_source(rig: Rig, query_
     source = rig.source("proxy.events")
     items = Work(tmp_path, 1_000, seed=7).items(source.name)
     with clients(rig, 1) as worker:
-        first = warm(worker, items)
+        warm(worker, items)
+        first = worker.ended(worker.announced).values()
         with feeding(worker, items, 4.0) as feed:
             time.sleep(2.0)
     loaded = [*first, *feed.done]

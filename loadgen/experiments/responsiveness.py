@@ -1,6 +1,6 @@
 """The LLCySA paper's query responsiveness experiment (HPEC 2014, figure 5, tables I and II), and queries by a schedule.
 
-    load ─▶ warm ─▶ cold ─▶ open loop, idle ─▶ feed new events at a share of saturation: warm and open loop again
+    load ─▶ cold ─▶ warm ─▶ open loop, idle ─▶ feed new events at a share of saturation: warm and open loop again
 
 Queries A, B and C (a popular, a middling and a rare domain) are asked by each scheme for all of their events, newest
 first; each turn goes once through all of them. Events that are fed are newer than those that are asked for, so each
@@ -103,9 +103,13 @@ def _measured(rig: Rig, options: Namespace, source: Source, file: EventFile) -> 
     rest(rig.settings)
     with Store.open(rig.settings, role="query") as store:
         service = QueryService(store)
-        for turn in range(-warm_up, turns):
-            asking.round(service, WARM, kept=turn >= 0)
+        for _ in range(warm_up):
+            asking.round(service, WARM, kept=False)
         asking.cold(rig, max(1, turns // FEWER))
+        # The caches now hold what the last of these questions has read.
+        asking.round(service, WARM, kept=False)
+        for _ in range(turns):
+            asking.round(service, WARM)
         mix = Mix(service, [asking.request(query, AUTO, LIMIT) for query in QUERIES], CLIENTS)
         found.queries_per_second = mix.closed(options.seconds, options.seed)
         for share in SHARES:
