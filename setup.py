@@ -15,7 +15,7 @@ setup(
             "*.lark",
             "*.json",
             "definitions/*.json",
-            "templates/*.html",
+            "runs/templates/*.html",
             "*.xml",
             "*.properties",
         ]

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from watchfloor.schema.errors import UserError
 
-from . import suite
 from .experiments import NAMES, Experiment
 from .measure import Measured, now, table, write_json
 from .rig import open_rig, say
-from .surroundings import machine, plain, versions
+from .runs import suite
+from .runs.surroundings import machine, plain, versions
 
 _NOT_ITS_OWN = ("experiment", "json", "home", "name", "run")
 

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import orjson
 
 Better = Literal["higher", "lower"]
 _LOWER = frozenset({"s", "ms", "µs", "MB", "GB"})
 """Units of what should be small: time and space. A rate, which should be large, has a unit ``…/s``."""
+
+
+T = TypeVar("T")
+
+
+def in_turn(cases: Iterable[T], turn: int) -> list[T]:
+    """All cases, another one first in each turn: the one before leaves caches and garbage to the next."""
+    every = list(cases)
+    first = turn % len(every)
+    return every[first:] + every[:first]
 
 
 @dataclass(frozen=True)

@@ -266,8 +266,8 @@ class Density(Adaptive):
 
     What batches find corrects the counts, which know nothing of conditions without any: after r rows where e were
     expected they are taken to be (r + 10) / (e + 10) of what they say. As soon as a batch has found something, the next
-    one of a query with a limit is for all that is still wanted. Without a limit a batch should run T_min at least; none
-    should run longer than T_max.
+    one of a query with a limit is for all that is still wanted. Otherwise a batch should run T_min at least, and T_max
+    if its rows come as soon as from a narrow one (``Expected.streams``); none should run longer than T_max.
     """
 
     def _first(self, width: int, start: int, end: int) -> Width:
@@ -288,6 +288,8 @@ class Density(Adaptive):
         if rows and math.isfinite(wanted):
             width = self._width(batch.start, end, _SPARE * wanted / share)
             return min(most, (width, f"for the {_rows(wanted)} still wanted {corrected}"))
+        if self.expected.streams:
+            return most
         least = speed * self.settings.min_seconds, _runs(self.settings.min_seconds, "at least")
         width = self._width(batch.start, end, target / share)
         return min(most, max(least, (width, f"for {_rows(target)} {corrected}")))

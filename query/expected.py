@@ -16,18 +16,21 @@ class Expected:
     """Matches over time: within each of some spans they are taken to be spread evenly, and there are none elsewhere.
 
     ``spans`` are disjoint and ascend; ``upto`` are the matches up to the end of each. ``page``: so many may be asked
-    for at first and the newest come no later.
+    for at first and the newest come no later. ``streams``: the rows of a batch come one after the other from its
+    newest on, none of them later for a wider batch.
     """
 
     spans: tuple[Span, ...]
     upto: tuple[float, ...]
     page: float = 0.0
+    streams: bool = False
 
     @classmethod
-    def of(cls, counts: Iterable[tuple[int, int, float]], page: float = 0.0) -> Expected:
+    def of(cls, counts: Iterable[tuple[int, int, float]], page: float = 0.0, streams: bool = False) -> Expected:
         """From (since, until, matches) of disjoint spans in any order; those without matches are left out."""
         known = sorted(count for count in counts if count[2] > 0)
-        return cls(tuple((lo, hi) for lo, hi, _ in known), tuple(accumulate(rows for _, _, rows in known)), page)
+        upto = tuple(accumulate(rows for _, _, rows in known))
+        return cls(tuple((lo, hi) for lo, hi, _ in known), upto, page, streams)
 
     def rows(self, since: int, until: int) -> float:
         """Matches in [since, until)."""

@@ -257,7 +257,7 @@ def _expected(survey: Survey, plan: Plan) -> Expected:
     share = plan.matches / survey.total if survey.total else 0.0
     hours = survey.hours.items()
     spans = ((max(start, survey.since), min(start + HOUR, survey.until), count * share) for start, count in hours)
-    return Expected.of((span for span in spans if span[0] < span[1]), _first_page(plan))
+    return Expected.of((span for span in spans if span[0] < span[1]), _first_page(plan), not plan.uses_index)
 
 
 def _first_page(plan: Plan) -> float:

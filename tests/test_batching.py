@@ -75,7 +75,7 @@ def expected_of(counts: list[tuple[int, int, float]], since: int, until: int) ->
     for gap, width, rows in counts:
         spans.append((at + gap * unit, at + (gap + width) * unit, rows))
         at = spans[-1][1]
-    return Expected.of(spans)
+    return Expected.of(spans, streams=len(spans) % 2 == 1)
 
 
 @given(SETTINGS, RANGES, st.none() | st.integers(-5, FAR), ANSWERS, st.none() | COUNTS)
@@ -241,6 +241,19 @@ def test_density_reads_all_that_is_wanted(rows: int, seconds: float, wanted: int
     second = policy.next(first, rows, seconds, wanted)
     assert second is not None
     assert second.width / HOUR == pytest.approx(hours)
+
+
+@pytest.mark.parametrize(("rows", "wanted"), [(360, None), (0, None), (0, 240)])
+def test_a_scan_is_read_on_in_one_piece_after_its_first_page(rows: int, wanted: int | None) -> None:
+    hourly = Expected.of([(0, 100_000 * HOUR, 100_000.0)], page=360, streams=True)
+    policy = make_policy(BatchSettings(), expected=hourly)
+    first = policy.start(0, 100_000 * HOUR)
+    assert first is not None and first.width == 360 * HOUR
+    second = policy.next(first, rows, 0.2, wanted)
+    assert second is not None and second.width == 150 * 360 * HOUR  # 30 s of it
+    assert policy.next(first, rows, 0.02, wanted) == Batch(0, first.since, 0, 1, 15.0)
+    limited = policy.next(first, 360, 0.2, 240)
+    assert limited is not None and limited.width == 300 * HOUR
 
 
 @given(COUNTS, st.integers(-100, 2000), st.integers(-100, 2000), st.floats(0, 1e7))

@@ -19,10 +19,10 @@ from watchfloor.api import cli
 from watchfloor.ingest.lines import Chunk
 from watchfloor.ingest.parsers import open_parser
 from watchfloor.loadgen import bench
-from watchfloor.loadgen.bootstrap import RESAMPLES, ratios
 from watchfloor.loadgen.experiments import readers
 from watchfloor.loadgen.measure import Figure, Goal, Measured, Metric
-from watchfloor.loadgen.verdicts import Verdict, compared, verdicts
+from watchfloor.loadgen.runs.bootstrap import RESAMPLES, ratios
+from watchfloor.loadgen.runs.verdicts import Verdict, compared, verdicts
 from watchfloor.store.settings import Settings
 
 ITEMS = Metric("items", "", "things counted")

@@ -12,9 +12,9 @@ from watchfloor.api import cli
 from watchfloor.ingest.load import Load
 from watchfloor.ingest.master import master
 from watchfloor.loadgen.feeds import NAMES
-from watchfloor.loadgen.followed import Followed
 from watchfloor.loadgen.generate import generate
-from watchfloor.loadgen.live import generate_live
+from watchfloor.loadgen.streams.followed import Followed
+from watchfloor.loadgen.streams.live import generate_live
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.source import builtin_definitions, parse_definition
 from watchfloor.store.settings import Settings

@@ -22,14 +22,14 @@ from conftest import stack_folder
 
 from watchfloor.ingest.reading import read_item
 from watchfloor.loadgen import bench
-from watchfloor.loadgen.clients import clients
 from watchfloor.loadgen.experiments import ingest
-from watchfloor.loadgen.ingest_runs import open_run, warm
+from watchfloor.loadgen.ingesting.clients import clients
+from watchfloor.loadgen.ingesting.rates import STEP
+from watchfloor.loadgen.ingesting.runs import open_run, warm
+from watchfloor.loadgen.ingesting.work import FILE_ITEMS, ITEM_EVENTS, Work
 from watchfloor.loadgen.measure import STATISTICS
 from watchfloor.loadgen.open_loop import Response, even, run_open
-from watchfloor.loadgen.rates import STEP
 from watchfloor.loadgen.rig import Rig
-from watchfloor.loadgen.work import FILE_ITEMS, ITEM_EVENTS, Work
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import UserError
 from watchfloor.store.server_metrics import tablet_servers

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from test_generate import made
 
-from watchfloor.loadgen.followed import Followed
-from watchfloor.loadgen.live import generate_live
-from watchfloor.loadgen.pace import Pacer
+from watchfloor.loadgen.streams.followed import Followed
+from watchfloor.loadgen.streams.live import generate_live
+from watchfloor.loadgen.streams.pace import Pacer
 from watchfloor.schema.errors import UserError
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from watchfloor.loadgen.ingesting.rates import STEP, Done, Window, megabytes_of, saturation, series, while_all_work
 from watchfloor.loadgen.measure import STATISTICS
-from watchfloor.loadgen.rates import STEP, Done, Window, megabytes_of, saturation, series, while_all_work
 from watchfloor.schema.errors import UserError
 
 NOW = 1_800_000_000.0

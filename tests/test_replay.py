@@ -23,9 +23,9 @@ from watchfloor.ingest.lines import Chunk, read_chunks
 from watchfloor.ingest.scalars import Unfit, time_parser
 from watchfloor.ingest.sniff import Sniffed
 from watchfloor.loadgen import replay as replaying
-from watchfloor.loadgen.replay import AtRate, AtSpeed, Schedule, pieces, replay
-from watchfloor.loadgen.time_places import Place, finder
-from watchfloor.loadgen.written_time import written_like
+from watchfloor.loadgen.streams.replay import AtRate, AtSpeed, Schedule, pieces, replay
+from watchfloor.loadgen.streams.time_places import Place, finder
+from watchfloor.loadgen.streams.written_time import written_like
 from watchfloor.schema.errors import InputFileError, UserError
 from watchfloor.schema.source import builtin_definitions, parse_definition
 

@@ -21,7 +21,7 @@ from runs import asking, experiment, loading, write
 from watchfloor.api import cli
 from watchfloor.loadgen.measure import DERIVED, STATISTICS, Figure, Measured, Metric, number
 from watchfloor.loadgen.plots import DRAWERS, pictures
-from watchfloor.loadgen.report import write_report
+from watchfloor.loadgen.runs.report import write_report
 
 pytest.importorskip("matplotlib", reason="reports need matplotlib: pip install 'watchfloor[bench]'")
 

@@ -17,18 +17,18 @@ from pathlib import Path
 import pytest
 
 from watchfloor.ingest.reading import read_item
-from watchfloor.loadgen.clients import clients
 from watchfloor.loadgen.cold import drop_pages, make_cold
-from watchfloor.loadgen.feeder import Feed, feeding
+from watchfloor.loadgen.figures.responsiveness import ROW, TO_BEST, Case, Found, figures, paper_figures
 from watchfloor.loadgen.generate import Generated, generate
-from watchfloor.loadgen.ingest_runs import warm
+from watchfloor.loadgen.ingesting.clients import clients
+from watchfloor.loadgen.ingesting.feeder import Feed, feeding
+from watchfloor.loadgen.ingesting.rates import Done
+from watchfloor.loadgen.ingesting.runs import warm
+from watchfloor.loadgen.ingesting.work import FILE_DAYS, FILE_ITEMS, Work
 from watchfloor.loadgen.open_queries import Mix
 from watchfloor.loadgen.paper import QUERIES, ROWS, SCHEMES, read_paper
-from watchfloor.loadgen.rates import Done
-from watchfloor.loadgen.responsiveness_figures import ROW, TO_BEST, Case, Found, figures, paper_figures
 from watchfloor.loadgen.rig import Rig, open_rig
 from watchfloor.loadgen.row_times import RowTimes, time_rows
-from watchfloor.loadgen.work import FILE_DAYS, FILE_ITEMS, Work
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.source import Source

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from ingest_support import source
 
-from watchfloor.loadgen.server_watch import ServerWatch, await_spread
+from watchfloor.loadgen.ingesting.server_watch import ServerWatch, await_spread
 from watchfloor.store.keys import event_table
 from watchfloor.store.server_metrics import TableLoad, tablet_servers
 from watchfloor.store.settings import Settings

@@ -19,9 +19,10 @@ import pytest
 from runs import RATE, experiment
 
 from watchfloor.api import cli
-from watchfloor.loadgen import bench, child, experiments, suite
+from watchfloor.loadgen import bench, experiments
 from watchfloor.loadgen.measure import Figure
-from watchfloor.loadgen.suite import Progress, clock
+from watchfloor.loadgen.runs import child, suite
+from watchfloor.loadgen.runs.suite import Progress, clock
 from watchfloor.schema.errors import UserError
 
 pytest.importorskip("matplotlib", reason="reports need matplotlib: pip install 'watchfloor[bench]'")

@@ -23,13 +23,13 @@ def register(add: Add) -> None:
 
 
 def report(args: Namespace) -> None:
-    from watchfloor.loadgen.report import write_report
+    from watchfloor.loadgen.runs.report import write_report
 
     print(write_report(args.folder))
 
 
 def compare(args: Namespace) -> int:
-    from watchfloor.loadgen.compare import compare as run
+    from watchfloor.loadgen.runs.compare import compare as run
 
     return run(args.a, args.b, args.seed)
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from watchfloor.loadgen.generate import Generated
-    from watchfloor.loadgen.pace import LiveSink
-    from watchfloor.loadgen.replay import Replayed
+    from watchfloor.loadgen.streams.pace import LiveSink
+    from watchfloor.loadgen.streams.replay import Replayed
     from watchfloor.schema.source import Source
 
 FEEDS = ("proxy.events", "dns.events", "netflow.events", "auth.events")
@@ -67,7 +67,7 @@ def _generated(args: Namespace, stop: threading.Event) -> tuple[Generated, None]
 
 
 def _generated_live(args: Namespace, stop: threading.Event) -> tuple[Generated, float]:
-    from watchfloor.loadgen.live import generate_live
+    from watchfloor.loadgen.streams.live import generate_live
     from watchfloor.schema.errors import UserError
 
     for option in ("days", "end"):
@@ -79,7 +79,7 @@ def _generated_live(args: Namespace, stop: threading.Event) -> tuple[Generated, 
 
 
 def replay(args: Namespace) -> None:
-    from watchfloor.loadgen.replay import replay as run
+    from watchfloor.loadgen.streams.replay import replay as run
     from watchfloor.schema.errors import UserError
 
     files = [Path(path) for path in (args.output, args.file) if path and Path(path).exists()]
@@ -127,7 +127,7 @@ def _add_output(parser: ArgumentParser) -> None:
 @contextmanager
 def _open_followed(path: str | None) -> Iterator[LiveSink | BinaryIO]:
     """Standard output, or a file that a master can follow."""
-    from watchfloor.loadgen.followed import Followed
+    from watchfloor.loadgen.streams.followed import Followed
 
     from ..output import open_output
 

@@ -15,7 +15,7 @@ from watchfloor.schema.errors import UserError
 from watchfloor.store.store import Store
 
 from ..loads import Case, load, write_events
-from ..measure import Figure, Goal, Metric
+from ..measure import Figure, Goal, Metric, in_turn
 from ..rig import Rig, say
 from ..row_times import RowTimes, time_rows
 from ..usage import rest
@@ -60,7 +60,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
         service = QueryService(store)
         for turn in range(-min(WARM_UP, options.turns), options.turns):
             for value, named in made.items():
-                for policy in POLICIES:
+                for policy in in_turn(POLICIES, turn):
                     where, how = f'domain = "{named.domain}"', BatchSettings(policy=policy)
                     asked = time_rows(service, QueryRequest(source.name, where=where, batching=how))
                     if turn >= 0:

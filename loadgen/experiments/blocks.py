@@ -21,11 +21,11 @@ from watchfloor.store.tablet_files import TableFiles, table_files
 
 from ..access_log import write_access_log
 from ..asking import Party, ask_all
-from ..blocks_figures import METRICS as METRICS
-from ..blocks_figures import Found, figures
 from ..engines.ours import Ours
 from ..engines.peers import SQL_PEERS, Peer, PeerLoad, open_peers
 from ..engines.question import questions, scans, values
+from ..figures.blocks import METRICS as METRICS
+from ..figures.blocks import Found, figures
 from ..loads import Case, EventFile, Loaded, LogFile, access_log, case_words, load, write_events
 from ..measure import Figure
 from ..rig import Rig, say

@@ -23,7 +23,7 @@ from watchfloor.store.store import Store
 
 from ..densities import FIELDS, counts_of, value_of, write_densities
 from ..loads import Case, LogFile, load
-from ..measure import Figure, Goal, Metric
+from ..measure import Figure, Goal, Metric, in_turn
 from ..plots import pictures
 from ..rig import Rig, say
 from ..usage import rest
@@ -93,7 +93,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
         for turn in range(-2, options.turns):
             for where in conditions(options.events):
                 for cell in (Cell(where, "page", PAGE), Cell(where, "end", None)):
-                    for scheme in (*FIXED, AUTO):
+                    for scheme in in_turn((*FIXED, AUTO), turn):
                         seconds, found = _ask(service, source, cell, scheme)
                         if rows.setdefault(cell, found) != found:
                             raise InternalError(f"{cell}: {found} rows by {scheme}, and {rows[cell]} before")

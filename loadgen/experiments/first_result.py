@@ -21,7 +21,7 @@ from watchfloor.store.store import Store
 
 from ..background import Service, serving
 from ..generate import Generated, generate
-from ..measure import Figure, Goal, Metric
+from ..measure import Figure, Goal, Metric, in_turn
 from ..rig import Rig, say
 
 SUMMARY = "time to the first rows of a query, in process and through REST"
@@ -75,7 +75,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
     ):
         service = QueryService(store)
         for turn in range(-WARM_UP, options.turns):
-            for case, domain in cases.items():
+            for case, domain in in_turn(cases.items(), turn):
                 where = f'domain = "{domain}"'
                 times = (
                     _ask(service, QueryRequest(source, where=where, scheme=case[1])),

@@ -15,17 +15,17 @@ from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.stack import up
 
-from ..clients import clients
-from ..ingest_figures import METRICS as METRICS
-from ..ingest_figures import closed_figures, open_figures, saturated, saturation_figures, words
-from ..ingest_runs import OpenRun, Run, closed_run, open_run, warm
+from ..figures.ingest import METRICS as METRICS
+from ..figures.ingest import closed_figures, open_figures, saturated, saturation_figures, words
+from ..ingesting.clients import clients
+from ..ingesting.rates import series
+from ..ingesting.runs import OpenRun, Run, closed_run, open_run, warm
+from ..ingesting.server_watch import await_spread
+from ..ingesting.work import ITEM_EVENTS, Work
 from ..measure import Figure
 from ..open_loop import even
-from ..rates import series
 from ..rig import Rig, say
-from ..server_watch import await_spread
 from ..usage import rest
-from ..work import ITEM_EVENTS, Work
 
 SUMMARY = "ingest by number of clients and tablet servers: rate, saturation, backpressure; latency by a schedule"
 QUICK = ("--clients", "1,2", "--seconds", "2", "--shares", "50,120")

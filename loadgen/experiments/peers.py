@@ -21,9 +21,9 @@ from ..asking import Asked, Key, Party, ask_all
 from ..engines.ours import Ours
 from ..engines.peers import PEERS, Peer, open_peers
 from ..engines.question import Question, newest_rows
+from ..figures.peers import SAME, beside, milliseconds, same_answers
 from ..loads import Case, EventFile, load, write_events
 from ..measure import Figure, Metric
-from ..peer_figures import SAME, beside, milliseconds, same_answers
 from ..rig import Rig, say
 from ..usage import rest
 

@@ -21,23 +21,23 @@ from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
 from watchfloor.store.tables import compact
 
-from ..clients import clients
 from ..cold import make_cold
-from ..feeder import feeding
+from ..figures.responsiveness import AUTO, COLD, IDLE, INGEST, WARM, Case, Found, figures, paper_figures
+from ..figures.responsiveness import METRICS as METRICS
 from ..generate import DEFAULT_DAYS, DEFAULT_END, Frequency
-from ..ingest_runs import closed_run, warm
+from ..ingesting.clients import clients
+from ..ingesting.feeder import feeding
+from ..ingesting.rates import series
+from ..ingesting.runs import closed_run, warm
+from ..ingesting.work import ITEM_EVENTS, Work
 from ..loads import Case as LoadCase
 from ..loads import EventFile, load, write_events
-from ..measure import Figure
+from ..measure import Figure, in_turn
 from ..open_queries import Mix
 from ..paper import QUERIES, SCHEMES, read_paper
-from ..rates import series
-from ..responsiveness_figures import AUTO, COLD, IDLE, INGEST, WARM, Case, Found, figures, paper_figures
-from ..responsiveness_figures import METRICS as METRICS
 from ..rig import Rig, say
 from ..row_times import time_rows
 from ..usage import rest
-from ..work import ITEM_EVENTS, Work
 
 SUMMARY = "queries A, B, C by each scheme, warm, cold and while events come in; queries by a schedule"
 QUICK = ("--events", "10000", "--turns", "1", "--seconds", "0.5")
@@ -135,7 +135,7 @@ class _Asking:
 
     def __init__(self, source: Source, file: EventFile, found: Found) -> None:
         made = file.made
-        self._source, self._found, self._until = source, found, to_micros(made.until)
+        self._source, self._found, self._until, self._rounds = source, found, to_micros(made.until), 0
         named = (made.popular, made.middling, made.rare)
         self._domains: Mapping[str, Frequency] = dict(zip(QUERIES, named, strict=True))
 
@@ -146,15 +146,16 @@ class _Asking:
     def round(self, service: QueryService, state: str, kept: bool = True) -> None:
         """Each query by each scheme once."""
         for query in QUERIES:
-            for scheme in (*SCHEMES, AUTO):
+            for scheme in in_turn((*SCHEMES, AUTO), self._rounds):
                 self._one(service, Case(state, query, scheme), kept)
+        self._rounds += 1
         say(f"{self._source.layout}, {state}: {'a round' if kept else 'warming up'}")
 
     def cold(self, rig: Rig, turns: int) -> None:
         """The same in turns, each question to tables that no cache knows, from a client that knows nothing of them."""
         for turn in range(turns):
             for query in QUERIES:
-                for scheme in (*SCHEMES, AUTO):
+                for scheme in in_turn((*SCHEMES, AUTO), turn):
                     make_cold(rig, self._source)
                     with Store.open(rig.settings, role="query") as store:
                         self._one(QueryService(store), Case(COLD, query, scheme))

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ..measure import DERIVED, Better, Figure
 from .bootstrap import STATISTICS, Ratios, ratios
-from .measure import DERIVED, Better, Figure
 
 Verdict = Literal["same", "better", "worse", "changed", "too few samples", "no ratio"]
 Key = tuple[str, str, tuple[tuple[str, str], ...]]

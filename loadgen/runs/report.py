@@ -19,9 +19,9 @@ import orjson
 
 from watchfloor.schema.errors import UserError
 
-from .measure import Figure, Measured, Metric, number, write_whole
-from .plots import Picture, pictures, require_matplotlib
-from .run_folder import Run, read_run
+from ..measure import Figure, Measured, Metric, number, write_whole
+from ..plots import Picture, pictures, require_matplotlib
+from .folder import Run, read_run
 
 PAGE, SAMPLES, PLOTS = "report.html", "samples.jsonl", "plots"
 _TEMPLATES = Path(__file__).parent / "templates"

@@ -15,8 +15,8 @@ from watchfloor.ingest.pool import Pool
 from watchfloor.ingest.queue import ItemProducer
 from watchfloor.schema.errors import InternalError, StackError
 
+from ..rig import Rig, delete_topic
 from .rates import Done
-from .rig import Rig, delete_topic
 
 _LOOK_SECONDS = 0.2
 _PATIENCE = 180.0

@@ -21,7 +21,7 @@ from watchfloor.ingest.sniff import sniff
 from watchfloor.schema.errors import InputFileError, UserError
 from watchfloor.schema.source import Source
 
-from .feeds.clock import Micros
+from ..feeds.clock import Micros
 from .pace import HEAD_START, LiveSink, Pacer, check_rate
 from .time_places import Place, finder
 from .written_time import written_like

@@ -23,12 +23,13 @@ from watchfloor.store.settings import Settings, load_settings
 from watchfloor.store.settings_value import size
 from watchfloor.store.stack import down, up
 
-from . import child, experiments
-from .experiments import Experiment
-from .measure import now
+from .. import experiments
+from ..experiments import Experiment
+from ..measure import now
+from ..rig import say
+from . import child
+from .folder import RunFolder
 from .report import require_libraries, write_report
-from .rig import say
-from .run_folder import RunFolder
 from .surroundings import machine, versions
 
 SUMMARY = "every experiment, one after the other, into a folder; then a report of all"

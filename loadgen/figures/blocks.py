@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from watchfloor.store.tablet_files import TableFiles
 
-from .asking import Asked, Key
-from .engines.peers import PeerLoad
-from .engines.question import MANY, Kind, Question, questions, scans
-from .loads import Case, EventFile, Loaded, LogFile, case_words
-from .measure import Figure, Goal, Metric
-from .peer_figures import SAME, beside, milliseconds, ratio, same_answers
-from .usage import MACHINE
+from ..asking import Asked, Key
+from ..engines.peers import PeerLoad
+from ..engines.question import MANY, Kind, Question, questions, scans
+from ..loads import Case, EventFile, Loaded, LogFile, case_words
+from ..measure import Figure, Goal, Metric
+from ..usage import MACHINE
+from .peers import SAME, beside, milliseconds, ratio, same_answers
 
 LOAD = Metric(
     "load_events_per_second",

@@ -12,8 +12,8 @@ from typing import Any
 
 from watchfloor.schema.errors import UserError
 
-from .measure import Figure, Measured, aligned, number
-from .run_folder import Run, read_run
+from ..measure import Figure, Measured, aligned, number
+from .folder import Run, read_run
 from .verdicts import LEVEL, RISK, THRESHOLD, Compared, Key, Verdict, compared, verdicts
 
 _PASSING = ("available_bytes", "home", "jars", "topic", "group")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from watchfloor.schema.errors import UserError
 
-from .feeds.clock import Micros
+from ..feeds.clock import Micros
 
 STEP = 0.02
 """Seconds: lines that are due within such a step are written at once."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from .rig import say
+from ..rig import say
 
 _STOP_SECONDS = 120
 """Until a child that was interrupted has removed what it made, and stopped a stack of its own, or is killed."""

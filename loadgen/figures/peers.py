@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from .asking import Asked, Key
-from .measure import Figure, Goal, Metric
+from ..asking import Asked, Key
+from ..measure import Figure, Goal, Metric
 
 SAME = Metric(
     "same_answers",

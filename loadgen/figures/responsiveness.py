@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from .feeder import Feed
-from .measure import Figure, Metric
-from .open_loop import Response
-from .paper import Place
-from .row_times import LAST, RowTimes
+from ..ingesting.feeder import Feed
+from ..measure import Figure, Metric
+from ..open_loop import Response
+from ..paper import Place
+from ..row_times import LAST, RowTimes
 
 AUTO = "auto"
 WARM, COLD, IDLE, INGEST = "warm", "cold", "idle", "ingest"

@@ -10,12 +10,12 @@ from itertools import islice
 
 from watchfloor.ingest.item import WorkItem
 
+from ..open_loop import Response
+from ..rig import Rig
+from ..usage import CpuMeter
 from .clients import Clients
-from .open_loop import Response
 from .rates import Done, Window, while_all_work
-from .rig import Rig
 from .server_watch import Look, ServerWatch
-from .usage import CpuMeter
 
 _MOST_ITEMS = 20
 """Items a second and client that a closed loop has ready: more than any client gets through."""

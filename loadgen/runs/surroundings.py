@@ -62,7 +62,7 @@ def plain(settings: Settings) -> dict[str, Any]:
 
 def _commit() -> str:
     """What ``git describe`` calls the checkout that this file is in; empty for an installed package."""
-    folder = Path(__file__).resolve().parents[1]
+    folder = Path(__file__).resolve().parents[2]
     if not (folder / ".git").exists():
         return ""
     try:

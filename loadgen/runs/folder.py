@@ -16,8 +16,8 @@ import orjson
 
 from watchfloor.schema.errors import InputFileError, UserError
 
-from .experiments import NAMES
-from .measure import Measured, write_json
+from ..experiments import NAMES
+from ..measure import Measured, write_json
 
 RECORD = "run.json"
 

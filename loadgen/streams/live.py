@@ -9,9 +9,9 @@ from watchfloor.ingest.ahead import ahead
 from watchfloor.query.times import from_micros
 from watchfloor.schema.errors import UserError
 
-from .feeds.clock import STEADY, Clock
-from .feeds.feed import open_feed
-from .generate import MOST_DAYS, Generated, Tally, check, chunks
+from ..feeds.clock import STEADY, Clock
+from ..feeds.feed import open_feed
+from ..generate import MOST_DAYS, Generated, Tally, check, chunks
 from .pace import HEAD_START, LiveSink, Pacer, check_rate
 
 

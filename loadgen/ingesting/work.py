@@ -17,7 +17,7 @@ from pathlib import Path
 from watchfloor.ingest.item import FILE_ID_BYTES, WorkItem
 from watchfloor.ingest.scan import items_of, scan_file
 
-from .generate import DEFAULT_END, generate
+from ..generate import DEFAULT_END, generate
 
 ITEM_EVENTS = {"block": 16_000, "cell": 2_000}
 """By layout, about: an item then takes a client some tenths of a second. In blocks it is nearly a full one: smaller

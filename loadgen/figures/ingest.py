@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from .ingest_runs import OpenRun, Run
-from .measure import Figure, Metric
-from .rates import GAIN, SETTLING, STEP, events_of, megabytes_of, saturation, series
-from .usage import MACHINE
+from ..ingesting.rates import GAIN, SETTLING, STEP, events_of, megabytes_of, saturation, series
+from ..ingesting.runs import OpenRun, Run
+from ..measure import Figure, Metric
+from ..usage import MACHINE
 
 EVENTS_RATE = Metric(
     "steady_events_per_second",

@@ -1,0 +1,1 @@
+"""Experiments' figures, from what was found out."""

@@ -1,0 +1,1 @@
+"""Ingest clients under load, and what is seen of them."""
