@@ -24,6 +24,8 @@ from .settings import Settings
 T = TypeVar("T")
 # Java is asked in steps of this, so that Python can handle its signals while a scan is silent.
 _STEP_MILLIS = 200
+# ScanStream.END and LAST_BATCH; 0 is nothing yet.
+_END, _LAST_BATCH = 1, 3
 # sizeof(struct ArrowArray) and sizeof(struct ArrowSchema), rounded up; the specification fixes their layout.
 _STRUCT_BYTES = 128
 
@@ -167,22 +169,24 @@ class _Source:
 
     def __init__(self, java: Any) -> None:
         self._java = java
+        self._ended = False
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         try:
-            while True:
-                while not _java(self._java.ready, _STEP_MILLIS):
-                    pass
+            while not self._ended:
                 handover = _Handover()
-                if not _java(self._java.next, *handover.addresses):
-                    return
-                yield handover.take()
+                while not (state := _java(self._java.next, _STEP_MILLIS, *handover.addresses)):
+                    pass
+                self._ended = state in (_END, _LAST_BATCH)
+                if state != _END:
+                    yield handover.take()
         finally:
             self.close()
 
     def close(self) -> None:
         """Ends the scan, on the servers too; who waits for its next batch gets a ``StoreError``."""
-        _java(self._java.close)
+        if not self._ended:
+            _java(self._java.close)
 
     def __enter__(self) -> _Source:
         return self
@@ -197,7 +201,8 @@ class EntrySource(_Source):
     """Entries as batches of ``row, family, qualifier, visibility, value``, all binary.
 
     ``ranges`` has the columns start_row, start_qualifier, end_row, end_qualifier (``store.ranges``); an iterator is
-    ``[priority, name, class, key, value, …]``. Ordered: range after range, keys in order; else any order, faster.
+    ``[priority, name, class, key, value, …]``. Ordered: range after range, keys in order, one request after the other;
+    else any order, by so many ``requests`` at once, or one a tablet server if these are more.
     """
 
     def __init__(
@@ -208,7 +213,7 @@ class EntrySource(_Source):
         ranges: pa.RecordBatch,
         iterators: Sequence[Sequence[str]],
         batch_rows: int,
-        threads: int,
+        requests: int,
         ordered: bool,
     ) -> None:
         source = jvm.java_class("watchfloor.bridge.EntrySource")
@@ -217,7 +222,15 @@ class EntrySource(_Source):
         given = handover.give(ranges)
         super().__init__(
             _java(
-                source, connection.java, table, _strings(authorizations), *given, settings, batch_rows, threads, ordered
+                source,
+                connection.java,
+                table,
+                _strings(authorizations),
+                *given,
+                settings,
+                batch_rows,
+                requests,
+                ordered,
             )
         )
 
@@ -243,7 +256,7 @@ class EventSource(_Source):
         time_field: str | None,
         first_rows: int,
         batch_rows: int,
-        threads: int,
+        requests: int,
         ordered: bool,
         most: int | None = None,
     ) -> None:
@@ -269,7 +282,7 @@ class EventSource(_Source):
                 options,
                 first_rows,
                 batch_rows,
-                threads,
+                requests,
                 ordered,
             )
         )

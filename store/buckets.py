@@ -85,7 +85,9 @@ def begin_counts(
 ) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
     """The same as a scan that is read ahead from now on; for ``counts_in``."""
     options: dict[str, str | bytes] = {"mode": "cells", "ranges": cells, "by": by}
-    return store.begin_scan(aggregate_table(source), ranges, [(30, "counts", _COUNT_ITERATOR, options)], ordered=False)
+    # One range is sooner read by one request after the other, which come without a pool of threads.
+    ordered = len(ranges) == 1
+    return store.begin_scan(aggregate_table(source), ranges, [(30, "counts", _COUNT_ITERATOR, options)], ordered)
 
 
 def counts_in(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[bytes, int, int]]:

@@ -9,6 +9,9 @@ from typing import Protocol
 
 import pyarrow as pa
 
+MANY_REQUESTS = 8
+"""Requests at once for what may be much: several to a tablet server that has several tablets."""
+
 
 class Scan(Protocol):
     """Batches that are read ahead until ``close``, which may come from any thread and more than once."""

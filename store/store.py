@@ -29,7 +29,7 @@ from .block.view import FRESH_SHARE, GRACE_SECONDS, View, read_view, views_of
 from .bridge import BlockSource, Connection, EntrySink, EntrySource, EventSource
 from .newest_event import newest_event
 from .ranges import Ranges
-from .scans import OpenScans
+from .scans import MANY_REQUESTS, OpenScans
 from .settings import Role, Settings
 
 Iterators = Sequence[tuple[int, str, str, Mapping[str, str | bytes]]]
@@ -37,7 +37,6 @@ Iterators = Sequence[tuple[int, str, str, Mapping[str, str | bytes]]]
 
 _COSTS_ROW, _COSTS_FAMILY = b"\x00store", b"costs"
 """Where the catalog has what reading costs: in a row that no source's name is."""
-_SCAN_THREADS = 8
 _REGISTER_THREADS = 4
 _ENTRIES = pa.schema([(name, pa.binary()) for name in ("row", "family", "qualifier", "visibility", "value")])
 
@@ -263,16 +262,32 @@ class Store:
         return self.connection.swap(table, *cell, expected, value)
 
     def scan(
-        self, table: str, ranges: Ranges, iterators: Iterators = (), ordered: bool = True, batch_rows: int = 4096
+        self,
+        table: str,
+        ranges: Ranges,
+        iterators: Iterators = (),
+        ordered: bool = True,
+        batch_rows: int = 4096,
+        requests: int = MANY_REQUESTS,
     ) -> Iterator[pa.RecordBatch]:
         """Entries in ``ranges`` as batches of row, family, qualifier, visibility, value."""
-        with self.begin_scan(table, ranges, iterators, ordered, batch_rows) as batches:
+        with self.begin_scan(table, ranges, iterators, ordered, batch_rows, requests) as batches:
             yield from batches
 
     def begin_scan(
-        self, table: str, ranges: Ranges, iterators: Iterators = (), ordered: bool = True, batch_rows: int = 4096
+        self,
+        table: str,
+        ranges: Ranges,
+        iterators: Iterators = (),
+        ordered: bool = True,
+        batch_rows: int = 4096,
+        requests: int = MANY_REQUESTS,
     ) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
-        """The same; what is read comes ahead from now on, so that several scans may run at once."""
+        """The same; what is read comes ahead from now on, so that several scans may run at once.
+
+        What is not ``ordered`` is read by so many ``requests`` at once, or one a tablet server if these are more. For
+        little, one a server is soonest: each costs client and server a millisecond of work.
+        """
         if not len(ranges):
             return nullcontext(())
         settings = [_iterator_setting(*iterator) for iterator in iterators]
@@ -284,7 +299,7 @@ class Store:
                 ranges.batch(),
                 settings,
                 batch_rows,
-                _SCAN_THREADS,
+                requests,
                 ordered,
             )
         )
@@ -299,12 +314,13 @@ class Store:
         first_rows: int,
         batch_rows: int,
         ordered: bool,
+        requests: int = MANY_REQUESTS,
         blocks: bool = False,
         most: int | None = None,
     ) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
         """Events in ``ranges`` that satisfy ``program``: the row and a column per wanted field; read ahead from now on.
 
-        ``columns``: their names and what they come as, see ``values.comes_as``.
+        ``columns``: their names and what they come as, see ``values.comes_as``; ``requests`` as of ``begin_scan``.
         ``blocks``: rows are blocks of events; then ``first_rows`` and ``batch_rows`` count blocks, and of each block
         come its newest ``most`` events.
         """
@@ -322,7 +338,7 @@ class Store:
                 time_field,
                 first_rows,
                 batch_rows,
-                _SCAN_THREADS,
+                requests,
                 ordered,
                 most,
             )

@@ -38,7 +38,7 @@ _NULL_ELEMENT = b"\xff\xff\xff\xff"
 _OCTETS = pa.array([str(octet) for octet in range(256)])
 # Typed, and made once: for a constant whose type it must guess Arrow looks for modules that are not there, each time.
 _EMPTY, _DOT, _OLD_BYTES = pa.scalar(b"", pa.binary()), pa.scalar(".", pa.string()), pa.scalar(5, pa.int32())
-_FEW_ADDRESSES = 64
+_FEW_ADDRESSES = 512
 """So many are sooner made text one by one than together."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -24,6 +24,7 @@ from ..keys import BLOCK_KEY_BYTES, SHARD_BYTES, block_bounds, block_times, inde
 from ..layout import IndexCount, Layout, Term, Wanted
 from ..places import Remembered, apart, read_places
 from ..ranges import Ranges
+from ..scans import MANY_REQUESTS
 from ..values import count_values, fixed_binary, fixed_rows, packed_rows
 
 if TYPE_CHECKING:
@@ -115,20 +116,22 @@ def _read_hits(store: Store, source: Source, suffixes: Sequence[bytes], since: i
     ranges = index_ranges(source, suffixes, *block_bounds(since, until))
     numbered = {suffix: number for number, suffix in enumerate(suffixes)}
     found: dict[bytes, list[Hits]] = {suffix: [] for suffix in suffixes}
-    for rows, places, hits in _seen(store, source, ranges):
+    for rows, places, hits in _seen(store, source, ranges, requests=1):
         numbers = np.array([numbered[row[SHARD_BYTES:]] for row in rows])[places]
         for number in np.unique(numbers).tolist():
             found[suffixes[number]].append(hits.some(numbers == number))
     return {suffix: _together(parts) for suffix, parts in found.items()}
 
 
-def _seen(store: Store, source: Source, ranges: Ranges) -> Iterator[tuple[list[bytes], np.ndarray, Hits]]:
+def _seen(
+    store: Store, source: Source, ranges: Ranges, requests: int = MANY_REQUESTS
+) -> Iterator[tuple[list[bytes], np.ndarray, Hits]]:
     """Hits of blocks that the reader's view sees, batch by batch: index rows, the place of each hit's among them, hits.
 
     A row with many hits is several times among its batch's.
     """
     view = store.view_of(source)
-    for batch in store.scan(index_table(source), ranges, [_PACKED], ordered=False):
+    for batch in store.scan(index_table(source), ranges, [_PACKED], ordered=False, requests=requests):
         view.check(store, source.name)
         rows, packed = batch.column("row"), batch.column("value")
         places = np.repeat(np.arange(len(batch)), pc.binary_length(packed).to_numpy() // _HIT_BYTES)

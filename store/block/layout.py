@@ -37,6 +37,7 @@ from ..keys import (
 from ..layout import Wanted
 from ..program import compile_filter
 from ..ranges import Ranges
+from ..scans import MANY_REQUESTS
 from ..values import comes_as, fixed_binary, fixed_rows, joined, typed_column
 from .counts import BlockCounts, read_hits
 from .encoder import BlockEncoder
@@ -54,6 +55,9 @@ BATCH_BLOCKS = 8
 """Blocks that a scan hands over at once, then."""
 FETCH_BLOCKS = 64
 """Blocks that are looked up at once, at most."""
+
+REQUEST_BLOCKS = 4
+"""Blocks that are worth a request of their own, if they are looked up."""
 
 MANY_EVENTS = 1 << 17
 """After a look-up that found so many, no more blocks are looked up the next time."""
@@ -148,6 +152,7 @@ class _Reader:
             FIRST_BLOCKS,
             BATCH_BLOCKS,
             ordered,
+            max(1, min(MANY_REQUESTS, len(ranges) // REQUEST_BLOCKS)),
             blocks=True,
             most=self._limit,
         )

@@ -25,7 +25,7 @@ public final class BlockSource extends EventSource implements BlockAnswer.Cells 
       String[] iterator,
       int firstBatchBlocks,
       int batchBlocks,
-      int threads,
+      int requests,
       boolean ordered) {
     super(
         connection,
@@ -38,7 +38,7 @@ public final class BlockSource extends EventSource implements BlockAnswer.Cells 
         iterator,
         firstBatchBlocks,
         batchBlocks,
-        threads,
+        requests,
         ordered);
     answer = new BlockAnswer(columns, this);
   }

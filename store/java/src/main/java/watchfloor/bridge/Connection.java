@@ -114,6 +114,11 @@ public final class Connection implements AutoCloseable {
     }
   }
 
+  /** Threads of a BatchScanner: so many, but one for each tablet server at least; it makes as many requests at once. */
+  int threads(int requests) {
+    return Math.max(requests, client.instanceOperations().getTabletServers().size());
+  }
+
   /** Throws a StoreException if no tablet server answers: to be asked when a scan has been silent for long. */
   void probe() {
     Future<Boolean> answer =

@@ -25,7 +25,7 @@ public final class EntrySource extends ScanStream {
 
   /**
    * @param iterators one each: priority, name, class, and then keys and values of its options
-   * @param threads of the BatchScanner
+   * @param requests that a BatchScanner has under way at once, see {@link Connection#threads}
    * @param ordered one range after the other, each in the order of its keys; otherwise in any order, by a BatchScanner
    */
   public EntrySource(
@@ -36,7 +36,7 @@ public final class EntrySource extends ScanStream {
       long rangesSchemaAddress,
       String[][] iterators,
       int batchRows,
-      int threads,
+      int requests,
       boolean ordered) {
     super(connection, table, batchRows, batchRows);
     List<Range> ranges = Ranges.read(rangesArrayAddress, rangesSchemaAddress);
@@ -56,7 +56,7 @@ public final class EntrySource extends ScanStream {
               }
             }
             : feed -> {
-              BatchScanner scanner = connection.client().createBatchScanner(table, labels, threads);
+              BatchScanner scanner = connection.client().createBatchScanner(table, labels, connection.threads(requests));
               scanner.setRanges(ranges);
               feed.drain(Scans.prepared(connection, scanner, settings), Long.MAX_VALUE);
             };

@@ -57,7 +57,7 @@ public class EventSource extends ScanStream {
       String[] iterator,
       int firstBatchRows,
       int batchRows,
-      int threads,
+      int requests,
       boolean ordered) {
     super(connection, table, firstBatchRows, batchRows);
     List<Range> ranges = Ranges.read(rangesArrayAddress, rangesSchemaAddress);
@@ -73,7 +73,7 @@ public class EventSource extends ScanStream {
     } else if (!ranges.isEmpty()) {
       readers.add(
           feed -> {
-            BatchScanner scanner = connection.client().createBatchScanner(table, this.authorizations, threads);
+            BatchScanner scanner = connection.client().createBatchScanner(table, this.authorizations, connection.threads(requests));
             scanner.setRanges(ranges);
             feed.drain(Scans.prepared(connection, scanner, List.of(filter)), Long.MAX_VALUE);
           });

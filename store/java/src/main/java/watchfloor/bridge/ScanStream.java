@@ -23,7 +23,6 @@ abstract class ScanStream implements AutoCloseable {
   /** A batch waits for more rows until its first one is so old; the first batch is somebody's first result. */
   private static final long FIRST_LINGER_MILLIS = 10;
   private static final long LINGER_MILLIS = 100;
-  private static final long FOREVER = Long.MAX_VALUE / 4;
   /** Bytes of a batch after which it is full, whatever its rows. */
   private static final long BATCH_BYTES = 16 << 20;
   /** Bytes that all feeds of a stream together may read ahead. */
@@ -76,17 +75,20 @@ abstract class ScanStream implements AutoCloseable {
   /** The columns of the first {@code count} entries as vectors, one row an entry or more, and a fresh start. */
   abstract List<FieldVector> take(int count);
 
-  /** Waits so long for the next batch; true if {@link #next} will not wait. */
-  public final boolean ready(long millis) {
-    return guarded(() -> fill(millis));
-  }
+  /** What {@link #next} has done: nothing has come so far, nothing comes any more, a batch was exported, or the last one. */
+  public static final int NOTHING_YET = 0;
+  public static final int END = 1;
+  public static final int BATCH = 2;
+  public static final int LAST_BATCH = 3;
 
-  /** Exports the next batch to two structures of Arrow's C data interface; false at the end. */
-  public final boolean next(long arrayAddress, long schemaAddress) {
-    guarded(() -> fill(FOREVER));
+  /** Waits so long for the next batch, and exports it to two structures of Arrow's C data interface. */
+  public final int next(long millis, long arrayAddress, long schemaAddress) {
+    if (!guarded(() -> fill(millis))) {
+      return NOTHING_YET;
+    }
     int count = rows;
     if (count == 0) {
-      return false;
+      return END;
     }
     rows = 0;
     bytes = 0;
@@ -99,7 +101,7 @@ abstract class ScanStream implements AutoCloseable {
       root.setRowCount(root.getVector(0).getValueCount());
       Data.exportVectorSchemaRoot(Connection.ALLOCATOR, root, null, array, schema);
     }
-    return true;
+    return pending.isEmpty() && heads.isEmpty() ? LAST_BATCH : BATCH;
   }
 
   private interface Step {
