@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate
+
+import numpy as np
 
 Span = tuple[int, int]
 """[since, until) in µs."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Expected:
     """Matches over time: within each of some spans they are taken to be spread evenly, and there are none elsewhere.
 
-    ``spans`` are disjoint and ascend; ``upto`` are the matches up to the end of each. ``page``: so many may be asked
-    for at first and the newest come no later. ``streams``: the rows of a batch come one after the other from its
-    newest on, none of them later for a wider batch.
+    The spans [``starts``, ``ends``), in µs, are disjoint and ascend; ``upto`` are the matches up to the end of each.
+    ``page``: so many may be asked for at first and the newest come no later. ``streams``: the rows of a batch come one
+    after the other from its newest on, none of them later for a wider batch.
     """
 
-    spans: tuple[Span, ...]
-    upto: tuple[float, ...]
+    starts: np.ndarray
+    ends: np.ndarray
+    upto: np.ndarray
     page: float = 0.0
     streams: bool = False
 
     @classmethod
     def of(cls, counts: Iterable[tuple[int, int, float]], page: float = 0.0, streams: bool = False) -> Expected:
-        """From (since, until, matches) of disjoint spans in any order; those without matches are left out."""
-        known = sorted(count for count in counts if count[2] > 0)
-        upto = tuple(accumulate(rows for _, _, rows in known))
-        return cls(tuple((lo, hi) for lo, hi, _ in known), upto, page, streams)
+        """From (since, until, matches) of disjoint spans in any order."""
+        known = sorted(counts)
+        starts, ends = (np.array([count[end] for count in known], np.int64) for end in (0, 1))
+        return cls.among(starts, ends, np.array([count[2] for count in known], float), page, streams)
+
+    @classmethod
+    def among(
+        cls, starts: np.ndarray, ends: np.ndarray, matches: np.ndarray, page: float = 0.0, streams: bool = False
+    ) -> Expected:
+        """From the ``matches`` of each of ascending disjoint spans; those without matches, or empty, are left out."""
+        known = (matches > 0) & (starts < ends)
+        return cls(starts[known], ends[known], np.cumsum(matches[known]), page, streams)
 
     def rows(self, since: int, until: int) -> float:
         """Matches in [since, until)."""
@@ -42,21 +51,20 @@ class Expected:
         if wanted < 0:
             return None
         # Where the running total first is more than what shall lie before: within that span.
-        place = bisect_right(self.upto, wanted)
-        if place == len(self.spans):
+        place = int(np.searchsorted(self.upto, wanted, "right"))
+        if place == len(self.upto):
             return until
-        lo, hi = self.spans[place]
-        before, after = self._base(place), self.upto[place]
-        return min(until, lo + int((hi - lo) * (wanted - before) / (after - before)))
+        start, end = int(self.starts[place]), int(self.ends[place])
+        before, after = self._base(place), float(self.upto[place])
+        return min(until, start + int((end - start) * (wanted - before) / (after - before)))
 
     def _before(self, time: int) -> float:
         """Matches older than ``time``."""
-        place = bisect_left(self.spans, (time, time))
-        if place and self.spans[place - 1][1] > time:
-            lo, hi = self.spans[place - 1]
-            base = self._base(place - 1)
-            return base + (self.upto[place - 1] - base) * (time - lo) / (hi - lo)
+        place = int(np.searchsorted(self.starts, time))
+        if place and self.ends[place - 1] > time:
+            start, end, base = int(self.starts[place - 1]), int(self.ends[place - 1]), self._base(place - 1)
+            return base + (float(self.upto[place - 1]) - base) * (time - start) / (end - start)
         return self._base(place)
 
     def _base(self, place: int) -> float:
-        return self.upto[place - 1] if place else 0.0
+        return float(self.upto[place - 1]) if place else 0.0

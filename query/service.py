@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from watchfloor.planner.access import countable
@@ -255,9 +256,8 @@ def _known(survey: Survey, count: IndexCount | None) -> Known | None:
 def _expected(survey: Survey, plan: Plan) -> Expected:
     """Matches hour by hour, taken to be the same share of the events of each."""
     share = plan.matches / survey.total if survey.total else 0.0
-    hours = survey.hours.items()
-    spans = ((max(start, survey.since), min(start + HOUR, survey.until), count * share) for start, count in hours)
-    return Expected.of((span for span in spans if span[0] < span[1]), _first_page(plan), not plan.uses_index)
+    starts, ends = np.maximum(survey.hours, survey.since), np.minimum(survey.hours + HOUR, survey.until)
+    return Expected.among(starts, ends, survey.events * share, _first_page(plan), streams=not plan.uses_index)
 
 
 def _first_page(plan: Plan) -> float:

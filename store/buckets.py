@@ -91,12 +91,30 @@ def begin_counts(
 
 
 def counts_in(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[bytes, int, int]]:
+    """(row, start of the bucket, count); the start is 0 of what was summed by row."""
     for batch in batches:
-        counts = fixed_rows(batch.column("value"), 8).view(">i8").reshape(-1)
-        qualifiers, starts = batch.column("qualifier"), np.zeros(len(batch), np.int64)
-        if len(batch) and qualifiers[0].as_py():  # by bucket: all have one; by row: none has
-            starts = times_of_keys(fixed_rows(qualifiers, 8))
+        starts, counts = _columns(batch)
         yield from zip(batch.column("row").to_pylist(), starts.tolist(), counts.tolist(), strict=True)
+
+
+def bucket_counts(batches: Iterable[pa.RecordBatch]) -> tuple[np.ndarray, np.ndarray]:
+    """Starts of buckets, ascending, and the count of each over all rows, of what was summed by bucket."""
+    parts = [_columns(batch) for batch in batches]
+    if not parts:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    starts, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+    distinct, of = np.unique(starts, return_inverse=True)
+    sums = np.zeros(len(distinct), np.int64)
+    np.add.at(sums, of, counts)
+    return distinct, sums
+
+
+def _columns(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
+    counts = fixed_rows(batch.column("value"), 8).view(">i8").reshape(-1).astype(np.int64)
+    qualifiers, starts = batch.column("qualifier"), np.zeros(len(batch), np.int64)
+    if len(batch) and qualifiers[0].as_py():  # by bucket: all have one; by row: none has
+        starts = times_of_keys(fixed_rows(qualifiers, 8))
+    return starts, counts
 
 
 def summed_cells(parts: Cover) -> bytes:

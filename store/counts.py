@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,9 +23,9 @@ from .buckets import (
     Span,
     begin_counts,
     bucket_cells,
+    bucket_counts,
     bucket_row,
     cells_of,
-    counts_in,
     cover,
     hours_around,
     one_row,
@@ -46,26 +46,27 @@ END = END_OF_TIME
 _EDGE_ROWS = 4096
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Survey:
     """What there is in a time range [since, until), in µs.
 
-    ``busy``: the hours that touch it and have events, merged, newest first. ``hours``: the events of each, by its
-    start. ``total``: of all. ``counts``: what the index has for each condition; None if that is too much to read.
+    ``hours``: the starts of the hours that touch it and have events, ascending; ``events`` of each. ``busy``: these
+    hours, merged, newest first. ``total``: of all. ``counts``: what the index has for each condition; None if that is
+    too much to read.
     """
 
     since: int
     until: int
+    hours: np.ndarray
+    events: np.ndarray
     busy: list[Span]
-    hours: Mapping[int, int]
     total: int
     counts: list[IndexCount | None]
 
     def newer(self, time: int) -> int:
         """About how many of the events are newer than ``time``."""
-        whole = sum(count for start, count in self.hours.items() if start > time)
-        start = time // HOUR * HOUR
-        return whole + int(self.hours.get(start, 0) * (start + HOUR - time) / HOUR)
+        shares = np.clip((self.hours + HOUR - time) / HOUR, 0, 1)
+        return int(self.events @ shares)
 
 
 class CountReader:
@@ -86,15 +87,13 @@ class CountReader:
         hours = bucket_cells(HOUR, hours_around(low, high))
         with begin_counts(self._store, self._source, one_row(bucket_row(self._source, None)), hours, "bucket") as read:
             found = self._layout.counts.estimates(self._store, self._source, conditions, low, high, most)
-            counts: Counter[int] = Counter()
-            for _, start, count in counts_in(read):
-                counts[start] += count
-        busy = _spans(sorted(counts, reverse=True))
+            buckets, events = bucket_counts(read)
+        busy = _spans(buckets)
         # An end that is not given is that of the events; an empty range stands at the one that is.
         newest, oldest = (busy[0][1], busy[-1][0]) if busy else (0, 0)
         since = oldest if since is None else since
         until = max(since, newest) if until is None else until
-        return Survey(since, until, busy, counts, counts.total(), found)
+        return Survey(since, until, buckets, events, busy, int(events.sum()), found)
 
     def count(self, since: int, until: int, field: Field | None = None, value: Value | None = None) -> int:
         """Exactly how many events in [since, until) there are, or have this value."""
@@ -151,15 +150,13 @@ class CountReader:
         return np.concatenate(times) if times else np.empty(0, np.int64)
 
 
-def _spans(hours: Iterable[int]) -> list[Span]:
-    """Hours, newest first, merged where they touch."""
-    spans: list[Span] = []
-    for start in hours:
-        if spans and spans[-1][0] == start + HOUR:
-            spans[-1] = (start, spans[-1][1])
-        else:
-            spans.append((start, start + HOUR))
-    return spans
+def _spans(hours: np.ndarray) -> list[Span]:
+    """Ascending hours, merged where they touch, newest first."""
+    if not len(hours):
+        return []
+    first = np.concatenate(([True], np.diff(hours) > HOUR))
+    starts, ends = hours[first], hours[np.append(first[1:], True)] + HOUR
+    return list(zip(starts[::-1].tolist(), ends[::-1].tolist(), strict=True))
 
 
 def _whole_minutes(edges: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[Span, ...]]:

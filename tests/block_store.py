@@ -64,7 +64,7 @@ class BlockStore:
                 table[row, family, qualifier] = visibility, value
 
     def scan(
-        self, table: str, ranges: Ranges, iterators: Sequence[Any] = (), ordered: bool = True
+        self, table: str, ranges: Ranges, iterators: Sequence[Any] = (), ordered: bool = True, requests: int = 1
     ) -> Iterator[pa.RecordBatch]:
         found = self._found(table, ranges)
         if iterators:
@@ -92,6 +92,7 @@ class BlockStore:
         first_rows: int,
         batch_rows: int,
         ordered: bool,
+        requests: int,
         blocks: bool,
         most: int | None = None,
     ) -> Iterator[pa.RecordBatch]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -207,7 +208,7 @@ RHYTHM = Expected.of((at * HOUR, (at + 1) * HOUR, 10.0 if at % 24 >= 12 else 1.0
 
 @pytest.mark.parametrize(("page", "hours"), [(0, 1), (100, 10), (5, 1)])
 def test_density_begins_with_a_page(page: float, hours: int) -> None:
-    counts = Expected(RHYTHM.spans, RHYTHM.upto, page)
+    counts = replace(RHYTHM, page=page)
     first = make_policy(BatchSettings(policy="density", first_rows=10), expected=counts).start(0, 2 * DAY)
     assert first is not None and first.width == hours * HOUR
 

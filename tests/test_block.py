@@ -25,7 +25,7 @@ from watchfloor.store.block.encoder import SLAB_BLOCKS, BlockEncoder
 from watchfloor.store.block.layout import BlockLayout
 from watchfloor.store.block.newest import Runs
 from watchfloor.store.block.vector import decode_binary, decode_vector
-from watchfloor.store.counts import BUCKETS, CountReader, Survey
+from watchfloor.store.counts import BUCKETS, CountReader
 from watchfloor.store.keys import FILE as FILE_COLUMN
 from watchfloor.store.keys import OFFSET, OFFSET_FIELD
 from watchfloor.store.layout import IndexCount, TableWrite, Wanted
@@ -301,12 +301,17 @@ def test_an_estimate_of_whole_hours_is_exact() -> None:
     store: Any = stored(encoded(events))
     reader = CountReader(store, SOURCE)
     terms = [Compare("row", "=", "a"), Compare("row", "=", "b"), Compare("tags", "=", "x")]
-    hours = {hour * keys.HOUR: 60 for hour in range(10)}
     blocks = len(BlockLayout().hits(store, SOURCE, terms[:1], 0, 10 * keys.HOUR)[0])
     newest = 599 * keys.MINUTE
     counts = [IndexCount(400, blocks, blocks, newest), IndexCount(200, blocks, blocks, newest), IndexCount(0, 0, 0)]
-    everything = Survey(0, 10 * keys.HOUR, [(0, 10 * keys.HOUR)], hours, 600, counts)
-    assert reader.survey(terms, 0, 10 * keys.HOUR) == reader.survey(terms, None, None) == everything
+    for asked in ((0, 10 * keys.HOUR), (None, None)):
+        survey = reader.survey(terms, *asked)
+        assert (survey.since, survey.until, survey.busy) == (0, 10 * keys.HOUR, [(0, 10 * keys.HOUR)])
+        assert dict(zip(survey.hours.tolist(), survey.events.tolist(), strict=True)) == {
+            hour * keys.HOUR: 60 for hour in range(10)
+        }
+        assert (survey.total, survey.counts) == (600, counts)
+        assert [survey.newer(time) for time in (-1, 0, 90 * keys.MINUTE, 10 * keys.HOUR)] == [600, 600, 510, 0]
     part = reader.survey(terms, 2 * keys.HOUR, 5 * keys.HOUR)
     assert part.busy == [(2 * keys.HOUR, 5 * keys.HOUR)]
     found = [count.events for count in part.counts if count is not None]
