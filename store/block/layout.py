@@ -8,8 +8,8 @@ come can have newer ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -47,7 +47,7 @@ from .view import View
 if TYPE_CHECKING:
     from ..store import Store
 
-FEW_BLOCKS = 16
+FEW_BLOCKS = 3
 """Hits that are looked up all at once."""
 FIRST_BLOCKS = 2
 """Blocks that are read first of more: with the second it is known which events of the first are the newest."""
@@ -107,26 +107,42 @@ class BlockLayout:
 
     def fetch(self, store: Store, source: Source, hits: pa.Array, wanted: Wanted) -> Iterator[pa.RecordBatch]:
         reader = _Reader(store, source, wanted)
-        runs, start, rows, limit = Runs(), 0, 0, wanted.limit
-        step = FEW_BLOCKS if len(hits) <= FEW_BLOCKS else FIRST_BLOCKS
-        if limit is not None:  # each should have one event at least
-            step = max(FIRST_BLOCKS, min(step, limit))
-        while start < len(hits):
-            with reader.begin(_ranges(hits.slice(start, step)), ordered=False) as begun:
-                parts = list(reader.checked(begun))
-            found = pa.concat_batches(parts) if parts else ()
-            if len(found):
-                reader.add(runs, found)
-            start += step
-            rows += len(found)
-            if len(found) < MANY_EVENTS:
+        runs = Runs()
+        with closing(_looked_up(reader, hits, wanted.limit)) as found:
+            for events, done in found:
+                if events is not None:
+                    reader.add(runs, events)
+                if done < len(hits):
+                    newest, _ = block_times(np.frombuffer(hits[done].as_py(), np.uint8).reshape(1, -1))
+                    yield from runs.take(int(newest[0]))
+        yield from runs.take()
+
+
+def _looked_up(
+    reader: _Reader, hits: pa.BinaryArray, limit: int | None
+) -> Generator[tuple[pa.RecordBatch | None, int], None, None]:
+    """The events of some blocks after those of others, newest blocks first, and how many blocks have been looked up.
+
+    The servers look the next ones up while these are made something of, unless these may be all that is wanted.
+    """
+    step = FEW_BLOCKS if len(hits) <= FEW_BLOCKS else FIRST_BLOCKS
+    done, rows = 0, 0
+    with ExitStack() as scan:
+        begun: Iterable[pa.RecordBatch] | None = None
+        while done < len(hits):
+            if begun is None:
+                begun = scan.enter_context(reader.begin(_ranges(hits.slice(done, step)), ordered=False))
+            parts, begun = list(reader.checked(begun)), None
+            scan.close()
+            found = sum(map(len, parts))
+            done, rows = done + step, rows + found
+            if found < MANY_EVENTS:
                 step = min(step * 4, FETCH_BLOCKS)
             if limit is not None and rows:
-                step = max(1, min(step, math.ceil(SPARE * (limit - rows) * start / rows)))
-            if start < len(hits):
-                newest, _ = block_times(np.frombuffer(hits[start].as_py(), np.uint8).reshape(1, -1))
-                yield from runs.take(int(newest[0]))
-        yield from runs.take()
+                step = max(1, min(step, math.ceil(SPARE * (limit - rows) * done / rows)))
+            if done < len(hits) and (limit is None or rows < limit):
+                begun = scan.enter_context(reader.begin(_ranges(hits.slice(done, step)), ordered=False))
+            yield pa.concat_batches(parts) if parts else None, done
 
 
 class _Reader:
@@ -149,8 +165,8 @@ class _Reader:
             self._program,
             self._source.time_field,
             self._wanted,
-            FIRST_BLOCKS,
-            BATCH_BLOCKS,
+            FIRST_BLOCKS if ordered else FETCH_BLOCKS,
+            BATCH_BLOCKS if ordered else FETCH_BLOCKS,
             ordered,
             max(1, min(MANY_REQUESTS, len(ranges) // REQUEST_BLOCKS)),
             blocks=True,
