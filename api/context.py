@@ -51,18 +51,31 @@ def settings_of(args: Namespace, **flags: Any) -> Settings:
 def stopped_by_signals() -> Iterator[threading.Event]:
     """Set by SIGTERM and by Ctrl-C, of which a second one interrupts."""
     stop = threading.Event()
+    # A handler may run while this thread is within the event and holds its lock: so another thread sets it.
+    heard, told = os.pipe()
+    signals: list[int] = []
 
-    def told(number: int, frame: FrameType | None) -> None:
-        if stop.is_set() and number == signal.SIGINT:
+    def handler(number: int, frame: FrameType | None) -> None:
+        if signals and number == signal.SIGINT:
             raise KeyboardInterrupt
-        stop.set()
+        signals.append(number)
+        os.write(told, b"!")
 
-    before = {number: signal.signal(number, told) for number in (signal.SIGTERM, signal.SIGINT)}
+    def listen() -> None:
+        if os.read(heard, 1):
+            stop.set()
+
+    listener = threading.Thread(target=listen, name="signals", daemon=True)
+    listener.start()
+    before = {number: signal.signal(number, handler) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stop
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+        os.close(told)
+        listener.join()
+        os.close(heard)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from watchfloor.store.settings import Settings
 
 _STOP_SECONDS = 8.0
+_LOOK_SECONDS = 0.1
 
 
 def run_process(work: Callable[[Settings, threading.Event], None]) -> None:
@@ -27,11 +28,15 @@ def run_process(work: Callable[[Settings, threading.Event], None]) -> None:
     flow = threading.Thread(target=work, args=(settings, stop), name="flow", daemon=True)
     flow.start()
     threading.Thread(target=_outlive, args=(stop,), name="lifeline", daemon=True).start()
-    # The flow may sit in Java for long; signals come to this thread, which does not.
+    # The flow may sit in Java for long; signals come to this thread, which does not. Their handler takes no lock, which
+    # what it interrupts might hold.
+    told: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    while flow.is_alive() and not stop.is_set():
-        stop.wait(0.5)
+        signal.signal(number, lambda number, _: told.append(number))
+    while flow.is_alive() and not (told or stop.is_set()):
+        flow.join(_LOOK_SECONDS)
+    if told:
+        stop.set()
     flow.join(_STOP_SECONDS)
     logging.shutdown()
     os._exit(0 if stop.is_set() else 1)

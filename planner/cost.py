@@ -99,7 +99,8 @@ class Estimate:
 
     ``matches``: events that the filter lets through; unless ``certain``, there may be fewer, as some of its conditions
     have not been counted. ``places``: what the index leads to. ``page`` and ``end``: seconds to the first page and to
-    the last row that is wanted.
+    the last row that is wanted. ``ahead``: seconds for reading all of the index that has to be read before anything is
+    fetched, if the whole range is one query batch.
     """
 
     matches: float
@@ -107,6 +108,7 @@ class Estimate:
     places: float
     page: float
     end: float
+    ahead: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,8 @@ def estimate(
     event_pattern = expected.patterns * costs.pattern
     every = max(math.ceil(total / costs.place_events), *(term.places for term in lookups(access)), 1)
     places = every if isinstance(access, Scan) else _places(access, every)
+    # Those of many values have been read to know their counts.
+    ahead = sum(term.entries for term in lookups(access) if term.kind == "value") * costs.entry
 
     def seconds(rows: float) -> float:
         part = min(1.0, rows / matches) if matches > 0 else 1.0
@@ -145,13 +149,11 @@ def estimate(
             hit = max(part * every * -math.expm1(-matches / every), min(matches, every, source.shards))
             return costs.scan + read + hit * costs.hit + handed
         fetched = max(min(places, FIRST_PLACES), part * places)
-        # Those of many values have been read to know their counts.
-        entries = sum(term.entries for term in lookups(access) if term.kind == "value")
         filtered = fetched * (costs.place + event_pattern * total / every)
-        return costs.look_up + part * entries * costs.entry + filtered + handed
+        return costs.look_up + part * ahead + filtered + handed
 
     wanted = math.inf if limit is None else limit
-    return Estimate(matches, expected.certain, places, seconds(min(PAGE, wanted)), seconds(min(matches, wanted)))
+    return Estimate(matches, expected.certain, places, seconds(min(PAGE, wanted)), seconds(min(matches, wanted)), ahead)
 
 
 def _places(term: Term, every: float) -> float:

@@ -31,9 +31,8 @@ _SPARE = 1.25
 """How many times the rows that are wanted a batch should have, by the counts: with just as many, chance would ask for
 another batch every other time."""
 FIRST_PAGE = _SPARE * 100
-"""Rows that the first batch of a scan should have by the counts, for a page of 100: a scan hands its newest rows over
-first, however wide the batch is, and an index look-up those of all the blocks that it leads to, if they are few; so it
-should have those of the first blocks, which are read at once."""
+"""Rows that the first batch should have by the counts, for a page of 100: the newest of them are handed over first, be
+they scanned for or looked up."""
 _PRIOR = 10.0
 """So many rows as the counts expect are taken to have been found before the first batch: of few rows found, or none,
 less is concluded."""
@@ -262,7 +261,7 @@ class Adaptive(_Base):
 
 class Density(Adaptive):
     """``density``: widths that by the counts have the rows aimed at, whatever the batch before happened to give. The
-    first one is for the counts' ``page``, or k_0 if that is more.
+    first one is for a page, or k_0 if that is more.
 
     What batches find corrects the counts, which know nothing of conditions without any: after r rows where e were
     expected they are taken to be (r + 10) / (e + 10) of what they say. As soon as a batch has found something, the next
@@ -273,7 +272,7 @@ class Density(Adaptive):
     def _first(self, width: int, start: int, end: int) -> Width:
         if self.expected is None:
             return super()._first(width, start, end)
-        rows = max(self.settings.first_rows, self.expected.page)
+        rows = max(self.settings.first_rows, FIRST_PAGE)
         if self.expected.rows(start, end) < rows:
             return end - start, f"the whole time range: by the counts it has fewer than {_rows(rows)}"
         return self._width(start, end, rows), f"for {_rows(rows)} by the counts"

@@ -25,6 +25,8 @@ from .stop import Stop
 
 FIRST_ROWS = 20
 """Events after which the first batch of results is handed over: about what a screen shows at once."""
+LATER_ROWS = 1000
+"""The same in later query batches: rows are there already."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,8 @@ def _execute(store: Store, asked: Asked, run: Run, stop: Stop) -> Generator[pa.R
         again = asked.after if asked.after is not None and batch.until > asked.after.time else None
         # What comes before the cursor comes again, and no limit can say how much that is.
         left = None if limit is None or again is not None else limit - run.rows
-        wanted = Wanted(batch.since, batch.until, None, asked.columns, FIRST_ROWS, left)
+        first = LATER_ROWS if run.rows else FIRST_ROWS
+        wanted = Wanted(batch.since, batch.until, None, asked.columns, first, left)
         try:
             with closing(read_span(store, asked.source, asked.plan, wanted)) as found:
                 for events in found:

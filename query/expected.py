@@ -16,30 +16,26 @@ class Expected:
     """Matches over time: within each of some spans they are taken to be spread evenly, and there are none elsewhere.
 
     The spans [``starts``, ``ends``), in µs, are disjoint and ascend; ``upto`` are the matches up to the end of each.
-    ``page``: so many may be asked for at first and the newest come no later. ``streams``: the rows of a batch come one
-    after the other from its newest on, none of them later for a wider batch.
+    ``streams``: the rows of a batch come one after the other from its newest on, none of them later for a wider batch.
     """
 
     starts: np.ndarray
     ends: np.ndarray
     upto: np.ndarray
-    page: float = 0.0
     streams: bool = False
 
     @classmethod
-    def of(cls, counts: Iterable[tuple[int, int, float]], page: float = 0.0, streams: bool = False) -> Expected:
+    def of(cls, counts: Iterable[tuple[int, int, float]], streams: bool = False) -> Expected:
         """From (since, until, matches) of disjoint spans in any order."""
         known = sorted(counts)
         starts, ends = (np.array([count[end] for count in known], np.int64) for end in (0, 1))
-        return cls.among(starts, ends, np.array([count[2] for count in known], float), page, streams)
+        return cls.among(starts, ends, np.array([count[2] for count in known], float), streams)
 
     @classmethod
-    def among(
-        cls, starts: np.ndarray, ends: np.ndarray, matches: np.ndarray, page: float = 0.0, streams: bool = False
-    ) -> Expected:
+    def among(cls, starts: np.ndarray, ends: np.ndarray, matches: np.ndarray, streams: bool = False) -> Expected:
         """From the ``matches`` of each of ascending disjoint spans; those without matches, or empty, are left out."""
         known = (matches > 0) & (starts < ends)
-        return cls(starts[known], ends[known], np.cumsum(matches[known]), page, streams)
+        return cls(starts[known], ends[known], np.cumsum(matches[known]), streams)
 
     def rows(self, since: int, until: int) -> float:
         """Matches in [since, until)."""

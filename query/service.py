@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.planner.access import countable
-from watchfloor.planner.cost import FIRST_PLACES, costs_of
+from watchfloor.planner.cost import costs_of
 from watchfloor.planner.counts import DictCounts, Known
 from watchfloor.planner.plan import Plan
 from watchfloor.planner.rules import SCHEMES as SCHEMES
@@ -27,7 +27,7 @@ from watchfloor.store.keys import HOUR
 from watchfloor.store.layout import IndexCount
 from watchfloor.store.store import Store
 
-from .batching import FIRST_PAGE, BatchSettings, first_width, make_policy
+from .batching import BatchSettings, first_width, make_policy
 from .cursor import read_cursor
 from .executor import Asked, Run, execute
 from .expected import Expected
@@ -41,6 +41,8 @@ from .watch import Watch
 MAX_DEADLINE = 7 * 86_400
 """Seconds."""
 UNBATCHED = BatchSettings(policy="none")
+SOON = 0.05
+"""Seconds that the rows of a wide query batch may be later than those of a narrow one."""
 
 
 @dataclass(frozen=True)
@@ -257,14 +259,7 @@ def _expected(survey: Survey, plan: Plan) -> Expected:
     """Matches hour by hour, taken to be the same share of the events of each."""
     share = plan.matches / survey.total if survey.total else 0.0
     starts, ends = np.maximum(survey.hours, survey.since), np.minimum(survey.hours + HOUR, survey.until)
-    return Expected.among(starts, ends, survey.events * share, _first_page(plan), streams=not plan.uses_index)
-
-
-def _first_page(plan: Plan) -> float:
-    """Matches that come no later for being asked for at first: a look-up reads some places at once in any case."""
-    if not plan.uses_index:
-        return FIRST_PAGE
-    return min(FIRST_PAGE, FIRST_PLACES * plan.matches / max(1.0, plan.estimate.places))
+    return Expected.among(starts, ends, survey.events * share, streams=plan.estimate.ahead < SOON)
 
 
 def _check_range(since: int | None, until: int | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -206,10 +205,11 @@ def test_bisect_halves_and_doubles() -> None:
 RHYTHM = Expected.of((at * HOUR, (at + 1) * HOUR, 10.0 if at % 24 >= 12 else 1.0) for at in range(48))
 
 
-@pytest.mark.parametrize(("page", "hours"), [(0, 1), (100, 10), (5, 1)])
-def test_density_begins_with_a_page(page: float, hours: int) -> None:
-    counts = replace(RHYTHM, page=page)
-    first = make_policy(BatchSettings(policy="density", first_rows=10), expected=counts).start(0, 2 * DAY)
+@pytest.mark.parametrize(("rows", "hours"), [(10, 17), (125, 17), (130, 22)])
+def test_density_begins_with_a_page(rows: float, hours: int) -> None:
+    """125 rows: twelve hours of day and five of night."""
+    policy_settings = BatchSettings(policy="density", first_rows=rows)
+    first = make_policy(policy_settings, expected=RHYTHM).start(0, 2 * DAY)
     assert first is not None and first.width == hours * HOUR
 
 
@@ -245,14 +245,14 @@ def test_density_reads_all_that_is_wanted(rows: int, seconds: float, wanted: int
 
 
 @pytest.mark.parametrize(("rows", "wanted"), [(360, None), (0, None), (0, 240)])
-def test_a_scan_is_read_on_in_one_piece_after_its_first_page(rows: int, wanted: int | None) -> None:
-    hourly = Expected.of([(0, 100_000 * HOUR, 100_000.0)], page=360, streams=True)
-    policy = make_policy(BatchSettings(), expected=hourly)
+def test_what_streams_is_read_on_in_one_piece_after_its_first_page(rows: int, wanted: int | None) -> None:
+    hourly = Expected.of([(0, 100_000 * HOUR, 100_000.0)], streams=True)
+    policy = make_policy(BatchSettings(first_rows=360), expected=hourly)
     first = policy.start(0, 100_000 * HOUR)
     assert first is not None and first.width == 360 * HOUR
     second = policy.next(first, rows, 0.2, wanted)
     assert second is not None and second.width == 150 * 360 * HOUR  # 30 s of it
-    assert policy.next(first, rows, 0.02, wanted) == Batch(0, first.since, 0, 1, 15.0)
+    assert policy.next(first, rows, 0.02, wanted) == Batch(0, first.since, 0, 1, 540.0)
     limited = policy.next(first, 360, 0.2, 240)
     assert limited is not None and limited.width == 300 * HOUR
 

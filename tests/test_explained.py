@@ -22,7 +22,7 @@ from watchfloor.schema.source import parse_definition
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
 
-FLAT = Expected.of([(0, 10 * DAY, 10_000.0)], page=100.0)
+FLAT = Expected.of([(0, 10 * DAY, 10_000.0)])
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ FLAT = Expected.of([(0, 10 * DAY, 10_000.0)], page=100.0)
             "half as wide: the last one gave 1,000 rows",
         ),
         ("llcysa", FLAT, "for 10 rows by the counts", "to run at least 1 s"),
-        ("density", FLAT, "for 100 rows by the counts", "to run at least 1 s"),
-        ("density", Expected.of([(0, DAY, 5.0)], 100.0), "it has fewer than 100 rows", None),
+        ("density", FLAT, "for 125 rows by the counts", "to run at least 1 s"),
+        ("density", Expected.of([(0, DAY, 5.0)]), "it has fewer than 125 rows", None),
     ],
 )
 def test_each_policy_says_why(policy: str, counts: Expected | None, first: str, next_: str | None) -> None:
@@ -55,8 +55,8 @@ def test_each_policy_says_why(policy: str, counts: Expected | None, first: str, 
 @pytest.mark.parametrize(
     ("seconds", "wanted", "because"),
     [
-        (30.0, None, "for 15 rows by the counts, of which 45 % are found"),
-        (0.1, 5, "for the 5 rows still wanted by the counts, of which 45 % are found"),
+        (30.0, None, "for 15 rows by the counts, of which 37 % are found"),
+        (0.1, 5, "for the 5 rows still wanted by the counts, of which 37 % are found"),
         (0.1, None, "to run at least 1 s"),
         (10_000.0, None, "to run at most 30 s"),
     ],

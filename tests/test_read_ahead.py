@@ -31,7 +31,11 @@ START = datetime(2024, 3, 1, tzinfo=UTC)
 
 
 def source(layout: str) -> Source:
-    fields = [{"name": "ts", "type": "time"}, {"name": "text", "type": "string"}]
+    fields = [
+        {"name": "ts", "type": "time"},
+        {"name": "text", "type": "string"},
+        {"name": "kind", "type": "string", "indexed": True},
+    ]
     definition = {"parser": {"format": "json"}, "timestamp": {"field": "ts"}, "shards": 2, "layout": layout}
     return parse_definition({**definition, "name": f"large{RUN}.{layout}", "fields": fields})
 
@@ -45,7 +49,10 @@ def store(store_settings: Settings) -> Iterator[Store]:
             for item in range(10):
                 moments = range(item, EVENTS, 10)
                 texts = (letters.randbytes(TEXT_BYTES // 2).hex() for _ in moments)
-                events = [{"ts": START + timedelta(seconds=n), "text": t} for n, t in zip(moments, texts, strict=True)]
+                events = [
+                    {"ts": START + timedelta(seconds=n), "text": t, "kind": "same"}
+                    for n, t in zip(moments, texts, strict=True)
+                ]
                 write(sink, kind, item, batch_of(kind, events), BLOCK_ROWS)
         sink.flush()
     with Store.open(store_settings, role="query") as opened:
@@ -77,3 +84,17 @@ def test_a_result_that_is_read_slowly_waits_on_the_servers(layout: str, store: S
     for batch in batches:
         rows += len(batch)
     assert rows == EVENTS
+
+
+def test_a_look_up_that_waits_for_its_reader_loses_nothing(layout: str, store: Store) -> None:
+    """What is read ahead of its reader fills up, and the servers let go of the scan: it goes on where it was."""
+    request = QueryRequest(source(layout).name, where="kind = same", columns=("ts", "text"), scheme="index")
+    times: list[datetime] = []
+    pauses = 0
+    for batch in QueryService(store).run(request):
+        times += batch.column("ts").to_pylist()
+        if pauses < 2 and len(times) > 800 * (pauses + 1):
+            time.sleep(2.5)
+            pauses += 1
+    assert pauses == 2
+    assert times == [START + timedelta(seconds=n) for n in reversed(range(EVENTS))]

@@ -51,6 +51,8 @@ FEW_BLOCKS = 3
 """Hits that are looked up all at once."""
 FIRST_BLOCKS = 2
 """Blocks that are read first of more: with the second it is known which events of the first are the newest."""
+FEW_ROWS = 100
+"""If no more events than these make a first batch, its blocks are read first."""
 BATCH_BLOCKS = 8
 """Blocks that a scan hands over at once, then."""
 FETCH_BLOCKS = 64
@@ -125,7 +127,7 @@ def _looked_up(
 
     The servers look the next ones up while these are made something of, unless these may be all that is wanted.
     """
-    step = FEW_BLOCKS if len(hits) <= FEW_BLOCKS else FIRST_BLOCKS
+    step = FEW_BLOCKS if len(hits) <= FEW_BLOCKS else reader.first_blocks
     done, rows = 0, 0
     with ExitStack() as scan:
         begun: Iterable[pa.RecordBatch] | None = None
@@ -150,6 +152,7 @@ class _Reader:
 
     def __init__(self, store: Store, source: Source, wanted: Wanted) -> None:
         self._store, self._source, self._columns, self._limit = store, source, wanted.columns, wanted.limit
+        self.first_blocks = FIRST_BLOCKS if wanted.first_rows <= FEW_ROWS else BATCH_BLOCKS
         self._view = store.view_of(source)
         time, where = source.time_field, wanted.where
         inside = (Compare(time, ">=", _moment(wanted.since)), Compare(time, "<", _moment(wanted.until)))
@@ -165,7 +168,7 @@ class _Reader:
             self._program,
             self._source.time_field,
             self._wanted,
-            FIRST_BLOCKS if ordered else FETCH_BLOCKS,
+            self.first_blocks if ordered else FETCH_BLOCKS,
             BATCH_BLOCKS if ordered else FETCH_BLOCKS,
             ordered,
             max(1, min(MANY_REQUESTS, len(ranges) // REQUEST_BLOCKS)),

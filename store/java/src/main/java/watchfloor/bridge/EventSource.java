@@ -122,7 +122,11 @@ public class EventSource extends ScanStream {
 
   /** Few entries first, so that the first rows are out at once, then the rest in large batches. */
   private void read(Feed feed, Range range, int first, int rest) throws Exception {
-    Key last = feed.drain(scanner(range, Math.min(first, rest)), Math.min(first, rest));
+    if (first >= rest) {
+      feed.drain(scanner(range, rest), Long.MAX_VALUE);
+      return;
+    }
+    Key last = feed.drain(scanner(range, first), first);
     if (last != null) {
       feed.drain(
           scanner(new Range(last, false, range.getEndKey(), range.isEndKeyInclusive()), rest), Long.MAX_VALUE);
