@@ -22,7 +22,7 @@ from watchfloor.api import cli
 from watchfloor.ingest.lines import Chunk, read_chunks
 from watchfloor.ingest.scalars import Unfit, time_parser
 from watchfloor.ingest.sniff import Sniffed
-from watchfloor.loadgen import replay as replaying
+from watchfloor.loadgen.streams import replay as replaying
 from watchfloor.loadgen.streams.replay import AtRate, AtSpeed, Schedule, pieces, replay
 from watchfloor.loadgen.streams.time_places import Place, finder
 from watchfloor.loadgen.streams.written_time import written_like
