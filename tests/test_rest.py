@@ -17,7 +17,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from rest_fakes import SOURCE, TOKEN, FakeService, FakeServices, FakeTokens, events
-from waitress import create_server
+from served import served
 
 from watchfloor.api.body import MAX_BODY
 from watchfloor.api.health import Health
@@ -302,13 +302,8 @@ def test_a_failure_midway_is_in_the_summary(client: FlaskClient, service: FakeSe
 
 @pytest.fixture
 def port(app: Flask) -> Iterator[int]:
-    """The application on waitress, set as ``serve`` sets it."""
-    server = create_server(app, host="127.0.0.1", port=0, threads=4, channel_request_lookahead=1)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield server.effective_port
-    server.trigger.pull_trigger(server.close)  # by its own thread: it waits on the sockets that are closed
-    server.task_dispatcher.shutdown(timeout=1)
+    with served(app, threads=4) as port:
+        yield port
 
 
 def ask(port: int, body: Any = GOOD) -> http.client.HTTPResponse:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ingest_support import own, source, wait_for, worker_here
 from rest_fakes import SOURCE
+from served import served
 from test_deadline import AnyToken
 from test_faces_on_stack import run as cli
-from waitress import create_server
 
 from watchfloor.api.rest import create_app
 from watchfloor.api.serve import StoreServices
@@ -182,14 +182,11 @@ def test_the_service_streams_a_watch_until_its_client_leaves(
     name, _, load = ingest
     services = StoreServices(store_settings)
     app = create_app(services, AnyToken(), streams=1)
-    server = create_server(app, host="127.0.0.1", port=0, threads=3, channel_request_lookahead=1)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
+    with closing(services), served(app, threads=3) as port:
         headers = {"Authorization": "Bearer x", "Content-Type": "application/json"}
 
         def ask(**more: Any) -> http.client.HTTPResponse:
-            connection = http.client.HTTPConnection("127.0.0.1", server.effective_port, timeout=60)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
             connection.request("POST", "/api/v1/query", json.dumps({"source": name, **more}), headers)
             return connection.getresponse()
 
@@ -212,10 +209,6 @@ def test_the_service_streams_a_watch_until_its_client_leaves(
         last = json.loads(ended[-1].splitlines()[-1])["summary"]
         assert (last["status"], last["rows"]) == ("deadline", 2 * (LINES - 1))
         assert ask(watch=True, until="now").status == 400
-    finally:
-        server.trigger.pull_trigger(server.close)
-        server.task_dispatcher.shutdown(timeout=1)
-        services.close()
 
 
 def test_a_watch_is_of_the_future() -> None:
