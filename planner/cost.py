@@ -34,6 +34,8 @@ PAGE = 100
 """Rows of a first page."""
 FIRST_PLACES = 2
 """Places that are looked up at first, if there are so many."""
+ABOUT_AS_SOON = 1 / 4
+"""Of what a scan takes that finds all it wants at once: by no more than this is a page later than its first row."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Estimate:
     ``matches``: events that the filter lets through; unless ``certain``, there may be fewer, as some of its conditions
     have not been counted. ``places``: what the index leads to. ``page`` and ``end``: seconds to the first page and to
     the last row that is wanted. ``ahead``: seconds for reading all of the index that has to be read before anything is
-    fetched, if the whole range is one query batch.
+    fetched, if the whole range is one query batch. ``paged``: whether a page is found about as soon as its first row.
     """
 
     matches: float
@@ -109,6 +111,7 @@ class Estimate:
     page: float
     end: float
     ahead: float = 0.0
+    paged: bool = True
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,13 @@ def estimate(
         return costs.look_up + part * ahead + filtered + handed
 
     wanted = math.inf if limit is None else limit
-    return Estimate(matches, expected.certain, places, seconds(min(PAGE, wanted)), seconds(min(matches, wanted)), ahead)
+    page, end = seconds(min(PAGE, wanted)), seconds(min(matches, wanted))
+    paged = True
+    if isinstance(access, Scan) and matches >= PAGE:
+        places_hit = every * -math.expm1(-matches / every)
+        rest = (total - newer) * (costs.event + event_pattern) + places_hit * costs.hit + matches * costs.row
+        paged = PAGE * rest / matches <= costs.scan * ABOUT_AS_SOON
+    return Estimate(matches, expected.certain, places, page, end, ahead, paged)
 
 
 def _places(term: Term, every: float) -> float:

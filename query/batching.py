@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from watchfloor.planner.cost import PAGE
 from watchfloor.planner.units import duration, number, percent
 from watchfloor.schema.errors import InternalError, UserError
 
@@ -30,7 +31,7 @@ MAX_WIDTH = 2**62
 _SPARE = 1.25
 """How many times the rows that are wanted a batch should have, by the counts: with just as many, chance would ask for
 another batch every other time."""
-FIRST_PAGE = _SPARE * 100
+FIRST_PAGE = _SPARE * PAGE
 """Rows that the first batch should have by the counts, for a page of 100: the newest of them are handed over first, be
 they scanned for or looked up."""
 _PRIOR = 10.0
@@ -261,7 +262,8 @@ class Adaptive(_Base):
 
 class Density(Adaptive):
     """``density``: widths that by the counts have the rows aimed at, whatever the batch before happened to give. The
-    first one is for a page, or k_0 if that is more.
+    first one is for a page, or k_0 if that is more; if the first rows of a page come later than those of fewer
+    (``Expected.paged``), it is for k_0, and the next one for a page.
 
     What batches find corrects the counts, which know nothing of conditions without any: after r rows where e were
     expected they are taken to be (r + 10) / (e + 10) of what they say. As soon as a batch has found something, the next
@@ -272,9 +274,11 @@ class Density(Adaptive):
     def _first(self, width: int, start: int, end: int) -> Width:
         if self.expected is None:
             return super()._first(width, start, end)
-        rows = max(self.settings.first_rows, FIRST_PAGE)
-        if self.expected.rows(start, end) < rows:
-            return end - start, f"the whole time range: by the counts it has fewer than {_rows(rows)}"
+        few = self.settings.first_rows
+        page = max(few, FIRST_PAGE)
+        if self.expected.rows(start, end) < page:
+            return end - start, f"the whole time range: by the counts it has fewer than {_rows(page)}"
+        rows = page if self.expected.paged else few
         return self._width(start, end, rows), f"for {_rows(rows)} by the counts"
 
     def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> Width:
@@ -284,9 +288,11 @@ class Density(Adaptive):
         corrected = f"by the counts, of which {percent(share)} are found"
         speed = batch.width / max(seconds, 1e-6)
         most = speed * self.settings.max_seconds, _runs(self.settings.max_seconds, "at most")
-        if rows and math.isfinite(wanted):
-            width = self._width(batch.start, end, _SPARE * wanted / share)
-            return min(most, (width, f"for the {_rows(wanted)} still wanted {corrected}"))
+        page = batch.number == 0 and not self.expected.paged and wanted > PAGE
+        if page or (rows and math.isfinite(wanted)):
+            aimed, what = (PAGE, "a page") if page else (wanted, f"the {_rows(wanted)} still wanted")
+            width = self._width(batch.start, end, _SPARE * aimed / share)
+            return min(most, (width, f"for {what} {corrected}"))
         if self.expected.streams:
             return most
         least = speed * self.settings.min_seconds, _runs(self.settings.min_seconds, "at least")

@@ -17,25 +17,29 @@ class Expected:
 
     The spans [``starts``, ``ends``), in µs, are disjoint and ascend; ``upto`` are the matches up to the end of each.
     ``streams``: the rows of a batch come one after the other from its newest on, none of them later for a wider batch.
+    ``paged``: a batch with a page of rows has the first of them about as soon as one with few.
     """
 
     starts: np.ndarray
     ends: np.ndarray
     upto: np.ndarray
     streams: bool = False
+    paged: bool = True
 
     @classmethod
-    def of(cls, counts: Iterable[tuple[int, int, float]], streams: bool = False) -> Expected:
+    def of(cls, counts: Iterable[tuple[int, int, float]], streams: bool = False, paged: bool = True) -> Expected:
         """From (since, until, matches) of disjoint spans in any order."""
         known = sorted(counts)
         starts, ends = (np.array([count[end] for count in known], np.int64) for end in (0, 1))
-        return cls.among(starts, ends, np.array([count[2] for count in known], float), streams)
+        return cls.among(starts, ends, np.array([count[2] for count in known], float), streams, paged)
 
     @classmethod
-    def among(cls, starts: np.ndarray, ends: np.ndarray, matches: np.ndarray, streams: bool = False) -> Expected:
+    def among(
+        cls, starts: np.ndarray, ends: np.ndarray, matches: np.ndarray, streams: bool = False, paged: bool = True
+    ) -> Expected:
         """From the ``matches`` of each of ascending disjoint spans; those without matches, or empty, are left out."""
         known = (matches > 0) & (starts < ends)
-        return cls(starts[known], ends[known], np.cumsum(matches[known]), streams)
+        return cls(starts[known], ends[known], np.cumsum(matches[known]), streams, paged)
 
     def rows(self, since: int, until: int) -> float:
         """Matches in [since, until)."""

@@ -259,7 +259,8 @@ def _expected(survey: Survey, plan: Plan) -> Expected:
     """Matches hour by hour, taken to be the same share of the events of each."""
     share = plan.matches / survey.total if survey.total else 0.0
     starts, ends = np.maximum(survey.hours, survey.since), np.minimum(survey.hours + HOUR, survey.until)
-    return Expected.among(starts, ends, survey.events * share, streams=plan.estimate.ahead < SOON)
+    estimate = plan.estimate
+    return Expected.among(starts, ends, survey.events * share, streams=estimate.ahead < SOON, paged=estimate.paged)
 
 
 def _check_range(since: int | None, until: int | None) -> None:

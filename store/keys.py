@@ -10,6 +10,7 @@ import numpy as np
 from watchfloor.schema.source import Field, FieldType, Source
 
 MAX_TIME = (1 << 63) - 1
+REVTS_BYTES = 8
 KEY_BYTES = 16
 """REVTS and HASH: what tells an event from all others of its source; sorts newest first."""
 UNKNOWN_HASH = 0

@@ -9,6 +9,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
+NEXT_ROW = b"next row"
+"""In the metadata of a batch of ordered blocks, in hexadecimal: no later batch has a row before this one."""
 MANY_REQUESTS = 8
 """Requests at once for what may be much: several to a tablet server that has several tablets."""
 

@@ -75,7 +75,7 @@ def expected_of(counts: list[tuple[int, int, float]], since: int, until: int) ->
     for gap, width, rows in counts:
         spans.append((at + gap * unit, at + (gap + width) * unit, rows))
         at = spans[-1][1]
-    return Expected.of(spans, streams=len(spans) % 2 == 1)
+    return Expected.of(spans, streams=len(spans) % 2 == 1, paged=len(spans) % 3 > 0)
 
 
 @given(SETTINGS, RANGES, st.none() | st.integers(-5, FAR), ANSWERS, st.none() | COUNTS)
@@ -255,6 +255,31 @@ def test_what_streams_is_read_on_in_one_piece_after_its_first_page(rows: int, wa
     assert policy.next(first, rows, 0.02, wanted) == Batch(0, first.since, 0, 1, 540.0)
     limited = policy.next(first, 360, 0.2, 240)
     assert limited is not None and limited.width == 300 * HOUR
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted", "hours", "because"),
+    [
+        (10, None, 125, "for a page"),
+        (10, 990, 125, "for a page"),
+        (0, 990, 250, "for a page"),  # half of what was expected, with ten of before
+        (10, 90, 112.5, "for the 90 rows still wanted"),
+    ],
+)
+def test_first_rows_come_before_a_page_that_would_keep_them_waiting(
+    rows: int, wanted: int | None, hours: float, because: str
+) -> None:
+    hourly = Expected.of([(0, 100_000 * HOUR, 100_000.0)], streams=True, paged=False)
+    policy = make_policy(BatchSettings(), expected=hourly)
+    first = policy.start(0, 100_000 * HOUR)
+    assert first is not None and first.width == 10 * HOUR
+    second = policy.next(first, rows, 0.02, wanted)
+    assert second is not None and because in second.because
+    assert second.width / HOUR == pytest.approx(hours)
+    third = policy.next(second, 125, 0.02, None)
+    assert third is not None and third.since == 0
+    # Of fewer than a page it is known at once that they are all.
+    assert policy.start(0, 120 * HOUR) == Batch(0, 120 * HOUR, 0, 0, 10.0)
 
 
 @given(COUNTS, st.integers(-100, 2000), st.integers(-100, 2000), st.floats(0, 1e7))

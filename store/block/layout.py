@@ -25,6 +25,7 @@ from ..keys import (
     FILE,
     KEY_BYTES,
     OFFSET_FIELD,
+    REVTS_BYTES,
     SHARD_BYTES,
     UNKNOWN_HASH,
     block_bounds,
@@ -33,11 +34,12 @@ from ..keys import (
     mixed_hashes,
     reverse_times,
     shard_names,
+    times_of_keys,
 )
 from ..layout import Wanted
 from ..program import compile_filter
 from ..ranges import Ranges
-from ..scans import MANY_REQUESTS
+from ..scans import MANY_REQUESTS, NEXT_ROW
 from ..values import comes_as, fixed_binary, fixed_rows, joined, typed_column
 from .counts import BlockCounts, read_hits
 from .encoder import BlockEncoder
@@ -50,9 +52,9 @@ if TYPE_CHECKING:
 FEW_BLOCKS = 3
 """Hits that are looked up all at once."""
 FIRST_BLOCKS = 2
-"""Blocks that are read first of more: with the second it is known which events of the first are the newest."""
+"""Blocks that are looked up first of more."""
 FEW_ROWS = 100
-"""If no more events than these make a first batch, its blocks are read first."""
+"""If no more events than these make a first batch, the first block of each shard is read before the others."""
 BATCH_BLOCKS = 8
 """Blocks that a scan hands over at once, then."""
 FETCH_BLOCKS = 64
@@ -98,7 +100,7 @@ class BlockLayout:
             for events in reader.checked(begun):
                 if len(events):
                     reader.add(runs, events)
-                    yield from runs.take(_last_newest(events))
+                    yield from runs.take(_newest_to_come(events))
         yield from runs.take()
 
     def hits(
@@ -127,7 +129,7 @@ def _looked_up(
 
     The servers look the next ones up while these are made something of, unless these may be all that is wanted.
     """
-    step = FEW_BLOCKS if len(hits) <= FEW_BLOCKS else reader.first_blocks
+    step = FEW_BLOCKS if len(hits) <= FEW_BLOCKS else reader.first_looked_up
     done, rows = 0, 0
     with ExitStack() as scan:
         begun: Iterable[pa.RecordBatch] | None = None
@@ -152,7 +154,8 @@ class _Reader:
 
     def __init__(self, store: Store, source: Source, wanted: Wanted) -> None:
         self._store, self._source, self._columns, self._limit = store, source, wanted.columns, wanted.limit
-        self.first_blocks = FIRST_BLOCKS if wanted.first_rows <= FEW_ROWS else BATCH_BLOCKS
+        few = wanted.first_rows <= FEW_ROWS
+        self.first_scanned, self.first_looked_up = (1, FIRST_BLOCKS) if few else (BATCH_BLOCKS, BATCH_BLOCKS)
         self._view = store.view_of(source)
         time, where = source.time_field, wanted.where
         inside = (Compare(time, ">=", _moment(wanted.since)), Compare(time, "<", _moment(wanted.until)))
@@ -168,7 +171,7 @@ class _Reader:
             self._program,
             self._source.time_field,
             self._wanted,
-            self.first_blocks if ordered else FETCH_BLOCKS,
+            self.first_scanned if ordered else FETCH_BLOCKS,
             BATCH_BLOCKS if ordered else FETCH_BLOCKS,
             ordered,
             max(1, min(MANY_REQUESTS, len(ranges) // REQUEST_BLOCKS)),
@@ -198,11 +201,13 @@ def _moment(micros: int) -> datetime:
     return _EPOCH + timedelta(microseconds=min(max(micros, 0), _LAST))
 
 
-def _last_newest(events: pa.RecordBatch) -> int:
-    """The time of the newest event, found or not, of the last block of a batch."""
-    rows = events.column(0).drop_null()
-    newest, _ = block_times(fixed_rows(rows.slice(len(rows) - 1), SHARD_BYTES + BLOCK_KEY_BYTES)[:, SHARD_BYTES:])
-    return int(newest[0])
+def _newest_to_come(events: pa.RecordBatch) -> int:
+    """The time that no event of the blocks to come is newer than: as the batch tells, or of its last block."""
+    row = bytes.fromhex((events.schema.metadata or {}).get(NEXT_ROW, b"").decode())
+    if len(row) < SHARD_BYTES + REVTS_BYTES:
+        rows = events.column(0).drop_null()
+        row = rows[len(rows) - 1].as_py()
+    return int(times_of_keys(np.frombuffer(row, np.uint8)[None, SHARD_BYTES:])[0])
 
 
 def _seen(view: View, events: pa.RecordBatch) -> pa.RecordBatch:

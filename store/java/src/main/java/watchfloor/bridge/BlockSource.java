@@ -9,9 +9,11 @@ import watchfloor.iterators.BlockAnswer;
 /**
  * The events of blocks' answers: as an {@link EventSource}, with a row for each event. The column {@code row} has a
  * block's row at the first of its events and is null at the others. Blocks without the first wanted field are left out.
+ * An ordered batch that more may follow tells by which row: see {@link ScanStream#NEXT_ROW}.
  */
 public final class BlockSource extends EventSource implements BlockAnswer.Cells {
   private final BlockAnswer answer;
+  private final boolean ordered;
   private int events;
 
   public BlockSource(
@@ -40,6 +42,7 @@ public final class BlockSource extends EventSource implements BlockAnswer.Cells 
         batchBlocks,
         requests,
         ordered);
+    this.ordered = ordered;
     answer = new BlockAnswer(columns, this);
   }
 
@@ -60,6 +63,12 @@ public final class BlockSource extends EventSource implements BlockAnswer.Cells 
       row.set(events, key.getRowData());
       events += found;
     }
+  }
+
+  @Override
+  Key next() {
+    byte[] next = answer.next();
+    return next == null || !ordered ? null : new Key(next);
   }
 
   @Override

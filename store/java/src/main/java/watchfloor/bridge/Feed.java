@@ -48,6 +48,9 @@ final class Feed {
   private int taken;
   private int at = -1;
 
+  /** A key before which nothing comes any more, null if none is known. The consumer's. */
+  Key next;
+
   /** @param maxBytes of values that may wait to be taken */
   Feed(Reader reader, long maxBytes) {
     this.maxBytes = maxBytes;

@@ -4,9 +4,12 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
 import org.apache.arrow.c.ArrowArray;
@@ -14,6 +17,8 @@ import org.apache.arrow.c.ArrowSchema;
 import org.apache.arrow.c.Data;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.Schema;
 
 /**
  * A scan as a stream of record batches: what {@link EntrySource} and {@link EventSource} share. Several feeds are
@@ -28,6 +33,9 @@ abstract class ScanStream implements AutoCloseable {
   /** Bytes that all feeds of a stream together may read ahead. */
   private static final long READ_AHEAD_BYTES = 32 << 20;
 
+  /** In a batch's metadata, in hexadecimal: no entry after the batch is of a row that comes before this one. */
+  public static final String NEXT_ROW = "next row";
+
   final Connection connection;
   final String table;
   private final int batchRows;
@@ -36,6 +44,7 @@ abstract class ScanStream implements AutoCloseable {
   /** Feeds whose next entry is not known yet, and those whose is, first one first. */
   private final Deque<Feed> pending = new ArrayDeque<>();
   private PriorityQueue<Feed> heads;
+  private Comparator<Key> order;
   private int rows;
   private long bytes;
   private long lingerMillis = FIRST_LINGER_MILLIS;
@@ -56,6 +65,7 @@ abstract class ScanStream implements AutoCloseable {
 
   /** Begins to read. */
   final void start(List<Feed.Reader> readers, Comparator<Key> order) {
+    this.order = order;
     heads = new PriorityQueue<>(Math.max(1, readers.size()), (a, b) -> order.compare(a.key(), b.key()));
     long share = READ_AHEAD_BYTES / Math.max(1, readers.size());
     List<Feed> started = new ArrayList<>();
@@ -66,6 +76,11 @@ abstract class ScanStream implements AutoCloseable {
 
   /** Puts an entry into the batch's columns. */
   abstract void append(int row, Key key, Value value);
+
+  /** A key before which nothing comes in the feed of the entry that was put last; null if it has not said so. */
+  Key next() {
+    return null;
+  }
 
   /** Whether an entry only says how far the scan has come. */
   boolean isBeat(Value value) {
@@ -95,13 +110,27 @@ abstract class ScanStream implements AutoCloseable {
     full = false;
     nextBatchRows = batchRows;
     lingerMillis = LINGER_MILLIS;
-    try (VectorSchemaRoot root = new VectorSchemaRoot(take(count));
+    List<FieldVector> vectors = take(count);
+    List<Field> fields = vectors.stream().map(FieldVector::getField).collect(Collectors.toList());
+    try (VectorSchemaRoot root = new VectorSchemaRoot(new Schema(fields, nextRow()), vectors, 0);
         ArrowArray array = ArrowArray.wrap(arrayAddress);
         ArrowSchema schema = ArrowSchema.wrap(schemaAddress)) {
       root.setRowCount(root.getVector(0).getValueCount());
       Data.exportVectorSchemaRoot(Connection.ALLOCATOR, root, null, array, schema);
     }
     return pending.isEmpty() && heads.isEmpty() ? LAST_BATCH : BATCH;
+  }
+
+  /** {@link #NEXT_ROW}, if it is known. */
+  private Map<String, String> nextRow() {
+    Key next = heads.isEmpty() ? null : heads.peek().key();
+    for (Feed feed : pending) {
+      if (feed.next == null) {
+        return Map.of();
+      }
+      next = next == null || order.compare(feed.next, next) < 0 ? feed.next : next;
+    }
+    return next == null ? Map.of() : Map.of(NEXT_ROW, HexFormat.of().formatHex(next.getRowData().toArray()));
   }
 
   private interface Step {
@@ -155,6 +184,7 @@ abstract class ScanStream implements AutoCloseable {
         firstRowAt = System.nanoTime();
       }
       append(rows++, first.key(), value);
+      first.next = next();
       bytes += value.getSize();
       pending.add(first);
       full = rows >= nextBatchRows || bytes >= BATCH_BYTES;

@@ -12,6 +12,9 @@ final class Answers {
   /** Before each field's bytes in an answer's value: {@code [u16 place in columns][u32 length]}. */
   static final int FIELD_HEADER = Short.BYTES + Integer.BYTES;
 
+  /** In the place of a column: the field is a row, and no answer after this one is of a row before it. */
+  static final int NEXT = 0xFFFF;
+
   private static final byte[] EMPTY = new byte[0];
 
   private Answers() {}

@@ -36,6 +36,8 @@ final class Block {
 
   private SortedKeyValueIterator<Key, Value> source;
   private Range range;
+  /** The row of the range's end, null if it has none. */
+  private byte[] end;
   private Collection<ByteSequence> families;
   private boolean inclusive;
 
@@ -89,7 +91,9 @@ final class Block {
     this.families = families;
     this.inclusive = inclusive;
     row = null;
+    end = null;
     if (range != null) {
+      end = range.getEndKey() == null ? null : range.getEndKey().getRowData().toArray();
       source.seek(range, families, inclusive);
     }
   }
@@ -131,6 +135,18 @@ final class Block {
     if (inRow() && !seekTo(new Key(row).followingKey(PartialKey.ROW))) {
       range = null;
     }
+  }
+
+  /**
+   * A row before which nothing comes that is left of the scan: the next one, or the range's end; null if it has none.
+   * The row that the scan stands at cannot be read any more.
+   */
+  byte[] following() throws IOException {
+    leave();
+    if (range != null && source.hasTop()) {
+      return source.getTopKey().getRowData().toArray();
+    }
+    return end;
   }
 
   private boolean inRow() {

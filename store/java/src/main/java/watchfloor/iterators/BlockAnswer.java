@@ -24,6 +24,7 @@ public final class BlockAnswer {
   private final Cells cells;
   private final byte[] number = new byte[Long.BYTES];
   private byte[] list = new byte[256];
+  private byte[] next;
 
   public BlockAnswer(String[] columns, Cells cells) {
     vectors = Arrays.stream(columns).map(name -> new Vector("field " + name)).toArray(Vector[]::new);
@@ -38,10 +39,15 @@ public final class BlockAnswer {
    */
   public int read(byte[] answer) {
     int events = -1;
+    next = null;
     for (int at = 0; at < answer.length; ) {
       int place = Bytes.getUnsignedShort(answer, at);
       int from = at + Answers.FIELD_HEADER;
       at = from + Bytes.getInt(answer, at + Short.BYTES);
+      if (place == Answers.NEXT) {
+        next = Arrays.copyOfRange(answer, from, at);
+        continue;
+      }
       if (events < 0 && place != 0) {
         return 0;
       }
@@ -53,6 +59,11 @@ public final class BlockAnswer {
       hand(place, vector);
     }
     return Math.max(events, 0);
+  }
+
+  /** A row before which none comes after that of the answer just read; null if it does not say. */
+  public byte[] next() {
+    return next;
   }
 
   private void hand(int place, Vector vector) {

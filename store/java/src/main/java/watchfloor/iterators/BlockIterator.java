@@ -18,7 +18,8 @@ import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
  * <p>An answer's key is the block's row alone, so a scan that is torn down goes on with the next block. Its value
  * repeats {@code [u16 place in columns][u32 length][vector]}; a vector has a row for each event that matches, newest
  * first, up to as many as are wanted. If these are all events of the block they are the stored ones. A field of which
- * all values are null is left out.
+ * all values are null is left out. Last, in the place {@link Answers#NEXT}, is the row that comes next in the range, or
+ * the range's end: who has this answer then knows which of its events are newer than any to come.
  *
  * <p>A scan that finds nothing for a while answers with a {@link Beat}, after which the server lets others have a turn.
  */
@@ -65,7 +66,6 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     long begin = System.nanoTime();
     while (block.next()) {
       if (answers()) {
-        topKey = Answers.key(block.row());
         return;
       }
       if (System.nanoTime() - begin > Beat.NANOS) {
@@ -76,7 +76,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     }
   }
 
-  /** Makes the block's answer; false if none of its events matches. */
+  /** Makes the block's answer and goes on to what follows; false if none of its events matches. */
   private boolean answers() throws IOException {
     if (filter != null && filter.within(block.time()) == Verdict.NONE || !block.open()) {
       return false;
@@ -107,6 +107,11 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
       } else {
         answer.put(place, block.vector(slots[place]), rows, count);
       }
+    }
+    topKey = Answers.key(block.row());
+    byte[] following = block.following();
+    if (following != null) {
+      answer.put(Answers.NEXT, following);
     }
     topValue = new Value(answer.toByteArray(), false);
     return true;

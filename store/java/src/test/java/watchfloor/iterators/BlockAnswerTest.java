@@ -1,6 +1,8 @@
 package watchfloor.iterators;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static watchfloor.iterators.Programs.number;
 import static watchfloor.iterators.Programs.text;
@@ -80,6 +82,16 @@ class BlockAnswerTest {
     assertEquals(3, answer.read(answer(Map.of(0, TIMES, 2, Vectors.list(Codec.NONE, 1, lists, inner)))));
     assertEquals("00000008" + hex(number(7)) + "ffffffff", found.get("2.0"));
     assertEquals("00000008" + hex(number(8)), found.get("2.1"));
+  }
+
+  @Test
+  void theRowThatComesNextIsNoColumn() {
+    byte[] row = text("0001 and more");
+    assertEquals(3, answer.read(answer(Map.of(0, TIMES, Answers.NEXT, row))));
+    assertEquals(3, found.size());
+    assertArrayEquals(row, answer.next());
+    assertEquals(3, answer.read(answer(Map.of(0, TIMES))));
+    assertNull(answer.next());
   }
 
   @Test

@@ -40,6 +40,7 @@ import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import org.apache.accumulo.core.iterators.WrappingIterator;
+import org.apache.hadoop.io.Text;
 import org.junit.jupiter.api.Test;
 
 class BlockIteratorTest {
@@ -175,10 +176,26 @@ class BlockIteratorTest {
     return iterator(Tables.visible(blocks), options(program, columns));
   }
 
+  private static final int NEXT_LENGTH = Answers.FIELD_HEADER + 24;
+
+  /** The row that an answer says comes next, null if it says none. */
+  private static byte[] next(Value answer) {
+    byte[] bytes = answer.get();
+    int at = bytes.length - NEXT_LENGTH;
+    return at >= 0 && Bytes.getUnsignedShort(bytes, at) == Answers.NEXT
+        ? Arrays.copyOfRange(bytes, at + Answers.FIELD_HEADER, bytes.length)
+        : null;
+  }
+
+  /** An answer without that. */
+  private static byte[] vectors(Value answer) {
+    return Arrays.copyOf(answer.get(), answer.getSize() - (next(answer) == null ? 0 : NEXT_LENGTH));
+  }
+
   /** Reads an answer: by row, the values of each column. */
   private static List<Map<String, String>> read(Value answer, String... columns) {
     List<Map<String, String>> rows = new ArrayList<>();
-    byte[] bytes = answer.get();
+    byte[] bytes = vectors(answer);
     for (int at = 0; at < bytes.length; ) {
       String column = columns[Bytes.getUnsignedShort(bytes, at)];
       int length = Bytes.getInt(bytes, at + 2);
@@ -355,7 +372,8 @@ class BlockIteratorTest {
       assertEquals(cells, fromBlocks(answers, columns));
       assertFalse(cells.isEmpty());
     }
-    assertTrue(Tables.read(iterator(program), new Range()).values().stream().allMatch(answer -> answer.getSize() == 0));
+    assertTrue(
+        Tables.read(iterator(program), new Range()).values().stream().allMatch(answer -> vectors(answer).length == 0));
   }
 
   @Test
@@ -366,7 +384,7 @@ class BlockIteratorTest {
           .forEach(
               (key, answer) -> {
                 byte[] stored = blocks.get(Tables.key(key.getRowData().toArray(), "", text("port"), "")).get();
-                byte[] passedOn = Arrays.copyOfRange(answer.get(), 6, answer.getSize());
+                byte[] passedOn = Arrays.copyOfRange(answer.get(), 6, vectors(answer).length);
                 assertArrayEquals(stored, passedOn);
               });
     }
@@ -378,6 +396,26 @@ class BlockIteratorTest {
     for (Key key : Tables.read(iterator((byte[]) null), new Range()).keySet()) {
       assertEquals(new Key(key.getRow()), key);
       assertEquals(24, key.getRowData().length());
+    }
+  }
+
+  @Test
+  void anAnswerSaysWhichRowComesNext() throws IOException {
+    fill(30, "");
+    List<Text> rows = blocks.keySet().stream().map(Key::getRow).distinct().toList();
+    // The next block often has no such event: it comes next nevertheless.
+    byte[] program = range(scalar("port"), "[]", u16(1000), u16(4000));
+    int last = 20;
+    for (Text end : Arrays.asList(null, rows.get(last))) {
+      Range range = end == null ? new Range() : new Range(null, false, new Key(end), false);
+      TreeMap<Key, Value> answers = Tables.read(iterator(program, "uri"), range);
+      assertTrue(answers.size() > 5);
+      answers.forEach(
+          (key, answer) -> {
+            int place = rows.indexOf(key.getRow()) + 1;
+            assertArrayEquals(place < rows.size() ? rows.get(place).copyBytes() : null, next(answer));
+          });
+      assertTrue(answers.size() < (end == null ? rows.size() : last), "all blocks have answers");
     }
   }
 
