@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,10 +22,10 @@ T = TypeVar("T")
 
 
 def in_turn(cases: Iterable[T], turn: int) -> list[T]:
-    """All cases, another one first in each turn: the one before leaves caches and garbage to the next."""
+    """All cases in an order of the turn's own: each leaves caches and garbage to the next, not always to the same."""
     every = list(cases)
-    first = turn % len(every)
-    return every[first:] + every[:first]
+    random.Random(turn).shuffle(every)
+    return every
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from contextlib import closing
@@ -25,8 +26,8 @@ class RowTimes:
     batches: int
 
 
-def time_rows(service: QueryService, request: QueryRequest) -> RowTimes:
-    """Asks, and reads the answer to its end."""
+def time_rows(service: QueryService, request: QueryRequest, upto: float = math.inf) -> RowTimes:
+    """Asks, and reads the answer to its end, or until ``upto`` rows are there; then it has no ``LAST``."""
     started = time.perf_counter()
     ms: dict[str, float] = {}
     rows = 0
@@ -35,5 +36,8 @@ def time_rows(service: QueryService, request: QueryRequest) -> RowTimes:
             rows += len(batch)
             now = (time.perf_counter() - started) * 1000
             ms.update({str(mark): now for mark in MARKS if rows >= mark and str(mark) not in ms})
-        ms[LAST] = (time.perf_counter() - started) * 1000
+            if rows >= upto:
+                break
+        else:
+            ms[LAST] = (time.perf_counter() - started) * 1000
         return RowTimes(ms, rows, len(result.batches))

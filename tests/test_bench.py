@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from watchfloor.loadgen.experiments import (
     readers,
     responsiveness,
 )
-from watchfloor.loadgen.measure import Figure, Goal, Metric, table
+from watchfloor.loadgen.measure import Figure, Goal, Metric, in_turn, table
 from watchfloor.schema.source import builtin_definitions
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
@@ -52,7 +53,7 @@ EXPERIMENTS = {
 }
 # `ingest` has a stack of its own: see test_ingest_scaling.
 SMALL = {
-    "batching": ["--events", "10000", "--turns", "1"],
+    "batching": ["--events", "10000", "--turns", "1", "--first-turns", "2"],
     "blocks": ["--events", "10000", "--loads", "1", "--repeats", "1"],
     "cancel": ["--events", "10000", "--repeats", "2"],
     "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "1"],
@@ -111,6 +112,14 @@ def test_a_figure_is_read_back_from_its_json() -> None:
     for figure in figures:
         definitions = {figure.metric.name: figure.metric.definition}
         assert Figure.from_json(json.loads(json.dumps(figure.to_json())), definitions) == figure
+
+
+def test_in_turn_each_case_comes_after_each_other() -> None:
+    cases = ("scan", "index", "auto")
+    orders = [in_turn(cases, turn) for turn in range(30)]
+    assert all(sorted(order) == sorted(cases) for order in orders)
+    assert orders == [in_turn(cases, turn) for turn in range(30)]
+    assert {pair for order in orders for pair in itertools.pairwise(order)} == set(itertools.permutations(cases, 2))
 
 
 def test_percentiles_are_samples_by_nearest_rank() -> None:
