@@ -159,9 +159,7 @@ def estimate(
     page, end = seconds(min(PAGE, wanted)), seconds(min(matches, wanted))
     paged = True
     if isinstance(access, Scan) and matches >= PAGE:
-        places_hit = every * -math.expm1(-matches / every)
-        rest = (total - newer) * (costs.event + event_pattern) + places_hit * costs.hit + matches * costs.row
-        paged = PAGE * rest / matches <= costs.scan * ABOUT_AS_SOON
+        paged = PAGE * (seconds(matches) - seconds(0)) / matches <= costs.scan * ABOUT_AS_SOON
     return Estimate(matches, expected.certain, places, page, end, ahead, paged)
 
 
