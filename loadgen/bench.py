@@ -18,6 +18,7 @@ from .experiments import NAMES, Experiment
 from .measure import Measured, now, table, write_json
 from .rig import open_rig, say
 from .runs import suite
+from .runs.child import interrupted_once
 from .runs.surroundings import machine, plain, versions
 
 _NOT_ITS_OWN = ("experiment", "json", "home", "name", "run")
@@ -27,7 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Of one experiment 0 if all goals are met or there are none, 1 if one is missed and ``--strict`` was given; of all
     experiments 0 if each has run, 1 if one failed."""
     args = _parser().parse_args(argv)
-    status: int = args.run(args)
+    with interrupted_once():
+        status: int = args.run(args)
     return status
 
 

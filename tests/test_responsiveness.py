@@ -30,7 +30,7 @@ from watchfloor.loadgen.paper import QUERIES, ROWS, SCHEMES, read_paper
 from watchfloor.loadgen.rig import Rig, open_rig
 from watchfloor.loadgen.row_times import RowTimes, time_rows
 from watchfloor.query.service import QueryRequest, QueryService
-from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.errors import InputFileError, InternalError
 from watchfloor.schema.source import Source
 from watchfloor.store.settings import Settings
 from watchfloor.store.stack_process import send
@@ -198,6 +198,8 @@ def test_a_feeder_keeps_its_rate_and_all_of_it_is_in_the_source(rig: Rig, query_
         first = worker.ended(worker.announced).values()
         with feeding(worker, items, 4.0) as feed:
             time.sleep(2.0)
+        with pytest.raises(InternalError, match="loaded earlier"), feeding(worker, iter(feed.items), 4.0):
+            pass
     loaded = [*first, *feed.done]
     assert QueryService(query_store).count(source.name) == sum(done.events for done in loaded)
     assert len(feed.items) == len(feed.done) == len(feed.due) >= 2

@@ -78,7 +78,7 @@ def _ask(
     service: QueryService, source: str, made: Mapping[str, Frequency], turns: int, upto: float = math.inf
 ) -> Mapping[tuple[str, str], Sequence[RowTimes]]:
     """By value and policy the times of so many queries, which are ended when ``upto`` rows are there."""
-    times: dict[tuple[str, str], list[RowTimes]] = defaultdict(list)
+    times: dict[tuple[str, str], list[RowTimes]] = {(value, policy): [] for value in made for policy in POLICIES}
     for turn in range(-min(WARM_UP, turns), turns):
         for value, named in made.items():
             for policy in in_turn(POLICIES, turn):

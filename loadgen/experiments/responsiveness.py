@@ -115,13 +115,14 @@ def _measured(rig: Rig, options: Namespace, source: Source, file: EventFile) -> 
         for share in SHARES:
             asking.open(mix, IDLE, share, options)
         newer = Work(rig.folder, ITEM_EVENTS[source.layout], options.seed + 1, DEFAULT_END + timedelta(DEFAULT_DAYS))
+        items = newer.items(source.name)
         with clients(rig, 1) as worker:
-            run = closed_run(rig, worker, newer.items(source.name), max(LEAST_SECONDS, options.seconds))
+            run = closed_run(rig, worker, items, max(LEAST_SECONDS, options.seconds))
         found.saturation = series(run.items, run.steady).mean
         say(f"{source.layout}: one worker loads {found.saturation:,.0f} events/s")
         rest(rig.settings)
         with clients(rig, 1) as worker:
-            warm(worker, items := newer.items(source.name))
+            warm(worker, items)
             with feeding(worker, items, found.saturation * options.share / newer.item_events) as found.fed:
                 for _ in range(turns):
                     asking.round(service, INGEST)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 
 from ..ingesting.feeder import Feed
 from ..measure import Figure, Metric
 from ..open_loop import Response
-from ..paper import Place
+from ..paper import QUERIES, SCHEMES, Place
 from ..row_times import LAST, RowTimes
 
 AUTO = "auto"
@@ -98,7 +99,9 @@ def paper_figures(values: Mapping[Place, float]) -> Iterator[Figure]:
 
 def _rows(found: Found) -> Iterator[Figure]:
     rows: dict[tuple[str, str, str], dict[str, Figure]] = defaultdict(dict)
-    for case, asked in found.times.items():
+    # They were asked in an order of each turn's own.
+    every = (Case(*each) for each in product((COLD, WARM, INGEST), QUERIES, (*SCHEMES, AUTO)))
+    for case, asked in ((case, found.times[case]) for case in every if case in found.times):
         for row in asked[0].ms:
             samples = tuple(each.ms[row] for each in asked)
             of = {"query": case.query, "scheme": case.scheme, "layout": found.layout, "state": case.state, "row": row}

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from watchfloor.ingest.item import WorkItem
+from watchfloor.schema.errors import InternalError
 
 from .clients import Clients
 from .rates import Done
@@ -51,7 +52,7 @@ def feeding(clients: Clients, work: Iterator[WorkItem], rate: float) -> Iterator
     """``rate`` items a second are due until the end of the block, which waits until all of them are durable.
 
     Should it end before ``LEAST_ITEMS`` of them were due, it waits for these too. The clients should be at work
-    already: see ``warm``.
+    already: see ``warm``. ``InternalError`` if an item was loaded earlier: no worker reads it again.
     """
     feed, stop = Feed(), threading.Event()
     with ThreadPoolExecutor(1, thread_name_prefix="feeder") as thread:
@@ -64,6 +65,9 @@ def feeding(clients: Clients, work: Iterator[WorkItem], rate: float) -> Iterator
     clients.wait_until(lambda: len(clients.ended(feed.items)) == len(feed.items))
     done = clients.ended(feed.items)
     feed.done = [done[item.item_id] for item in feed.items]
+    for item, due, end in zip(feed.items, feed.due, feed.done, strict=True):
+        if end.ended < due:
+            raise InternalError(f"{item.name} was durable before it was due: it has been loaded earlier")
 
 
 def _feed(clients: Clients, work: Iterator[WorkItem], rate: float, stop: threading.Event, feed: Feed) -> None:

@@ -61,12 +61,11 @@ def run_all(args: Namespace) -> int:
         if name not in waiting:
             say(f"{name} has run already: {folder.json(name)}")
     folder.save()
-    with child.interrupted_once():
-        try:
-            failed = _run(folder, {name: chosen[name] for name in waiting}, args)
-        except KeyboardInterrupt:
-            say(f"interrupted; the same command goes on with what is not yet in {folder.path}")
-            raise
+    try:
+        failed = _run(folder, {name: chosen[name] for name in waiting}, args)
+    except KeyboardInterrupt:
+        say(f"interrupted; the same command goes on with what is not yet in {folder.path}")
+        raise
     for name in failed:
         say(f"{name} FAILED; what it said is in {folder.log(name)}")
     if len(failed) < len(chosen):
