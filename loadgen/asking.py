@@ -38,10 +38,11 @@ Key = tuple[str, int, str]
 """Engine, events that it holds, name of the question."""
 
 
-def ask_all(parties: Sequence[Party], repeats: int) -> Mapping[Key, Asked]:
-    """Answers that are counted come after ``WARM_UP`` rounds; the last of these gives the digests."""
+def ask_all(parties: Sequence[Party], repeats: int, warm_up: int = WARM_UP) -> Mapping[Key, Asked]:
+    """Answers that are counted come after ``warm_up`` rounds, or ``repeats`` if that is less; the last of these gives the
+    digests."""
     found: dict[Key, Asked] = defaultdict(Asked)
-    warm_up = min(WARM_UP, repeats)
+    warm_up = min(warm_up, repeats)
     for turn in range(-warm_up, repeats):
         for party in parties:
             # Who answers in few rounds is slow, and warm after one.

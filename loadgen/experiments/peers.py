@@ -60,6 +60,8 @@ METRICS = (LOAD, DISK, ROW, PEER, SAME)
 
 _MOST_WHOLE_ANSWERS = 5
 """Samples of all rows of a value: with 10,000,000 events some take a minute."""
+_WARM_UP = 20
+"""Rounds: two of the engines are servers in Java, which are at their best after a hundred questions or two."""
 _LOADED = Case("block", of="whole", workers=1)
 
 
@@ -74,7 +76,7 @@ class Held:
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="proxy events (default 1000000)")
     parser.add_argument("--loads", metavar="N", type=int, default=3, help="samples of each load (default 3)")
-    parser.add_argument("--repeats", metavar="N", type=int, default=15, help="samples of each answer (default 15)")
+    parser.add_argument("--repeats", metavar="N", type=int, default=20, help="samples of each answer (default 20)")
 
 
 def run(rig: Rig, options: Namespace) -> list[Figure]:
@@ -93,7 +95,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
                 for name, ask in engines.items()
                 for asked, turns in ((marks, options.repeats), (whole, few))
             ]
-            answers = ask_all(parties, options.repeats)
+            answers = ask_all(parties, options.repeats, _WARM_UP)
     return list(_figures(file, held, [*marks, *whole], answers))
 
 

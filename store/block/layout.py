@@ -53,8 +53,8 @@ FEW_BLOCKS = 3
 """Hits that are looked up all at once."""
 FIRST_BLOCKS = 2
 """Blocks that are looked up first of more."""
-FEW_ROWS = 100
-"""If no more events than these make a first batch, the first block of each shard is read before the others."""
+FEW_ROWS = 1000
+"""If no more events than these make a first batch, few blocks are read before the others: one may have thousands."""
 BATCH_BLOCKS = 8
 """Blocks that a scan hands over at once, then."""
 FETCH_BLOCKS = 64
