@@ -39,8 +39,8 @@ Key = tuple[str, int, str]
 
 
 def ask_all(parties: Sequence[Party], repeats: int, warm_up: int = WARM_UP) -> Mapping[Key, Asked]:
-    """Answers that are counted come after ``warm_up`` rounds, or ``repeats`` if that is less; the last of these gives the
-    digests."""
+    """Answers that are counted come after ``warm_up`` rounds, or ``repeats`` if these are fewer; the last of them gives
+    the digests."""
     found: dict[Key, Asked] = defaultdict(Asked)
     warm_up = min(warm_up, repeats)
     for turn in range(-warm_up, repeats):
