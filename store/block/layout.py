@@ -63,8 +63,8 @@ FETCH_BLOCKS = 64
 REQUEST_BLOCKS = 4
 """Blocks that are worth a request of their own, if they are looked up."""
 
-MANY_EVENTS = 1 << 17
-"""After a look-up that found so many, no more blocks are looked up the next time."""
+MANY_EVENTS = 1 << 15
+"""About so many events are looked up at once, at most: the servers look more up while something is made of them."""
 
 SPARE = 1.25
 """How many times the blocks that should have what is still missing to the limit are looked up."""
@@ -138,12 +138,11 @@ def _looked_up(
                 begun = scan.enter_context(reader.begin(_ranges(hits.slice(done, step)), ordered=False))
             parts, begun = list(reader.checked(begun)), None
             scan.close()
-            found = sum(map(len, parts))
-            done, rows = done + step, rows + found
-            if found < MANY_EVENTS:
-                step = min(step * 4, FETCH_BLOCKS)
-            if limit is not None and rows:
-                step = max(1, min(step, math.ceil(SPARE * (limit - rows) * done / rows)))
+            done, rows = done + step, rows + sum(map(len, parts))
+            step = min(step * 4, FETCH_BLOCKS)
+            if rows:
+                most = MANY_EVENTS if limit is None else min(MANY_EVENTS, SPARE * (limit - rows))
+                step = max(1, min(step, math.ceil(most * done / rows)))
             if done < len(hits) and (limit is None or rows < limit):
                 begun = scan.enter_context(reader.begin(_ranges(hits.slice(done, step)), ordered=False))
             yield pa.concat_batches(parts) if parts else None, done
