@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from watchfloor.schema.errors import InternalError
+
 from .engines.answer import Answer
 from .engines.question import Question
 from .rig import say
@@ -39,8 +41,11 @@ Key = tuple[str, int, str]
 
 
 def ask_all(parties: Sequence[Party], repeats: int, warm_up: int = WARM_UP) -> Mapping[Key, Asked]:
-    """Answers that are counted come after ``warm_up`` rounds, or ``repeats`` if these are fewer; the last of them gives
-    the digests."""
+    """Answers that are counted come after ``warm_up`` rounds, or ``repeats`` if these are fewer; those of a party with
+    fewer turns than ``repeats`` come after one. In the last of these rounds answers are checked; it gives the digests.
+
+    Raises ``InternalError`` for rows that should come newest first and do not.
+    """
     found: dict[Key, Asked] = defaultdict(Asked)
     warm_up = min(warm_up, repeats)
     for turn in range(-warm_up, repeats):
@@ -50,6 +55,8 @@ def ask_all(parties: Sequence[Party], repeats: int, warm_up: int = WARM_UP) -> M
                 continue
             for question in party.questions:
                 answer = party.ask(question, turn == -1)
+                if not answer.in_order:
+                    raise InternalError(f"{party.engine} did not give the rows of {question.name!r} newest first")
                 asked = found[party.engine, party.events, question.name]
                 if turn >= 0:
                     asked.seconds.append(answer.seconds)

@@ -40,7 +40,8 @@ def run_one(args: argparse.Namespace) -> int:
             f"bench {args.name} stops and starts tablet servers, so it measures on a stack of its own only: "
             "leave out --home, and WATCHFLOOR_HOME"
         )
-    started, clock = now(), time.monotonic()
+    # Looked at beforehand: the load average should tell of what else is running.
+    started, clock, where = now(), time.monotonic(), machine()
     with open_rig(args.home, experiment.HEAP, experiment.TSERVER_HEAP) as rig:
         figures = experiment.run(rig, args)
         measured = Measured(
@@ -48,7 +49,7 @@ def run_one(args: argparse.Namespace) -> int:
             experiment.SUMMARY,
             {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items() if k not in _NOT_ITS_OWN},
             plain(rig.settings),
-            machine(),
+            where,
             versions(rig.settings),
             started,
             time.monotonic() - clock,

@@ -90,7 +90,6 @@ def load(rig: Rig, source: Source, file: LogFile, case: Case) -> Loaded:
                 said = progress.seconds
                 say(f"  {progress.events:,} events in {progress.seconds:.0f} s")
     rows = [row for row in Ledger(rig.store).rows() if row.item and row.item.feed == source.name]
-    rig.loaded(file.path, [row.item for row in rows if row.item])
     ends = [row.end for row in rows if row.end]
     if not running.result.clean or running.result.events != file.events:
         raise InternalError(f"{file.path} has {file.events} events, and loaded were {running.result}")

@@ -16,6 +16,8 @@ import orjson
 Better = Literal["higher", "lower"]
 _LOWER = frozenset({"s", "ms", "µs", "MB", "GB"})
 """Units of what should be small: time and space. A rate, which should be large, has a unit ``…/s``."""
+_BY_UNIT: Any = object()
+"""A metric's ``better`` where nothing is said of it."""
 
 
 T = TypeVar("T")
@@ -32,20 +34,22 @@ def in_turn(cases: Iterable[T], turn: int) -> list[T]:
 class Metric:
     """What a number means: its name, unit and definition. ``statistic`` is how samples become one value.
 
-    ``better`` tells which way is good; left out, the unit tells it, or nothing does (a number of batches). ``exact``:
-    the same events give the same value in each run, so that one sample tells all (bytes on the disk, wrong answers).
+    ``better`` tells which way is good, None that neither is (how long a run was); left out, the unit tells it, or
+    nothing does (a number of batches). ``exact``: the same events give the same value in each run, so that one sample
+    tells all (bytes on the disk, wrong answers).
     """
 
     name: str
     unit: str
     definition: str
     statistic: str = "median"
-    better: Better | None = None
+    better: Better | None = _BY_UNIT
     exact: bool = False
 
     def __post_init__(self) -> None:
-        if self.better is None and (self.unit in _LOWER or self.unit.endswith("/s")):
-            object.__setattr__(self, "better", "lower" if self.unit in _LOWER else "higher")
+        if self.better is _BY_UNIT:
+            told = "lower" if self.unit in _LOWER else "higher" if self.unit.endswith("/s") else None
+            object.__setattr__(self, "better", told)
 
 
 @dataclass(frozen=True)
@@ -73,8 +77,9 @@ class Figure:
     """One measured number. ``of`` says of what: the feed, the scheme, the value asked for. Samples are in order.
 
     ``derived`` is the value of a metric that is computed from other figures; its samples are the same computation
-    turn by turn. ``note``: a word on the value, for people. ``at``: for a time series, the seconds from the beginning
-    of its run at which each sample was taken; else empty.
+    turn by turn. ``note``: a word on the value, for people. ``at``: of samples that depend on each other, as steps of a
+    time series and requests that wait for one another do, the seconds from the beginning of their run at which each was
+    taken, or due; else empty.
     """
 
     metric: Metric

@@ -71,7 +71,12 @@ def run_open(schedule: Sequence[float], request: Callable[[int], None], clients:
 
     with ThreadPoolExecutor(clients, thread_name_prefix="client") as pool:
         futures = [pool.submit(one, number) for number in range(len(schedule))]
-        errors = [e for e in (future.exception() for future in futures) if e and not isinstance(e, InterruptedError)]
+        try:
+            ends = [future.exception() for future in futures]
+        except BaseException:  # Ctrl-C: the rest of the schedule is not played
+            failed.set()
+            raise
+        errors = [e for e in ends if e and not isinstance(e, InterruptedError)]
         if errors:
             raise errors[0]
         return [future.result() for future in futures]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,15 @@ SCHEMES = ("scan", "batched-scan", "index", "batched-index")
 ROWS = (*map(str, MARKS), LAST)
 Place = tuple[str, str, str]
 """Query, scheme and row: where a value stands in the table."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Milliseconds by their place in the table, and the edition and table that they were read from."""
+
+    source: str
+    values: Mapping[Place, float]
+
 
 SCHEMA: Mapping[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -51,8 +61,8 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
-def read_paper(path: Path) -> Mapping[Place, float]:
-    """Milliseconds by their place in the table. Raises ``InputFileError`` that names the place of what does not fit."""
+def read_paper(path: Path) -> Paper:
+    """Raises ``InputFileError`` that names the place of what does not fit."""
     try:
         written = json.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -68,4 +78,4 @@ def read_paper(path: Path) -> Mapping[Place, float]:
         if place in values:
             raise InputFileError(f"{path}: $.values[{number}]: {' '.join(place)} is there twice; remove one")
         values[place] = float(value["ms"])
-    return values
+    return Paper(written["source"], values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from pathlib import Path
 from kafka import KafkaAdminClient
 
 from watchfloor.ingest.item import WorkItem
+from watchfloor.ingest.ledger import Ledger
 from watchfloor.ingest.scan import WHOLE, items_of, scan_file
 from watchfloor.schema.source import DEFAULT_LAYOUT, Field, Source, builtin_definitions, parse_definition
 from watchfloor.store import tables
@@ -29,7 +31,7 @@ class Rig:
     def __init__(self, settings: Settings, store: Store, folder: Path) -> None:
         self.settings, self.store, self.folder = settings, store, folder
         self._sources: list[Source] = []
-        self._ledger_rows: list[bytes] = []
+        self._made: set[str] = set()
 
     def source(
         self, kind: str, shards: int | None = None, layout: str = DEFAULT_LAYOUT, more: Sequence[Field] = ()
@@ -40,17 +42,13 @@ class Rig:
         made = parse_definition({**like.definition, "name": name, "layout": layout}).with_fields(list(more))
         source = self.store.register(made.with_shards(shards or like.shards))
         self._sources.append(source)
+        self._made.add(source.name)
         return source
 
     def item(self, path: Path, source: Source) -> WorkItem:
         """A whole file as one work item of ``source``, not queued."""
         (item,) = items_of(scan_file(path, WHOLE), str(path), source.name, b"", secrets.token_hex(8))
         return item
-
-    def loaded(self, path: Path, items: list[WorkItem]) -> None:
-        """Remembers what a load has written to the ledger, to remove it at the end."""
-        self._ledger_rows += [b"i" + item.file_id + item.item_id for item in items]
-        self._ledger_rows.append(b"p" + str(path).encode())
 
     def drop(self, source: Source) -> None:
         """Removes a source's tables and its place in the catalog."""
@@ -61,8 +59,15 @@ class Rig:
     def close(self) -> None:
         for source in list(self._sources):
             self.drop(source)
-        if self._ledger_rows:
-            tables.delete_rows(self.store.connection.client, tables.ITEMS_TABLE, self._ledger_rows)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Removes what is in the ledger of the sources that were made here, also of loads that were interrupted."""
+        found = [row.item for row in Ledger(self.store).rows() if row.item and row.item.feed in self._made]
+        rows = {b"i" + item.file_id + item.item_id for item in found}
+        rows |= {b"p" + os.fsencode(item.path) for item in found}
+        if rows:
+            tables.delete_rows(self.store.connection.client, tables.ITEMS_TABLE, rows)
 
 
 def say(text: str) -> None:
@@ -93,11 +98,11 @@ def open_rig(home: str | None, jvm_heap: str | None = None, tserver_heap: str | 
                     yield rig
                 finally:
                     rig.close()
-            if home is not None:
-                delete_topic(settings)
         finally:
             if home is None:
                 down(settings, report=lambda line: say(f"  {line}"))
+            else:
+                delete_topic(settings)
 
 
 def delete_topic(settings: Settings) -> None:

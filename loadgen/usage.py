@@ -126,7 +126,10 @@ def _parts(name: str, pid: int) -> Seconds:
     try:
         whole = _seconds_of(pid)
         for task in Path(f"/proc/{pid}/task").iterdir():
-            thread, seconds = _stat(task / "stat")
+            try:
+                thread, seconds = _stat(task / "stat")
+            except OSError:  # a thread that has just ended; the process may go on
+                continue
             if not thread.startswith("python"):
                 kind = "compiler and collector" if thread.startswith(_JVM_THREADS) else "Java"
                 _add(found, {(name, kind): seconds})

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from pathlib import Path
 
 import pytest
+from kafka import KafkaAdminClient
 
+from watchfloor.ingest.ledger import Ledger
 from watchfloor.ingest.lines import read_chunks
 from watchfloor.ingest.parsers.access_log import AccessLogParser
+from watchfloor.ingest.queue import ItemProducer
 from watchfloor.loadgen import bench
 from watchfloor.loadgen.access_log import write_access_log
 from watchfloor.loadgen.engines.peers import PEERS, SQL_PEERS, missing
@@ -29,7 +33,10 @@ from watchfloor.loadgen.experiments import (
     readers,
     responsiveness,
 )
-from watchfloor.loadgen.measure import Figure, Goal, Metric, in_turn, table
+from watchfloor.loadgen.generate import generate
+from watchfloor.loadgen.measure import Figure, Goal, Measured, Metric, in_turn, table
+from watchfloor.loadgen.plots import pictures
+from watchfloor.loadgen.rig import open_rig
 from watchfloor.schema.source import builtin_definitions
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
@@ -182,9 +189,46 @@ def test_small_runs_write_all_and_leave_nothing(
     shown = capsys.readouterr().out
     assert all(figure["metric"] in shown for figure in written["figures"])
     assert all(figure["value"] == 1 for figure in written["figures"] if figure["metric"] == "same_answers")
-    with Store.open(store_settings) as store:
+    assert list(pictures(name, Measured.from_json(written).figures))
+    assert_nothing_is_left(store_settings)
+
+
+def assert_nothing_is_left(settings: Settings) -> None:
+    """No source, table, line of the ledger, or topic of an experiment."""
+    with Store.open(settings) as store:
         assert not [source for source in store.sources() if source.startswith("bench.")]
         assert not [t for t in store.connection.client.tableOperations().list() if str(t).startswith("bench")]
+        assert not [row for row in Ledger(store).rows() if row.item and row.item.feed.startswith("bench.")]
+    admin = KafkaAdminClient(bootstrap_servers=settings.kafka.split(","))
+    try:
+        until = time.monotonic() + 10  # brokers hear of it a moment later
+        while found := [topic for topic in admin.list_topics() if topic.startswith("watchfloor.bench.")]:
+            assert time.monotonic() < until, found
+            time.sleep(0.1)
+    finally:
+        admin.close()
+
+
+@pytest.mark.stack
+def test_an_experiment_that_fails_leaves_nothing(store_settings: Settings, tmp_path: Path) -> None:
+    path = tmp_path / "proxy.json"
+    with path.open("wb") as out:
+        generate(out, 100, 1)
+    with pytest.raises(RuntimeError, match="halfway"), open_rig(str(store_settings.home)) as rig:
+        item = rig.item(path, rig.source("proxy.events"))
+        ledger = Ledger(rig.store)
+        ledger.queued([item])
+        with ItemProducer(rig.settings) as producer:
+            producer.send([item])
+        ledger.close()
+        raise RuntimeError("halfway")
+    assert_nothing_is_left(store_settings)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_quick_run_asks_is_understood(name: str) -> None:
+    quick = EXPERIMENTS[name].QUICK
+    assert quick and bench._parser().parse_args([name, *quick]).name == name
 
 
 def test_an_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

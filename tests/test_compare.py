@@ -19,14 +19,34 @@ from watchfloor.api import cli
 from watchfloor.ingest.lines import Chunk
 from watchfloor.ingest.parsers import open_parser
 from watchfloor.loadgen import bench
-from watchfloor.loadgen.experiments import readers
+from watchfloor.loadgen.experiments import NAMES, readers
+from watchfloor.loadgen.figures import responsiveness
+from watchfloor.loadgen.figures.ingest import (
+    OFFERED,
+    STEADY,
+    closed_figures,
+    closed_words,
+    open_figures,
+    open_words,
+    saturation_figures,
+)
+from watchfloor.loadgen.figures.peers import SAME
+from watchfloor.loadgen.ingesting.feeder import Feed
+from watchfloor.loadgen.ingesting.rates import Done, Window
+from watchfloor.loadgen.ingesting.runs import OpenRun
+from watchfloor.loadgen.ingesting.server_watch import Look
 from watchfloor.loadgen.measure import Figure, Goal, Measured, Metric
+from watchfloor.loadgen.open_loop import Response
+from watchfloor.loadgen.runs import suite
 from watchfloor.loadgen.runs.bootstrap import RESAMPLES, ratios
-from watchfloor.loadgen.runs.verdicts import Verdict, compared, verdicts
+from watchfloor.loadgen.runs.verdicts import RIGHT, Verdict, compared, verdicts
+from watchfloor.loadgen.usage import CpuMeter
 from watchfloor.store.settings import Settings
 
 ITEMS = Metric("items", "", "things counted")
 RUNNING = replace(RATE, name="rate_over_time")
+LASTING = Metric("lasting_seconds", "s", "how long it was looked at", better=None)
+NOW = 1_800_000_000.0
 
 
 def slower(measured: Measured, factor: float) -> Measured:
@@ -138,6 +158,76 @@ def test_resampled_medians_are_medians_of_the_samples() -> None:
 
 
 @pytest.mark.parametrize(
+    ("overlapping", "seeds", "wanted"),
+    [(2, range(1, 6), "same"), (1, range(1, 2), "worse")],
+)
+def test_of_many_figures_an_interval_ends_where_enough_resamples_tell(
+    overlapping: int, seeds: range, wanted: Verdict
+) -> None:
+    """An interval for 1,000 figures leaves 12.5 of a million resamples beyond each end.
+
+    Of 11 samples the median of a resampling is one of the 2 highest with a chance of 0.0072, and the highest with a
+    chance of 0.00017. So both medians are on the wrong side in 52 of a million; or, where one sample overlaps, in one
+    of 33 million. Among 10,000 resamples there may be none of either.
+    """
+    before = Figure(ASKED, (10.0,) * (11 - overlapping) + (13.0,) * overlapping)
+    after = Figure(ASKED, (12.0,) * overlapping + (14.0,) * (11 - overlapping))
+    one = Figure(ASKED, (1.0,))
+    others = [compared(("it", str(number), ()), one, one, 1) for number in range(999)]
+    for seed in seeds:
+        found = compared(("it", "in question", ()), before, after, seed)
+        assert verdicts([*others, found])[found.key] == wanted
+
+
+def test_each_exact_metric_is_of_right_answers_or_of_sizes() -> None:
+    """Of a new one it has to be decided whether any change counts."""
+    exact = {metric.name for name in NAMES for metric in suite.experiment(name).METRICS if metric.exact}
+    assert exact == RIGHT | {"disk_share", "encoded_share", "entries_per_event"}
+
+
+def made_up(folder: Path) -> OpenRun:
+    """A client that ends four items a second for ten seconds, all but the first a quarter of a second late."""
+    items = [Done("a", NOW + number / 4, NOW + (number + 1) / 4, 1000, 480_000) for number in range(40)]
+    responses = [Response(max(0, number - 1) / 4, number / 4, (number + 1) / 4) for number in range(40)]
+    whole = Window(NOW, NOW + 10)
+    looks = [Look(NOW + 1, 0, 0, 0), Look(NOW + 2, 1, 0, 0)]
+    # The ledger tells of items in an order of its own.
+    return OpenRun(items[::-1], whole, whole.settled(), looks, CpuMeter(Settings(home=folder)), responses)
+
+
+def test_samples_of_one_run_have_their_times(tmp_path: Path) -> None:
+    run = made_up(tmp_path)
+    of_closed = closed_figures(run, closed_words(2, 1))
+    figures = [*of_closed, *open_figures(run, open_words(1, 50), 2), *saturation_figures({2: run}, 1)]
+    several = [figure for figure in figures if len(figure.samples) > 1]
+    assert {figure.metric.name for figure in several} >= {
+        "median_events_per_second", "steady_megabytes_per_second", "item_service_ms", "item_service_99th_ms",
+        "item_latency_99th_ms", "saturation_events_per_second",
+    }  # fmt: skip
+    for figure in several:
+        assert len(figure.at) == len(figure.samples) and list(figure.at) == sorted(figure.at), figure.metric.name
+        assert 0 <= figure.at[0] < figure.at[-1] < 10, figure.metric.name
+    (service,) = [figure for figure in of_closed if figure.metric.name == "item_service_ms"]
+    assert service.at[:3] == (0.0, 0.25, 0.5) and service.samples == (250.0,) * 40
+
+
+def test_runs_by_a_schedule_are_of_the_same_whatever_number_of_clients_saturates(tmp_path: Path) -> None:
+    run = made_up(tmp_path)
+    two, four = (open_figures(run, open_words(2, 80), clients) for clients in (2, 4))
+    assert [(figure.metric, figure.of) for figure in two] == [(figure.metric, figure.of) for figure in four]
+    assert [{figure.note for figure in figures} for figures in (two, four)] == [{"by 2 clients"}, {"by 4 clients"}]
+
+
+def test_queries_and_items_that_wait_for_one_another_have_times() -> None:
+    found = responsiveness.Found("block", 0.5, saturation=1.0, queries_per_second=1.0)
+    found.fed = Feed(due=[9.0, 10.5], done=[Done("a", 9.5, 10.5, 1, 9), Done("a", 10.5, 11.0, 1, 9)])
+    found.open_loop["idle", 0.5] = [Response(0.25, 0.25, 1.0), Response(0.5, 1.0, 2.0)]
+    waited = {f.metric: f.at for f in responsiveness.figures(found) if len(f.samples) > 1}
+    by_schedule = (*responsiveness.SERVICE, *responsiveness.LATENCY)
+    assert waited == {responsiveness.DELAY: (0.0, 1.5)} | dict.fromkeys(by_schedule, (0.25, 0.5))
+
+
+@pytest.mark.parametrize(
     ("before", "after", "wanted"),
     [
         (Figure(ASKED, (1.0,) * 9), Figure(ASKED, (1.09,) * 9), "same"),
@@ -155,6 +245,14 @@ def test_resampled_medians_are_medians_of_the_samples() -> None:
         (Figure(ASKED, (1.0,) * 2), Figure(ASKED, (9.0,) * 9), "too few samples"),
         (Figure(ITEMS, (3.0,) * 2), Figure(ITEMS, (3.0,)), "same"),
         (Figure(RUNNING, (9.0,) * 99, at=(1.0,) * 99), Figure(RUNNING, (1.0,) * 99, at=(1.0,) * 99), "too few samples"),
+        (Figure(RUNNING, (9.0,) * 99), Figure(RUNNING, (1.0,) * 99, at=(1.0,) * 99), "too few samples"),
+        (Figure(RUNNING, (9.0,) * 99, at=(1.0,) * 99), Figure(RUNNING, (1.0,) * 99), "too few samples"),
+        (Figure(SAME, (1.0,)), Figure(SAME, (0.95,)), "worse"),
+        (Figure(SAME, (0.95,)), Figure(SAME, (1.0,)), "better"),
+        (Figure(SAME, (0.95,)), Figure(SAME, (0.95,) * 2), "same"),
+        (Figure(readers.TAKEN, (10.0,)), Figure(readers.TAKEN, (11.0,)), "worse"),
+        (Figure(readers.KEPT, (100.0,)), Figure(readers.KEPT, (98.3,)), "worse"),
+        (Figure(LASTING, (1.0,) * 9), Figure(LASTING, (2.0,) * 9), "changed"),
     ],
 )
 def test_verdicts(before: Figure, after: Figure, wanted: Verdict) -> None:
@@ -180,6 +278,36 @@ def test_figures_of_one_run_alone_are_counted(tmp_path: Path, said: Said) -> Non
     less = replace(asking(1), figures=asking(1).figures[:5])
     status, told = said(write(tmp_path / "a", asking(1)), write(tmp_path / "b", less))
     assert status == 0 and "asking: 5 same, 7 only in A" in told
+
+
+@pytest.mark.parametrize("entry", [{"options": [], "failed": "exit status 3: no more horses"}, {"options": []}])
+@pytest.mark.parametrize(
+    ("b", "last"),
+    [
+        ([asking(1)], "WORSE: loading (not measured)"),
+        ([slower(asking(2), 1.5)], "WORSE: asking (asked_ms, ours_to_best); loading (not measured)"),
+        ([experiment("third", [Figure(RATE, (1.0,))])], "WORSE: loading (not measured)"),
+    ],
+)
+def test_an_experiment_that_failed_or_never_ran_is_named(
+    b: list[Measured], last: str, entry: dict[str, Any], tmp_path: Path, said: Said
+) -> None:
+    record = {"quick": True, "seed": 1, "experiments": {b[0].experiment: {"options": []}, "loading": entry}}
+    status, told = said(write(tmp_path / "a", loading(1), asking(1)), write(tmp_path / "b", *b, record=record))
+    assert status == 1
+    assert told.splitlines()[-1] == last
+    (line,) = [line for line in told.splitlines() if line.startswith("only in A: ")]
+    assert f"loading (not measured{': ' if 'failed' in entry else ''}{entry.get('failed', '')})" in line
+
+
+def test_an_experiment_that_was_not_asked_for_is_no_failure(tmp_path: Path, said: Said) -> None:
+    """Of the second run some were chosen; of the third nobody knows what was asked."""
+    a = write(tmp_path / "a", loading(1), asking(1))
+    chosen = {"quick": True, "seed": 1, "experiments": {"asking": {"options": []}}}
+    for b in (write(tmp_path / "b", asking(1), record=chosen), write(tmp_path / "c", asking(1))):
+        status, told = said(a, b)
+        assert status == 0 and told.splitlines()[-1].endswith("Nothing is worse.")
+        assert "only in A: loading" in told.splitlines()
 
 
 def test_files_of_one_experiment_are_compared(tmp_path: Path, said: Said) -> None:
@@ -242,4 +370,7 @@ def test_units_tell_which_way_is_better() -> None:
         ("%", "", "cores")
     )
     assert Metric("it", "%", "", better="higher").better == "higher"
+    assert Metric("it", "s", "", better=None).better is OFFERED.better is STEADY.better is None
+    lasted = Figure(LASTING, (1.0,))
+    assert Figure.from_json(lasted.to_json(), {LASTING.name: LASTING.definition}) == lasted
     assert json.loads(json.dumps(Figure(DISK, (1.0,)).to_json()))["better"] == "lower"

@@ -5,27 +5,35 @@ from __future__ import annotations
 import json
 import random
 import re
+import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pyarrow as pa
 import pytest
+from ingest_support import wait_for
 
 from watchfloor.ingest.reading import read_item
-from watchfloor.loadgen.asking import Party, ask_all
-from watchfloor.loadgen.engines.answer import Answer, digest
+from watchfloor.loadgen.asking import Asked, Party, ask_all
+from watchfloor.loadgen.engines import peer as peer_process
+from watchfloor.loadgen.engines import peers as engine_peers
+from watchfloor.loadgen.engines.answer import Answer, as_table, checked, digest
 from watchfloor.loadgen.engines.ours import Ours
 from watchfloor.loadgen.engines.peers import PEERS, SQL_PEERS, Peer, missing, open_peers
 from watchfloor.loadgen.engines.question import Kind, Question, newest_rows, questions, values
+from watchfloor.loadgen.experiments.peers import same
 from watchfloor.loadgen.generate import generate
 from watchfloor.loadgen.loads import EventFile, write_events
 from watchfloor.loadgen.marks import APART, ONE, PATTERN, SPREAD
 from watchfloor.loadgen.rig import Rig, open_rig
 from watchfloor.loadgen.usage import MACHINE, CpuMeter
-from watchfloor.schema.errors import StackError
+from watchfloor.schema.errors import InternalError, StackError
 from watchfloor.schema.source import Source, builtin_definitions
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
@@ -33,7 +41,8 @@ from watchfloor.store.tables import compact
 from watchfloor.store.tablet_files import table_files
 
 EVENTS = 2 * APART
-COLUMNS = [field.name for field in builtin_definitions()["proxy.events"].fields]
+PROXY = builtin_definitions()["proxy.events"]
+COLUMNS = [field.name for field in PROXY.fields]
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +101,7 @@ def test_marks_take_the_place_of_paths_and_change_nothing_else(tmp_path: Path, f
 
 @pytest.mark.stack
 def test_every_engine_answers_every_question_as_brute_force_does(
-    store_settings: Settings, tmp_path: Path, file: EventFile, events: pa.Table
+    store_settings: Settings, file: EventFile, events: pa.Table
 ) -> None:
     wanted = {question.name: brute_force(events, question) for question in questions(file.made)}
     assert wanted["all, rare"][0] == 10 and wanted["scan, spread hits"][0] == file.spread
@@ -109,14 +118,14 @@ def test_every_engine_answers_every_question_as_brute_force_does(
             if layout == "cell":
                 cells = sum(events.num_rows - events.column(name).null_count for name in COLUMNS[1:])
                 assert files["event"].entries == cells
-        for peer in stack.enter_context(open_peers(tmp_path, SQL_PEERS)):
+        for peer in stack.enter_context(open_peers(SQL_PEERS))[0]:
             loaded = peer.load(file.path)
             assert loaded.rows == EVENTS and loaded.bytes > EVENTS and loaded.seconds > 0
             engines[peer.name] = peer.ask
         for engine, ask in engines.items():
             for question in questions(file.made):
                 answer = ask(question, True)
-                assert (answer.rows, answer.digest) == wanted[question.name], (engine, question)
+                assert (answer.rows, answer.digest) == wanted[question.name] and answer.in_order, (engine, question)
                 assert answer.seconds > 0
 
 
@@ -155,6 +164,48 @@ def test_rounds_warm_up_and_slow_parties_answer_in_few() -> None:
     assert (found["quick", 100, "q"].rows, found["quick", 100, "q"].digest) == (7, "quick")
 
 
+def test_rows_that_should_come_newest_first_and_do_not_are_an_error_that_names_engine_and_question() -> None:
+    def ask_for(kind: Kind, *days: int) -> None:
+        rows = as_table([{"ts": f"2026-01-0{day}T00:00:00Z"} for day in days], PROXY)
+
+        def ask(question: Question, check: bool) -> Answer:
+            return checked(0.1, rows, PROXY, question) if check else Answer(0.1, len(rows))
+
+        ask_all([Party("sloppy", 3, ask, [Question("q", kind, "domain", "v")], 1)], 1)
+
+    ask_for(Kind.NEWEST)
+    ask_for(Kind.NEWEST, 3, 2, 2, 1)
+    ask_for(Kind.EVERYTHING, 1, 3, 2)
+    for days in ((1, 2), (3, 1, 2)):
+        with pytest.raises(InternalError, match="sloppy did not give the rows of 'q' newest first"):
+            ask_for(Kind.NEWEST, *days)
+
+
+def test_the_clock_of_a_load_stands_while_a_table_is_dropped_and_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    spent = [0.0]
+    engine = SimpleNamespace(
+        renew=lambda: spent.append(100),
+        load=lambda path: spent.append(7),
+        settle=lambda: spent.append(1000),
+        events=lambda: 2,
+        disk_bytes=lambda: 3,
+    )
+    monkeypatch.setattr(peer_process, "time", SimpleNamespace(perf_counter=lambda: sum(spent)))
+    loaded = peer_process.respond(engine, PROXY, {"load": "events.json"})
+    assert loaded == {"seconds": 7, "rows": 2, "bytes": 3}
+
+
+def test_the_figure_of_same_answers_says_what_was_left_out() -> None:
+    alone = {("watchfloor", 100, "q"): Asked([0.1], 1, "x")}
+    both = alone | {("duckdb", 100, "q"): Asked([0.1], 1, "x")}
+    assert same(both, 100, []).note == ""
+    assert same(both, 100, ["chdb: why"]).note == "left out: chdb: why"
+    note = same(alone, 100, ["duckdb: why", "chdb did not start: why"]).note
+    assert note == "nothing was compared; left out: duckdb: why; left out: chdb did not start: why"
+    differ = both | {("duckdb", 100, "q"): Asked([0.1], 1, "y")}
+    assert same(differ, 100, ["chdb: why"]).note == "q; left out: chdb: why"
+
+
 @pytest.mark.stack
 def test_rows_are_read_from_a_stream_until_there_are_enough(
     store_settings: Settings, file: EventFile, events: pa.Table
@@ -169,7 +220,7 @@ def test_rows_are_read_from_a_stream_until_there_are_enough(
         source = held(rig, file.path)
         for question in (*marks, *whole):
             answer = Ours(store, source.name).read(question, True)
-            assert (answer.rows, answer.digest) == brute_force(events, question), question
+            assert (answer.rows, answer.digest) == brute_force(events, question) and answer.in_order, question
 
 
 ODD = ("it's", 'say "no"', "back\\slash", "\\'", "a*b%_", "tab\tand\nline", "  spaces ", "straße", "日本語.example",
@@ -222,18 +273,18 @@ def test_odd_values_are_found_in_order(store_settings: Settings, odd_file: Path,
         ours = Ours(store, held(rig, odd_file).name)
         for question in odd_questions:
             answer = ours.ask(question, True)
-            assert (answer.rows, answer.digest) == brute_force(events, question), question
+            assert (answer.rows, answer.digest) == brute_force(events, question) and answer.in_order, question
 
 
 @pytest.mark.parametrize("name", PEERS)
 def test_a_peer_answers_as_brute_force_does_odd_values_too(
-    name: str, tmp_path: Path, file: EventFile, events: pa.Table, odd_file: Path, odd_questions: list[Question]
+    name: str, file: EventFile, events: pa.Table, odd_file: Path, odd_questions: list[Question]
 ) -> None:
     if remedy := missing(name):
         pytest.skip(f"{name}: {remedy}")
     marks, whole = newest_rows(file.made)
     usual = [question for question in questions(file.made) if question.kind is not Kind.SCAN]
-    with open_peers(tmp_path, [name]) as (peer,):
+    with open_peers([name]) as ((peer,), _):
         # The second load takes the place of the first.
         for path, rows, asked in (
             (odd_file, read_events(odd_file), odd_questions),
@@ -243,37 +294,113 @@ def test_a_peer_answers_as_brute_force_does_odd_values_too(
             assert loaded.rows == len(rows) and loaded.bytes > 0 and loaded.seconds > 0
             for question in asked:
                 answer = peer.ask(question, True)
-                assert (answer.rows, answer.digest) == brute_force(rows, question), question
+                assert (answer.rows, answer.digest) == brute_force(rows, question) and answer.in_order, question
                 assert answer.seconds > 0
 
 
+@pytest.fixture
+def open_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where temporary files go. Pytest's folders are their owner's alone; root starts OpenSearch as another user."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        monkeypatch.setenv("TMPDIR", name)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        yield Path(name)
+
+
+@pytest.mark.parametrize(("name", "module"), [("tantivy", "tantivy_engine"), ("opensearch", "opensearch")])
+def test_an_answer_of_many_pages_is_whole_and_in_order(
+    name: str, module: str, open_folder: Path, file: EventFile, events: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if remedy := missing(name):
+        pytest.skip(f"{name}: {remedy}")
+    monkeypatch.setattr(f"watchfloor.loadgen.engines.{module}._PAGE", 10)
+    # Of more, digests are sums of columns.
+    monkeypatch.setattr("watchfloor.loadgen.engines.answer._WHOLE_ROWS", 100)
+    folder = open_folder / "data"
+    folder.mkdir()
+    with closing(peer_process.open_engine(name, folder, PROXY)) as engine:
+        engine.renew()
+        engine.load(file.path)
+        engine.settle()
+        for question in newest_rows(file.made)[1]:
+            pages = [as_table(page, PROXY) for page in engine.rows(question)]
+            answer = checked(0.1, pa.concat_tables(pages), PROXY, question)
+            assert (answer.rows, answer.digest) == brute_force(events, question) and answer.in_order, question
+            # The rare value's events fill one page, and another one would be empty.
+            assert all(len(page) == 10 for page in pages[:-1]) and len(pages) == -(-answer.rows // 10)
+
+
 def test_an_engine_that_is_missing_is_said_and_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("OPENSEARCH_HOME", raising=False)
-    with open_peers(tmp_path, ("no_such_engine", "opensearch")) as found:
+    with open_peers(("no_such_engine", "opensearch")) as (found, left_out):
         assert found == []
+    assert left_out == [
+        "no_such_engine: not installed: pip install 'watchfloor[bench]'",
+        "opensearch: OPENSEARCH_HOME is not set: docs/peers.md says how to get it",
+    ]
     said = capsys.readouterr().err
-    assert "no_such_engine: not installed: pip install 'watchfloor[bench]'" in said
-    assert "opensearch: OPENSEARCH_HOME is not set: docs/peers.md says how to get it" in said
+    assert all(why in said for why in left_out)
+
+
+def test_an_engine_that_does_not_start_is_closed_said_and_left_out(
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENSEARCH_HOME", str(stub_opensearch(open_folder, "echo no more memory; exit 3")))
+    there = [name for name in PEERS if name != "opensearch" and not missing(name)]
+    with open_peers((*there, "opensearch")) as (found, left_out):
+        assert [peer.name for peer in found] == there
+        assert not list(open_folder.glob("watchfloor-opensearch-*"))
+    assert left_out == ["opensearch did not start: StackError: OpenSearch ended with 3"]
+    assert f"{left_out[0]}\nno more memory" in capfd.readouterr().err
+    assert not list(open_folder.glob("watchfloor-*"))
+
+
+def test_a_server_ends_with_its_peer_that_is_killed_and_their_folder_goes(
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve = 'echo $$ > "$HOME/new"; mv "$HOME/new" "$HOME/pid"; exec sleep 600'
+    monkeypatch.setenv("OPENSEARCH_HOME", str(stub_opensearch(open_folder, serve)))
+    monkeypatch.setattr(engine_peers, "_STOP_SECONDS", 2)
+    with closing(Peer("opensearch")):
+        # The peer waits for its server to answer, and does not see that its own input ends.
+        wait_for(lambda: list(open_folder.glob("watchfloor-opensearch-*/pid")))
+        (pid_file,) = open_folder.glob("watchfloor-opensearch-*/pid")
+        server = psutil.Process(int(pid_file.read_text()))
+    assert not server.is_running() or server.status() == psutil.STATUS_ZOMBIE
+    assert not list(open_folder.glob("watchfloor-*"))
+
+
+def stub_opensearch(folder: Path, script: str) -> Path:
+    """A distribution whose server is a shell script, and which brings a Java of its own."""
+    home = folder / "stub"
+    for part in ("bin", "config", "jdk"):
+        (home / part).mkdir(parents=True)
+    (home / "config/jvm.options").touch()
+    server = home / "bin/opensearch"
+    server.write_text(f"#!/bin/sh\n{script}\n")
+    server.chmod(0o755)
+    return home
 
 
 def test_an_engine_that_does_not_open_or_whose_process_dies_is_an_error_that_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(StackError, match="no_such_engine failed: ValueError: no engine is called no_such_engine"):
-        fails("no_such_engine", tmp_path)
+    with pytest.raises(StackError, match="no_such_engine did not start: ValueError: no engine is called"):
+        fails("no_such_engine")
     monkeypatch.setenv("OPENSEARCH_HOME", str(tmp_path))
-    with pytest.raises(StackError, match=f"opensearch failed: .* OPENSEARCH_HOME is {tmp_path}, which has no bin"):
-        fails("opensearch", tmp_path)
+    with pytest.raises(StackError, match=f"opensearch did not start: .* OPENSEARCH_HOME is {tmp_path}, which has no"):
+        fails("opensearch")
     monkeypatch.setenv("PYTHONHOME", str(tmp_path))  # where no Python is
-    with pytest.raises(StackError, match="tantivy failed: its process ended with 1"):
-        fails("tantivy", tmp_path)
+    with pytest.raises(StackError, match="tantivy did not start: its process ended with 1"):
+        fails("tantivy")
 
 
-def fails(name: str, folder: Path) -> None:
-    with closing(Peer(name, folder)) as peer:
-        peer.load(folder / "events")
+def fails(name: str) -> None:
+    with closing(Peer(name)) as peer:
+        peer.load(Path("events"))
 
 
 def test_the_meter_counts_what_the_machine_spends(tmp_path: Path) -> None:

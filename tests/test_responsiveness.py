@@ -111,9 +111,11 @@ def test_the_papers_values_are_read_by_their_place(tmp_path: Path) -> None:
               "row": "last", "ms": 3.5}]  # fmt: skip
     path.write_text(json.dumps({"source": "made up for this test", "values": values}))
     found = read_paper(path)
-    assert found == {("A", "scan", "1"): 12.0, ("C", "batched-index", "last"): 3.5}
+    assert found.values == {("A", "scan", "1"): 12.0, ("C", "batched-index", "last"): 3.5}
     shown = list(paper_figures(found))
-    assert [figure.value for figure in shown] == [12.0, 3.5]
+    assert [(figure.value, figure.note) for figure in shown] == [
+        (each, "made up for this test") for each in (12.0, 3.5)
+    ]
     assert shown[0].of == {"query": "A", "scheme": "scan", "layout": "the paper's", "row": "1"}
 
 

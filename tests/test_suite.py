@@ -165,6 +165,13 @@ def test_options_that_have_changed_since_are_refused(
     assert cli.main([*arguments[:3], "--out", str(out / "asking.json")]) == cli.USER
 
 
+def test_the_papers_values_are_for_responsiveness_alone() -> None:
+    module = SimpleNamespace(QUICK=("--events", "10"))
+    args = Namespace(quick=True, paper=Path("/values.json"))
+    assert suite._options("responsiveness", module, args) == ("--events", "10", "--paper", "/values.json")  # type: ignore[arg-type]
+    assert suite._options("readers", module, args) == ("--events", "10")  # type: ignore[arg-type]
+
+
 def test_remaining_time_is_what_it_took_before_or_the_mean() -> None:
     progress = Progress(["a", "b", "c", "d"], {})
     assert progress.left(0, 5) is None

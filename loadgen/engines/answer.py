@@ -1,4 +1,5 @@
-"""What an engine answered: how long it took, how many rows, and a digest by which answers are compared."""
+"""What an engine answered: how long it took, how many rows, whether they came in order, and a digest by which answers
+are compared."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.source import FieldType, Source
 
+from .question import Kind, Question
+
 Rows: TypeAlias = pa.Table | list[dict[str, Any]]
 """Rows as an engine's own client hands them out: in columns, or each event as the object that its JSON was."""
 
@@ -22,11 +25,22 @@ _WHOLE_ROWS = 10_000
 
 @dataclass(frozen=True)
 class Answer:
-    """``seconds`` from the question until the last row is in the caller's hands. ``digest``: empty if not asked for."""
+    """``seconds`` from the question until the last row is in the caller's hands.
+
+    Of an answer that was checked, ``digest`` of its rows, and ``in_order``: False if they were to come newest first and
+    did not.
+    """
 
     seconds: float
     rows: int
     digest: str = ""
+    in_order: bool = True
+
+
+def checked(seconds: float, rows: pa.Table, source: Source, question: Question) -> Answer:
+    """The answer to ``question`` that ``rows`` are, in the order in which they came."""
+    in_order = question.kind is not Kind.NEWEST or _newest_first(rows.column(source.time_field))
+    return Answer(seconds, len(rows), digest(rows, [field.name for field in source.fields]), in_order)
 
 
 def as_table(rows: Rows, source: Source) -> pa.Table:
@@ -52,6 +66,12 @@ def digest(table: pa.Table, columns: Sequence[str]) -> str:
         rows = sorted(map(repr, zip(*(column.to_pylist() for column in plain), strict=True)))
         return hashlib.blake2b("\n".join(rows).encode(), digest_size=8).hexdigest()
     return hashlib.blake2b(repr([_sum(column) for column in plain]).encode(), digest_size=8).hexdigest()
+
+
+def _newest_first(times: pa.ChunkedArray) -> bool:
+    """Events of the same time are in any order."""
+    micros = _plain(times).to_numpy()
+    return bool((micros[:-1] >= micros[1:]).all())
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -51,11 +51,13 @@ class ChDB(SqlEngine):
         self._session.query("CREATE DATABASE IF NOT EXISTS bench")
         self._session.query("USE bench")
 
-    def load(self, path: Path) -> None:
+    def renew(self) -> None:
         self._session.query("DROP TABLE IF EXISTS events SYNC")
         self._session.query(
             f"CREATE TABLE events ({self._columns}, {self._filters}) ENGINE = MergeTree ORDER BY {self._time}"
         )
+
+    def load(self, path: Path) -> None:
         self._session.query(f"INSERT INTO events SELECT * FROM file('{path}', JSONEachRow)")
 
     def settle(self) -> None:

@@ -34,10 +34,13 @@ class Duck(SqlEngine):
         self._columns = ", ".join(f"{field.name}: '{_TYPES[field.type]}'" for field in source.fields)
         self._connection: duckdb.DuckDBPyConnection | None = None
 
-    def load(self, path: Path) -> None:
+    def renew(self) -> None:
         self.close()
         self._file.unlink(missing_ok=True)
         self._connection = duckdb.connect(self._file, config={"threads": THREADS, "memory_limit": f"{MEMORY_MB}MB"})
+
+    def load(self, path: Path) -> None:
+        assert self._connection is not None
         # Insertion order is kept, and the file's is that of time: zone maps exclude what is older.
         self._connection.execute(
             f"CREATE TABLE events AS SELECT * FROM read_json(?, format = 'newline_delimited', columns = "

@@ -45,12 +45,14 @@ class OpenSearch:
     def __init__(self, folder: Path, source: Source) -> None:
         self._time = source.time_field
         self._index = _index(source)
-        self._server = OpenSearchServer(Path(os.environ["OPENSEARCH_HOME"]).resolve())
+        self._server = OpenSearchServer(Path(os.environ["OPENSEARCH_HOME"]).resolve(), folder)
         self._client = Client(self._server.port)
 
-    def load(self, path: Path) -> None:
+    def renew(self) -> None:
         self._client.call("DELETE", "/events?ignore_unavailable=true")
         self._client.call("PUT", "/events", self._index)
+
+    def load(self, path: Path) -> None:
         chunks, lock = read_chunks(path, chunk_bytes=_BULK_BYTES), Lock()
 
         def send() -> None:

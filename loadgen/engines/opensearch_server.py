@@ -1,5 +1,4 @@
-"""A local OpenSearch server from an unpacked distribution: one node on the loopback address, its data in a folder of
-its own that is removed with it."""
+"""A local OpenSearch server from an unpacked distribution: one node on the loopback address."""
 
 from __future__ import annotations
 
@@ -8,7 +7,6 @@ import os
 import pwd
 import shutil
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
@@ -27,24 +25,27 @@ _USER = "nobody"
 class OpenSearchServer:
     """``port``: of its REST interface. Raises ``StackError`` if it does not start."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, folder: Path) -> None:
+        """``home`` has the distribution; configuration, data and logs go into ``folder``, which is empty.
+
+        Where root starts it, the folder becomes ``nobody``'s, who must be able to get there.
+        """
         if not (home / "bin/opensearch").is_file():
             raise StackError(f"OPENSEARCH_HOME is {home}, which has no bin/opensearch")
-        # Not in the experiment's folder, which is its owner's alone.
-        self._folder = Path(tempfile.mkdtemp(prefix="watchfloor-opensearch-"))
         self.port, transport = free_ports(2)
-        _configure(home, self._folder, self.port, transport)
+        _configure(home, folder, self.port, transport)
         user = _USER if os.geteuid() == 0 else None
         if user:
-            _give(self._folder, user)
-        self._said = self._folder / "said.txt"
+            _give(folder, user)
+        self._said = folder / "said.txt"
         with self._said.open("wb") as said:
+            # It stays in the group of this process, which is killed whole if this one does not end (``peers.py``).
             self._process = subprocess.Popen(
                 [home / "bin/opensearch"],
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=subprocess.STDOUT,
-                env=os.environ | _environment(home, self._folder),
+                env=os.environ | _environment(home, folder),
                 user=user,
                 group=pwd.getpwnam(user).pw_gid if user else None,
                 extra_groups=[] if user else None,
@@ -59,7 +60,6 @@ class OpenSearchServer:
         # Nothing of it is wanted any more, and a busy machine takes its time over an orderly stop.
         self._process.kill()
         self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def _wait(self) -> None:
         until = time.monotonic() + _START_SECONDS
@@ -67,7 +67,7 @@ class OpenSearchServer:
             if self._process.poll() is not None or time.monotonic() > until:
                 ended = self._process.poll()
                 why = f"did not answer within {_START_SECONDS} s" if ended is None else f"ended with {ended}"
-                raise StackError(f"OpenSearch {why}; it said: {self._said.read_text(errors='replace')[-2000:]}")
+                raise StackError(f"OpenSearch {why}\n{self._said.read_text(errors='replace')[-2000:]}")
             time.sleep(0.25)
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.store.store import Store
 
-from .answer import Answer, digest
+from .answer import Answer, checked
 from .question import Kind, Question
 
 
@@ -22,14 +22,14 @@ class Ours:
         self._service, self._source = QueryService(store), store.source(source)
 
     def ask(self, question: Question, check: bool) -> Answer:
-        """``check``: with a digest of the rows."""
+        """``check``: look at the rows."""
         started = time.perf_counter()
         if question.kind is Kind.COUNT:
             count = self._service.count(self._source.name, field=question.field, value=question.value)
             return Answer(time.perf_counter() - started, 1, str(count))
         table = pa.Table.from_batches(result := self._service.run(self._request(question)), result.schema)
         seconds = time.perf_counter() - started
-        return Answer(seconds, len(table), self._digest(table) if check else "")
+        return checked(seconds, table, self._source, question) if check else Answer(seconds, len(table))
 
     def read(self, question: Question, check: bool) -> Answer:
         """As the rows come, newest first, of a query without a limit: until those of the question are there."""
@@ -43,7 +43,7 @@ class Ours:
                     break
             seconds = time.perf_counter() - started
             table = pa.Table.from_batches(kept, result.schema).slice(0, question.limit)
-        return Answer(seconds, len(table), self._digest(table) if check else "")
+        return checked(seconds, table, self._source, question) if check else Answer(seconds, len(table))
 
     def first_rows(self, question: Question) -> float:
         """Seconds to the first rows of a question without a limit; it is let go of then."""
@@ -55,6 +55,3 @@ class Ours:
     def _request(self, question: Question) -> QueryRequest:
         scheme = "scan" if question.kind is Kind.SCAN else "auto"
         return QueryRequest(self._source.name, where=question.where, limit=question.limit, scheme=scheme)
-
-    def _digest(self, table: pa.Table) -> str:
-        return digest(table, [field.name for field in self._source.fields])

@@ -1,6 +1,7 @@
 """The process of one other engine: ``python -m watchfloor.loadgen.engines.peer NAME FOLDER``.
 
-It reads a request a line and answers with a line, both JSON, until its input ends (``peers.py`` has the other side).
+It reads a request a line and answers with a line, both JSON, until its input ends (``peers.py`` has the other side,
+which makes the folder and removes it).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +20,7 @@ import pyarrow as pa
 
 from watchfloor.schema.source import Source, builtin_definitions
 
-from .answer import Rows, as_table, digest
+from .answer import Answer, Rows, as_table, checked
 from .question import Kind, Question
 
 SOURCE = "proxy.events"
@@ -27,8 +29,11 @@ SOURCE = "proxy.events"
 class Engine(Protocol):
     """An engine with one table of events."""
 
+    def renew(self) -> None:
+        """Drops the table if there is one, and makes an empty one, or, where a load makes it, what will hold it."""
+
     def load(self, path: Path) -> None:
-        """Loads a file into the table, which is made anew; returns when the events are there for good, and found."""
+        """Loads a file into the empty table; returns when the events are there for good, and found."""
 
     def settle(self) -> None:
         """Does what the engine would do in time by itself: merges, checkpoints."""
@@ -80,7 +85,6 @@ def main(name: str, folder: Path) -> None:
         answers.write(orjson.dumps(answer) + b"\n")
         answers.flush()
 
-    folder.mkdir(parents=True, exist_ok=True)
     source = builtin_definitions()[SOURCE]
     try:
         engine = open_engine(name, folder, source)
@@ -91,7 +95,7 @@ def main(name: str, folder: Path) -> None:
         say({"opened": name})
         for line in sys.stdin.buffer:
             try:
-                say(_answer(engine, source, orjson.loads(line)))
+                say(respond(engine, source, orjson.loads(line)))
             except Exception as error:
                 say({"error": _words(error)})
 
@@ -100,26 +104,29 @@ def _words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _answer(engine: Engine, source: Source, request: dict[str, Any]) -> dict[str, Any]:
+def respond(engine: Engine, source: Source, request: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a ``PeerLoad`` or an ``Answer``."""
     if "load" in request:
+        # The clock of our own load does not run either while tables are dropped and made.
+        engine.renew()
         started = time.perf_counter()
         engine.load(Path(request["load"]))
         seconds = time.perf_counter() - started
         engine.settle()
         return {"seconds": seconds, "rows": engine.events(), "bytes": engine.disk_bytes()}
     question = Question(**{**request["ask"], "kind": Kind(request["ask"]["kind"])})
-    return (
-        _count(engine, question) if question.kind is Kind.COUNT else _rows(engine, question, source, request["check"])
-    )
+    if question.kind is Kind.COUNT:
+        return asdict(_count(engine, question))
+    return asdict(_rows(engine, question, source, request["check"]))
 
 
-def _count(engine: Engine, question: Question) -> dict[str, Any]:
+def _count(engine: Engine, question: Question) -> Answer:
     started = time.perf_counter()
     count = engine.count(question)
-    return {"seconds": time.perf_counter() - started, "rows": 1, "digest": str(count)}
+    return Answer(time.perf_counter() - started, 1, str(count))
 
 
-def _rows(engine: Engine, question: Question, source: Source, check: bool) -> dict[str, Any]:
+def _rows(engine: Engine, question: Question, source: Source, check: bool) -> Answer:
     """The clock runs while the engine works; pages are let go of as they are read, but for those to check."""
     seconds, rows, kept = 0.0, 0, []
     started = time.perf_counter()
@@ -130,11 +137,9 @@ def _rows(engine: Engine, question: Question, source: Source, check: bool) -> di
             kept.append(as_table(page, source))
         started = time.perf_counter()
     seconds += time.perf_counter() - started
-    found = ""
-    if check:
-        table = pa.concat_tables(kept or [as_table([], source)])
-        found = digest(table, [field.name for field in source.fields])
-    return {"seconds": seconds, "rows": rows, "digest": found}
+    if not check:
+        return Answer(seconds, rows)
+    return checked(seconds, pa.concat_tables(kept or [as_table([], source)]), source, question)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
@@ -25,6 +27,7 @@ SQL_PEERS = ("duckdb", "chdb")
 PEERS = (*SQL_PEERS, "tantivy", "opensearch")
 """Packages' names, and that of a server."""
 _STOP_SECONDS = 20
+_POLL = 0.05
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,14 @@ class PeerLoad:
 class Peer:
     """One engine. Raises ``StackError`` when it fails or dies."""
 
-    def __init__(self, name: str, folder: Path) -> None:
+    def __init__(self, name: str) -> None:
         """Starts the process, and does not wait for it."""
         self.name, self._is_open = name, False
+        # Not in the experiment's folder, which is its owner's alone: a server may have to run as another user. Made and
+        # removed here, as the process may have to be killed.
+        self._folder = TemporaryDirectory(prefix=f"watchfloor-{name}-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "watchfloor.loadgen.engines.peer", name, str(folder)],
+            [sys.executable, "-m", "watchfloor.loadgen.engines.peer", name, self._folder.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             # ^C is for the experiment, which then ends its peers. What they start is in the session too.
@@ -51,9 +57,9 @@ class Peer:
         )
 
     def wait(self) -> None:
-        """Returns when the engine is open."""
+        """Returns when the engine is open. Raises ``StackError``, whose first line says why it did not start."""
         if not self._is_open:
-            self._read()
+            self._read("did not start")
             self._is_open = True
 
     def load(self, path: Path) -> PeerLoad:
@@ -64,15 +70,27 @@ class Peer:
         return Answer(**self._call(ask=question, check=check))
 
     def close(self) -> None:
+        """Ends the process and what it has started, and removes their folder. A second call does nothing."""
         assert self._process.stdin and self._process.stdout
+        if self._process.stdout.closed:
+            return
         with suppress(BrokenPipeError):
             self._process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_STOP_SECONDS)
+        self._kill()
+        self._process.stdout.close()
+        self._folder.cleanup()
+
+    def _kill(self) -> None:
+        """Ends what is left of the group, a server too, and waits for it: what lives could write to the folder."""
+        until = time.monotonic() + _STOP_SECONDS
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        self._process.stdout.close()
+            self._process.wait()
+            while time.monotonic() < until:
+                os.killpg(self._process.pid, 0)
+                time.sleep(_POLL)
 
     def _call(self, **request: Any) -> dict[str, Any]:
         self.wait()
@@ -82,12 +100,12 @@ class Peer:
             self._process.stdin.flush()
         return self._read()
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self, failed: str = "failed") -> dict[str, Any]:
         assert self._process.stdout
         answer: dict[str, Any] = orjson.loads(self._process.stdout.readline() or b"{}")
         if "error" in answer or not answer:
             reason = answer.get("error") or f"its process ended with {self._process.wait(_STOP_SECONDS)}"
-            raise StackError(f"{self.name} failed: {reason}")
+            raise StackError(f"{self.name} {failed}: {reason}")
         return answer
 
 
@@ -101,16 +119,23 @@ def missing(name: str) -> str:
 
 
 @contextmanager
-def open_peers(folder: Path, names: Sequence[str]) -> Iterator[list[Peer]]:
-    """A peer for each engine of ``names`` that is there; all are ended at the end."""
+def open_peers(names: Sequence[str]) -> Iterator[tuple[list[Peer], list[str]]]:
+    """A peer for each engine of ``names`` that is there and starts; and which are left out and why, a line each.
+
+    All peers are ended at the end.
+    """
     with ExitStack() as stack:
-        peers = []
-        for name in names:
-            if remedy := missing(name):
-                say(f"{name}: {remedy}")
-                continue
-            peers.append(Peer(name, folder / name))
-            stack.callback(peers[-1].close)
-        for peer in peers:
-            peer.wait()
-        yield peers
+        left_out = [f"{name}: {remedy}" for name in names if (remedy := missing(name))]
+        started = [stack.enter_context(closing(Peer(name))) for name in names if not missing(name)]
+        peers: list[Peer] = []
+        for peer in started:
+            try:
+                peer.wait()
+            except StackError as error:
+                peer.close()
+                left_out.append(str(error))
+            else:
+                peers.append(peer)
+        for why in left_out:
+            say(f"left out: {why}")
+        yield peers, [why.partition("\n")[0] for why in left_out]

@@ -41,12 +41,14 @@ class Tantivy:
         self._schema = builder.build()
         self._searcher: tantivy.Searcher | None = None
 
-    def load(self, path: Path) -> None:
+    def renew(self) -> None:
         self._searcher = None
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir()
         self._index = tantivy.Index(self._schema, path=str(self._folder))
         self._writer = self._index.writer(_WRITER_BYTES, THREADS)
+
+    def load(self, path: Path) -> None:
         with path.open("rb") as lines:
             for line in lines:
                 self._writer.add_document(self._document(line))

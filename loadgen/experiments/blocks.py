@@ -70,7 +70,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
     if options.access_log is None:
         write_access_log(log, min(whole.bytes, ACCESS_BYTES), options.seed)
     files: dict[str, LogFile] = {"whole": whole, "tenth": tenth, "access log": access_log(log.resolve())}
-    with open_peers(rig.folder, SQL_PEERS) as peers:
+    with open_peers(SQL_PEERS) as (peers, _):
         loads, peer_loads, sources = _loads(rig, files, whole, peers, options.loads)
         disk = {case: _disk(rig, source) for case, source in sources.items()}
         rest(rig.settings)

@@ -142,7 +142,6 @@ def _process(rig: Rig, path: Path, repeats: int) -> list[Figure]:
             pass
         result = load.result
         rows = _rows(rig, path, source)
-        rig.loaded(path, [row.item for row in rows if row.item])
         speeds.append(result.bytes / 1e6 / sum(row.end.seconds for row in rows if row.end))
         loads.append(result.bytes / 1e6 / result.seconds)
         say(f"web.access through the queue: turn {turn + 1} of {repeats}: {speeds[-1]:.1f} MB/s")

@@ -16,7 +16,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.stack import up
 
 from ..figures.ingest import METRICS as METRICS
-from ..figures.ingest import closed_figures, open_figures, saturated, saturation_figures, words
+from ..figures.ingest import closed_figures, closed_words, open_figures, open_words, saturated, saturation_figures
 from ..ingesting.clients import clients
 from ..ingesting.rates import series
 from ..ingesting.runs import OpenRun, Run, closed_run, open_run, warm
@@ -67,12 +67,12 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
         for number in options.clients:
             warm_up = 0.0 if runs else _WARM_UP * options.seconds
             runs[number] = bench.closed(number, tservers, warm_up)
-            figures += closed_figures(runs[number], words(number, tservers, "closed loop"))
+            figures += closed_figures(runs[number], closed_words(number, tservers))
         figures += saturation_figures(runs, tservers)
     best = saturated(runs)
     rate = series(runs[best].items, runs[best].steady).mean
     for share, found in bench.open(best, tservers, rate):
-        figures += open_figures(found, {**words(best, tservers, "open loop"), "share": f"{share} %"})
+        figures += open_figures(found, open_words(tservers, share), best)
     return figures
 
 
@@ -93,7 +93,7 @@ class _Bench:
             warm(pool, items)
             found = closed_run(self._rig, pool, items, self._options.seconds, warm_up)
         self._rig.drop(source)
-        of = words(number, tservers, "closed loop").values()
+        of = closed_words(number, tservers).values()
         say(f"{', '.join(of)}: {series(found.items, found.steady).mean:,.0f} events/s")
         return found
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import psutil
 
-from watchfloor.ingest.item import WorkItem
-from watchfloor.ingest.ledger import Ledger
 from watchfloor.ingest.load import Load
 
 from ..access_log import write_access_log
@@ -67,17 +65,12 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
             if progress.seconds - said > 10:
                 said = progress.seconds
                 say(f"{progress.bytes / 1e6:,.0f} of {size / 1e6:,.0f} MB, {sampler.last / 1e6:,.0f} MB resident")
-    rig.loaded(path, _items(rig, path))
     of = {"feed": options.feed}
     peak = max(sampler.peak, *sampler.samples) if sampler.samples else sampler.peak
     return [
         Figure(PEAK, (*(sample / 1e6 for sample in sampler.samples), peak / 1e6), of, Goal(1000, at_most=True)),
         Figure(SPEED, (size / 1e6 / load.result.seconds,), of),
     ]
-
-
-def _items(rig: Rig, path: Path) -> list[WorkItem]:
-    return [row.item for row in Ledger(rig.store).rows() if row.item and row.path == str(path)]
 
 
 class _Sampler:

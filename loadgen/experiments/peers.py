@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
@@ -61,7 +61,8 @@ METRICS = (LOAD, DISK, ROW, PEER, SAME)
 _MOST_WHOLE_ANSWERS = 5
 """Samples of all rows of a value: with 10,000,000 events some take a minute."""
 _WARM_UP = 20
-"""Rounds: two of the engines are servers in Java, which are at their best after a hundred questions or two."""
+"""Rounds, but for all rows of a value: two of the engines are servers in Java, which are at their best after a hundred
+questions or two."""
 _LOADED = Case("block", of="whole", workers=1)
 
 
@@ -82,7 +83,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(rig: Rig, options: Namespace) -> list[Figure]:
     if options.events < LEAST_EVENTS:
         raise UserError(f"--events is {options.events}; they have a rare value from {LEAST_EVENTS} on")
-    with open_peers(rig.folder, PEERS) as peers:
+    with open_peers(PEERS) as (peers, left_out):
         file = write_events(rig.folder / "proxy.json", options.events, options.seed)
         held, source = _loads(rig, file, peers, options.loads)
         rest(rig.settings)
@@ -96,7 +97,15 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
                 for asked, turns in ((marks, options.repeats), (whole, few))
             ]
             answers = ask_all(parties, options.repeats, _WARM_UP)
-    return list(_figures(file, held, [*marks, *whole], answers))
+    return [*_figures(file, held, [*marks, *whole], answers), same(answers, file.events, left_out)]
+
+
+def same(answers: Mapping[Key, Asked], events: int, left_out: Sequence[str]) -> Figure:
+    """``same_answers``; the note also says which engines are not among those compared, and why."""
+    figure = same_answers(answers, events)
+    alone = len({engine for engine, _, _ in answers}) == 1
+    notes = (figure.note, "nothing was compared" if alone else "", *(f"left out: {why}" for why in left_out))
+    return replace(figure, note="; ".join(filter(None, notes)))
 
 
 def _loads(rig: Rig, file: EventFile, peers: Sequence[Peer], turns: int) -> tuple[Mapping[str, Held], Source]:
@@ -143,4 +152,3 @@ def _figures(
         for question in questions:
             theirs, our_answers = (answers[engine, file.events, question.name].seconds for engine in (name, OURS))
             yield beside(PEER, (name, theirs), (OURS, our_answers), question.name)
-    yield same_answers(answers, file.events)

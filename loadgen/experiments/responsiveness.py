@@ -82,7 +82,7 @@ def _share(text: str) -> float:
 def run(rig: Rig, options: Namespace) -> list[Figure]:
     if options.events < LEAST_EVENTS or options.turns < 1 or options.seconds <= 0:
         raise UserError(f"at least {LEAST_EVENTS:,} events, one turn and some seconds are needed")
-    paper = read_paper(options.paper) if options.paper else {}
+    paper = list(paper_figures(read_paper(options.paper))) if options.paper else []
     file = write_events(rig.folder / "proxy.json", options.events, options.seed)
     found = []
     for layout in LAYOUTS if options.layout == "both" else (options.layout,):
@@ -90,7 +90,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
         load(rig, source, file, LoadCase(layout, of="whole", workers=1))
         found.append(_measured(rig, options, source, file))
         rig.drop(source)
-    return [*(figure for each in found for figure in figures(each)), *paper_figures(paper)]
+    return [*(figure for each in found for figure in figures(each)), *paper]
 
 
 def _measured(rig: Rig, options: Namespace, source: Source, file: EventFile) -> Found:

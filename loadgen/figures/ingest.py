@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from ..ingesting.rates import GAIN, SETTLING, STEP, events_of, megabytes_of, saturation, series
 from ..ingesting.runs import OpenRun, Run
@@ -37,7 +38,9 @@ RATE = Metric(
     "events/s",
     f"events made durable in each {STEP} s of a whole run / {STEP} s, an item's events spread evenly over its time",
 )
-STEADY = Metric("steady_state_seconds", "s", "how long the steady state was; its place in time is where it began")
+STEADY = Metric(
+    "steady_state_seconds", "s", "how long the steady state was; its place in time is where it began", better=None
+)
 MINORS = Metric("minor_compactions", "tablets", "tablets in a minor compaction at each look at the servers", "max")
 MAJORS = Metric("major_compactions", "tablets", "tablets in a major compaction at each look at the servers", "max")
 HOLD = Metric(
@@ -53,7 +56,9 @@ SERVICE = Metric("item_service_ms", "ms", "from when a client began with an item
 SLOW_SERVICE = Metric("item_service_99th_ms", "ms", "the same samples", "99th percentile")
 LATENCY = Metric("item_latency_ms", "ms", "from when an item was due by the schedule until it was durable")
 SLOW_LATENCY = Metric("item_latency_99th_ms", "ms", "the same samples", "99th percentile")
-OFFERED = Metric("offered_events_per_second", "events/s", "events of all items that were due / seconds of the schedule")
+OFFERED = Metric(
+    "offered_events_per_second", "events/s", "events of all items that were due / seconds of the schedule", better=None
+)
 LAG = Metric("queue_lag_items", "items", "items that were due and not yet durable when the schedule ended")
 SATURATION = Metric(
     "saturation_clients",
@@ -69,31 +74,33 @@ METRICS = (
 _KINDS = {"clients": "worker", "tablet servers": "tserver", "other servers": "other servers", "machine": MACHINE[0]}
 
 
-def words(clients: int, tservers: int, load: str) -> dict[str, str]:
-    """What the figures of one run are of."""
-    return {
-        "clients": f"{clients} client{'s' * (clients > 1)}",
-        "tservers": f"{tservers} tserver{'s' * (tservers > 1)}",
-        "load": load,
-    }
+def closed_words(clients: int, tservers: int) -> dict[str, str]:
+    """What the figures of a run in closed loop are of."""
+    return {"clients": _counted(clients, "client"), "tservers": _counted(tservers, "tserver"), "load": "closed loop"}
+
+
+def open_words(tservers: int, share: int) -> dict[str, str]:
+    """What those of a run in open loop are of: not of its clients, since their number was measured, and may change."""
+    return {"tservers": _counted(tservers, "tserver"), "load": "open loop", "share": f"{share} %"}
 
 
 def run_figures(run: Run, of: Mapping[str, str]) -> Iterator[Figure]:
     """What any run shows."""
     steady, whole = series(run.items, run.steady), series(run.items, run.whole)
     began = run.whole.since
-    yield Figure(EVENTS_RATE, steady.per_second, of, at=_after(began, steady.at))
-    yield Figure(EVENTS_MEDIAN, steady.per_second, of)
-    yield Figure(BYTES_RATE, series(run.items, run.steady, megabytes_of).per_second, of)
-    yield Figure(VARIANCE, steady.per_second, of)
-    yield Figure(VARIATION, steady.per_second, of)
+    at = _after(began, steady.at)
+    yield Figure(EVENTS_RATE, steady.per_second, of, at=at)
+    yield Figure(EVENTS_MEDIAN, steady.per_second, of, at=at)
+    yield Figure(BYTES_RATE, series(run.items, run.steady, megabytes_of).per_second, of, at=at)
+    yield Figure(VARIANCE, steady.per_second, of, at=at)
+    yield Figure(VARIATION, steady.per_second, of, at=at)
     yield Figure(RATE, whole.per_second, of, at=_after(began, whole.at))
     yield Figure(STEADY, (run.steady.seconds,), of, at=_after(began, (run.steady.since,)))
     looks = [look for look in run.looks if run.whole.since <= look.at <= run.whole.until]
-    at = _after(began, tuple(look.at for look in looks))
-    yield Figure(MINORS, tuple(float(look.minors) for look in looks), of, at=at)
-    yield Figure(MAJORS, tuple(float(look.majors) for look in looks), of, at=at)
-    yield Figure(HOLD, tuple(float(look.hold_ms) for look in looks), of, at=at)
+    looked = _after(began, tuple(look.at for look in looks))
+    yield Figure(MINORS, tuple(float(look.minors) for look in looks), of, at=looked)
+    yield Figure(MAJORS, tuple(float(look.majors) for look in looks), of, at=looked)
+    yield Figure(HOLD, tuple(float(look.hold_ms) for look in looks), of, at=looked)
     spent = run.cpu.between(run.steady.since, run.steady.until)
     for kind, process in _KINDS.items():
         seconds = sum(used for (name, _), used in spent.items() if name == process)
@@ -101,39 +108,53 @@ def run_figures(run: Run, of: Mapping[str, str]) -> Iterator[Figure]:
 
 
 def closed_figures(run: Run, of: Mapping[str, str]) -> list[Figure]:
-    service = tuple((item.ended - item.begun) * 1000 for item in run.items if item.ended > run.whole.since)
-    return [*run_figures(run, of), Figure(SERVICE, service, of), Figure(SLOW_SERVICE, service, of)]
+    began = run.whole.since
+    items = sorted((item for item in run.items if item.ended > began), key=lambda item: item.begun)
+    service = tuple((item.ended - item.begun) * 1000 for item in items)
+    at = _after(began, tuple(item.begun for item in items))
+    return [*run_figures(run, of), Figure(SERVICE, service, of, at=at), Figure(SLOW_SERVICE, service, of, at=at)]
 
 
-def open_figures(run: OpenRun, of: Mapping[str, str]) -> list[Figure]:
+def open_figures(run: OpenRun, of: Mapping[str, str], clients: int) -> list[Figure]:
+    """Their notes tell the number of clients."""
     due = tuple(response.due for response in run.responses)
     service = tuple(response.service * 1000 for response in run.responses)
     latency = tuple(response.latency * 1000 for response in run.responses)
     seconds = run.whole.seconds
     lag = sum(response.ended > seconds for response in run.responses)
-    return [
+    figures = [
         Figure(OFFERED, (sum(map(events_of, run.items)) / seconds,), of),
         *run_figures(run, of),
         Figure(SERVICE, service, of, at=due),
-        Figure(SLOW_SERVICE, service, of),
+        Figure(SLOW_SERVICE, service, of, at=due),
         Figure(LATENCY, latency, of, at=due),
-        Figure(SLOW_LATENCY, latency, of),
+        Figure(SLOW_LATENCY, latency, of, at=due),
         Figure(LAG, (float(lag),), of),
     ]
+    return [replace(figure, note=f"by {_counted(clients, 'client')}") for figure in figures]
 
 
 def saturation_figures(runs: Mapping[int, Run], tservers: int) -> list[Figure]:
     """``runs`` in closed loop by their number of clients."""
-    rates = {clients: series(run.items, run.steady).per_second for clients, run in runs.items()}
     found = saturated(runs)
-    of = {"tservers": words(1, tservers, "")["tservers"]}
+    run = runs[found]
+    steady = series(run.items, run.steady)
+    of = {"tservers": _counted(tservers, "tserver")}
     note = "not reached: no more clients were tried" if found == max(runs) > 1 else ""
-    return [Figure(SATURATION, (float(found),), of, note=note), Figure(SATURATED, rates[found], of)]
+    return [
+        Figure(SATURATION, (float(found),), of, note=note),
+        Figure(SATURATED, steady.per_second, of, at=_after(run.whole.since, steady.at)),
+    ]
 
 
 def saturated(runs: Mapping[int, Run]) -> int:
     """The number of clients at the saturation point."""
     return saturation({clients: series(run.items, run.steady).mean for clients, run in runs.items()})
+
+
+def _counted(number: int, what: str) -> str:
+    """1 client, 2 clients."""
+    return f"{number} {what}{'s' * (number > 1)}"
 
 
 def _after(began: float, times: tuple[float, ...]) -> tuple[float, ...]:

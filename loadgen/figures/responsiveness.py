@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
 from ..ingesting.feeder import Feed
 from ..measure import Figure, Metric
 from ..open_loop import Response
-from ..paper import QUERIES, SCHEMES, Place
+from ..paper import QUERIES, SCHEMES, Paper
 from ..row_times import LAST, RowTimes
 
 AUTO = "auto"
@@ -82,19 +82,22 @@ def figures(found: Found) -> Iterator[Figure]:
     yield Figure(INGESTED, (found.saturation,), {**of, "load": "saturation"})
     due = f"{found.share:.0%} of saturation"
     yield Figure(INGESTED, (found.fed.events_per_second,), {**of, "load": due}, note="while queries were asked")
-    yield Figure(DELAY, tuple(delay * 1000 for delay in found.fed.delays), {**of, "load": due})
+    fed = tuple(round(moment - found.fed.due[0], 3) for moment in found.fed.due)
+    yield Figure(DELAY, tuple(delay * 1000 for delay in found.fed.delays), {**of, "load": due}, at=fed)
     yield Figure(ASKED, (found.queries_per_second,), of)
     for (state, share), responses in found.open_loop.items():
         words = {**of, "state": state, "load": f"{share:.0%} of the closed loop"}
+        at = tuple(response.due for response in responses)
         for metric in SERVICE:
-            yield Figure(metric, tuple(response.service * 1000 for response in responses), words)
+            yield Figure(metric, tuple(response.service * 1000 for response in responses), words, at=at)
         for metric in LATENCY:
-            yield Figure(metric, tuple(response.latency * 1000 for response in responses), words)
+            yield Figure(metric, tuple(response.latency * 1000 for response in responses), words, at=at)
 
 
-def paper_figures(values: Mapping[Place, float]) -> Iterator[Figure]:
-    for (query, scheme, row), ms in values.items():
-        yield Figure(PAPER, (ms,), {"query": query, "scheme": scheme, "layout": "the paper's", "row": row})
+def paper_figures(paper: Paper) -> Iterator[Figure]:
+    for (query, scheme, row), ms in paper.values.items():
+        of = {"query": query, "scheme": scheme, "layout": "the paper's", "row": row}
+        yield Figure(PAPER, (ms,), of, note=paper.source)
 
 
 def _rows(found: Found) -> Iterator[Figure]:

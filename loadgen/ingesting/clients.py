@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -53,15 +53,23 @@ class Clients:
             found[item.item_id] = Done(end.by, end.at - end.seconds, end.at, end.events, item.end - item.start)
         return found
 
-    def wait_until(self, what: Callable[[], bool]) -> None:
-        """Sees to the clients until ``what`` is true. Raises ``StackError`` if they die, or after minutes."""
-        last = time.monotonic() + _PATIENCE
-        while not what():
-            self.work(_LOOK_SECONDS)
+    def wait(
+        self, items: Sequence[WorkItem], enough: Callable[[Mapping[bytes, Done]], bool] | None = None
+    ) -> dict[bytes, Done]:
+        """Sees to the clients until all of the items are durable, or ``enough`` of them; those that are, as ``ended``.
+
+        Raises ``StackError`` if the clients die, or if for minutes no further item became durable.
+        """
+        last, before = time.monotonic() + _PATIENCE, 0
+        while True:
+            found = self.ended(items)
+            if len(found) == len(items) if enough is None else enough(found):
+                return found
+            if len(found) > before:
+                last, before = time.monotonic() + _PATIENCE, len(found)
             if time.monotonic() > last:
-                raise StackError(
-                    f"the ingest clients have not done their work after {_PATIENCE:.0f} s; see {self._log}"
-                )
+                raise StackError(f"the ingest clients have ended nothing for {_PATIENCE:.0f} s; see {self._log}")
+            self.work(_LOOK_SECONDS)
 
     def work(self, seconds: float) -> None:
         """Sees to the clients for some time."""
@@ -82,12 +90,7 @@ def clients(rig: Rig, count: int) -> Iterator[Clients]:
     try:
         with ItemProducer(settings) as producer, Pool(settings, count, log) as pool:
             pool.watch()
-            found = Clients(count, pool, producer, ledger, log)
-            try:
-                yield found
-            finally:
-                for path in {item.path for item in found.announced}:
-                    rig.loaded(Path(path), found.announced)
+            yield Clients(count, pool, producer, ledger, log)
     finally:
         ledger.close()
         delete_topic(settings)

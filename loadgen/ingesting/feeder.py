@@ -62,8 +62,7 @@ def feeding(clients: Clients, work: Iterator[WorkItem], rate: float) -> Iterator
         finally:
             stop.set()
     fed.result()
-    clients.wait_until(lambda: len(clients.ended(feed.items)) == len(feed.items))
-    done = clients.ended(feed.items)
+    done = clients.wait(feed.items)
     feed.done = [done[item.item_id] for item in feed.items]
     for item, due, end in zip(feed.items, feed.due, feed.done, strict=True):
         if end.ended < due:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -47,16 +47,14 @@ def closed_run(rig: Rig, clients: Clients, work: Iterator[WorkItem], seconds: fl
     items = list(islice(work, math.ceil(_MOST_ITEMS * clients.count * (seconds + warm_up + _MORE_SECONDS))))
     clients.announce(items)
 
-    def long_enough() -> bool:
-        done = clients.ended(items).values()
-        all_work = len({item.client for item in done}) == clients.count
-        return all_work and while_all_work(list(done)).seconds >= warm_up + seconds
+    def long_enough(found: Mapping[bytes, Done]) -> bool:
+        all_work = len({item.client for item in found.values()}) == clients.count
+        return all_work and while_all_work(list(found.values())).seconds >= warm_up + seconds
 
     with CpuMeter(rig.settings) as cpu, ServerWatch(rig.store) as watch:
         clients.queue(items)
         clients.work(warm_up + seconds)
-        clients.wait_until(long_enough)
-        done = list(clients.ended(items).values())
+        done = list(clients.wait(items, long_enough).values())
     begun = while_all_work(done)
     whole = Window(begun.since + warm_up, begun.until)
     return Run(done, whole, whole.settled(), watch.looks, cpu)
@@ -74,8 +72,7 @@ def open_run(rig: Rig, clients: Clients, work: Iterator[WorkItem], due: Sequence
         for item, after in zip(items, due, strict=True):
             clients.work(began + after - time.time())
             clients.queue([item])
-        clients.wait_until(lambda: len(clients.ended(items)) == len(items))
-        done = clients.ended(items)
+        done = clients.wait(items)
     responses = [
         Response(after, done[item.item_id].begun - began, done[item.item_id].ended - began)
         for item, after in zip(items, due, strict=True)
@@ -87,13 +84,10 @@ def open_run(rig: Rig, clients: Clients, work: Iterator[WorkItem], due: Sequence
 def warm(clients: Clients, work: Iterator[WorkItem]) -> None:
     """Queues items until every client has ended some."""
     items: list[WorkItem] = []
-
-    def all_ended() -> bool:
-        return len(clients.ended(items)) == len(items)
-
-    while len({done.client for done in clients.ended(items).values()}) < clients.count:
+    worked: set[str] = set()
+    while len(worked) < clients.count:
         more = list(islice(work, 2 * clients.count))
         clients.announce(more)
         clients.queue(more)
         items += more
-        clients.wait_until(all_ended)
+        worked = {done.client for done in clients.wait(items).values()}

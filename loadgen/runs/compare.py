@@ -24,28 +24,36 @@ _WORDS: tuple[Verdict, ...] = ("worse", "better", "changed", "same", "too few sa
 
 
 def compare(a: Path, b: Path, seed: int) -> int:
-    """Prints the comparison of two run folders, or of two JSON files of one experiment. 1 if anything is worse, else 0.
+    """Prints the comparison of two run folders, or of two JSON files of one experiment.
 
-    Raises ``InputFileError`` for what is neither, and ``UserError`` if the two have no experiment in common.
+    1 if anything is worse, or an experiment of A was asked of B too and is not in it; else 0.
+
+    Raises ``InputFileError`` for what is neither, and ``UserError`` if the two were not asked for the same experiment.
     """
     before, after = read_run(a), read_run(b)
     pairs = _pairs(before, after)
+    lost = _lost(before, after)
     print("\n".join(_differences(before, after, pairs)))
     found = list(_compared(pairs, seed))
     told = verdicts(found)
     print(f"\n{_table(found, told)}\n")
-    print("\n".join(_summary(pairs, found, told)), flush=True)
-    return 1 if "worse" in told.values() else 0
+    print("\n".join(_summary(pairs, found, told, lost)), flush=True)
+    return 1 if lost or "worse" in told.values() else 0
 
 
 def _pairs(before: Run, after: Run) -> list[tuple[Measured, Measured]]:
-    """The experiments that both runs have."""
+    """The experiments that both runs have. ``UserError`` if there is nothing to say."""
     later = {measured.experiment: measured for measured in after.measured}
     pairs = [(measured, later[measured.experiment]) for measured in before.measured if measured.experiment in later]
-    if not pairs:
+    if not pairs and not _lost(before, after):
         names = [", ".join(measured.experiment for measured in run.measured) for run in (before, after)]
         raise UserError(f"no experiment is in both: {before.path} has {names[0]}, and {after.path} has {names[1]}")
     return pairs
+
+
+def _lost(before: Run, after: Run) -> list[str]:
+    """The experiments that one run has, and that were asked of the other too, which has them not."""
+    return [measured.experiment for measured in before.measured if measured.experiment in after.missing]
 
 
 def _compared(pairs: Sequence[tuple[Measured, Measured]], seed: int) -> Iterator[Compared]:
@@ -64,7 +72,8 @@ def _differences(before: Run, after: Run, pairs: Sequence[tuple[Measured, Measur
     yield f"A: {_about(before)}\nB: {_about(after)}"
     for run, other in ((before, after), (after, before)):
         if only := {m.experiment for m in run.measured} - {m.experiment for m in other.measured}:
-            yield f"only in {'A' if run is before else 'B'}: {', '.join(sorted(only))}"
+            names = [_absent(name, other) for name in sorted(only)]
+            yield f"only in {'A' if run is before else 'B'}: {', '.join(names)}"
     lines: dict[str, list[str]] = {}
     for one, two in pairs:
         for part in ("machine", "versions", "options", "settings"):
@@ -72,8 +81,15 @@ def _differences(before: Run, after: Run, pairs: Sequence[tuple[Measured, Measur
                 lines.setdefault(f"{part}: {line}", []).append(one.experiment)
     for line, names in lines.items():
         yield line if len(names) == len(pairs) else f"{line} ({', '.join(names)})"
-    if not lines:
+    if pairs and not lines:
         yield "machine, versions, options and settings are the same"
+
+
+def _absent(name: str, run: Run) -> str:
+    """An experiment that a run has not, with the reason, if it was asked of it."""
+    if name not in run.missing:
+        return name
+    return f"{name} (not measured: {run.missing[name]})" if run.missing[name] else f"{name} (not measured)"
 
 
 def _differing(one: Mapping[str, Any], two: Mapping[str, Any]) -> Iterator[str]:
@@ -102,7 +118,10 @@ def _table(found: Sequence[Compared], told: Mapping[Key, Verdict]) -> str:
 
 
 def _summary(
-    pairs: Sequence[tuple[Measured, Measured]], found: Sequence[Compared], told: Mapping[Key, Verdict]
+    pairs: Sequence[tuple[Measured, Measured]],
+    found: Sequence[Compared],
+    told: Mapping[Key, Verdict],
+    lost: Sequence[str],
 ) -> Iterator[str]:
     for one, two in pairs:
         mine = [told[each.key] for each in found if each.key[0] == one.experiment]
@@ -116,12 +135,14 @@ def _summary(
         yield f"{one.experiment}: {', '.join((*words, *alone)) or 'no figure is in both'}"
     yield (
         f"Worse or better is what changed by more than {THRESHOLD - 1:.0%}, and by more than the noise of its samples "
-        f"explains with {len(found)} figures compared: a chance of {RISK:.0%} that two equal runs differ anywhere."
+        f"explains with {len(found)} figures compared: a chance of {RISK:.0%} that two equal runs differ anywhere. "
+        "Whether answers are right may not change at all."
     )
     worse: dict[str, list[str]] = {}
     for each in found:
         if told[each.key] == "worse" and each.key[1] not in worse.setdefault(each.key[0], []):
             worse[each.key[0]].append(each.key[1])
+    worse.update({name: ["not measured"] for name in lost})
     if worse:
         yield "WORSE: " + "; ".join(f"{experiment} ({', '.join(metrics)})" for experiment, metrics in worse.items())
     elif found and all(each.equal for each in found):

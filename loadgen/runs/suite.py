@@ -26,6 +26,7 @@ from watchfloor.store.stack import down, up
 from .. import experiments
 from ..experiments import Experiment
 from ..measure import now
+from ..paper import read_paper
 from ..rig import say
 from . import child
 from .folder import RunFolder
@@ -48,15 +49,18 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes and few samples")
     parser.add_argument("--only", metavar="NAME,…", help="these experiments, not all")
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="of the generated events (default 1)")
+    parser.add_argument("--paper", metavar="FILE", type=Path, help="for responsiveness: the paper's own values (JSON)")
 
 
 def run_all(args: Namespace) -> int:
     """0 if every experiment has run, 1 if one failed."""
     require_libraries()
+    if args.paper:
+        read_paper(args.paper)
     surroundings = {"started": now().isoformat(), "machine": machine(), "versions": versions(load_settings())}
     folder = RunFolder(args.out.absolute(), args.quick, args.seed, surroundings)
     chosen = _chosen(args.only)
-    waiting = [name for name, module in chosen.items() if not folder.ask(name, module.QUICK if args.quick else ())]
+    waiting = [name for name, module in chosen.items() if not folder.ask(name, _options(name, module, args))]
     for name in chosen:
         if name not in waiting:
             say(f"{name} has run already: {folder.json(name)}")
@@ -74,23 +78,35 @@ def run_all(args: Namespace) -> int:
 
 
 def _run(folder: RunFolder, waiting: Mapping[str, Experiment], args: Namespace) -> list[str]:
-    """Runs what waits; the names of those that failed."""
-    failed = []
-    progress = Progress(list(waiting), folder.seconds)
-    with _stack(args.home, [module for module in waiting.values() if not has_own_stack(module)]) as stack:
-        for name, module in waiting.items():
-            progress.begin(name)
-            began = time.monotonic()
-            options = module.QUICK if args.quick else ()
-            arguments = ["--json", str(folder.json(name)), "--seed", str(args.seed), *options]
-            command, env = _command(name, arguments, None if has_own_stack(module) else stack)
-            status = child.run(command, env, folder.log(name), progress.say)
-            problem = f"exit status {status}: {_last_line(folder.log(name))}" if status else ""
-            folder.ended(name, time.monotonic() - began, problem)
-            progress.end(problem)
-            if problem:
-                failed.append(name)
-    return failed
+    """Runs what waits; the names of those that failed. The stack that is shared is gone when others start theirs."""
+    own = {name: module for name, module in waiting.items() if has_own_stack(module)}
+    sharing = {name: module for name, module in waiting.items() if name not in own}
+    progress = Progress([*sharing, *own], folder.seconds)
+    with _stack(args.home, list(sharing.values())) as stack:
+        done = {name: _one(folder, name, module, args, stack, progress) for name, module in sharing.items()}
+    done |= {name: _one(folder, name, module, args, None, progress) for name, module in own.items()}
+    return [name for name, right in done.items() if not right]
+
+
+def _one(
+    folder: RunFolder, name: str, module: Experiment, args: Namespace, stack: Settings | None, progress: Progress
+) -> bool:
+    """Runs an experiment as a process of its own; whether it ended as it should."""
+    progress.begin(name)
+    began = time.monotonic()
+    arguments = ["--json", str(folder.json(name)), "--seed", str(args.seed), *_options(name, module, args)]
+    command, env = _command(name, arguments, stack)
+    status = child.run(command, env, folder.log(name), progress.say)
+    problem = f"exit status {status}: {_last_line(folder.log(name))}" if status else ""
+    folder.ended(name, time.monotonic() - began, problem)
+    progress.end(problem)
+    return not problem
+
+
+def _options(name: str, module: Experiment, args: Namespace) -> tuple[str, ...]:
+    """What an experiment is asked beside its seed."""
+    paper = ("--paper", str(args.paper.absolute())) if args.paper and name == "responsiveness" else ()
+    return (*(module.QUICK if args.quick else ()), *paper)
 
 
 def _chosen(only: str | None) -> dict[str, Experiment]:

@@ -12,30 +12,37 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..measure import DERIVED, Better, Figure
-from .bootstrap import STATISTICS, Ratios, ratios
+from .bootstrap import RESAMPLES, STATISTICS, Ratios, ratios
 
 Verdict = Literal["same", "better", "worse", "changed", "too few samples", "no ratio"]
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
 """Experiment, metric, and what the figure is of."""
 THRESHOLD = 1.1
-"""A change up to this factor is never called better or worse."""
+"""A change up to this factor is never called better or worse, but for those of ``RIGHT``."""
 RISK = 0.05
 """The chance that of two runs of the same anything at all is called better or worse, were all samples independent."""
 LEVEL = 0.95
 """Of the intervals that are shown."""
 LEAST = 5
 """Samples of each run below which they tell no interval."""
+BEYOND = 10
+"""As many resamples lie beyond each end of an interval that decides; with fewer it would end where chance has it."""
+RIGHT = frozenset({"same_answers", "odd_lines_taken", "right_lines_kept"})
+"""``exact`` metrics that tell whether answers are right, not how large files are: any change of one is better or worse.
+The same events fill some bytes more in one run than in another."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A figure of two runs. ``ratio`` is after / before, None where a sample is negative; ``ratios``: resampled."""
+    """A figure of two runs. ``ratio`` is after / before, None where a sample is negative; ``ratios``: resampled, None
+    where they tell nothing. ``seed`` is that of the resampling."""
 
     key: Key
     before: Figure
     after: Figure
-    ratio: float | None
-    ratios: Ratios | None
+    seed: int
+    ratio: float | None = None
+    ratios: Ratios | None = None
 
     @property
     def better(self) -> Better | None:
@@ -50,9 +57,14 @@ class Compared:
         return self.before.value == self.after.value and (constant or self.before.samples == self.after.samples)
 
     @property
+    def dependent(self) -> bool:
+        """Whether the samples of a run depend on each other, so that they tell no more than one would."""
+        return bool(self.before.at or self.after.at)
+
+    @property
     def sides(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Samples that are independent of each other; the figure alone where they are not, or do not bound it."""
-        bounded = not self.after.at and (self.after.statistic in STATISTICS or self.after.statistic == DERIVED)
+        bounded = not self.dependent and (self.after.statistic in STATISTICS or self.after.statistic == DERIVED)
         return (self.before.samples, self.after.samples) if bounded else ((self.before.value,), (self.after.value,))
 
     @property
@@ -69,6 +81,11 @@ class Compared:
             return _over(min(after), max(before))
         return _over(max(after), min(before)) if max(after) < min(before) else 1.0
 
+    def resampled(self, part: int) -> Ratios:
+        """``RESAMPLES`` ratios, others for each part."""
+        statistic, key = self.after.metric.statistic, f"{self.key} {part}"
+        return ratios(self.before.samples, self.after.samples, statistic, self.seed, key)
+
     def called(self, ratio: float) -> Verdict:
         """What a ratio that is no noise means."""
         if self.better is None:
@@ -77,12 +94,11 @@ class Compared:
 
 
 def compared(key: Key, before: Figure, after: Figure, seed: int) -> Compared:
+    found = Compared(key, before, after, seed)
     if min(*before.samples, *after.samples, before.value, after.value) < 0:
-        negative = Compared(key, before, after, None, None)
-        return replace(negative, ratio=1.0) if negative.equal else negative
-    statistic = after.metric.statistic
-    drawn = ratios(before.samples, after.samples, statistic, seed, repr(key)) if _bounded(before, after) else None
-    return Compared(key, before, after, _over(after.value, before.value), drawn)
+        return replace(found, ratio=1.0) if found.equal else found
+    drawn = found.resampled(0) if _bounded(found) else None
+    return replace(found, ratio=_over(after.value, before.value), ratios=drawn)
 
 
 def verdicts(found: Sequence[Compared]) -> dict[Key, Verdict]:
@@ -106,11 +122,30 @@ def _alone(each: Compared, share: float) -> Verdict | None:
     if each.equal:
         return "same"
     if each.after.metric.exact:
-        return each.called(each.ratio) if _far(each.ratio) else "same"
+        changed = each.ratio != 1 if each.after.metric.name in RIGHT else _far(each.ratio)
+        return each.called(each.ratio) if changed else "same"
     if each.ratios is None or each.chance > share / 2:
         return None
-    low, high = each.ratios.interval(1 - share)
-    return each.called(each.ratio) if _far(each.ratio) and not low <= 1 <= high else "same"
+    return each.called(each.ratio) if _far(each.ratio) and not _may_be_one(each, share / 2) else "same"
+
+
+def _may_be_one(each: Compared, tail: float) -> bool:
+    """Whether the interval that leaves ``tail`` of all resamples beyond each end holds 1.
+
+    So many of them are wanted that ``BEYOND`` lie there. Once as many are on the other side of 1, the rest need not be
+    drawn: only figures for which it is close take them all.
+    """
+    above = each.after.value > each.before.value
+    if each.apart != 1:
+        return above != (each.apart > 1)  # as the samples, so all that is drawn from them
+    parts = math.ceil(BEYOND / (RESAMPLES * tail))
+    other = 0
+    for part in range(parts):
+        drawn = each.resampled(part).values
+        other += int((drawn <= 1).sum() if above else (drawn >= 1).sum())
+        if other >= RESAMPLES * parts * tail:
+            return True
+    return False
 
 
 def _together(unsure: Sequence[Compared], risk: float) -> Mapping[Key, Verdict]:
@@ -132,10 +167,10 @@ def _at_least(count: int, chances: Sequence[float]) -> float:
     return math.fsum(exactly[count:])
 
 
-def _bounded(before: Figure, after: Figure) -> bool:
+def _bounded(each: Compared) -> bool:
     """Whether the bootstrap tells how sure the figure is."""
-    enough = min(len(before.samples), len(after.samples)) >= LEAST
-    return enough and not before.at and not after.at and after.metric.statistic in STATISTICS
+    enough = min(len(each.before.samples), len(each.after.samples)) >= LEAST
+    return enough and not each.dependent and each.after.metric.statistic in STATISTICS
 
 
 def _far(ratio: float) -> bool:
