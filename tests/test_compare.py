@@ -97,7 +97,7 @@ def test_of_a_slower_run_exactly_the_slower_experiment_is_named(tmp_path: Path, 
     assert status == 1
     assert told.splitlines()[-1] == "WORSE: asking (asked_ms, ours_to_best)"
     status, told = said(b, a)
-    assert status == 0 and told.splitlines()[-1] == "Nothing is worse."
+    assert status == 0 and told.splitlines()[-1] == "Nothing is worse. Of 3 figures there are too few samples to tell."
     assert "asking: 10 better, 2 too few samples" in told
     assert said(a, b) == said(a, b)
     assert said(a, b, "--seed", "2")[1] != said(a, b)[1]
@@ -272,6 +272,13 @@ def test_what_the_runs_were_run_with_is_said_first(tmp_path: Path, said: Said) -
         "versions: chdb – → 4.0",
         "options: events 1000 → 2000",
     ]
+
+
+@pytest.mark.parametrize(("loop", "told_of"), [(21.0, False), (40.0, True)])
+def test_a_machine_that_was_slower_is_told_of(loop: float, told_of: bool, tmp_path: Path, said: Said) -> None:
+    one, other = (replace(loading(1), machine={**loading(1).machine, "loop_ms": ms}) for ms in (20.0, loop))
+    _, told = said(write(tmp_path / "a", one), write(tmp_path / "b", other))
+    assert (f"machine: loop_ms 20.0 → {loop}" in told) == told_of
 
 
 def test_figures_of_one_run_alone_are_counted(tmp_path: Path, said: Said) -> None:

@@ -172,14 +172,21 @@ def test_the_papers_values_are_for_responsiveness_alone() -> None:
     assert suite._options("readers", module, args) == ("--events", "10")  # type: ignore[arg-type]
 
 
-def test_remaining_time_is_what_it_took_before_or_the_mean() -> None:
-    progress = Progress(["a", "b", "c", "d"], {})
-    assert progress.left(0, 5) is None
-    progress = Progress(["a", "b", "c", "d"], {"b": 10.0, "c": 30.0})
+def test_remaining_time_is_what_it_took_before_or_a_guess() -> None:
+    names = ["a", "b", "c", "d"]
+    assert Progress(names, {}, {}).left(0, 5) is None
+    progress = Progress(names, {"b": 10.0, "c": 30.0}, {})
     assert progress.left(0, 0) == 20 + 10 + 30 + 20
     assert progress.left(2, 12) == 18 + 20
     assert progress.left(3, 100) == 0
+    usual = dict.fromkeys(names, 5.0)
+    assert Progress(names, {}, usual).left(0, 1) == 4 + 5 + 5 + 5
+    assert Progress(names, {"a": 10.0}, usual).left(1, 0) == 3 * 10  # this machine takes twice as long
     assert (clock(5), clock(65.4), clock(3_725)) == ("0:05", "1:05", "1:02:05")
+
+
+def test_every_experiment_has_a_usual_time() -> None:
+    assert suite._QUICK_SECONDS.keys() == experiments.NAMES.keys()
 
 
 CHILD = """

@@ -82,8 +82,10 @@ def style() -> Iterator[None]:
 def panels(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Sequence[Any]]:
     """A figure of ``height`` inches with ``rows`` × ``columns`` axes, and these in one list."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    drawn = Figure(figsize=(WIDTH, height), layout="constrained")
+    # The layout is worked out for the SVG; letters of the PNG are a little wider.
+    drawn = Figure(figsize=(WIDTH, height), layout=ConstrainedLayoutEngine(w_pad=0.12))
     return drawn, list(drawn.subplots(rows, columns, squeeze=False, **options).flat)
 
 

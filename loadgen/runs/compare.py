@@ -97,6 +97,8 @@ def _differing(one: Mapping[str, Any], two: Mapping[str, Any]) -> Iterator[str]:
         a, b = one.get(name), two.get(name)
         if a == b or name in _PASSING or (name == "load_average" and abs((a or 0) - (b or 0)) < _LOAD_APART):
             continue
+        if name == "loop_ms" and a and b and 1 / THRESHOLD <= b / a <= THRESHOLD:
+            continue
         yield f"{name} {'–' if a is None else a} → {'–' if b is None else b}"
 
 
@@ -148,4 +150,5 @@ def _summary(
     elif found and all(each.equal for each in found):
         yield "The two have the same samples: every ratio is 1.00. Nothing is worse."
     else:
-        yield "Nothing is worse."
+        few = sum(verdict == "too few samples" for verdict in told.values())
+        yield "Nothing is worse." + (f" Of {few} figures there are too few samples to tell." if few else "")

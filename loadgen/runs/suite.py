@@ -34,6 +34,22 @@ from .report import require_libraries, write_report
 from .surroundings import machine, versions
 
 SUMMARY = "every experiment, one after the other, into a folder; then a report of all"
+_QUICK_SECONDS: Mapping[str, float] = {
+    "batching": 48,
+    "blocks": 101,
+    "cancel": 11,
+    "ceiling": 24,
+    "crossover": 21,
+    "encodings": 68,
+    "first-result": 17,
+    "generator": 7,
+    "ingest": 84,
+    "memory": 10,
+    "peers": 24,
+    "readers": 7,
+    "responsiveness": 74,
+}
+"""What each takes with ``--quick`` on two cores: the first guess."""
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -81,7 +97,7 @@ def _run(folder: RunFolder, waiting: Mapping[str, Experiment], args: Namespace) 
     """Runs what waits; the names of those that failed. The stack that is shared is gone when others start theirs."""
     own = {name: module for name, module in waiting.items() if has_own_stack(module)}
     sharing = {name: module for name, module in waiting.items() if name not in own}
-    progress = Progress([*sharing, *own], folder.seconds)
+    progress = Progress([*sharing, *own], folder.seconds, _QUICK_SECONDS if args.quick else {})
     with _stack(args.home, list(sharing.values())) as stack:
         done = {name: _one(folder, name, module, args, stack, progress) for name, module in sharing.items()}
     done |= {name: _one(folder, name, module, args, None, progress) for name, module in own.items()}
@@ -163,12 +179,12 @@ def _last_line(log: Path) -> str:
 class Progress:
     """Lines that say which experiment of how many runs, for how long all have, and about how long they will.
 
-    An experiment is taken to last as long as it did when it last ran in this folder; one that never did, as long as the
-    mean of all that have.
+    An experiment is taken to last as long as it did when it last ran in this folder. One that never did is guessed: as
+    long as ``usual`` says, by the pace of those that have; without that, as long as the mean of these.
     """
 
-    def __init__(self, names: Sequence[str], seconds: Mapping[str, float]) -> None:
-        self._names, self._seconds = names, dict(seconds)
+    def __init__(self, names: Sequence[str], seconds: Mapping[str, float], usual: Mapping[str, float]) -> None:
+        self._names, self._seconds, self._usual = names, dict(seconds), usual
         self._started = self._began = time.monotonic()
         self._name = ""
 
@@ -189,12 +205,20 @@ class Progress:
         say(f"[{place + 1}/{len(self._names)} {self._name}, {clock(now - self._started)}{about}] {text}")
 
     def left(self, place: int, spent: float) -> float | None:
-        """Seconds until all have ended, of which one has run for ``spent``; None if none has ever ended here."""
-        if not self._seconds:
+        """Seconds until all have ended, of which one has run for ``spent``; None if nothing tells."""
+        if not self._seconds and not self._usual.keys() >= set(self._names):
             return None
-        usual = sum(self._seconds.values()) / len(self._seconds)
-        lasts = [self._seconds.get(name, usual) for name in self._names[place:]]
+        lasts = [self._lasts(name) for name in self._names[place:]]
         return max(0.0, lasts[0] - spent) + sum(lasts[1:])
+
+    def _lasts(self, name: str) -> float:
+        if name in self._seconds:
+            return self._seconds[name]
+        if name not in self._usual:
+            return sum(self._seconds.values()) / len(self._seconds)
+        known = self._seconds.keys() & self._usual.keys()
+        pace = sum(self._seconds[each] for each in known) / sum(self._usual[each] for each in known) if known else 1.0
+        return pace * self._usual[name]
 
 
 def clock(seconds: float) -> str:

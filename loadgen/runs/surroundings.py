@@ -6,6 +6,7 @@ import dataclasses
 import os
 import platform
 import subprocess
+import time
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -18,11 +19,13 @@ from watchfloor.store.stack_java import find_java
 
 _PACKAGES = ("watchfloor", "pyarrow", "numpy", "jpype1", "kafka-python", "flask", "waitress")
 _OPTIONAL = ("duckdb", "chdb", "tantivy", "polars")
+_LOOPS = 5
 _ENGINES = ("accumulo-core", "zookeeper", "kafka-clients", "arrow-c-data")
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on, its load average of the last minute included."""
+    """What the figures were measured on, with its load average of the last minute, and how long the same plain work
+    takes at this moment: on a shared host that may double within minutes, and no load average tells."""
     memory = psutil.virtual_memory()
     return {
         "system": platform.platform(),
@@ -32,6 +35,7 @@ def machine() -> dict[str, Any]:
         "memory_bytes": memory.total,
         "available_bytes": memory.available,
         "load_average": round(os.getloadavg()[0], 2),
+        "loop_ms": round(_loop_ms(), 1),
     }
 
 
@@ -70,6 +74,17 @@ def _commit() -> str:
         return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False).stdout.strip()
     except (OSError, subprocess.TimeoutExpired):
         return ""
+
+
+def _loop_ms() -> float:
+    """Milliseconds for a million steps of Python, the shortest of a few: what the processor can do."""
+    times = []
+    for _ in range(_LOOPS):
+        started = time.perf_counter()
+        for _ in range(1_000_000):
+            pass
+        times.append(time.perf_counter() - started)
+    return min(times) * 1000
 
 
 def _processor() -> str:
