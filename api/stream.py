@@ -47,8 +47,11 @@ class QueryStream:
 
     def __iter__(self) -> Iterator[bytes]:
         try:
-            if self._first is not None and self._first.num_rows:
-                yield to_ndjson(self._first)
+            # The batch is let go of once it is sent: an answer may last for hours.
+            first, self._first = self._first, None
+            if first is not None and first.num_rows:
+                yield to_ndjson(first)
+            del first
             for batch in self._batches:
                 if self._cancelled:
                     break

@@ -196,8 +196,7 @@ def test_a_feeder_keeps_its_rate_and_all_of_it_is_in_the_source(rig: Rig, query_
     source = rig.source("proxy.events")
     items = Work(tmp_path, 1_000, seed=7).items(source.name)
     with clients(rig, 1) as worker:
-        warm(worker, items)
-        first = worker.ended(worker.announced).values()
+        first = worker.ended(warm(worker, items)).values()
         with feeding(worker, items, 4.0) as feed:
             time.sleep(2.0)
         with pytest.raises(InternalError, match="loaded earlier"), feeding(worker, iter(feed.items), 4.0):

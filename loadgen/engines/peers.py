@@ -125,8 +125,9 @@ def open_peers(names: Sequence[str]) -> Iterator[tuple[list[Peer], list[str]]]:
     All peers are ended at the end.
     """
     with ExitStack() as stack:
-        left_out = [f"{name}: {remedy}" for name in names if (remedy := missing(name))]
-        started = [stack.enter_context(closing(Peer(name))) for name in names if not missing(name)]
+        remedies = {name: missing(name) for name in names}
+        left_out = [f"{name}: {remedy}" for name, remedy in remedies.items() if remedy]
+        started = [stack.enter_context(closing(Peer(name))) for name, remedy in remedies.items() if not remedy]
         peers: list[Peer] = []
         for peer in started:
             try:

@@ -28,13 +28,11 @@ class Clients:
 
     def __init__(self, count: int, pool: Pool, producer: ItemProducer, ledger: Ledger, log: Path) -> None:
         self.count = count
-        self.announced: list[WorkItem] = []
         self._pool, self._producer, self._ledger, self._log = pool, producer, ledger, log
 
     def announce(self, items: Sequence[WorkItem]) -> None:
         """Tells the ledger of items beforehand, so that to queue them takes no more than the queue does."""
         self._ledger.queued(items)
-        self.announced += items
 
     def queue(self, items: Sequence[WorkItem]) -> None:
         """Returns when the queue has the items; they must have been announced."""

@@ -81,8 +81,8 @@ def open_run(rig: Rig, clients: Clients, work: Iterator[WorkItem], due: Sequence
     return OpenRun(list(done.values()), whole, whole.settled(), watch.looks, cpu, responses)
 
 
-def warm(clients: Clients, work: Iterator[WorkItem]) -> None:
-    """Queues items until every client has ended some."""
+def warm(clients: Clients, work: Iterator[WorkItem]) -> list[WorkItem]:
+    """Queues items until every client has ended some; these items."""
     items: list[WorkItem] = []
     worked: set[str] = set()
     while len(worked) < clients.count:
@@ -91,3 +91,4 @@ def warm(clients: Clients, work: Iterator[WorkItem]) -> None:
         clients.queue(more)
         items += more
         worked = {done.client for done in clients.wait(items).values()}
+    return items
