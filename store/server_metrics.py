@@ -32,12 +32,14 @@ class TableLoad:
 
 @dataclass(frozen=True)
 class TabletServer:
-    """``hold_ms``: for how long by now it has let no write through, because its memory for entries is full; else 0.
+    """``silent``: it did not answer within a second, so nothing is known of it: stopped, killed or out of memory.
 
+    ``hold_ms``: for how long by now it has let no write through, because its memory for entries is full; else 0.
     ``tables`` by name.
     """
 
     address: str
+    silent: bool
     hold_ms: int
     tables: Mapping[str, TableLoad]
 
@@ -51,7 +53,7 @@ class TabletServer:
 
 
 def tablet_servers(client: Any) -> list[TabletServer]:
-    """The servers that answer within a second; ``client`` is an ``AccumuloClient`` whose user may administer.
+    """All servers, each asked after the other; ``client`` is an ``AccumuloClient`` whose user may administer.
 
     Raises ``StoreError`` if it cannot be found out which servers there are.
     """
@@ -64,13 +66,15 @@ def tablet_servers(client: Any) -> list[TabletServer]:
 
 
 def _server(address: str, status: Any, names: Mapping[str, str]) -> TabletServer:
+    if status is None:
+        return TabletServer(address, silent=True, hold_ms=0, tables={})
     tables = {}
     for number, info in status.getTableMap().items():
         # A table that was dropped a moment ago has no name any more.
         tables[names.get(str(number), str(number))] = TableLoad(
             int(info.getOnlineTablets()), *_counts(info.getMinors()), *_counts(info.getMajors())
         )
-    return TabletServer(address, int(status.getHoldTime()), tables)
+    return TabletServer(address, silent=False, hold_ms=int(status.getHoldTime()), tables=tables)
 
 
 def _counts(compactions: Any) -> tuple[int, int]:

@@ -190,7 +190,7 @@ def made_up(folder: Path) -> OpenRun:
     items = [Done("a", NOW + number / 4, NOW + (number + 1) / 4, 1000, 480_000) for number in range(40)]
     responses = [Response(max(0, number - 1) / 4, number / 4, (number + 1) / 4) for number in range(40)]
     whole = Window(NOW, NOW + 10)
-    looks = [Look(NOW + 1, 0, 0, 0), Look(NOW + 2, 1, 0, 0)]
+    looks = [Look(NOW + 1, 0, 0, 0, 0), Look(NOW + 2, 1, 0, 0, 0)]
     # The ledger tells of items in an order of its own.
     return OpenRun(items[::-1], whole, whole.settled(), looks, CpuMeter(Settings(home=folder)), responses)
 
@@ -294,12 +294,14 @@ def test_figures_of_one_run_alone_are_counted(tmp_path: Path, said: Said) -> Non
         ([asking(1)], "WORSE: loading (not measured)"),
         ([slower(asking(2), 1.5)], "WORSE: asking (asked_ms, ours_to_best); loading (not measured)"),
         ([experiment("third", [Figure(RATE, (1.0,))])], "WORSE: loading (not measured)"),
+        ([], "WORSE: loading (not measured)"),
     ],
 )
 def test_an_experiment_that_failed_or_never_ran_is_named(
     b: list[Measured], last: str, entry: dict[str, Any], tmp_path: Path, said: Said
 ) -> None:
-    record = {"quick": True, "seed": 1, "experiments": {b[0].experiment: {"options": []}, "loading": entry}}
+    asked = {measured.experiment: {"options": []} for measured in b}
+    record = {"quick": True, "seed": 1, "experiments": {**asked, "loading": entry}}
     status, told = said(write(tmp_path / "a", loading(1), asking(1)), write(tmp_path / "b", *b, record=record))
     assert status == 1
     assert told.splitlines()[-1] == last

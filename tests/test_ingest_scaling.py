@@ -26,12 +26,14 @@ from watchfloor.loadgen.experiments import ingest
 from watchfloor.loadgen.ingesting.clients import clients
 from watchfloor.loadgen.ingesting.rates import STEP
 from watchfloor.loadgen.ingesting.runs import open_run, warm
+from watchfloor.loadgen.ingesting.server_watch import ServerWatch
 from watchfloor.loadgen.ingesting.work import FILE_ITEMS, ITEM_EVENTS, Work
 from watchfloor.loadgen.measure import STATISTICS
 from watchfloor.loadgen.open_loop import Response, even, run_open
 from watchfloor.loadgen.rig import Rig
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import UserError
+from watchfloor.store.keys import event_table
 from watchfloor.store.server_metrics import tablet_servers
 from watchfloor.store.settings import Settings
 from watchfloor.store.stack import up
@@ -39,12 +41,13 @@ from watchfloor.store.stack_process import find
 from watchfloor.store.store import Store
 
 STALL = 2.0
+ROUNDS = 20
 
 
 @pytest.fixture(scope="module")
 def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     with stack_folder() as settings:
-        small = replace(settings, tserver_heap="256m", tserver_maps="64m", topic="t", group="t")
+        small = replace(settings, tserver_heap="256m", tserver_maps="8m", topic="t", group="t")
         up(small)
         with Store.open(small) as store:
             yield Rig(small, store, tmp_path_factory.mktemp("rig"))
@@ -123,6 +126,22 @@ def test_a_paused_tablet_server_is_in_the_latency_of_items_and_hardly_in_their_s
             run = open_run(rig, pool, items, even(4, 3 * STALL), 3 * STALL)
     assert len(run.responses) == 4 * 3 * STALL
     assert_the_stall_shows(run.responses)
+    silent = [look.silent for look in run.looks]
+    assert max(silent) == 1 and silent[0] == silent[-1] == 0
+
+
+@pytest.mark.stack
+def test_writes_that_a_full_server_holds_up_are_seen(rig: Rig) -> None:
+    """More is written at once than the server may keep in memory: it lets nothing through until some is in a file."""
+    table = event_table(rig.source("proxy.events"))
+    value = os.urandom(1 << 18)
+    with ServerWatch(rig.store) as watch:
+        for written in range(ROUNDS):
+            rig.store.put(table, [(b"%04d%d %d" % (n % 2, n, written), b"", b"q", value) for n in range(256)])
+            if any(look.hold_ms for look in watch.looks):
+                break
+    assert any(look.hold_ms > 0 and not look.silent for look in watch.looks)
+    assert tablet_servers(rig.store.connection.client)[0].hold_ms == 0
 
 
 @pytest.mark.stack

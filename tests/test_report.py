@@ -87,6 +87,7 @@ def of_servers() -> Iterator[Measured]:
     rate = Metric("steady_events_per_second", "events/s", "mean of the rate", "mean")
     over_time = Metric("instantaneous_events_per_second", "events/s", "events in each second")
     holds = Metric("hold_ms", "ms", "for how long a write was held", "max")
+    silent = Metric("silent_servers", "servers", "servers that did not answer", "max")
     slow = Metric("item_latency_99th_ms", "ms", "from due to durable", "99th percentile")
     ingest = []
     for clients in (1, 4):
@@ -95,8 +96,9 @@ def of_servers() -> Iterator[Measured]:
             speeds = tuple(1e4 * clients * tservers + 900 * (second % 5) for second in seconds)
             ingest += [Figure(rate, speeds[5:], of, at=seconds[5:]), Figure(over_time, speeds, of, at=seconds)]
             ingest.append(Figure(holds, tuple(200.0 * (7 <= second < 9) for second in seconds), of, at=seconds))
+            ingest.append(Figure(silent, (0.0,) * len(seconds), of, at=seconds))
     for share in (50, 120):
-        of = {"clients": "4 clients", "tservers": "2 tservers", "load": "open loop", "share": f"{share} %"}
+        of = {"tservers": "2 tservers", "load": "open loop", "share": f"{share} %"}
         waited = tuple(share + second for second in seconds)
         ingest += [Figure(replace(slow, name="item_latency_ms"), waited, of, at=seconds), Figure(slow, waited, of)]
     yield experiment("ingest", ingest)
@@ -257,6 +259,14 @@ def test_experiments_have_drawings_of_their_own(drawn: Path) -> None:
     assert found["many"] == 2
 
 
+def test_marks_shade_a_series_and_those_that_stayed_zero_are_only_named(drawn: Path) -> None:
+    text = parsed(drawn / "report.html").text
+    assert "Shaded: where hold_ms is above zero. Zero throughout: silent_servers." in text
+    picture = next(path for path in (drawn / "plots").glob("*series*1-tservers*.svg") if "closed" in path.name)
+    titles = ET.parse(picture).getroot().itertext()
+    assert "hold_ms" in "".join(titles) and "silent_servers" not in picture.read_text()
+
+
 def test_no_figures_make_no_picture() -> None:
     assert not any(pictures(name, []) for name in (*DRAWERS, "other"))
 
@@ -300,6 +310,7 @@ def test_a_browser_shows_it_all(drawn: Path, tmp_path: Path) -> None:
         ({"a.json": "[]"}, "is not what"),
         ({"a.json": '{"experiment": "a"}'}, "is not what"),
         ({"run.json": "[]"}, "is not what"),
+        ({"run.json": '{"experiments": {"blocks": {"options": []}}}'}, "none of blocks was measured"),
     ],
 )
 def test_what_is_no_run_is_refused(

@@ -70,7 +70,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
     if options.access_log is None:
         write_access_log(log, min(whole.bytes, ACCESS_BYTES), options.seed)
     files: dict[str, LogFile] = {"whole": whole, "tenth": tenth, "access log": access_log(log.resolve())}
-    with open_peers(SQL_PEERS) as (peers, _):
+    with open_peers(SQL_PEERS) as (peers, left_out):
         loads, peer_loads, sources = _loads(rig, files, whole, peers, options.loads)
         disk = {case: _disk(rig, source) for case, source in sources.items()}
         rest(rig.settings)
@@ -78,7 +78,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
             ours = {case: Ours(store, source.name) for case, source in sources.items() if case.of != "access log"}
             answers = ask_all(list(_parties(whole, tenth, ours, peers, options.repeats)), options.repeats)
             firsts = _first_rows(whole, tenth, ours, options.repeats)
-    return list(figures(Found(whole, tenth, files, loads, peer_loads, disk, answers, firsts)))
+    return list(figures(Found(whole, tenth, files, loads, peer_loads, disk, answers, firsts, left_out)))
 
 
 def _loads(

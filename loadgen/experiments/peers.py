@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
@@ -97,15 +97,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
                 for asked, turns in ((marks, options.repeats), (whole, few))
             ]
             answers = ask_all(parties, options.repeats, _WARM_UP)
-    return [*_figures(file, held, [*marks, *whole], answers), same(answers, file.events, left_out)]
-
-
-def same(answers: Mapping[Key, Asked], events: int, left_out: Sequence[str]) -> Figure:
-    """``same_answers``; the note also says which engines are not among those compared, and why."""
-    figure = same_answers(answers, events)
-    alone = len({engine for engine, _, _ in answers}) == 1
-    notes = (figure.note, "nothing was compared" if alone else "", *(f"left out: {why}" for why in left_out))
-    return replace(figure, note="; ".join(filter(None, notes)))
+    return [*_figures(file, held, [*marks, *whole], answers), same_answers(answers, file.events, left_out)]
 
 
 def _loads(rig: Rig, file: EventFile, peers: Sequence[Peer], turns: int) -> tuple[Mapping[str, Held], Source]:

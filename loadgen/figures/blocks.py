@@ -85,7 +85,8 @@ _ANSWER_GOALS = {f"newest {MANY}, middling": 150.0, "all, rare": 25.0, "everythi
 
 @dataclass(frozen=True)
 class Found:
-    """All that was measured. ``files`` by their cases' words; ``firsts``: seconds by events of the source and value."""
+    """All that was measured. ``files`` by their cases' words; ``firsts``: seconds by events of the source and value;
+    ``left_out``: which other engines are not in it, and why."""
 
     whole: EventFile
     tenth: EventFile
@@ -95,6 +96,7 @@ class Found:
     disk: Mapping[Case, Mapping[str, TableFiles]]
     answers: Mapping[Key, Asked]
     firsts: Mapping[tuple[int, str], Sequence[float]]
+    left_out: Sequence[str]
 
     def file(self, case: Case) -> LogFile:
         return self.files[case.of]
@@ -197,8 +199,8 @@ def _peers(found: Found) -> Iterator[Figure]:
 
 
 def _same(found: Found) -> Iterator[Figure]:
-    for events in (found.whole.events, found.tenth.events):
-        yield same_answers(found.answers, events)
+    yield same_answers(found.answers, found.whole.events, found.left_out)
+    yield same_answers(found.answers, found.tenth.events, [])
 
 
 def _is_first(question: Question) -> bool:

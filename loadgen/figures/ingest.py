@@ -49,6 +49,12 @@ HOLD = Metric(
     "for how long by then a tablet server has let no write through, at each look; the largest of all servers",
     "max",
 )
+SILENT = Metric(
+    "silent_servers",
+    "servers",
+    "tablet servers that did not answer a look within a second: stopped, or overcome",
+    "max",
+)
 BUSY = Metric(
     "busy_cores", "cores", "CPU seconds, user and system, of a kind of processes in the steady state / its seconds"
 )
@@ -67,8 +73,8 @@ SATURATION = Metric(
 )
 SATURATED = Metric("saturation_events_per_second", "events/s", "steady_events_per_second of so many clients", "mean")
 METRICS = (
-    EVENTS_RATE, EVENTS_MEDIAN, BYTES_RATE, VARIANCE, VARIATION, RATE, STEADY, MINORS, MAJORS, HOLD, BUSY, SERVICE,
-    SLOW_SERVICE, LATENCY, SLOW_LATENCY, OFFERED, LAG, SATURATION, SATURATED,
+    EVENTS_RATE, EVENTS_MEDIAN, BYTES_RATE, VARIANCE, VARIATION, RATE, STEADY, MINORS, MAJORS, HOLD, SILENT, BUSY,
+    SERVICE, SLOW_SERVICE, LATENCY, SLOW_LATENCY, OFFERED, LAG, SATURATION, SATURATED,
 )  # fmt: skip
 
 _KINDS = {"clients": "worker", "tablet servers": "tserver", "other servers": "other servers", "machine": MACHINE[0]}
@@ -101,6 +107,7 @@ def run_figures(run: Run, of: Mapping[str, str]) -> Iterator[Figure]:
     yield Figure(MINORS, tuple(float(look.minors) for look in looks), of, at=looked)
     yield Figure(MAJORS, tuple(float(look.majors) for look in looks), of, at=looked)
     yield Figure(HOLD, tuple(float(look.hold_ms) for look in looks), of, at=looked)
+    yield Figure(SILENT, tuple(float(look.silent) for look in looks), of, at=looked)
     spent = run.cpu.between(run.steady.since, run.steady.until)
     for kind, process in _KINDS.items():
         seconds = sum(used for (name, _), used in spent.items() if name == process)

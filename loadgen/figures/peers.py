@@ -39,8 +39,9 @@ def beside(
     return replace(figure, note=f"{theirs[0] if figure.value < 1 else ours[0]} is ahead")
 
 
-def same_answers(answers: Mapping[Key, Asked], events: int) -> Figure:
-    """Of the engines that hold ``events`` events; the note names the questions that they answered differently."""
+def same_answers(answers: Mapping[Key, Asked], events: int, left_out: Sequence[str]) -> Figure:
+    """Of the engines that hold ``events`` events. The note names the questions that they answered differently, and
+    tells which engines are not among those compared, and why."""
     found: dict[str, set[tuple[int, str]]] = defaultdict(set)
     for (_, held, name), asked in answers.items():
         if held == events:
@@ -48,7 +49,9 @@ def same_answers(answers: Mapping[Key, Asked], events: int) -> Figure:
     engines = dict.fromkeys(engine for engine, held, _ in answers if held == events)
     differ = [name for name, different in found.items() if len(different) > 1]
     of = {"events": f"{events:,}", "engines": ", ".join(engines)}
-    return Figure(SAME, (1 - len(differ) / len(found),), of, Goal(1, at_most=False), note="; ".join(differ))
+    alone = ["nothing was compared"] if len(engines) == 1 else []
+    note = "; ".join((*differ, *alone, *(f"left out: {why}" for why in left_out)))
+    return Figure(SAME, (1 - len(differ) / len(found),), of, Goal(1, at_most=False), note=note)
 
 
 def milliseconds(seconds: Sequence[float]) -> tuple[float, ...]:

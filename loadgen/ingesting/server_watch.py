@@ -1,4 +1,4 @@
-"""Looks at the tablet servers several times a second while something runs: compactions, and writes that are held up."""
+"""Looks at the tablet servers several times a second while something runs: compactions, held writes, silence."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ _SPREAD_SECONDS = 60.0
 @dataclass(frozen=True)
 class Look:
     """All tablet servers and tables at one moment, ``at`` in seconds since 1970: how many tablets are in a minor
-    compaction, and in a major one; and for how long by then the server that has held writes up longest has done so."""
+    compaction, and in a major one; for how long by then the server that has held writes up longest has done so; and how
+    many servers said nothing, which makes this look last a second longer for each."""
 
     at: float
     minors: int
     majors: int
     hold_ms: int
+    silent: int
 
 
 class ServerWatch:
@@ -56,13 +58,15 @@ class ServerWatch:
             self._error = error
 
     def _look(self) -> None:
+        began = time.time()
         servers = tablet_servers(self._client)
         self.looks.append(
             Look(
-                time.time(),
+                began,
                 sum(server.minors_running for server in servers),
                 sum(server.majors_running for server in servers),
                 max((server.hold_ms for server in servers), default=0),
+                sum(server.silent for server in servers),
             )
         )
 

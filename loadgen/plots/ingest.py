@@ -11,7 +11,7 @@ from .dots import Row, plot
 from .general import READ
 from .words import axis
 
-_MARKS = ("minor_compactions", "major_compactions", "hold_ms")
+_MARKS = ("minor_compactions", "major_compactions", "hold_ms", "silent_servers")
 _RUN = ("instantaneous_events_per_second", *_MARKS, "item_latency_ms")
 _WAITED = {
     "item_service_ms": "service time, median",

@@ -19,18 +19,21 @@ def draw(figures: Sequence[Figure], marks: Sequence[str] = ()) -> Iterator[Sketc
     """``figures`` have times; those that are of the same stand in one picture.
 
     The metrics of ``marks`` (how many compactions run, how long a write was held) shade the panels of rates wherever
-    they are above zero: what a rate falls for is seen behind it.
+    they are above zero: what a rate falls for is seen behind it. One that never is gets no panel, only a word.
     """
     runs: dict[tuple[tuple[str, str], ...], list[Figure]] = {}
     for figure in figures:
         runs.setdefault(tuple(figure.of.items()), []).append(figure)
-    for of, found in runs.items():
+    for of, all_of_it in runs.items():
+        still = [f.metric.name for f in all_of_it if f.metric.name in marks and not any(f.samples)]
+        found = [figure for figure in all_of_it if figure.metric.name not in still]
         shades = {name: COLOURS[place] for place, name in enumerate(marks, 1) if _of_metric(found, name)}
         found.sort(key=lambda figure: figure.metric.name in shades)
         title = said(dict(of))
         about = f"{', '.join(figure.metric.name for figure in found)} over time{f': {title}' if title else ''}"
         shaded = f" Shaded: where {' or '.join(shades)} is above zero." if shades else ""
-        yield Sketch(f"series-{_file(title)}", f"{about}.{shaded} Dashed: the figure.", _run(found, shades))
+        zero = f" Zero throughout: {', '.join(still)}." if still else ""
+        yield Sketch(f"series-{_file(title)}", f"{about}.{shaded}{zero} Dashed: the figure.", _run(found, shades))
 
 
 def _run(figures: Sequence[Figure], shades: dict[str, str]) -> Any:

@@ -46,7 +46,7 @@ def _pairs(before: Run, after: Run) -> list[tuple[Measured, Measured]]:
     later = {measured.experiment: measured for measured in after.measured}
     pairs = [(measured, later[measured.experiment]) for measured in before.measured if measured.experiment in later]
     if not pairs and not _lost(before, after):
-        names = [", ".join(measured.experiment for measured in run.measured) for run in (before, after)]
+        names = [", ".join(measured.experiment for measured in run.measured) or "none" for run in (before, after)]
         raise UserError(f"no experiment is in both: {before.path} has {names[0]}, and {after.path} has {names[1]}")
     return pairs
 
@@ -103,6 +103,8 @@ def _differing(one: Mapping[str, Any], two: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _about(run: Run) -> str:
+    if not run.measured:
+        return f"{run.path}, in which nothing was measured"
     begun = min(measured.started for measured in run.measured)
     return f"{run.path}, begun {begun:%Y-%m-%d %H:%M:%S} UTC"
 

@@ -42,9 +42,9 @@ def read_run(path: Path) -> Run:
     ranks = {name: rank for rank, name in enumerate(NAMES)}
     record = _record(path)
     found = [read_measured(file) for file in sorted(path.glob("*.json")) if file.name != RECORD]
-    if not found:
-        raise InputFileError(f"{path} holds no experiment's JSON: `watchfloor bench all --out {path}` writes them")
     asked: Mapping[str, Any] = record.get("experiments", {})
+    if not found and not asked:
+        raise InputFileError(f"{path} holds no experiment's JSON: `watchfloor bench all --out {path}` writes them")
     missing = {n: e.get("failed") or "" for n, e in asked.items() if n not in {m.experiment for m in found}}
     measured = sorted(found, key=lambda m: (ranks.get(m.experiment, len(ranks)), m.experiment))
     return Run(path, record, tuple(measured), missing)

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from watchfloor.schema.errors import UserError
+from watchfloor.schema.errors import InputFileError, UserError
 
 from ..measure import Figure, Measured, Metric, number, write_whole
 from ..plots import Picture, pictures, require_matplotlib
@@ -77,12 +77,14 @@ def require_libraries() -> None:
 def write_report(folder: Path) -> Path:
     """Writes the report, its pictures and its samples into a run folder; the page's path.
 
-    Raises ``InputFileError`` if the folder holds no run, and ``UserError`` if a library is missing.
+    Raises ``InputFileError`` if the folder holds no run or no figure, and ``UserError`` if a library is missing.
     """
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder; `watchfloor bench all --out DIR` makes one")
     require_libraries()
     run = read_run(folder)
+    if not run.measured:
+        raise InputFileError(f"{folder} holds no figures: none of {', '.join(run.missing)} was measured")
     chapters = [_chapter(measured) for measured in run.measured]
     _write_pictures(folder / PLOTS, [picture for chapter in chapters for picture in chapter.pictures])
     write_whole(folder / SAMPLES, b"".join(orjson.dumps(line) + b"\n" for m in run.measured for line in samples(m)))

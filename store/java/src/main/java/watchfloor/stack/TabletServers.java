@@ -22,8 +22,8 @@ public final class TabletServers {
   /**
    * The servers by address.
    *
-   * @param millis after which a server that does not answer is left out, as one is that was killed: it stays in
-   *     ZooKeeper until its session has run out
+   * @param millis after which a server counts as silent, and has null. One that was killed is silent too, until its
+   *     session in ZooKeeper has run out and it is a server no more
    */
   public static Map<String, TabletServerStatus> statuses(AccumuloClient client, long millis) throws Exception {
     ClientContext context = (ClientContext) client;
@@ -34,7 +34,7 @@ public final class TabletServers {
         rpc = ThriftUtil.getClient(ThriftClientTypes.TABLET_SERVER, HostAndPort.fromString(server), context, millis);
         found.put(server, rpc.getTabletServerStatus(TraceUtil.traceInfo(), context.rpcCreds()));
       } catch (TTransportException e) {
-        // It does not answer: it is left out.
+        found.put(server, null);
       } finally {
         if (rpc != null) {
           ThriftUtil.close(rpc, context);
