@@ -207,9 +207,7 @@ def test_the_figure_of_same_answers_says_what_was_left_out() -> None:
 
 
 @pytest.mark.stack
-def test_rows_are_read_from_a_stream_until_there_are_enough(
-    store_settings: Settings, file: EventFile, events: pa.Table
-) -> None:
+def test_ours_gives_the_newest_rows(store_settings: Settings, file: EventFile, events: pa.Table) -> None:
     marks, whole = newest_rows(file.made)
     assert [question.name for question in marks][:4] == [
         *(f"popular, row {row}" for row in ("1", "100", "1,000")),
@@ -219,7 +217,7 @@ def test_rows_are_read_from_a_stream_until_there_are_enough(
     with open_rig(str(store_settings.home)) as rig, Store.open(store_settings, role="query") as store:
         source = held(rig, file.path)
         for question in (*marks, *whole):
-            answer = Ours(store, source.name).read(question, True)
+            answer = Ours(store, source.name).ask(question, True)
             assert (answer.rows, answer.digest) == brute_force(events, question) and answer.in_order, question
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from dataclasses import replace
 
 import pyarrow as pa
 
@@ -29,20 +28,6 @@ class Ours:
             return Answer(time.perf_counter() - started, 1, str(count))
         table = pa.Table.from_batches(result := self._service.run(self._request(question)), result.schema)
         seconds = time.perf_counter() - started
-        return checked(seconds, table, self._source, question) if check else Answer(seconds, len(table))
-
-    def read(self, question: Question, check: bool) -> Answer:
-        """As the rows come, newest first, of a query without a limit: until those of the question are there."""
-        started = time.perf_counter()
-        rows, kept = 0, []
-        with closing(self._service.run(self._request(replace(question, limit=None)))) as result:
-            for batch in result:
-                rows += len(batch)
-                kept.append(batch)
-                if question.limit is not None and rows >= question.limit:
-                    break
-            seconds = time.perf_counter() - started
-            table = pa.Table.from_batches(kept, result.schema).slice(0, question.limit)
         return checked(seconds, table, self._source, question) if check else Answer(seconds, len(table))
 
     def first_rows(self, question: Question) -> float:

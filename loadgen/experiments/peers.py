@@ -88,7 +88,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
         held, source = _loads(rig, file, peers, options.loads)
         rest(rig.settings)
         with Store.open(rig.settings, role="query") as store:
-            engines = {OURS: Ours(store, source.name).read, **{peer.name: peer.ask for peer in peers}}
+            engines = {OURS: Ours(store, source.name).ask, **{peer.name: peer.ask for peer in peers}}
             marks, whole = newest_rows(file.made)
             few = min(_MOST_WHOLE_ANSWERS, options.repeats)
             parties = [

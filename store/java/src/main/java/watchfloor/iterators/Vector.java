@@ -1,7 +1,6 @@
 package watchfloor.iterators;
 
 import java.util.Arrays;
-import java.util.zip.CRC32;
 
 /**
  * Reads a vector: a field's encoded values in the events of a block.
@@ -11,10 +10,7 @@ import java.util.zip.CRC32;
  * them gets them widened to ints or longs, once; who asks for some rows' pays for these. Damage is an
  * IllegalStateException that says what is wrong; what is not asked for is not looked at.
  *
- * <p>Little-endian: <pre>
- *  0 u8 magic | 1 u8 version | 2 u8 form | 3 u8 codec | 4 u8 flags | 5 u8 bytes of a value (numbers; else 0)
- *  6 u8 width of codes, differences or lengths | 7 u8 transform (numbers) | 8 u32 rows | 12 u32 length of the payload
- * 16 u32 CRC-32 of all other bytes | 20 u16, 22 u16 lengths of the bounds | 24 minimum, maximum, payload as stored
+ * <p>The payload behind the header ({@link VectorHeader}), little-endian: <pre>
  * dictionary: u32 k | k × u32 lengths | k values, ascending | rows × code, k for null
  * plain:      [bitmap] | rows × u32 lengths | values
  * numbers:    [bitmap] | u64 base | rows × d, a value is base + d
@@ -29,41 +25,12 @@ final class Vector {
   static final int NUMBERS = 3;
   static final int LIST = 4;
 
-  static final int MAGIC = 0xB7;
-  static final int VERSION = 1;
-  static final int HEADER = 24;
-  static final int CRC_AT = 16;
-  /** Flag: nulls are marked in a bitmap. */
-  static final int NULLS = 1;
-  /** Flag: there are a minimum and a maximum. */
-  static final int BOUNDS = 2;
-  /** Flag: the maximum is only the beginning of one. */
-  static final int CUT = 4;
-
-  private static final int BASE = 0;
-  private static final int DIFFERENCES = 1;
-  private static final int MAX_ROWS = 1 << 20;
-  private static final int MAX_LENGTH = 1 << 30;
   /** With fewer wanted values than one in so many, the lengths of those between them are only added up. */
   private static final int SPARSE = 4;
   private static final byte[] EMPTY = new byte[0];
 
   private final String name;
-  private final CRC32 crc = new CRC32();
-  private final Bounds bounds = new Bounds();
-
-  // As stored.
-  private byte[] stored;
-  private int payloadFrom;
-  private int storedTo;
-  private int form;
-  private int codec;
-  private int flags;
-  private int valueBytes;
-  private int width;
-  private int transform;
-  private int rows;
-  private int plainLength;
+  private final VectorHeader header;
 
   // The payload and where its parts are. Of what is null or false the vector has not been asked yet.
   private byte[] buffer = EMPTY;
@@ -85,6 +52,7 @@ final class Vector {
   /** @param name of the field, for messages */
   Vector(String name) {
     this.name = name;
+    header = new VectorHeader(name);
   }
 
   /** Begins to read a vector that fills an array, which must not change. */
@@ -96,101 +64,30 @@ final class Vector {
   Vector wrap(byte[] bytes, int from, int to) {
     plain = null;
     widened = false;
-    if (to - from < HEADER) {
-      throw bad("has " + (to - from) + " bytes, fewer than a header");
-    }
-    if ((bytes[from] & 0xFF) != MAGIC) {
-      throw bad("does not begin as one: " + (bytes[from] & 0xFF));
-    }
-    if (bytes[from + 1] != VERSION) {
-      throw bad("version " + (bytes[from + 1] & 0xFF) + " is not known");
-    }
-    crc.reset();
-    crc.update(bytes, from, CRC_AT);
-    crc.update(bytes, from + CRC_AT + Integer.BYTES, to - from - CRC_AT - Integer.BYTES);
-    if ((int) crc.getValue() != LittleEndian.getInt(bytes, from + CRC_AT)) {
-      throw bad("the checksum is wrong");
-    }
-    stored = bytes;
-    storedTo = to;
-    form = bytes[from + 2];
-    codec = bytes[from + 3];
-    flags = bytes[from + 4];
-    valueBytes = bytes[from + 5];
-    width = bytes[from + 6];
-    transform = bytes[from + 7];
-    rows = LittleEndian.getInt(bytes, from + 8);
-    plainLength = LittleEndian.getInt(bytes, from + 12);
-    int minFrom = from + HEADER;
-    int maxFrom = minFrom + LittleEndian.getUnsignedShort(bytes, from + 20);
-    payloadFrom = maxFrom + LittleEndian.getUnsignedShort(bytes, from + 22);
-    checkHeader();
-    bounds.set(bytes, minFrom, maxFrom, maxFrom, payloadFrom, (flags & CUT) != 0);
+    header.read(bytes, from, to);
     return this;
   }
 
-  private void checkHeader() {
-    if (form < DICTIONARY || form > LIST) {
-      throw bad("form " + form + " is not known");
-    }
-    if (codec < Codec.NONE || codec > Codec.LZ4) {
-      throw bad("codec " + codec + " is not known");
-    }
-    if ((flags & ~(NULLS | BOUNDS | CUT)) != 0) {
-      throw bad("flags " + flags + " are not known");
-    }
-    if (rows < 0 || rows > MAX_ROWS) {
-      throw bad("has " + Integer.toUnsignedString(rows) + " rows, more than " + MAX_ROWS);
-    }
-    if (plainLength < 0 || plainLength > MAX_LENGTH) {
-      throw bad("payload of " + Integer.toUnsignedString(plainLength) + " bytes, more than " + MAX_LENGTH);
-    }
-    if (payloadFrom > storedTo) {
-      throw bad("ends within its bounds");
-    }
-    if (codec == Codec.NONE && storedTo - payloadFrom != plainLength) {
-      throw bad("payload has " + (storedTo - payloadFrom) + " bytes, not " + plainLength);
-    }
-    boolean knownWidth = width == 1 || width == 2 || width == 4 || (width == 8 && form == NUMBERS);
-    if (form != PLAIN && !knownWidth) {
-      throw bad("width " + width + " does not fit form " + form);
-    }
-    if (form == NUMBERS) {
-      if (valueBytes != 1 && valueBytes != 2 && valueBytes != 8) {
-        throw bad("a number has 1, 2 or 8 bytes, not " + valueBytes);
-      }
-      if (transform != BASE && transform != DIFFERENCES) {
-        throw bad("transform " + transform + " is not known");
-      }
-      if (transform == DIFFERENCES && (flags & NULLS) != 0) {
-        throw bad("differences cannot hold nulls");
-      }
-    }
-    if (form == DICTIONARY && (flags & NULLS) != 0) {
-      throw bad("a dictionary has no bitmap of nulls");
-    }
-  }
-
   private IllegalStateException bad(String what) {
-    return new IllegalStateException("vector of " + name + ": " + what);
+    return header.bad(what);
   }
 
   int form() {
-    return form;
+    return header.form;
   }
 
   int rows() {
-    return rows;
+    return header.rows;
   }
 
   /** Bytes of an encoded value, if the form is {@link #NUMBERS}. */
   int valueBytes() {
-    return valueBytes;
+    return header.valueBytes;
   }
 
   /** Of all values, or of the elements of all lists; null if they are not known. */
   Bounds bounds() {
-    return (flags & BOUNDS) != 0 ? bounds : null;
+    return header.bounds();
   }
 
   /** The array that {@link #start} speaks of. */
@@ -250,7 +147,7 @@ final class Vector {
 
   /** Whether there are nulls that a bitmap marks. */
   boolean hasBitmap() {
-    return (flags & NULLS) != 0;
+    return header.hasNulls();
   }
 
   /** What the bitmap says; not for dictionaries. */
@@ -259,7 +156,7 @@ final class Vector {
   }
 
   private boolean isValid(byte[] bytes, int row) {
-    return (flags & NULLS) == 0 || (bytes[bitmapAt + (row >> 3)] >> (row & 7) & 1) != 0;
+    return !header.hasNulls() || (bytes[bitmapAt + (row >> 3)] >> (row & 7) & 1) != 0;
   }
 
   /** The vector of a list's elements. */
@@ -272,11 +169,11 @@ final class Vector {
   int[] codes() {
     decode();
     if (!widened) {
-      if (codes.length < rows) {
-        codes = new int[rows];
+      if (codes.length < header.rows) {
+        codes = new int[header.rows];
       }
-      LittleEndian.getAll(plain, dataAt, width, rows, codes);
-      checkCodes(codes, rows);
+      LittleEndian.getAll(plain, dataAt, header.width, header.rows, codes);
+      checkCodes(codes, header.rows);
       widened = true;
     }
     return codes;
@@ -285,7 +182,7 @@ final class Vector {
   /** The codes of the first {@code count} of some rows. */
   void codes(int[] some, int count, int[] into) {
     decode();
-    LittleEndian.getSome(plain, dataAt, width, some, count, into);
+    LittleEndian.getSome(plain, dataAt, header.width, some, count, into);
     checkCodes(into, count);
   }
 
@@ -304,16 +201,16 @@ final class Vector {
   long[] numbers() {
     decode();
     if (!widened) {
-      if (numbers.length < rows) {
-        numbers = new long[rows];
+      if (numbers.length < header.rows) {
+        numbers = new long[header.rows];
       }
-      LittleEndian.getAll(plain, dataAt, width, rows, numbers);
-      if (transform == BASE) {
-        addBase(numbers, rows);
+      LittleEndian.getAll(plain, dataAt, header.width, header.rows, numbers);
+      if (header.transform == VectorHeader.BASE) {
+        addBase(numbers, header.rows);
       } else {
         addUp();
       }
-      checkNumbers(numbers, rows);
+      checkNumbers(numbers, header.rows);
       widened = true;
     }
     return numbers;
@@ -322,8 +219,8 @@ final class Vector {
   /** The numbers of the first {@code count} of some rows, as {@link #numbers()}. */
   void numbers(int[] some, int count, long[] into) {
     decode();
-    if (transform == BASE) {
-      LittleEndian.getSome(plain, dataAt, width, some, count, into);
+    if (header.transform == VectorHeader.BASE) {
+      LittleEndian.getSome(plain, dataAt, header.width, some, count, into);
       addBase(into, count);
       checkNumbers(into, count);
     } else {
@@ -342,27 +239,27 @@ final class Vector {
   }
 
   private void checkNumbers(long[] read, int count) {
-    if (valueBytes == Long.BYTES) {
+    if (header.valueBytes == Long.BYTES) {
       return;
     }
     long all = 0;
     for (int i = 0; i < count; i++) {
       all |= read[i];
     }
-    if (all >>> (valueBytes * 8) != 0) {
-      throw bad("a number does not fit " + valueBytes + " bytes");
+    if (all >>> (header.valueBytes * 8) != 0) {
+      throw bad("a number does not fit " + header.valueBytes + " bytes");
     }
   }
 
   private void addUp() {
-    if (rows > 0) {
+    if (header.rows > 0) {
       long value = LittleEndian.getLong(plain, dataAt - 2 * Long.BYTES);
       long step = LittleEndian.getLong(plain, dataAt - Long.BYTES);
       if (numbers[0] != 0) {
         throw bad("the first difference is not 0");
       }
       numbers[0] = value;
-      for (int i = 1; i < rows; i++) {
+      for (int i = 1; i < header.rows; i++) {
         value += step + numbers[i];
         numbers[i] = value;
       }
@@ -372,7 +269,7 @@ final class Vector {
   /** Reads all that there is, so that nothing asked later can fail. */
   void check() {
     decode();
-    switch (form) {
+    switch (header.form) {
       case DICTIONARY:
         start(0);
         codes();
@@ -392,34 +289,24 @@ final class Vector {
     if (plain != null) {
       return;
     }
-    byte[] bytes = stored;
-    int at = payloadFrom;
-    if (codec != Codec.NONE) {
-      if (buffer.length < plainLength) {
-        buffer = new byte[Math.max(plainLength, Math.min(buffer.length * 2, MAX_LENGTH))];
-      }
-      int got = Codec.decompress(codec, stored, payloadFrom, storedTo - payloadFrom, buffer, plainLength);
-      if (got != plainLength) {
-        throw bad(got < 0 ? "the payload does not decompress" : "payload has " + got + " bytes, not " + plainLength);
-      }
-      bytes = buffer;
-      at = 0;
-    }
-    int end = at + plainLength;
-    if ((flags & NULLS) != 0) {
+    boolean compressed = header.codec != Codec.NONE;
+    byte[] bytes = compressed ? decompressed() : header.bytes;
+    int at = compressed ? 0 : header.payloadFrom;
+    int end = at + header.plainLength;
+    if (header.hasNulls()) {
       bitmapAt = at;
-      at = skip(at, (rows + 7) / 8, end, "bitmap of nulls");
+      at = skip(at, (header.rows + 7) / 8, end, "bitmap of nulls");
     }
-    switch (form) {
+    switch (header.form) {
       case DICTIONARY:
         decodeDictionary(bytes, at, end);
         break;
       case PLAIN:
-        beginValues(at, rows, skip(at, (long) rows * Integer.BYTES, end, "lengths"), end);
+        beginValues(at, header.rows, skip(at, (long) header.rows * Integer.BYTES, end, "lengths"), end);
         break;
       case NUMBERS:
-        dataAt = skip(at, transform == BASE ? Long.BYTES : 2 * Long.BYTES, end, "base");
-        int numbersTo = skip(dataAt, (long) rows * width, end, "numbers");
+        dataAt = skip(at, header.transform == VectorHeader.BASE ? Long.BYTES : 2 * Long.BYTES, end, "base");
+        int numbersTo = skip(dataAt, (long) header.rows * header.width, end, "numbers");
         if (numbersTo != end) {
           throw bad("the payload is " + (end - numbersTo) + " bytes too long");
         }
@@ -428,6 +315,19 @@ final class Vector {
         decodeList(bytes, at, end);
     }
     plain = bytes;
+  }
+
+  private byte[] decompressed() {
+    int length = header.plainLength;
+    if (buffer.length < length) {
+      buffer = new byte[Math.max(length, Math.min(buffer.length * 2, VectorHeader.MAX_LENGTH))];
+    }
+    int stored = header.storedTo - header.payloadFrom;
+    int got = Codec.decompress(header.codec, header.bytes, header.payloadFrom, stored, buffer, length);
+    if (got != length) {
+      throw bad(got < 0 ? "the payload does not decompress" : "payload has " + got + " bytes, not " + length);
+    }
+    return buffer;
   }
 
   /** Where a part of so many bytes ends. */
@@ -445,8 +345,8 @@ final class Vector {
       throw bad("the payload ends within the lengths of its entries");
     }
     int from = lengths + entries * Integer.BYTES;
-    skip(from, (long) rows * width, end, "codes");
-    dataAt = end - rows * width;
+    skip(from, (long) header.rows * header.width, end, "codes");
+    dataAt = end - header.rows * header.width;
     beginValues(lengths, entries, from, dataAt);
   }
 
@@ -491,32 +391,32 @@ final class Vector {
   }
 
   private void decodeList(byte[] bytes, int at, int end) {
-    int inner = skip(at, (long) rows * width, end, "lengths");
-    int[] into = room(rows + 1);
-    LittleEndian.getAll(bytes, at, width, rows, into);
+    int inner = skip(at, (long) header.rows * header.width, end, "lengths");
+    int[] into = room(header.rows + 1);
+    LittleEndian.getAll(bytes, at, header.width, header.rows, into);
     int total = 0;
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < header.rows; i++) {
       int length = into[i];
       into[i] = total;
-      if (length < 0 || length > MAX_ROWS - total) {
-        throw bad("the lists have more than " + MAX_ROWS + " elements");
+      if (length < 0 || length > VectorHeader.MAX_ROWS - total) {
+        throw bad("the lists have more than " + VectorHeader.MAX_ROWS + " elements");
       }
       if (length != 0 && !isValid(bytes, i)) {
         throw bad("null has a length, in row " + i);
       }
       total += length;
     }
-    into[rows] = total;
+    into[header.rows] = total;
     summed = true;
     if (elements == null) {
       elements = new Vector("elements of " + name);
     }
     elements.wrap(bytes, inner, end);
-    if (elements.form == LIST || elements.codec != Codec.NONE) {
+    if (elements.header.form == LIST || elements.header.codec != Codec.NONE) {
       throw bad("the elements are lists or compressed");
     }
-    if (elements.rows != total) {
-      throw bad("the lists have " + total + " elements, and there are " + elements.rows);
+    if (elements.header.rows != total) {
+      throw bad("the lists have " + total + " elements, and there are " + elements.header.rows);
     }
   }
 

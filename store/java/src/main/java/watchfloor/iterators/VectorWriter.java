@@ -69,10 +69,10 @@ final class VectorWriter {
 
   /** Appends a vector; false if it holds nothing but nulls, and then what it has appended is worth nothing. */
   private boolean write(Vector vector, int[] rows, int count) {
-    int at = claim(Vector.HEADER);
+    int at = claim(VectorHeader.SIZE);
     Arrays.fill(bytes, at, size, (byte) 0);
-    bytes[at] = (byte) Vector.MAGIC;
-    bytes[at + 1] = Vector.VERSION;
+    bytes[at] = (byte) VectorHeader.MAGIC;
+    bytes[at + 1] = VectorHeader.VERSION;
     bytes[at + 2] = (byte) vector.form();
     LittleEndian.putInt(bytes, at + 8, count);
     boolean any;
@@ -89,11 +89,11 @@ final class VectorWriter {
       default:
         any = writeList(at, vector, rows, count);
     }
-    LittleEndian.putInt(bytes, at + 12, size - at - Vector.HEADER);
+    LittleEndian.putInt(bytes, at + 12, size - at - VectorHeader.SIZE);
     crc.reset();
-    crc.update(bytes, at, Vector.CRC_AT);
-    crc.update(bytes, at + Vector.CRC_AT + Integer.BYTES, size - at - Vector.CRC_AT - Integer.BYTES);
-    LittleEndian.putInt(bytes, at + Vector.CRC_AT, (int) crc.getValue());
+    crc.update(bytes, at, VectorHeader.CRC_AT);
+    crc.update(bytes, at + VectorHeader.CRC_AT + Integer.BYTES, size - at - VectorHeader.CRC_AT - Integer.BYTES);
+    LittleEndian.putInt(bytes, at + VectorHeader.CRC_AT, (int) crc.getValue());
     return any;
   }
 
@@ -123,7 +123,7 @@ final class VectorWriter {
     if (valid == count) {
       size = at;
     } else {
-      flags(header, Vector.NULLS);
+      flags(header, VectorHeader.NULLS);
     }
     return valid;
   }

@@ -285,7 +285,7 @@ class VectorTest {
   private static int payload(List<byte[]> values) {
     List<byte[]> sorted = new ArrayList<>(values);
     sorted.sort(Arrays::compareUnsigned);
-    return Vector.HEADER + sorted.get(0).length + sorted.get(sorted.size() - 1).length;
+    return VectorHeader.SIZE + sorted.get(0).length + sorted.get(sorted.size() - 1).length;
   }
 
   private void assertOnlyTheLastIsRefused(String why, byte[] stored, int at) {
@@ -327,12 +327,12 @@ class VectorTest {
     assertRefused("transform 2", numbers, 7, 2);
     assertRefused("does not fit 1 bytes", numbers, numbers.length - 1, 255);
     byte[] plain = Vectors.plain(Codec.NONE, Arrays.asList(text("a"), null, text("b")));
-    assertRefused("null has a length, in row 2", plain, Vector.HEADER + 2, 1);
-    assertRefused("longer than what is left", plain, Vector.HEADER + 2 + 1, 3);
-    assertRefused("1 bytes too long", plain, Vector.HEADER + 2 + 1 + 2 * Integer.BYTES, 0);
+    assertRefused("null has a length, in row 2", plain, VectorHeader.SIZE + 2, 1);
+    assertRefused("longer than what is left", plain, VectorHeader.SIZE + 2 + 1, 3);
+    assertRefused("1 bytes too long", plain, VectorHeader.SIZE + 2 + 1 + 2 * Integer.BYTES, 0);
     List<List<byte[]>> lists = Arrays.asList(List.of(text("a")), null, List.of(text("b")));
     byte[] inner = Vectors.plain(Codec.NONE, Vectors.elements(lists));
-    assertRefused("null has a length, in row 2", Vectors.list(Codec.NONE, 1, lists, inner), Vector.HEADER + 2, 1);
+    assertRefused("null has a length, in row 2", Vectors.list(Codec.NONE, 1, lists, inner), VectorHeader.SIZE + 2, 1);
     byte[] compressed = Vectors.dictionary(Codec.ZSTD, 1, strings(100, 3, false));
     assertRefused("payload has", compressed, 12, compressed[12] + 1);
     String message = assertThrows(IllegalStateException.class, () -> vector.wrap(u16(0))).getMessage();

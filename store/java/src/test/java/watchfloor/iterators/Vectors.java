@@ -99,7 +99,7 @@ final class Vectors {
   }
 
   private static int nulls(List<?> values) {
-    return values.stream().anyMatch(Objects::isNull) ? Vector.NULLS : 0;
+    return values.stream().anyMatch(Objects::isNull) ? VectorHeader.NULLS : 0;
   }
 
   private static byte[] bitmap(List<?> values) {
@@ -140,10 +140,11 @@ final class Vectors {
       byte[] plain) {
     byte[] min = bounds == null ? new byte[0] : Arrays.copyOf(bounds[0], Math.min(64, bounds[0].length));
     byte[] max = bounds == null ? new byte[0] : Arrays.copyOf(bounds[1], Math.min(64, bounds[1].length));
-    int flags = nulls | (bounds == null ? 0 : Vector.BOUNDS);
-    flags |= bounds != null && max.length < bounds[1].length ? Vector.CUT : 0;
-    ByteBuffer header = little(Vector.HEADER).put((byte) Vector.MAGIC).put((byte) Vector.VERSION).put((byte) form);
-    header.put((byte) codec).put((byte) flags).put((byte) valueBytes).put((byte) width).put((byte) transform);
+    int flags = nulls | (bounds == null ? 0 : VectorHeader.BOUNDS);
+    flags |= bounds != null && max.length < bounds[1].length ? VectorHeader.CUT : 0;
+    ByteBuffer header = little(VectorHeader.SIZE).put((byte) VectorHeader.MAGIC).put((byte) VectorHeader.VERSION);
+    header.put((byte) form).put((byte) codec).put((byte) flags);
+    header.put((byte) valueBytes).put((byte) width).put((byte) transform);
     header.putInt(rows).putInt(plain.length).putInt(0).putShort((short) min.length).putShort((short) max.length);
     byte[] stored =
         codec == Codec.ZSTD

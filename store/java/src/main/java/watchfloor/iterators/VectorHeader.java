@@ -1,0 +1,149 @@
+package watchfloor.iterators;
+
+import java.util.zip.CRC32;
+
+/**
+ * What a vector says before its payload is looked at: form, codec, sizes and bounds. One object reads any number of
+ * headers, one after the other.
+ *
+ * <p>Little-endian: <pre>
+ *  0 u8 magic | 1 u8 version | 2 u8 form | 3 u8 codec | 4 u8 flags | 5 u8 bytes of a value (numbers; else 0)
+ *  6 u8 width of codes, differences or lengths | 7 u8 transform (numbers) | 8 u32 rows | 12 u32 length of the payload
+ * 16 u32 CRC-32 of all other bytes | 20 u16, 22 u16 lengths of the bounds | 24 minimum, maximum, payload as stored
+ * </pre>
+ */
+final class VectorHeader {
+  static final int MAGIC = 0xB7;
+  static final int VERSION = 1;
+  static final int SIZE = 24;
+  static final int CRC_AT = 16;
+  /** Flag: nulls are marked in a bitmap. */
+  static final int NULLS = 1;
+  /** Flag: there are a minimum and a maximum. */
+  static final int BOUNDS = 2;
+  /** Flag: the maximum is only the beginning of one. */
+  static final int CUT = 4;
+
+  /** Transform: numbers are differences from one base. */
+  static final int BASE = 0;
+  /** Transform: a number is the difference from the one before. */
+  static final int DIFFERENCES = 1;
+
+  static final int MAX_ROWS = 1 << 20;
+  static final int MAX_LENGTH = 1 << 30;
+
+  private final String name;
+  private final CRC32 crc = new CRC32();
+  private final Bounds bounds = new Bounds();
+  private int flags;
+
+  int form;
+  int codec;
+  int valueBytes;
+  int width;
+  int transform;
+  int rows;
+  /** Bytes of the payload once it is decompressed. */
+  int plainLength;
+
+  /** The payload as stored is [payloadFrom, storedTo) of these. */
+  byte[] bytes;
+
+  int payloadFrom;
+  int storedTo;
+
+  /** @param name of the field, for messages */
+  VectorHeader(String name) {
+    this.name = name;
+  }
+
+  /** Of the vector that is [from, to) of an array; checks the whole vector's checksum. */
+  void read(byte[] bytes, int from, int to) {
+    if (to - from < SIZE) {
+      throw bad("has " + (to - from) + " bytes, fewer than a header");
+    }
+    if ((bytes[from] & 0xFF) != MAGIC) {
+      throw bad("does not begin as one: " + (bytes[from] & 0xFF));
+    }
+    if (bytes[from + 1] != VERSION) {
+      throw bad("version " + (bytes[from + 1] & 0xFF) + " is not known");
+    }
+    crc.reset();
+    crc.update(bytes, from, CRC_AT);
+    crc.update(bytes, from + CRC_AT + Integer.BYTES, to - from - CRC_AT - Integer.BYTES);
+    if ((int) crc.getValue() != LittleEndian.getInt(bytes, from + CRC_AT)) {
+      throw bad("the checksum is wrong");
+    }
+    this.bytes = bytes;
+    storedTo = to;
+    form = bytes[from + 2];
+    codec = bytes[from + 3];
+    flags = bytes[from + 4];
+    valueBytes = bytes[from + 5];
+    width = bytes[from + 6];
+    transform = bytes[from + 7];
+    rows = LittleEndian.getInt(bytes, from + 8);
+    plainLength = LittleEndian.getInt(bytes, from + 12);
+    int minFrom = from + SIZE;
+    int maxFrom = minFrom + LittleEndian.getUnsignedShort(bytes, from + 20);
+    payloadFrom = maxFrom + LittleEndian.getUnsignedShort(bytes, from + 22);
+    check();
+    bounds.set(bytes, minFrom, maxFrom, maxFrom, payloadFrom, (flags & CUT) != 0);
+  }
+
+  private void check() {
+    if (form < Vector.DICTIONARY || form > Vector.LIST) {
+      throw bad("form " + form + " is not known");
+    }
+    if (codec < Codec.NONE || codec > Codec.LZ4) {
+      throw bad("codec " + codec + " is not known");
+    }
+    if ((flags & ~(NULLS | BOUNDS | CUT)) != 0) {
+      throw bad("flags " + flags + " are not known");
+    }
+    if (rows < 0 || rows > MAX_ROWS) {
+      throw bad("has " + Integer.toUnsignedString(rows) + " rows, more than " + MAX_ROWS);
+    }
+    if (plainLength < 0 || plainLength > MAX_LENGTH) {
+      throw bad("payload of " + Integer.toUnsignedString(plainLength) + " bytes, more than " + MAX_LENGTH);
+    }
+    if (payloadFrom > storedTo) {
+      throw bad("ends within its bounds");
+    }
+    if (codec == Codec.NONE && storedTo - payloadFrom != plainLength) {
+      throw bad("payload has " + (storedTo - payloadFrom) + " bytes, not " + plainLength);
+    }
+    boolean knownWidth = width == 1 || width == 2 || width == 4 || (width == 8 && form == Vector.NUMBERS);
+    if (form != Vector.PLAIN && !knownWidth) {
+      throw bad("width " + width + " does not fit form " + form);
+    }
+    if (form == Vector.NUMBERS) {
+      if (valueBytes != 1 && valueBytes != 2 && valueBytes != 8) {
+        throw bad("a number has 1, 2 or 8 bytes, not " + valueBytes);
+      }
+      if (transform != BASE && transform != DIFFERENCES) {
+        throw bad("transform " + transform + " is not known");
+      }
+      if (transform == DIFFERENCES && hasNulls()) {
+        throw bad("differences cannot hold nulls");
+      }
+    }
+    if (form == Vector.DICTIONARY && hasNulls()) {
+      throw bad("a dictionary has no bitmap of nulls");
+    }
+  }
+
+  /** Whether nulls are marked in a bitmap. */
+  boolean hasNulls() {
+    return (flags & NULLS) != 0;
+  }
+
+  /** Of all values, or of the elements of all lists; null if they are not known. */
+  Bounds bounds() {
+    return (flags & BOUNDS) != 0 ? bounds : null;
+  }
+
+  IllegalStateException bad(String what) {
+    return new IllegalStateException("vector of " + name + ": " + what);
+  }
+}
