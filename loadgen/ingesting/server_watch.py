@@ -78,7 +78,7 @@ def await_spread(store: Store, source: Source, servers: int) -> None:
     """
     until = time.monotonic() + _SPREAD_SECONDS
     while True:
-        found = tablet_servers(store.connection.client)
+        found = [server for server in tablet_servers(store.connection.client) if not server.silent]
         served = {
             table: sorted(server.tables[table].tablets if table in server.tables else 0 for server in found)
             for table in tables_of(source)
