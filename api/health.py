@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from watchfloor.schema.errors import StoreError
+from watchfloor.store.jvm import visit
 
 FRESH_SECONDS = 1.0
 PATIENCE_SECONDS = 3.0
@@ -38,7 +39,8 @@ class Health:
 
     def _ask(self) -> None:
         try:
-            self._answer = self._probe()
+            with visit():
+                self._answer = self._probe()
         except Exception as error:
             self._answer = error
         self._asking = False

@@ -6,6 +6,7 @@ the queue twice, which workers see by the ledger; the other way round they would
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import time
@@ -141,10 +142,11 @@ def item_bytes(settings: Settings, size: int) -> int:
     """How long the items of a file of ``size`` bytes are, in bytes.
 
     An item costs a worker a start and an end, at which its threads have little to do. So those of a long file are
-    longer, while each partition still gets one. Those of a bulk load are long already.
+    longer, while each partition still gets one. Those of a bulk load are long already; a file's are all of one length.
     """
     if settings.ingest_mode == "bulk":
-        return settings.item_bytes
+        items = math.ceil(size / settings.item_bytes)
+        return math.ceil(size / items) if items else settings.item_bytes
     return min(max(size // settings.partitions, settings.item_bytes), LONG_ITEM * settings.item_bytes)
 
 

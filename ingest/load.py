@@ -31,9 +31,9 @@ _LEDGER_SECONDS = (0.1, 0.7)
 """
 _SILENT_SECONDS = 6.0
 _MAX_DEATHS = 6
-BULK_ITEM = 8
-"""How much larger the work items of a load in bulk mode are: an import costs the servers the same for few events as for
-many, and leaves a file in each tablet."""
+BULK_ITEM = 8, 32
+"""How much longer the work items of a load in bulk mode may be: if others share it, and if they need not. An import
+costs the servers the same for few events as for many, leaves files in each tablet, and is waited for."""
 
 
 @dataclass(frozen=True)
@@ -118,10 +118,10 @@ class Load:
         again: bool = False,
     ) -> None:
         """``paths`` may be patterns. ``feed`` names the kind of all files; ``workers`` 0 leaves the work to others."""
-        if settings.ingest_mode == "bulk":
-            settings = replace(settings, item_bytes=settings.item_bytes * BULK_ITEM)
-        self._settings, self._feed, self._workers, self._again = settings, feed, workers, again
         self._paths = expand(paths)
+        if settings.ingest_mode == "bulk":
+            settings = replace(settings, item_bytes=bulk_item_bytes(settings.item_bytes, _total(self._paths), workers))
+        self._settings, self._feed, self._workers, self._again = settings, feed, workers, again
         self._began = time.monotonic()
         self._result: LoadResult | None = None
 
@@ -145,7 +145,7 @@ class Load:
             producer = stack.enter_context(ItemProducer(self._settings))
             intake = Intake(store, ledger, producer)
             found = _check(intake, self._paths, self._feed)
-            total = sum(Path(path).stat().st_size for path in self._paths)
+            total = _total(self._paths)
             pool = stack.enter_context(Pool(self._settings, self._workers, self.log_file))
             offers: list[Offer] = []
             yield self._progress("queueing", offers, {}, total)
@@ -188,6 +188,19 @@ class Load:
             time.monotonic() - self._began,
             problem,
         )
+
+
+def bulk_item_bytes(item_bytes: int, size: int, workers: int) -> int:
+    """How long the items of a bulk load of ``size`` bytes may be, in bytes: two for each worker, so that all have their
+    share; who works alone need not share."""
+    shared, alone = (item_bytes * times for times in BULK_ITEM)
+    if workers < 2:
+        return alone if workers else shared
+    return min(max(size // (2 * workers), shared), alone)
+
+
+def _total(paths: Sequence[str]) -> int:
+    return sum(Path(path).stat().st_size for path in paths)
 
 
 class _Watcher:

@@ -11,6 +11,8 @@ import atexit
 import gc
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +118,17 @@ def java_class(name: str) -> Any:
         raise InternalError("the JVM has not been started")
     _check_owner()
     return jpype.JClass(name)
+
+
+@contextmanager
+def visit() -> Iterator[None]:
+    """Around what a thread does that may call Java and ends soon: the JVM keeps what it knows of a thread, 8 KB, until
+    the thread says that it leaves."""
+    try:
+        yield
+    finally:
+        if _owner == os.getpid():
+            jpype.JClass("java.lang.Thread").detach()
 
 
 def _check_owner() -> None:

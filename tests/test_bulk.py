@@ -47,8 +47,8 @@ def store(store_settings: Settings) -> Iterator[Store]:
         yield opened
 
 
-def never() -> None:
-    raise AssertionError("nothing is to be waited for")
+def patiently() -> None:
+    """Waits for files as long as it takes."""
 
 
 def quiet(done: int, events: int, quarantined: int) -> None:
@@ -127,17 +127,17 @@ def test_tables_hold_what_the_encoder_made(
     kind = store.register(source(f"same{layout}", extra=WIDE, layout=layout))
     item = item_of(mixed_file(tmp_path / "a.log", 1500), kind)
     recorder = Recorder(kind)
-    monkeypatch.setattr(bulk, "FILE_BYTES", 200_000)
+    monkeypatch.setattr(bulk, "HELD_BYTES", 200_000)
     monkeypatch.setattr(key_order, "SLICE_BYTES", 20_000)
     with store.sink() as sink:
         assert read_item(store, sink, item, quiet, events_to=recorder).events == 1500
-        with BulkSink(store, never) as events_to:
+        with BulkSink(store, patiently) as events_to:
             assert read_item(store, sink, item, quiet, events_to=events_to).events == 1500
         assert set(recorder.tables) == set(tables_of(kind))
         assert stored(store, kind) == recorder.tables
         read_item(store, sink, item, quiet, again=True)
         assert stored(store, kind) == recorder.tables
-        with BulkSink(store, never) as events_to:
+        with BulkSink(store, patiently) as events_to:
             read_item(store, sink, item, quiet, again=True, events_to=events_to)
         assert stored(store, kind) == recorder.tables
     assert not folders(store)
@@ -200,18 +200,18 @@ def die(step):
         return
     os.kill(os.getpid(), signal.SIGKILL)
 
-wait, close = BulkSink._wait_for_room, BulkSink.close
+has_room, remove_folders = BulkSink._has_room, BulkSink._remove_folders
 
 def begin(self):
-    wait(self)
     threading.Timer(0.1, die, ["importing"]).start()
+    return has_room(self)
 
 def end(self):
-    if self._tables:
+    if self._folders:
         die("imported")
-    close(self)
+    remove_folders(self)
 
-BulkSink._wait_for_room, BulkSink.close = begin, end
+BulkSink._has_room, BulkSink._remove_folders = begin, end
 """
 
 
@@ -234,7 +234,7 @@ def test_workers_killed_in_and_after_an_import(
         pass
     result = running.result
     assert not any(step.exists() for step in steps)
-    assert result.files[0].items == -(-result.bytes // (8 * settings.item_bytes)) > 1
+    assert result.files[0].items == -(-result.bytes // (32 * settings.item_bytes)) > 1
     assert (result.events, result.quarantined, result.failed) == (lines, 0, ())
     assert counts(store, kind) == exactly(kind, lines)
     assert not folders(store)
@@ -292,7 +292,7 @@ def test_a_user_without_permission_is_told_so(store_settings: Settings, store: S
     batch = pa.RecordBatch.from_pydict({"row": pa.array([b"0000"], pa.binary()), "": pa.array([b""], pa.binary())})
     with Connection.connect(store_settings, properties, "carter", "pass") as connection:
         carters = Store(store_settings, connection, "carter", ())
-        with BulkSink(carters, never) as events_to:
+        with BulkSink(carters, patiently) as events_to:
             events_to.write_rows(event_table, batch)
             with pytest.raises(
                 StoreError, match=rf"table {event_table}: bulk import from file:.*/data/bulk/.*carter: PERMISS"
@@ -312,22 +312,61 @@ def test_nothing_is_imported_while_tablets_have_too_many_files(
     monkeypatch.setattr(bulk, "MOST_FILES", 3)
     waits = 0
 
+    def said() -> bool:
+        return any(f"a tablet of {event_table} has 4 files" in record.getMessage() for record in caplog.records)
+
     def waiting() -> None:
         nonlocal waits
-        waits += 1
-        assert len(stored(store, kind)[event_table]) == 4
-        if waits == 1:
+        if said() and not waits:
+            waits += 1
+            assert len(stored(store, kind)[event_table]) == 4
             operations.compact(event_table, None, None, True, True)
 
     caplog.set_level(logging.INFO, "watchfloor.bulk")
     for number in range(5):
-        with BulkSink(store, waiting if number == 4 else never) as events_to:
+        with BulkSink(store, waiting if number == 4 else patiently) as events_to:
             row = pa.array([b"0000%d" % number], pa.binary())
             events_to.write_rows(event_table, pa.RecordBatch.from_arrays([row, row], names=["row", "text"]))
             events_to.flush()
     assert waits
     assert len(stored(store, kind)[event_table]) == 5
-    assert any(f"a tablet of {event_table} has 4 files" in record.getMessage() for record in caplog.records)
+    assert said()
+
+
+def test_what_fails_behind_the_writer_fails_its_next_step(
+    store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The sink's thread cannot write its file: whoever goes on, or flushes, is told; nothing is in the tables."""
+    kind = store.register(source("behind"))
+    event_table = tables_of(kind)[0]
+    blocked = tmp_path / "a file, no folder"
+    blocked.touch()
+    monkeypatch.setattr(bulk, "folder_root", lambda *_: f"file://{blocked}")
+    monkeypatch.setattr(bulk, "HELD_BYTES", 1)
+    row = pa.array([b"0000"], pa.binary())
+    batch = pa.RecordBatch.from_arrays([row, row], names=["row", "text"])
+    for step in ("write", "flush"):
+        with BulkSink(store, patiently) as events_to:
+            events_to.write_rows(event_table, batch)
+            with pytest.raises(StoreError, match=f"table {event_table}: bulk import from file:"):
+                events_to.write_rows(event_table, batch) if step == "write" else events_to.flush()
+    assert counts(store, kind).events == 0
+
+
+def test_its_threads_leave_the_jvm(store: Store) -> None:
+    kind = store.register(source("threads"))
+    threads = jvm.java_class("java.lang.Thread")
+
+    def write(number: int) -> int:
+        with BulkSink(store, patiently) as events_to:
+            row = pa.array([b"0000%d" % number], pa.binary())
+            events_to.write_rows(tables_of(kind)[0], pa.RecordBatch.from_arrays([row, row], names=["row", "text"]))
+            events_to.flush()
+        return sum("Thread-" in str(name.getName()) for name in threads.getAllStackTraces().keySet())
+
+    write(0)
+    before = write(1)
+    assert [write(number) for number in (2, 3, 4)] == [before] * 3
 
 
 def test_only_folders_of_processes_that_are_gone_are_removed(store: Store) -> None:

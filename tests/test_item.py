@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from watchfloor.ingest.intake import item_bytes
 from watchfloor.ingest.item import WorkItem
 from watchfloor.ingest.lines import GZIP_MAGIC
+from watchfloor.ingest.load import bulk_item_bytes
 from watchfloor.ingest.scan import WHOLE, Mark, check_unchanged, items_of, open_regular, scan_file
 from watchfloor.schema.errors import InputFileError, InternalError
 from watchfloor.store.settings import Settings
@@ -156,4 +157,11 @@ def test_only_regular_files_are_opened(tmp_path: Path) -> None:
 def test_items_of_long_files_are_longer_and_each_partition_gets_one() -> None:
     live = Settings(item_bytes=1 << 20, partitions=8)
     assert [item_bytes(live, size << 20) >> 20 for size in (0, 5, 8, 16, 32, 500)] == [1, 1, 1, 2, 4, 4]
-    assert item_bytes(replace(live, ingest_mode="bulk"), 500 << 20) == 1 << 20
+    bulk = replace(live, ingest_mode="bulk")
+    assert [item_bytes(bulk, size) for size in (0, 1, 500 << 20, (1 << 20) + 1)] == [1 << 20, 1, 1 << 20, (1 << 19) + 1]
+
+
+def test_items_of_a_bulk_load_are_long_and_two_for_each_worker() -> None:
+    mb = 1 << 20
+    assert [bulk_item_bytes(mb, 40 * mb, workers) // mb for workers in (0, 1, 2, 3, 9)] == [8, 32, 10, 8, 8]
+    assert bulk_item_bytes(mb, 5000 * mb, 2) == 32 * mb

@@ -64,6 +64,8 @@ public final class BulkFolder implements AutoCloseable {
   public void begin() {
     guarded(
         () -> {
+          // A thread of Python has none, and codecs look for their settings by it.
+          Thread.currentThread().setContextClassLoader(BulkFolder.class.getClassLoader());
           file = new Path(path, String.format("%06d.rf", begun++));
           writer = RFile.newWriter().to(file.toString()).withFileSystem(files).withTableProperties(properties).build();
           return null;
