@@ -3,6 +3,7 @@ machine falls on all, and none finds the caches as its own last answer left them
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,9 @@ from .engines.answer import Answer
 from .engines.question import Question
 from .rig import say
 
-WARM_UP = 3
+WARM_UP = 0.1
+"""Seconds for which each question is asked before answers count, for each of these: servers that run for days have
+compiled what they do, and a few rounds are no time to compile in."""
 
 
 @dataclass(frozen=True)
@@ -40,27 +43,37 @@ Key = tuple[str, int, str]
 """Engine, events that it holds, name of the question."""
 
 
-def ask_all(parties: Sequence[Party], repeats: int, warm_up: int = WARM_UP) -> Mapping[Key, Asked]:
-    """Answers that are counted come after ``warm_up`` rounds, or ``repeats`` if these are fewer; those of a party with
-    fewer turns than ``repeats`` come after one. In the last of these rounds answers are checked; it gives the digests.
+def ask_all(parties: Sequence[Party], repeats: int) -> Mapping[Key, Asked]:
+    """Answers count when each party is warm: when it has been asked each question for ``repeats * WARM_UP`` seconds,
+    and then all of them once more, in a round in which answers are checked; that one gives the digests. A party with
+    fewer turns than ``repeats`` is slow, and warm after this round.
 
     Raises ``InternalError`` for rows that should come newest first and do not.
     """
     found: dict[Key, Asked] = defaultdict(Asked)
-    warm_up = min(warm_up, repeats)
-    for turn in range(-warm_up, repeats):
+    for party in parties:
+        if party.turns >= repeats:
+            say(f"questions: {party.engine} is warming up")
+            _warm_up(party, repeats * WARM_UP)
+    for turn in range(-1, repeats):
         for party in parties:
-            # Who answers in few rounds is slow, and warm after one.
-            if turn >= party.turns or (turn < -1 and party.turns < repeats):
+            if turn >= party.turns:
                 continue
             for question in party.questions:
-                answer = party.ask(question, turn == -1)
+                answer = party.ask(question, turn < 0)
                 if not answer.in_order:
                     raise InternalError(f"{party.engine} did not give the rows of {question.name!r} newest first")
                 asked = found[party.engine, party.events, question.name]
-                if turn >= 0:
-                    asked.seconds.append(answer.seconds)
-                elif turn == -1:
+                if turn < 0:
                     asked.rows, asked.digest = answer.rows, answer.digest
-        say(f"questions: round {turn + 1} of {repeats}" if turn >= 0 else "questions: warming up")
+                else:
+                    asked.seconds.append(answer.seconds)
+        say(f"questions: round {turn + 1} of {repeats}" if turn >= 0 else "questions: answers are checked")
     return found
+
+
+def _warm_up(party: Party, seconds: float) -> None:
+    for question in party.questions:
+        began = time.perf_counter()
+        while time.perf_counter() - began < seconds:
+            party.ask(question, False)

@@ -60,9 +60,6 @@ METRICS = (LOAD, DISK, ROW, PEER, SAME)
 
 _MOST_WHOLE_ANSWERS = 5
 """Samples of all rows of a value: with 10,000,000 events some take a minute."""
-_WARM_UP = 20
-"""Rounds, but for all rows of a value: two of the engines are servers in Java, which are at their best after a hundred
-questions or two."""
 _LOADED = Case("block", of="whole", workers=1)
 
 
@@ -96,7 +93,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
                 for name, ask in engines.items()
                 for asked, turns in ((marks, options.repeats), (whole, few))
             ]
-            answers = ask_all(parties, options.repeats, _WARM_UP)
+            answers = ask_all(parties, options.repeats)
     return [*_figures(file, held, [*marks, *whole], answers), same_answers(answers, file.events, left_out)]
 
 
