@@ -129,17 +129,24 @@ def _assemble(source: _Plain | _Gzip, start: int, end: int | None, limit: int) -
     carry, at = b"", start  # ``carry`` begins at ``at``
     blocks = iter(source)
     for block in blocks:
-        carry = carry + block if carry else block
-        cut = carry.rfind(b"\n") + 1
-        if end is not None and at + cut > end:
-            # Only lines that begin before ``end`` are ours: those up to the first line end at or after it.
-            cut = carry.find(b"\n", max(end - at - 1, 0)) + 1
-            if cut and at + cut >= end:
+        cut = block.rfind(b"\n") + 1
+        upto = at + len(carry) + cut
+        if cut and (end is None or upto < end):
+            # Almost always so: what is handed on is copied once.
+            yield from _within(b"".join((carry, memoryview(block)[:cut])), at, limit)
+            carry, at = block[cut:], upto
+        else:
+            carry = carry + block
+            cut = carry.rfind(b"\n") + 1
+            if end is not None and at + cut > end:
+                # Only lines that begin before ``end`` are ours: those up to the first line end at or after it.
+                cut = carry.find(b"\n", max(end - at - 1, 0)) + 1
+                if cut and at + cut >= end:
+                    yield from _within(carry[:cut], at, limit)
+                    return
+            if cut:
                 yield from _within(carry[:cut], at, limit)
-                return
-        if cut:
-            yield from _within(carry[:cut], at, limit)
-            carry, at = carry[cut:], at + cut
+                carry, at = carry[cut:], at + cut
         if end is not None and at >= end:
             return
         if len(carry) > limit:

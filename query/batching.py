@@ -34,6 +34,8 @@ another batch every other time."""
 FIRST_PAGE = _SPARE * PAGE
 """Rows that the first batch should have by the counts, for a page of 100: the newest of them are handed over first, be
 they scanned for or looked up."""
+FEW_PAGES = 10 * PAGE
+"""Rows that the first batch is for if the query wants no more: a second one costs as much as what it saves."""
 _PRIOR = 10.0
 """So many rows as the counts expect are taken to have been found before the first batch: of few rows found, or none,
 less is concluded."""
@@ -99,8 +101,11 @@ Width = tuple[float, str]
 class Policy(Protocol):
     """What the executor needs of a policy."""
 
-    def start(self, since: int, until: int, first_width: int | None = None) -> Batch | None:
-        """The newest batch of [since, until), about ``first_width`` µs wide; None if the range has no events."""
+    def start(self, since: int, until: int, first_width: int | None = None, wanted: int | None = None) -> Batch | None:
+        """The newest batch of [since, until), about ``first_width`` µs wide; None if the range has no events.
+
+        ``wanted``: how many rows the query wants; None is all of them.
+        """
         ...
 
     def next(self, batch: Batch, rows: int, seconds: float, wanted: int | None = None) -> Batch | None:
@@ -146,10 +151,11 @@ class _Base:
     busy: tuple[Span, ...] | None = None
     expected: Expected | None = None
 
-    def start(self, since: int, until: int, first_width: int | None = None) -> Batch | None:
+    def start(self, since: int, until: int, first_width: int | None = None, wanted: int | None = None) -> Batch | None:
         end = self._end(since, until)
         width = until - since if first_width is None else first_width
-        return self._batch(since, end, self._first(width, since, end), 0, self.settings.first_rows)
+        first = self._first(width, since, end, math.inf if wanted is None else wanted)
+        return self._batch(since, end, first, 0, self.settings.first_rows)
 
     def next(self, batch: Batch, rows: int, seconds: float, wanted: int | None = None) -> Batch | None:
         if rows < 0 or not seconds >= 0:
@@ -159,8 +165,9 @@ class _Base:
         width = self._following(batch, end, target, rows, seconds, math.inf if wanted is None else wanted)
         return self._batch(batch.start, end, width, batch.number + 1, target)
 
-    def _first(self, width: int, start: int, end: int) -> Width:
-        """The width of the first batch of [start, end); ``width`` (µs) is what the counts suggest."""
+    def _first(self, width: int, start: int, end: int, wanted: float) -> Width:
+        """The width of the first batch of [start, end); ``width`` (µs) is what the counts suggest. ``wanted`` are all
+        rows."""
         raise NotImplementedError
 
     def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> Width:
@@ -193,7 +200,7 @@ class _Base:
 class Single(_Base):
     """``none``: the whole range as one batch."""
 
-    def _first(self, width: int, start: int, end: int) -> Width:
+    def _first(self, width: int, start: int, end: int, wanted: float) -> Width:
         return end - start, "the whole time range"
 
     def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> Width:
@@ -203,7 +210,7 @@ class Single(_Base):
 class Fixed(_Base):
     """``fixed``: batches of one width, that of the settings."""
 
-    def _first(self, width: int, start: int, end: int) -> Width:
+    def _first(self, width: int, start: int, end: int, wanted: float) -> Width:
         return self.settings.width, "the width of the settings"
 
     def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> Width:
@@ -217,7 +224,7 @@ class Bisect(_Base):
     at is followed by one of half its width, and one that gave less than half of them by one of twice its width.
     """
 
-    def _first(self, width: int, start: int, end: int) -> Width:
+    def _first(self, width: int, start: int, end: int, wanted: float) -> Width:
         whole = max(1, end - start)
         halvings = max(0, math.ceil(math.log2(whole / max(1, width))))
         return (
@@ -241,7 +248,7 @@ class Adaptive(_Base):
     With only w rows wanted any more b' is no wider than b·c·w/r (not in the paper).
     """
 
-    def _first(self, width: int, start: int, end: int) -> Width:
+    def _first(self, width: int, start: int, end: int, wanted: float) -> Width:
         return width, f"for {_rows(self.settings.first_rows)} by the counts"
 
     def _following(self, batch: Batch, end: int, target: float, rows: int, seconds: float, wanted: float) -> Width:
@@ -262,8 +269,8 @@ class Adaptive(_Base):
 
 class Density(Adaptive):
     """``density``: widths that by the counts have the rows aimed at, whatever the batch before happened to give. The
-    first one is for a page, or k_0 if that is more; if the first rows of a page come later than those of fewer
-    (``Expected.paged``), it is for k_0, and the next one for a page.
+    first one is for a page, for all that is wanted if that is a few pages, or k_0 if that is more; if the first rows of
+    a page come later than those of fewer (``Expected.paged``), it is for k_0, and the next one for a page.
 
     What batches find corrects the counts, which know nothing of conditions without any: after r rows where e were
     expected they are taken to be (r + 10) / (e + 10) of what they say. As soon as a batch has found something, the next
@@ -271,11 +278,11 @@ class Density(Adaptive):
     if its rows come as soon as from a narrow one (``Expected.streams``); none should run longer than T_max.
     """
 
-    def _first(self, width: int, start: int, end: int) -> Width:
+    def _first(self, width: int, start: int, end: int, wanted: float) -> Width:
         if self.expected is None:
-            return super()._first(width, start, end)
+            return super()._first(width, start, end, wanted)
         few = self.settings.first_rows
-        page = max(few, FIRST_PAGE)
+        page = max(few, FIRST_PAGE, _SPARE * wanted if wanted <= FEW_PAGES else 0)
         if self.expected.rows(start, end) < page:
             return end - start, f"the whole time range: by the counts it has fewer than {_rows(page)}"
         rows = page if self.expected.paged else few

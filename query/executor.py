@@ -50,13 +50,13 @@ class Asked:
     def first(self) -> Batch | None:
         """The newest query batch; after a cursor the rest of its microsecond, without the policy."""
         if self.after is None:
-            return self.policy.start(self.since, self.until, self.first_width)
+            return self.policy.start(self.since, self.until, self.first_width, self.limit)
         because = "the microsecond of the cursor, without what was handed out"
         return Batch(self.after.time, self.after.time + 1, self.since, 0, 0.0, None, because)
 
     def next(self, batch: Batch, rows: int, seconds: float, wanted: int | None) -> Batch | None:
         if self.after is not None and batch.until > self.after.time:
-            return self.policy.start(self.since, batch.since, self.first_width)
+            return self.policy.start(self.since, batch.since, self.first_width, wanted)
         return self.policy.next(batch, rows, seconds, wanted)
 
 

@@ -213,6 +213,21 @@ def test_density_begins_with_a_page(rows: float, hours: int) -> None:
     assert first is not None and first.width == hours * HOUR
 
 
+@pytest.mark.parametrize(
+    ("wanted", "hours"),
+    [(1, 125), (100, 125), (101, 126.25), (1000, 1250), (1001, 125), (None, 125)],
+)
+@pytest.mark.parametrize("paged", [True, False])
+def test_density_begins_with_all_that_is_wanted_if_that_is_a_few_pages(
+    wanted: int | None, hours: float, paged: bool
+) -> None:
+    hourly = Expected.of([(0, 100_000 * HOUR, 100_000.0)], paged=paged)
+    policy = make_policy(BatchSettings(first_rows=10), expected=hourly)
+    first = policy.start(0, 100_000 * HOUR, wanted=wanted)
+    assert first is not None
+    assert first.width / HOUR == pytest.approx(hours if paged else 10)
+
+
 def test_density_follows_the_counts() -> None:
     policy = make_policy(BatchSettings(policy="density", first_rows=125), expected=RHYTHM)
     first = policy.start(0, 2 * DAY)

@@ -46,7 +46,7 @@ def outlines(rows: Rows) -> Mask:
     """
     data = rows.octets
     good = (data[rows.starts] == ord("{")) & (data[rows.ends - 1] == ord("}"))
-    if good.all() and rows.data.count(b"}") == len(rows):  # each line has the one at its end
+    if good.all() and np.count_nonzero(data == ord("}")) == len(rows):  # each line has the one at its end
         return good
     for match in _SECOND_VALUE.finditer(rows.data):
         row = int(np.searchsorted(rows.starts, match.start(), side="right")) - 1
