@@ -15,8 +15,8 @@ from .engines.question import Question
 from .rig import say
 
 WARM_UP = 0.1
-"""Seconds for which each question is asked before answers count, for each of these: servers that run for days have
-compiled what they do, and a few rounds are no time to compile in."""
+"""Seconds for which each question is asked beforehand, for each round in which answers count: servers that run for days
+have compiled what they do, and a few rounds are no time to compile in."""
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,7 @@ def test_small_runs_write_all_and_leave_nothing(
     path = tmp_path / "out.json"
     assert bench.main([name, "--home", str(store_settings.home), "--json", str(path), *SMALL[name]]) == 0
     written = json.loads(path.read_text())
-    unmeasured = {"bulk_to_live", "paper_ms"}
+    unmeasured = {"paper_ms"}
     unmeasured |= {"peer_to_block"} if all(map(missing, SQL_PEERS)) else set()
     unmeasured |= {"peer_to_watchfloor"} if all(map(missing, PEERS)) else set()
     assert {f["metric"] for f in written["figures"]} == {m.name for m in EXPERIMENTS[name].METRICS} - unmeasured
