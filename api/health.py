@@ -30,7 +30,7 @@ class Health:
             if not self._asking and time.monotonic() - self._asked >= FRESH_SECONDS:
                 self._asking, self._asked = True, time.monotonic()
                 self._done.clear()
-                threading.Thread(target=self._ask, name="health", daemon=True).start()
+                threading.Thread(target=visit()(self._ask), name="health", daemon=True).start()
         if not self._done.wait(max(0.0, self._asked + self._patience - time.monotonic())):
             raise StoreError(f"the store has not answered for {time.monotonic() - self._asked:.0f} s")
         if isinstance(self._answer, Exception):
@@ -39,8 +39,7 @@ class Health:
 
     def _ask(self) -> None:
         try:
-            with visit():
-                self._answer = self._probe()
+            self._answer = self._probe()
         except Exception as error:
             self._answer = error
         self._asking = False

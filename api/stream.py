@@ -10,6 +10,8 @@ from typing import Any, Protocol
 import orjson
 import pyarrow as pa
 
+from watchfloor.store.jvm import visit
+
 from .ndjson import to_ndjson
 from .problems import problem_of
 
@@ -97,7 +99,7 @@ class Abandoned:
         with self._lock:
             self._streams[stream] = gone
             if self._thread is None:
-                self._thread = threading.Thread(target=self._poll, name="abandoned-streams", daemon=True)
+                self._thread = threading.Thread(target=visit()(self._poll), name="abandoned-streams", daemon=True)
                 self._thread.start()
 
     def forget(self, stream: QueryStream) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Literal, Protocol
 
+from watchfloor.store.jvm import visit
+
 Reason = Literal["cancelled", "deadline"]
 
 
@@ -26,7 +28,7 @@ class Stop:
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
         if seconds is not None:
-            self._timer = threading.Timer(seconds, self.now, ["deadline"])
+            self._timer = threading.Timer(seconds, visit()(self.now), ["deadline"])
             self._timer.daemon = True
             self._timer.start()
 

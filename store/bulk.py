@@ -98,7 +98,7 @@ class BulkSink:
         return list(held.items())
 
     def _begin(self, jobs: list[Callable[[], None]]) -> None:
-        self._writing = [self._threads.submit(_visiting, job) for job in jobs]
+        self._writing = [self._threads.submit(jvm.visit()(job)) for job in jobs]
 
     def _wait(self) -> None:
         """Returns when nothing is being written; raises what went wrong there."""
@@ -144,11 +144,6 @@ class BulkSink:
                 log.warning("waiting: a tablet of %s has %d files, more than %d", table, files, MOST_FILES)
             self._closed.wait(_LOOK_SECONDS)
         return False
-
-
-def _visiting(job: Callable[[], None]) -> None:
-    with jvm.visit():
-        job()
 
 
 @dataclass(frozen=True)

@@ -122,8 +122,10 @@ def java_class(name: str) -> Any:
 
 @contextmanager
 def visit() -> Iterator[None]:
-    """Around what a thread does that may call Java and ends soon: the JVM keeps what it knows of a thread, 8 KB, until
-    the thread says that it leaves."""
+    """Around what a thread does that may call Java and ends soon; ``visit()(function)`` is a function that does it so.
+
+    The JVM keeps what it knows of a thread, 8 KB, until the thread says that it leaves.
+    """
     try:
         yield
     finally:

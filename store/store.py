@@ -27,6 +27,7 @@ from watchfloor.schema.source import Source, parse_definition
 from . import tables
 from .block.view import FRESH_SHARE, GRACE_SECONDS, View, read_view, views_of
 from .bridge import BlockSource, Connection, EntrySink, EntrySource, EventSource
+from .jvm import visit
 from .newest_event import newest_event
 from .ranges import Ranges
 from .scans import MANY_REQUESTS, OpenScans
@@ -221,7 +222,7 @@ class Store:
     def register_all(self, sources: Iterable[Source]) -> None:
         """Registers several sources, a few at a time: each waits for the manager more than it works."""
         with ThreadPoolExecutor(_REGISTER_THREADS) as pool:
-            list(pool.map(self.register, sources))
+            list(pool.map(visit()(self.register), sources))
 
     def catalog(self, name: str | None = None) -> pa.RecordBatch:
         """The entries of one source in the catalog, or of all."""

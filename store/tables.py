@@ -12,6 +12,7 @@ import jpype
 
 from watchfloor.schema.source import Source
 
+from .jvm import visit
 from .keys import aggregate_table, event_table, index_table, namespace, shard_names
 
 SOURCES_TABLE = "watchfloor.sources"
@@ -38,7 +39,8 @@ def make_source_tables(client: Any, source: Source, readers: Sequence[str]) -> N
     names = tables_of(source)
     # At once: while one table waits for the manager, the next is on its way. It takes two thirds of the time.
     with ThreadPoolExecutor(len(names)) as pool:
-        list(pool.map(lambda name: make_table(client, name, splits, _properties(source, name)), names))
+        make = visit()(lambda name: make_table(client, name, splits, _properties(source, name)))
+        list(pool.map(make, names))
 
 
 def _properties(source: Source, table: str) -> Mapping[str, str]:

@@ -121,7 +121,7 @@ def mixed_file(path: Path, lines: int) -> Path:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_tables_hold_what_the_encoder_made(
-    layout: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    layout: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Then the item is read by BatchWriters, and in bulk once more: they write the same."""
     kind = store.register(source(f"same{layout}", extra=WIDE, layout=layout))
@@ -141,6 +141,7 @@ def test_tables_hold_what_the_encoder_made(
             read_item(store, sink, item, quiet, again=True, events_to=events_to)
         assert stored(store, kind) == recorder.tables
     assert not folders(store)
+    assert "waiting:" not in caplog.text
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -324,6 +325,7 @@ def test_nothing_is_imported_while_tablets_have_too_many_files(
 
     caplog.set_level(logging.INFO, "watchfloor.bulk")
     for number in range(5):
+        assert not said()
         with BulkSink(store, waiting if number == 4 else patiently) as events_to:
             row = pa.array([b"0000%d" % number], pa.binary())
             events_to.write_rows(event_table, pa.RecordBatch.from_arrays([row, row], names=["row", "text"]))
