@@ -33,6 +33,9 @@ _HEARTBEAT_MS = 1_500
 _MAX_POLL_MS = 600_000
 _KEEP_SECONDS = 0.5
 _TURN_SECONDS = 0.2
+_GAP_SECONDS = 0.002
+"""How long who polls again and again leaves the consumer to others: a lock goes to who asks at the right moment, not
+first."""
 _COMMIT_TRIES = 10
 _ASK_SECONDS = 5.0
 log = logging.getLogger(__name__)
@@ -165,9 +168,9 @@ def _gcd(a: int, b: int) -> int:
 
 
 class ItemConsumer:
-    """One member of the group. One item is out at a time: ``poll``, work in ``busy``, then ``commit`` or ``defer``.
+    """One member of the group. For each item: ``poll``, work in ``busy``, then ``commit`` or ``defer``.
 
-    What a poll brings beside the item that is out is kept here. kafka-python's own ways for that, to pause a partition
+    What a poll brings beside the next item is kept here. kafka-python's own ways for that, to pause a partition
     or to seek back, are of no use: its version 3.0.12 may forget a paused partition for good.
     """
 
@@ -194,6 +197,7 @@ class ItemConsumer:
 
     def poll(self, seconds: float) -> Delivery | None:
         """The next item, or None if none came within ``seconds``. Raises ``QueueError``."""
+        time.sleep(_GAP_SECONDS)
         with self._lock, _queue_errors(self._settings, "waiting for items"):
             now = time.monotonic()
             found = self._inbox.take(now)

@@ -89,6 +89,7 @@ def read_item(
     again: bool = False,
     ended: bool = False,
     events_to: Sink | None = None,
+    was_read: Callable[[], None] = lambda: None,
 ) -> End:
     """Reads a whole item; when it returns, its events, counts and quarantined lines are durable.
 
@@ -100,7 +101,7 @@ def read_item(
     """
     began = time.monotonic()
     while True:
-        end, writers = _read_once(store, sink, item, progress, ended, events_to or sink)
+        end, writers = _read_once(store, sink, item, progress, ended, events_to or sink, was_read)
         now = store.sources()
         if not any(writer.lacks_index(now) for writer in writers):
             break
@@ -115,7 +116,13 @@ def read_item(
 
 
 def _read_once(
-    store: Store, sink: EntrySink, item: WorkItem, progress: Progress, ended: bool, events_to: Sink
+    store: Store,
+    sink: EntrySink,
+    item: WorkItem,
+    progress: Progress,
+    ended: bool,
+    events_to: Sink,
+    was_read: Callable[[], None],
 ) -> tuple[End, list[ItemWriter]]:
     """Reads the item by the present definitions, durably; what became of it, and who has written it."""
     check_unchanged(item)
@@ -139,6 +146,7 @@ def _read_once(
                 pa.default_memory_pool().release_unused()
             events += piece.events
             progress(piece.upto - item.start, events, len(offsets))
+    was_read()
     fits = set(np.setdiff1d(earlier.open, np.array(offsets, np.int64)).tolist())
     if fits:  # lines that were in quarantine and became events in this reading
         quarantine.mark(sink, (q for q in quarantine.of_item(item.item_id) if q.offset in fits), CLEARED)

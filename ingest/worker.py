@@ -2,6 +2,8 @@
 
     queue ─▶ the ledger says whose turn it is ─▶ parse, write, quarantine (reading.py) ─▶ ledger ─▶ commit
 
+In bulk mode the next item is read while what the one before became is imported (lanes.py).
+
 Started by ``pool.py`` as ``python -m watchfloor.ingest.worker`` with its settings on standard input, which stays open:
 when the pool dies the input ends, and the worker stops too.
 """
@@ -11,13 +13,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 from watchfloor.schema.errors import QueueError, StoreError, UserError
 from watchfloor.store.settings import Settings
 
 from .desk import Desk
 from .item import WorkItem
+from .lanes import Lanes
 from .ledger import End, Run
 from .process import run_process
 from .queue import Delivery, ItemConsumer
@@ -28,6 +34,7 @@ POLL_SECONDS = 0.25
 BEAT_SECONDS = 2.0
 DEFER_SECONDS = 2.0
 STORE_TRIES = 10
+BULK_LANES = 2
 log = logging.getLogger("watchfloor.worker")
 
 
@@ -37,32 +44,39 @@ class Stopped(Exception):
 
 def work(settings: Settings, stop: threading.Event) -> None:
     """Works until ``stop``. The queue or the store being down is said, and waited for."""
-    desk, turns, wait = Desk(settings, log), Turns(), 1.0
+    desks = [Desk(settings, log) for _ in range(BULK_LANES if settings.ingest_mode == "bulk" else 1)]
+    turns, wait = Turns(), 1.0
     while not stop.is_set():
         try:
-            queue = ItemConsumer(settings)
-            try:
+            with closing(ItemConsumer(settings)) as queue, Lanes(desks) as lanes:
                 while not stop.is_set():
+                    lanes.wait()
                     delivery = queue.poll(POLL_SECONDS)
                     wait = 1.0
                     if delivery is not None:
-                        _handle(desk, queue, delivery, turns, stop)
-            finally:
-                queue.close()
+                        lanes.begin(partial(_handle, queue, delivery, turns, stop))
         except QueueError as error:
             log.error("%s; trying again in %.0f s", error, wait)
             stop.wait(wait)
             wait = min(wait * 2, 15.0)
-    desk.close()
+    for desk in desks:
+        desk.close()
 
 
-def _handle(desk: Desk, queue: ItemConsumer, delivery: Delivery, turns: Turns, stop: threading.Event) -> None:
+def _handle(
+    queue: ItemConsumer,
+    delivery: Delivery,
+    turns: Turns,
+    stop: threading.Event,
+    desk: Desk,
+    was_read: Callable[[], None],
+) -> None:
     if delivery.item is None:
         log.error("partition %d, offset %d: %s; skipped", delivery.partition, delivery.offset, delivery.problem)
         settled = True
     else:
         with queue.busy():
-            settled = _settle(desk, delivery.item, turns, stop)
+            settled = _settle(desk, delivery.item, turns, stop, was_read)
     if settled:
         try:
             queue.commit(delivery)
@@ -72,7 +86,7 @@ def _handle(desk: Desk, queue: ItemConsumer, delivery: Delivery, turns: Turns, s
         queue.defer(delivery, DEFER_SECONDS)
 
 
-def _settle(desk: Desk, item: WorkItem, turns: Turns, stop: threading.Event) -> bool:
+def _settle(desk: Desk, item: WorkItem, turns: Turns, stop: threading.Event, was_read: Callable[[], None]) -> bool:
     """Whether the item is done with, and may be committed. Store failures are waited out."""
     wait, failures, attempt = 1.0, 0, 0
     while not stop.is_set():
@@ -87,7 +101,7 @@ def _settle(desk: Desk, item: WorkItem, turns: Turns, stop: threading.Event) -> 
             attempt = turn.attempt if turn is not None else attempt
             if failures >= STORE_TRIES:
                 return _fail(desk, item, f"the store refused it {failures} times: {desk.problem}")
-            return _read(desk, item, attempt, stop)
+            return _read(desk, item, attempt, stop, was_read)
         except StoreError as error:
             # Failures count only while the ledger can still be written: a store that is down is waited for.
             failures += desk.failed(error)
@@ -102,7 +116,7 @@ def _settle(desk: Desk, item: WorkItem, turns: Turns, stop: threading.Event) -> 
     return False
 
 
-def _read(desk: Desk, item: WorkItem, attempt: int, stop: threading.Event) -> bool:
+def _read(desk: Desk, item: WorkItem, attempt: int, stop: threading.Event, was_read: Callable[[], None]) -> bool:
     row, run = desk.ledger.get(item), Run(item.ticket, attempt, time.time(), desk.name)
     begun, ended = row is not None and row.run is not None, row is not None and row.end is not None
     desk.ledger.running(item, run)
@@ -123,7 +137,7 @@ def _read(desk: Desk, item: WorkItem, attempt: int, stop: threading.Event) -> bo
 
     try:
         with desk.event_sink(waiting=beat) as events_to:
-            end = read_item(desk.store, desk.sink, item, progress, begun, ended, events_to)
+            end = read_item(desk.store, desk.sink, item, progress, begun, ended, events_to, was_read)
     except UserError as error:
         return _fail(desk, item, str(error))
     except Stopped:

@@ -189,6 +189,61 @@ def test_the_later_reading_wins(
     assert counts(store, kind) == replace(exactly(kind, 3000), index=2 * 3000 + 1500)
 
 
+SIDE_BY_SIDE = """
+import os, signal, threading
+from pathlib import Path
+from watchfloor.store.bulk import BulkSink
+
+HERE = Path(__file__).parent
+first, second, lock = [], threading.Event(), threading.Lock()
+hold, flush = BulkSink._hold, BulkSink.flush
+
+def another_writes(self, *what):
+    with lock:
+        if not first:
+            first.append(self)
+    if first[0] is not self:
+        second.set()
+    hold(self, *what)
+
+def wait_for_another(self):
+    if first == [self] and second.wait(30):
+        try:
+            (HERE / "kill").unlink()
+        except FileNotFoundError:
+            (HERE / "side by side").touch()
+        else:
+            os.kill(os.getpid(), signal.SIGKILL)
+    flush(self)
+
+BulkSink._hold, BulkSink.flush = another_writes, wait_for_another
+"""
+
+
+@pytest.mark.crash
+@pytest.mark.usefixtures("quick_restarts")
+def test_the_next_item_is_read_while_one_is_imported(
+    store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By one worker, which is killed when it does so for the first time. Only then do later items write before an
+    earlier one is flushed."""
+    settings, lines = own(store_settings, "bulk_lanes", ingest_mode="bulk"), 3000
+    kind = store.register(source("bulk_lanes"))
+    (tmp_path / "sitecustomize.py").write_text(SIDE_BY_SIDE)
+    (tmp_path / "kill").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    files = [log_file(tmp_path / f"{name}.log", lines, salt=name) for name in "ab"]
+    running = Load(settings, files, kind.name)
+    for _ in running:
+        pass
+    assert not (tmp_path / "kill").exists()
+    assert (tmp_path / "side by side").exists()
+    result = running.result
+    assert (result.events, result.quarantined, result.failed) == (2 * lines, 0, ())
+    assert counts(store, kind) == exactly(kind, 2 * lines)
+    assert not folders(store)
+
+
 KILLER = """
 import os, signal, threading
 from pathlib import Path

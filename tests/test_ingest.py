@@ -33,6 +33,7 @@ from ingest_support import (
 )
 
 from watchfloor.ingest import turn
+from watchfloor.ingest.inbox import Delivery
 from watchfloor.ingest.intake import Intake
 from watchfloor.ingest.ledger import Ledger, Run
 from watchfloor.ingest.load import Load
@@ -236,6 +237,28 @@ def test_a_worker_that_its_group_forgot_gets_items_again(
         wait_for(lambda: consumer.poll(0.2))
     finally:
         consumer.close()
+
+
+def test_who_polls_again_and_again_lets_others_commit(store_settings: Settings) -> None:
+    """As a worker does that waits for an item while another one is imported."""
+    consumer, stop, polls = ItemConsumer(own(store_settings, "fair")), threading.Event(), 0
+
+    def poll() -> None:
+        nonlocal polls
+        while not stop.is_set():
+            consumer.poll(0.05)
+            polls += 1
+
+    thread = threading.Thread(target=poll)
+    thread.start()
+    try:
+        for _ in range(10):
+            consumer.commit(Delivery(None, 0, 0))
+    finally:
+        stop.set()
+        thread.join()
+        consumer.close()
+    assert polls < 50
 
 
 @pytest.mark.parametrize("what", ["vanishes", "changes"])

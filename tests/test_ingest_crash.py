@@ -90,7 +90,10 @@ class Sink:
         reached("flush", self.item)
 
 read_item, ended = reading.read_item, Ledger.ended
-reading.read_item = lambda store, sink, item, *rest: read_item(store, sink, item, *rest[:-1], Sink(rest[-1], item))
+def read_item_here(store, sink, item, progress, begun, ended, events_to, was_read):
+    return read_item(store, sink, item, progress, begun, ended, Sink(events_to, item), was_read)
+
+reading.read_item = read_item_here
 
 def ended_here(self, item, end):
     ended(self, item, end)
