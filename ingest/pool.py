@@ -18,6 +18,12 @@ from watchfloor.store.settings import Settings
 
 _FIRST_WAIT, _LAST_WAIT = 0.5, 30.0
 _LONG_LIFE = 60.0
+_MEMORY = {
+    # glibc gives each of the many threads an arena of its own and keeps in each what was once the most.
+    "MALLOC_ARENA_MAX": "2",
+    # Arrow's allocator gives back within milliseconds what the next chunk wants again: half of a worker's system time.
+    "MIMALLOC_PURGE_DELAY": "-1",
+}
 log = logging.getLogger("watchfloor.pool")
 
 
@@ -116,8 +122,7 @@ class Pool:
                 stderr=output,
                 # ^C is for the pool, which then stops its workers in order.
                 start_new_session=True,
-                # glibc gives each of the many threads an arena of its own and keeps in each what was once the most.
-                env={"MALLOC_ARENA_MAX": "2", **os.environ, "PYTHONUNBUFFERED": "1"},
+                env={**_MEMORY, **os.environ, "PYTHONUNBUFFERED": "1"},
             )
         finally:
             if output is not None:

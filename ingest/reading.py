@@ -141,9 +141,7 @@ def _read_once(
                 writer.put(writes)
             quarantine.put(sink, item, piece.rejected, piece.cut)
             offsets.extend(r.offset for r in piece.rejected)
-            if piece.full:
-                full += piece.full
-                pa.default_memory_pool().release_unused()
+            full += piece.full
             events += piece.events
             progress(piece.upto - item.start, events, len(offsets))
     was_read()
