@@ -8,6 +8,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Generic, TypeVar
 
+from watchfloor.store.jvm import visit
+
 D = TypeVar("D")
 Work = Callable[[D, Callable[[], None]], None]
 """Gets the desk of its lane, and what to call as soon as the next work may begin beside it."""
@@ -35,7 +37,7 @@ class Lanes(Generic[D]):
     def begin(self, work: Work[D]) -> None:
         """Begins work, once ``wait`` has returned."""
         desk, self._next_may = self._free.pop(), threading.Event()
-        self._begun[self._threads.submit(_run, work, desk, self._next_may)] = desk
+        self._begun[self._threads.submit(visit()(_run), work, desk, self._next_may)] = desk
 
     def __enter__(self) -> Lanes[D]:
         return self

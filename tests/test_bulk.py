@@ -20,6 +20,7 @@ from ingest_support import START, counts, exactly, line, load, load_while, log_f
 
 from watchfloor.ingest import reading
 from watchfloor.ingest.item import WorkItem
+from watchfloor.ingest.lanes import Lanes
 from watchfloor.ingest.load import Load
 from watchfloor.ingest.reading import read_item
 from watchfloor.ingest.scan import WHOLE, items_of, scan_file
@@ -410,20 +411,36 @@ def test_what_fails_behind_the_writer_fails_its_next_step(
     assert counts(store, kind).events == 0
 
 
+def python_threads_in_the_jvm() -> int:
+    threads = jvm.java_class("java.lang.Thread")
+    return sum("Thread-" in str(name.getName()) for name in threads.getAllStackTraces().keySet())
+
+
 def test_its_threads_leave_the_jvm(store: Store) -> None:
     kind = store.register(source("threads"))
-    threads = jvm.java_class("java.lang.Thread")
 
     def write(number: int) -> int:
         with BulkSink(store, patiently) as events_to:
             row = pa.array([b"0000%d" % number], pa.binary())
             events_to.write_rows(tables_of(kind)[0], pa.RecordBatch.from_arrays([row, row], names=["row", "text"]))
             events_to.flush()
-        return sum("Thread-" in str(name.getName()) for name in threads.getAllStackTraces().keySet())
+        return python_threads_in_the_jvm()
 
     write(0)
     before = write(1)
     assert [write(number) for number in (2, 3, 4)] == [before] * 3
+
+
+def test_lanes_leave_the_jvm(store: Store) -> None:
+    def ask() -> int:
+        asked: list[bool] = []
+        with Lanes([store]) as lanes:
+            lanes.begin(lambda desk, _: asked.append(desk.connection.client.tableOperations().exists("none")))
+        assert len(asked) == 1
+        return python_threads_in_the_jvm()
+
+    before = ask()
+    assert [ask() for _ in range(3)] == [before] * 3
 
 
 def test_only_folders_of_processes_that_are_gone_are_removed(store: Store) -> None:
