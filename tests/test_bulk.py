@@ -21,7 +21,7 @@ from ingest_support import START, counts, exactly, line, load, load_while, log_f
 from watchfloor.ingest import reading
 from watchfloor.ingest.item import WorkItem
 from watchfloor.ingest.lanes import Lanes
-from watchfloor.ingest.load import Load
+from watchfloor.ingest.load import Load, LoadResult
 from watchfloor.ingest.reading import read_item
 from watchfloor.ingest.scan import WHOLE, items_of, scan_file
 from watchfloor.query.service import QueryRequest, QueryService
@@ -190,73 +190,37 @@ def test_the_later_reading_wins(
     assert counts(store, kind) == replace(exactly(kind, 3000), index=2 * 3000 + 1500)
 
 
-SIDE_BY_SIDE = """
-import os, signal, threading
-from pathlib import Path
-from watchfloor.store.bulk import BulkSink
-
-HERE = Path(__file__).parent
-first, second, lock = [], threading.Event(), threading.Lock()
-hold, flush = BulkSink._hold, BulkSink.flush
-
-def another_writes(self, *what):
-    with lock:
-        if not first:
-            first.append(self)
-    if first[0] is not self:
-        second.set()
-    hold(self, *what)
-
-def wait_for_another(self):
-    if first == [self] and second.wait(30):
-        try:
-            (HERE / "kill").unlink()
-        except FileNotFoundError:
-            (HERE / "side by side").touch()
-        else:
-            os.kill(os.getpid(), signal.SIGKILL)
-    flush(self)
-
-BulkSink._hold, BulkSink.flush = another_writes, wait_for_another
-"""
-
-
-@pytest.mark.crash
-@pytest.mark.usefixtures("quick_restarts")
-def test_the_next_item_is_read_while_one_is_imported(
-    store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By one worker, which is killed when it does so for the first time. Only then do later items write before an
-    earlier one is flushed."""
-    settings, lines = own(store_settings, "bulk_lanes", ingest_mode="bulk"), 3000
-    kind = store.register(source("bulk_lanes"))
-    (tmp_path / "sitecustomize.py").write_text(SIDE_BY_SIDE)
-    (tmp_path / "kill").touch()
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    files = [log_file(tmp_path / f"{name}.log", lines, salt=name) for name in "ab"]
-    running = Load(settings, files, kind.name)
-    for _ in running:
-        pass
-    assert not (tmp_path / "kill").exists()
-    assert (tmp_path / "side by side").exists()
-    result = running.result
-    assert (result.events, result.quarantined, result.failed) == (2 * lines, 0, ())
-    assert counts(store, kind) == exactly(kind, 2 * lines)
-    assert not folders(store)
-
-
 KILLER = """
 import os, signal, threading
 from pathlib import Path
 from watchfloor.store.bulk import BulkSink
 
+HERE = Path(__file__).parent
+
 def die(step):
     try:
-        (Path(__file__).parent / step).unlink()
+        (HERE / step).unlink()
     except FileNotFoundError:
         return
     os.kill(os.getpid(), signal.SIGKILL)
+"""
 
+
+def load_killed(
+    code: str, steps: tuple[str, ...], run: Load, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> LoadResult:
+    """Loads by a worker process that has run ``code``, which kills it once at each of the steps."""
+    (folder / "sitecustomize.py").write_text(KILLER + code)
+    for step in steps:
+        (folder / step).touch()
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    for _ in run:
+        pass
+    assert not any((folder / step).exists() for step in steps)
+    return run.result
+
+
+IN_AND_AFTER_AN_IMPORT = """
 has_room, remove_folders = BulkSink._has_room, BulkSink._remove_folders
 
 def begin(self):
@@ -281,19 +245,50 @@ def test_workers_killed_in_and_after_an_import(
     lines = 20_000
     settings = own(store_settings, "bulk_killed", chunk_bytes=256 << 10, ingest_mode="bulk")
     kind = store.register(source("bulk_killed"))
-    (tmp_path / "sitecustomize.py").write_text(KILLER)
-    steps = [tmp_path / "importing", tmp_path / "imported"]
-    for step in steps:
-        step.touch()
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    running = Load(settings, [log_file(tmp_path / "a.log", lines)], kind.name)
-    for _ in running:
-        pass
-    result = running.result
-    assert not any(step.exists() for step in steps)
+    run = Load(settings, [log_file(tmp_path / "a.log", lines)], kind.name)
+    result = load_killed(IN_AND_AFTER_AN_IMPORT, ("importing", "imported"), run, tmp_path, monkeypatch)
     assert result.files[0].items == -(-result.bytes // (32 * settings.item_bytes)) > 1
     assert (result.events, result.quarantined, result.failed) == (lines, 0, ())
     assert counts(store, kind) == exactly(kind, lines)
+    assert not folders(store)
+
+
+SIDE_BY_SIDE = """
+first, second, lock = [], threading.Event(), threading.Lock()
+hold, flush = BulkSink._hold, BulkSink.flush
+
+def another_writes(self, *what):
+    with lock:
+        if not first:
+            first.append(self)
+    if first[0] is not self:
+        second.set()
+    hold(self, *what)
+
+def wait_for_another(self):
+    if first == [self] and second.wait(30):
+        die("side by side")
+        (HERE / "side by side again").touch()
+    flush(self)
+
+BulkSink._hold, BulkSink.flush = another_writes, wait_for_another
+"""
+
+
+@pytest.mark.crash
+@pytest.mark.usefixtures("quick_restarts")
+def test_the_next_item_is_read_while_one_is_imported(
+    store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By one worker, which is killed when it does so for the first time. Only then do later items write before an
+    earlier one is flushed."""
+    settings, lines = own(store_settings, "bulk_lanes", ingest_mode="bulk"), 3000
+    kind = store.register(source("bulk_lanes"))
+    files = [log_file(tmp_path / f"{name}.log", lines, salt=name) for name in "ab"]
+    result = load_killed(SIDE_BY_SIDE, ("side by side",), Load(settings, files, kind.name), tmp_path, monkeypatch)
+    assert (tmp_path / "side by side again").exists()
+    assert (result.events, result.quarantined, result.failed) == (2 * lines, 0, ())
+    assert counts(store, kind) == exactly(kind, 2 * lines)
     assert not folders(store)
 
 

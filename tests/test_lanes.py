@@ -77,13 +77,17 @@ def test_the_next_waits_until_it_may() -> None:
     assert steps == ["read", "next"]
 
 
-@pytest.mark.parametrize("waits", [True, False], ids=["in wait", "at the end"])
-def test_what_fails_is_raised(waits: bool) -> None:
-    def fail(desk: str, next_may: Callable[[], None]) -> None:
-        raise ValueError("bad")
+def fail(desk: str, next_may: Callable[[], None]) -> None:
+    raise ValueError("bad")
 
+
+def test_what_fails_is_raised_once_by_who_waits() -> None:
+    with Lanes(["a"]) as lanes:
+        lanes.begin(fail)
+        with pytest.raises(ValueError, match="bad"):
+            lanes.wait()
+
+
+def test_what_fails_last_is_raised_at_the_end() -> None:
     with pytest.raises(ValueError, match="bad"), Lanes(["a"]) as lanes:
         lanes.begin(fail)
-        if waits:
-            lanes.wait()
-            raise AssertionError("nothing was raised")
