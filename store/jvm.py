@@ -102,6 +102,10 @@ def start(jars: Path, heap: str = "256m") -> None:
         atexit.register(_stop_calling_python)
 
 
+def is_running() -> bool:
+    return _owner is not None
+
+
 def _stop_calling_python() -> None:
     """Ends JPype's thread in the JVM that drops references to Python objects.
 

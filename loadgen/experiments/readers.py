@@ -117,7 +117,7 @@ def _odd(reader: Reader) -> Iterator[Figure]:
 
 
 def _readers(source: Source, folder: Path) -> Iterator[Reader]:
-    """The worker's own parser, the reader that it uses, and those of other libraries."""
+    """The worker's own parser, and the readers of libraries."""
     parser = open_parser(source.name, b"", lambda name, derive: source)
     yield Reader("watchfloor", lambda data: parser.parse(Chunk(0, data)).count)
     # Addresses and times as text: what the libraries make of them differs, and checking them is the worker's affair.

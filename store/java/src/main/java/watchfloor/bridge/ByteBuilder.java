@@ -46,6 +46,11 @@ final class ByteBuilder extends ColumnBuilder {
   }
 
   @Override
+  public void text(int row, byte[] data, int offset, int length) {
+    set(row, data, offset, length);
+  }
+
+  @Override
   void set(int row, long number, int bytes) {
     throw new IllegalStateException("a value of field " + name + " is a number");
   }

@@ -7,16 +7,19 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.ipc.message.ArrowFieldNode;
+import watchfloor.json.Values;
 
 /**
  * A column of a result, gathered in arrays and made a vector in one go. Rows are set in order; those passed over are
  * null. It is used again for the next batch.
  */
-abstract class ColumnBuilder {
+abstract class ColumnBuilder implements Values {
   /** The type of a column whose values stay encoded. */
   static final String BYTES = "bytes";
 
   private static final String STRING = "string";
+  private static final String ADDRESS = "ip";
+  private static final String LIST = "list:";
 
   final String name;
   private byte[] validity = new byte[32];
@@ -33,9 +36,10 @@ abstract class ColumnBuilder {
       case BYTES:
         return new ByteBuilder(name);
       case STRING:
+      case ADDRESS:
         return ByteBuilder.ofText(name);
       default:
-        return new NumberBuilder(name, type);
+        return type.startsWith(LIST) ? new ListBuilder(name, type.substring(LIST.length())) : new NumberBuilder(name, type);
     }
   }
 
@@ -44,6 +48,26 @@ abstract class ColumnBuilder {
 
   /** Sets a row to an encoded value of so many bytes that were read as a number, big-endian and unsigned. */
   abstract void set(int row, long number, int bytes);
+
+  @Override
+  public void text(int row, byte[] data, int offset, int length) {
+    throw new IllegalStateException("column " + name + " has no text");
+  }
+
+  @Override
+  public void number(int row, long bits) {
+    throw new IllegalStateException("column " + name + " has no numbers");
+  }
+
+  @Override
+  public void list(int row, int first, int end) {
+    throw new IllegalStateException("column " + name + " has no lists");
+  }
+
+  @Override
+  public Values elements() {
+    throw new IllegalStateException("column " + name + " has no lists");
+  }
 
   /** The vector of the first {@code count} rows, and a fresh start. */
   abstract FieldVector take(int count, BufferAllocator allocator);

@@ -57,10 +57,15 @@ final class NumberBuilder extends ColumnBuilder {
     if (bytes != type.bytes) {
       throw new IllegalStateException("a value of field " + name + " has " + bytes + " bytes, not " + type.bytes);
     }
+    number(row, isFloat && number >= 0 ? ~number : number ^ flip);
+  }
+
+  @Override
+  public void number(int row, long bits) {
     if (row >= values.length) {
       values = Arrays.copyOf(values, Math.max(values.length * 2, row + 1));
     }
-    values[row] = isFloat && number >= 0 ? ~number : number ^ flip;
+    values[row] = bits;
     mark(row);
   }
 

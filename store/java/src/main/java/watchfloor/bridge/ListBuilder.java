@@ -1,0 +1,76 @@
+package watchfloor.bridge;
+
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.FieldVector;
+import org.apache.arrow.vector.complex.ListVector;
+import watchfloor.json.Values;
+
+/** A column of lists of values that do not come encoded. */
+final class ListBuilder extends ColumnBuilder {
+  private final ColumnBuilder elements;
+  /** Where row i begins among the elements; known up to the end of the last row that was set. */
+  private int[] starts = new int[256];
+
+  ListBuilder(String name, String type) {
+    super(name);
+    elements = ColumnBuilder.of("item", type);
+  }
+
+  @Override
+  public Values elements() {
+    return elements;
+  }
+
+  @Override
+  public void list(int row, int first, int end) {
+    reach(row, first);
+    mark(row);
+    starts[row + 1] = end;
+  }
+
+  /** Lets the rows up to this one, which are null, end where it begins. */
+  private void reach(int row, int first) {
+    if (row + 2 > starts.length) {
+      starts = Arrays.copyOf(starts, Math.max(starts.length * 2, row + 2));
+    }
+    if (rows() < row) {
+      Arrays.fill(starts, rows() + 1, row + 1, first);
+    } else {
+      starts[row] = first;
+    }
+  }
+
+  @Override
+  void set(int row, byte[] bytes, int offset, int length) {
+    throw new IllegalStateException("a list of field " + name + " is not encoded");
+  }
+
+  @Override
+  void set(int row, long number, int bytes) {
+    throw new IllegalStateException("a value of field " + name + " is a list");
+  }
+
+  @Override
+  FieldVector take(int count, BufferAllocator allocator) {
+    if (rows() < count) {
+      reach(count, rows() == 0 ? 0 : starts[rows()]);
+    }
+    int size = (count + 1) * Integer.BYTES;
+    ListVector vector = ListVector.empty(name, allocator);
+    try (ArrowBuf offsets = allocator.buffer(size);
+        FieldVector values = elements.take(elements.rows(), allocator)) {
+      offsets.nioBuffer(0, size).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().put(starts, 0, count + 1);
+      offsets.writerIndex(size);
+      vector.initializeChildrenFromFields(List.of(values.getField()));
+      values.makeTransferPair(vector.getDataVector()).transfer();
+      return loaded(vector, count, allocator, offsets);
+    } catch (RuntimeException e) {
+      vector.close();
+      throw e;
+    }
+  }
+}

@@ -1,0 +1,112 @@
+package watchfloor.json;
+
+import java.util.Arrays;
+
+/**
+ * Reads lines of JSON objects (RFC 8259) into the columns of fields. A line is taken only if all of it is as it should
+ * be and no name comes twice; any other is odd, and its values that were read by then count for nothing.
+ *
+ * <p>Each value is read by its field's reader where it stands, with nothing made of it first; and as lines of a log are
+ * alike, a key is looked for where it followed the one before last time (as Mison does, Li et al. 2017).
+ */
+public final class LineReader {
+  /** Stands behind each line, the last one too: no JSON that this reader takes goes on with it. */
+  public static final byte END = '\n';
+
+  static final byte[] NULL = {'n', 'u', 'l', 'l'};
+
+  private final ValueReader[] columns;
+  private final Names.Level names;
+  private long line;
+
+  /**
+   * @param types of the columns, those of {@link ValueReader#of}
+   * @param names of fields as lines may spell them
+   * @param fields the column of each name; negative if its value, a string, is read past
+   * @param power see {@link ValueReader#of}
+   */
+  public LineReader(String[] types, Values[] columns, String[] names, int[] fields, int power) {
+    this.columns = new ValueReader[types.length];
+    for (int i = 0; i < types.length; i++) {
+      this.columns[i] = ValueReader.of(types[i], power, columns[i]);
+    }
+    ValueReader[] values = new ValueReader[names.length];
+    Arrays.setAll(values, i -> fields[i] < 0 ? passedOver() : this.columns[fields[i]]);
+    this.names = Names.of(names, values);
+  }
+
+  /** Row 0 comes next. */
+  public void begin() {
+    for (ValueReader column : columns) {
+      column.begin();
+    }
+  }
+
+  /** Reads the line that begins at a position as a row; false if it is odd. */
+  public boolean read(byte[] data, int start, int row) {
+    line++;
+    int at = blanks(data, start);
+    at = data[at] == '{' ? object(data, at, row, names) : ValueReader.ODD;
+    return at != ValueReader.ODD && data[blanks(data, at)] == END;
+  }
+
+  private int object(byte[] data, int start, int row, Names.Level level) {
+    int at = blanks(data, start + 1);
+    boolean more = data[at] != '}';
+    Names.Key key = level.start;
+    while (more) {
+      if (data[at] != '"') {
+        return ValueReader.ODD;
+      }
+      key = level.find(data, at + 1, key);
+      if (key == null || key.name.line == line) {
+        return ValueReader.ODD;
+      }
+      key.name.line = line;
+      at = blanks(data, at + key.length() + 2);
+      if (data[at] != ':') {
+        return ValueReader.ODD;
+      }
+      at = blanks(data, at + 1);
+      if (isNull(data, at)) {
+        at += NULL.length;
+      } else if (key.name.level == null) {
+        at = key.name.value.read(data, at, row);
+      } else {
+        at = data[at] == '{' ? object(data, at, row, key.name.level) : ValueReader.ODD;
+      }
+      if (at == ValueReader.ODD) {
+        return ValueReader.ODD;
+      }
+      at = blanks(data, at);
+      more = data[at] == ',';
+      if (more) {
+        at = blanks(data, at + 1);
+      }
+    }
+    return data[at] == '}' ? at + 1 : ValueReader.ODD;
+  }
+
+  /** The first position from one on that is not blank. */
+  static int blanks(byte[] data, int start) {
+    int at = start;
+    while (data[at] == ' ' || data[at] == '\t' || data[at] == '\r') {
+      at++;
+    }
+    return at;
+  }
+
+  static boolean isNull(byte[] data, int at) {
+    return data[at] == 'n' && data[at + 1] == 'u' && data[at + 2] == 'l' && data[at + 3] == 'l';
+  }
+
+  private static ValueReader passedOver() {
+    return new ValueReader() {
+      @Override
+      int read(byte[] data, int at, int row) {
+        int end = data[at] == '"' ? TextReader.end(data, at + 1) : at;
+        return end > at && data[end] == '"' ? end + 1 : ODD;
+      }
+    };
+  }
+}

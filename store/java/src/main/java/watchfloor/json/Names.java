@@ -1,0 +1,128 @@
+package watchfloor.json;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What the keys of objects stand for. A field's name has its parts joined by dots; a file may nest objects where the dots
+ * are, or not, or at some of them.
+ */
+final class Names {
+  /** What a key may lead to: a value of a field, a value to read past, or an object with further names. */
+  static final class Name {
+    /** Null of an object. */
+    final ValueReader value;
+    /** Null of all else. */
+    final Level level;
+    /** The line that had this name last. */
+    long line = -1;
+
+    private Name(ValueReader value, Level level) {
+      this.value = value;
+      this.level = level;
+    }
+  }
+
+  /** A key at one level. */
+  static final class Key {
+    final Name name;
+    private final byte[] text;
+    /** The key that came after this one last time: lines of a log are alike. */
+    private Key follower;
+
+    private Key(String text, Name name) {
+      this.text = text.getBytes(StandardCharsets.UTF_8);
+      this.name = name;
+    }
+
+    int length() {
+      return text.length;
+    }
+
+    /** Whether this key and a quotation mark are at a position. */
+    private boolean isAt(byte[] data, int at) {
+      byte[] text = this.text;
+      for (int i = 0; i < text.length; i++) {
+        if (data[at + i] != text[i]) {
+          return false;
+        }
+      }
+      return data[at + text.length] == '"';
+    }
+  }
+
+  /** The keys that an object may have. */
+  static final class Level {
+    private final Map<Integer, List<Key>> byLength = new HashMap<>();
+    /** Stands before the first key. */
+    final Key start = new Key("", null);
+
+    private void add(Key key) {
+      byLength.computeIfAbsent(key.length(), length -> new ArrayList<>()).add(key);
+      key.follower = key;
+      start.follower = key;
+    }
+
+    /** The key at a position, behind its first quotation mark; null if it is none of these. */
+    Key find(byte[] data, int at, Key last) {
+      if (last.follower.isAt(data, at)) {
+        return last.follower;
+      }
+      for (Key key : byLength.getOrDefault(TextReader.end(data, at) - at, List.of())) {
+        if (key.isAt(data, at)) {
+          last.follower = key;
+          return key;
+        }
+      }
+      return null;
+    }
+  }
+
+  private final Map<String, Name> names = new TreeMap<>();
+  private final Map<String, Level> levels = new HashMap<>();
+
+  private Names() {}
+
+  /**
+   * The names at the outermost level.
+   *
+   * @param names and the value that each of them has, of which some may be the same
+   */
+  static Level of(String[] names, ValueReader[] values) {
+    Names all = new Names();
+    Map<ValueReader, Name> known = new HashMap<>();
+    for (int i = 0; i < names.length; i++) {
+      all.names.put(names[i], known.computeIfAbsent(values[i], value -> new Name(value, null)));
+    }
+    return all.level("");
+  }
+
+  /** The keys after a prefix, which is empty or ends with a dot. */
+  private Level level(String prefix) {
+    Level known = levels.get(prefix);
+    if (known != null) {
+      return known;
+    }
+    Level level = new Level();
+    levels.put(prefix, level);
+    Map<String, Name> objects = new TreeMap<>();
+    for (Map.Entry<String, Name> entry : names.entrySet()) {
+      String name = entry.getKey();
+      if (name.startsWith(prefix)) {
+        level.add(new Key(name.substring(prefix.length()), entry.getValue()));
+        for (int dot = name.indexOf('.', prefix.length()); dot >= 0; dot = name.indexOf('.', dot + 1)) {
+          String object = name.substring(0, dot);
+          if (!names.containsKey(object) && !objects.containsKey(object)) {
+            objects.put(object, new Name(null, level(object + ".")));
+          }
+        }
+      }
+    }
+    objects.forEach((object, name) -> level.add(new Key(object.substring(prefix.length()), name)));
+    return level;
+  }
+}

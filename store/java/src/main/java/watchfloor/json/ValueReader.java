@@ -1,0 +1,176 @@
+package watchfloor.json;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * Reads one JSON value of the type that its field has.
+ *
+ * <p>The bytes are UTF-8, and after the last line comes {@link LineReader#END}: as no value goes on
+ * with that byte, none is read past it.
+ */
+abstract class ValueReader {
+  /** What is returned instead of a position: the value is not of the type, or not so easily that this reader takes it. */
+  static final int ODD = -1;
+
+  private static final int SURE_DIGITS = 18;
+  private static final int EXACT_DIGITS = 15;
+  private static final double[] TENS = {
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15
+  };
+
+  /** Reads the value that begins at a position into a row; returns the position behind it, or {@link #ODD}. */
+  abstract int read(byte[] data, int at, int row);
+
+  /** Row 0 comes next. */
+  void begin() {}
+
+  /**
+   * @param type {@code string}, {@code ip}, {@code int}, {@code port}, {@code float}, {@code bool} or {@code time}, and {@code
+   *     list:} before one for lists of it
+   * @param power the power of ten from a number that is a time to microseconds, negative if numbers are none
+   */
+  static ValueReader of(String type, int power, Values values) {
+    switch (type) {
+      case "string":
+        return new TextReader(values);
+      case "int":
+        return whole(values, Long.MIN_VALUE, Long.MAX_VALUE);
+      case "port":
+        return whole(values, 0, 65535);
+      case "float":
+        return fraction(values);
+      case "bool":
+        return truth(values);
+      case "ip":
+        return new AddressReader(values);
+      case "time":
+        return new TimeReader(values, power);
+      default:
+        if (!type.startsWith("list:")) {
+          throw new IllegalArgumentException("no values of type " + type);
+        }
+        return new ListReader(values, of(type.substring("list:".length()), power, values.elements()));
+    }
+  }
+
+  /** The position behind the digits that begin at one. */
+  static int digits(byte[] data, int at) {
+    int end = at;
+    while (data[end] >= '0' && data[end] <= '9') {
+      end++;
+    }
+    return end;
+  }
+
+  /** Whether so many digits are what JSON lets a number begin with. */
+  static boolean begins(byte[] data, int at, int digits) {
+    return digits == 1 || digits > 1 && data[at] != '0';
+  }
+
+  /** Adds digits to a number, which they continue. */
+  static long number(byte[] data, int at, int end, long before) {
+    long number = before;
+    for (int i = at; i < end; i++) {
+      number = number * 10 + (data[i] - '0');
+    }
+    return number;
+  }
+
+  private static ValueReader whole(Values values, long least, long most) {
+    return new ValueReader() {
+      @Override
+      int read(byte[] data, int at, int row) {
+        boolean negative = data[at] == '-';
+        int start = negative ? at + 1 : at;
+        int end = digits(data, start);
+        if (!begins(data, start, end - start) || end - start > SURE_DIGITS) {
+          return ODD;
+        }
+        long number = number(data, start, end, 0);
+        number = negative ? -number : number;
+        if (number < least || number > most) {
+          return ODD;
+        }
+        values.number(row, number);
+        return end;
+      }
+    };
+  }
+
+  /**
+   * Of up to 15 digits and a fraction: both the digits and the power of ten are doubles then, and so their quotient is
+   * the double next to the number (Clinger 1990). Java reads the others.
+   */
+  private static ValueReader fraction(Values values) {
+    return new ValueReader() {
+      @Override
+      int read(byte[] data, int at, int row) {
+        boolean negative = data[at] == '-';
+        int start = negative ? at + 1 : at;
+        int point = digits(data, start);
+        if (!begins(data, start, point - start)) {
+          return ODD;
+        }
+        int end = point;
+        int places = 0;
+        if (data[point] == '.') {
+          end = digits(data, point + 1);
+          places = end - point - 1;
+          if (places == 0) {
+            return ODD;
+          }
+        }
+        double number;
+        if (data[end] == 'e' || data[end] == 'E' || point - start + places > EXACT_DIGITS) {
+          end = exponent(data, end);
+          if (end == ODD) {
+            return ODD;
+          }
+          number = Double.parseDouble(new String(data, start, end - start, StandardCharsets.ISO_8859_1));
+          if (Double.isInfinite(number)) {
+            return ODD;
+          }
+        } else {
+          number = number(data, start, point, 0);
+          if (places > 0) {
+            number = number(data, point + 1, end, (long) number) / TENS[places];
+          }
+        }
+        values.number(row, Double.doubleToRawLongBits(negative ? -number : number));
+        return end;
+      }
+    };
+  }
+
+  /** The position behind an exponent, if there is one. */
+  private static int exponent(byte[] data, int at) {
+    if (data[at] != 'e' && data[at] != 'E') {
+      return at;
+    }
+    int start = data[at + 1] == '+' || data[at + 1] == '-' ? at + 2 : at + 1;
+    int end = digits(data, start);
+    return end == start ? ODD : end;
+  }
+
+  private static ValueReader truth(Values values) {
+    byte[] yes = {'t', 'r', 'u', 'e'};
+    byte[] no = {'f', 'a', 'l', 's', 'e'};
+    return new ValueReader() {
+      @Override
+      int read(byte[] data, int at, int row) {
+        byte[] word = data[at] == 't' ? yes : no;
+        if (!is(data, at, word)) {
+          return ODD;
+        }
+        values.number(row, word == yes ? 1 : 0);
+        return at + word.length;
+      }
+    };
+  }
+
+  /** Whether these bytes are at a position. */
+  static boolean is(byte[] data, int at, byte[] word) {
+    return at + word.length <= data.length && Arrays.equals(data, at, at + word.length, word, 0, word.length);
+  }
+}
