@@ -6,7 +6,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -67,13 +67,12 @@ def ahead(source: Generator[T, None, None], depth: int) -> Iterator[Generator[T,
         thread.join()
 
 
-def in_order(function: Callable[[S], T], things: Iterable[S], threads: int, depth: int) -> Generator[T, None, None]:
-    """``function`` of each thing, in the order of the things, by so many threads; at most ``depth`` at a time.
+def in_order(function: Callable[[S], T], things: Iterable[S], pool: Executor, depth: int) -> Generator[T, None, None]:
+    """``function`` of each thing, in the order of the things, in the pool's threads; at most ``depth`` at a time.
 
     An error is raised in its thing's place. Closing the generator waits for what is being done.
     """
     waiting: deque[Future[T]] = deque()
-    pool = ThreadPoolExecutor(threads)
     try:
         for thing in things:
             waiting.append(pool.submit(function, thing))
@@ -82,4 +81,4 @@ def in_order(function: Callable[[S], T], things: Iterable[S], threads: int, dept
         while waiting:
             yield waiting.popleft().result()
     finally:
-        pool.shutdown(cancel_futures=True)
+        wait([future for future in waiting if not future.cancel()])

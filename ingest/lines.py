@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ CHUNK_BYTES = 4 << 20
 MAX_LINE_BYTES = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
 _READ_BYTES = 256 << 10
+_PEEK_BYTES = 4 << 10
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def _open(path: str | Path) -> BinaryIO:
 
 
 class _Plain:
-    """Blocks of a plain file."""
+    """Blocks of a plain file, of whole lines as far as the end of the last can be seen: so they need not be copied."""
 
     fault = ""
 
@@ -83,8 +85,13 @@ class _Plain:
         self._file, self._block_bytes = file, block_bytes
 
     def __iter__(self) -> Iterator[bytes]:
-        while block := self._file.read(self._block_bytes):
+        while block := self._file.read(self._whole_lines()):
             yield block
+
+    def _whole_lines(self) -> int:
+        begin = max(self._block_bytes - _PEEK_BYTES, 0)
+        peeked = os.pread(self._file.fileno(), self._block_bytes - begin, self._file.tell() + begin)
+        return begin + peeked.rfind(b"\n") + 1 or self._block_bytes
 
 
 class _Gzip:
@@ -132,8 +139,9 @@ def _assemble(source: _Plain | _Gzip, start: int, end: int | None, limit: int) -
         cut = block.rfind(b"\n") + 1
         upto = at + len(carry) + cut
         if cut and (end is None or upto < end):
-            # Almost always so: what is handed on is copied once.
-            yield from _within(b"".join((carry, memoryview(block)[:cut])), at, limit)
+            # Almost always so: what is handed on is not copied, or once.
+            whole = not carry and cut == len(block)
+            yield from _within(block if whole else b"".join((carry, memoryview(block)[:cut])), at, limit)
             carry, at = block[cut:], upto
         else:
             carry = carry + block

@@ -7,6 +7,7 @@ import logging
 import time
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from watchfloor.store.bridge import EntrySink
+from watchfloor.store.jvm import visit
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
@@ -33,9 +35,9 @@ PART_BYTES = 72 << 20
 """Counts of a long item (a large gzip file) are written for every so many bytes of it, each part under an identity of
 its own, so that memory stays bounded; an item of the usual size is one part. Never to be changed: what was counted in
 other parts would count twice."""
-_PARSE_THREADS = 2
-"""Parsing is most of the work, and the readers of Arrow let go of the interpreter: a second thread is worth a half more
-events a second. A third gains nothing, as the encoder is one."""
+_PARSERS, _ONE_PARSER = ThreadPoolExecutor(2, "parser"), ThreadPoolExecutor(1, "parser")
+"""Parsing is half of the work, and most of it is done outside the interpreter's lock: a second thread is worth more
+events a second. A third gains nothing, as the encoder is one. They stay: the JVM must be told of each new thread."""
 _CHUNKS_AHEAD = 8
 """Chunks that are parsed, or being parsed, ahead of the encoder. It takes them by the slab, which is about as many."""
 _PIECES_AHEAD = 1
@@ -184,8 +186,8 @@ def _parse(settings: Settings, item: WorkItem, catalog: Catalog) -> Generator[_L
         parsed = parser.parse(replace(chunk, data=data))
         return _Lines(max(chunk.offset + len(data), item.start), chunk.rejected, parsed)
 
-    threads = 1 if parser.ordered else _PARSE_THREADS
-    return in_order(parse, _chunks(settings, item), threads, _CHUNKS_AHEAD)
+    pool = _ONE_PARSER if parser.ordered else _PARSERS
+    return in_order(parse, _chunks(settings, item), pool, _CHUNKS_AHEAD)
 
 
 def _chunks(settings: Settings, item: WorkItem) -> Iterator[Chunk]:
@@ -198,6 +200,13 @@ def _chunks(settings: Settings, item: WorkItem) -> Iterator[Chunk]:
 
 
 def _encode(
+    chunks: Iterator[_Lines], sink: Sink, item: WorkItem, taken: Offsets, reread: Store | None
+) -> Generator[_Piece, None, None]:
+    with visit():  # what the JVM has parsed goes back to it here
+        yield from _encoded(chunks, sink, item, taken, reread)
+
+
+def _encoded(
     chunks: Iterator[_Lines], sink: Sink, item: WorkItem, taken: Offsets, reread: Store | None
 ) -> Generator[_Piece, None, None]:
     writers: dict[int, ItemWriter] = {}

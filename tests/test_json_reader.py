@@ -236,8 +236,10 @@ def test_a_reader_forgets_the_chunk_before() -> None:
         for n in range(200)
     ]
     short = [f'{{"ts":{when}}}', f'{{"ts":{when},"strings":[],"ints":[7]}}']
+    full, nulls = ([f'{{"ts":{when},"floats":[{",".join(["1"] * 8 + [end] * 8)}]}}'] for end in ("1", "null"))
+    cut_off = [*long[:3], f'{{"ts":{when},"ints":[1,2,3,"odd"]}}']
     reader = JsonReader(source)
-    for lines in (long, short, long[:5], short):
+    for lines in (long, short, long[:5], short, cut_off, *[full, nulls] * 20, short, cut_off[2:], short):
         rows = split_rows(Chunk(0, "\n".join(lines).encode()))
         again, fresh, slow = Parsed(), Parsed(), Parsed()
         reader.read(rows, again)

@@ -57,12 +57,13 @@ final class ListBuilder extends ColumnBuilder {
   @Override
   FieldVector take(int count, BufferAllocator allocator) {
     if (rows() < count) {
-      reach(count, rows() == 0 ? 0 : starts[rows()]);
+      reach(count, starts[rows()]);
     }
     int size = (count + 1) * Integer.BYTES;
     ListVector vector = ListVector.empty(name, allocator);
     try (ArrowBuf offsets = allocator.buffer(size);
-        FieldVector values = elements.take(elements.rows(), allocator)) {
+        // The last of them may be nulls, or of a list that was not taken.
+        FieldVector values = elements.take(Math.max(starts[count], elements.rows()), allocator)) {
       offsets.nioBuffer(0, size).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().put(starts, 0, count + 1);
       offsets.writerIndex(size);
       vector.initializeChildrenFromFields(List.of(values.getField()));
