@@ -89,6 +89,7 @@ class _Plain:
             yield block
 
     def _whole_lines(self) -> int:
+        """Bytes up to the last line end of the next block; a part of the block if there is none close to its end."""
         begin = max(self._block_bytes - _PEEK_BYTES, 0)
         peeked = os.pread(self._file.fileno(), self._block_bytes - begin, self._file.tell() + begin)
         return begin + peeked.rfind(b"\n") + 1 or self._block_bytes
