@@ -165,6 +165,10 @@ def any_line(draw: st.DrawFn, time_format: str) -> str:
     return line.replace("\n", " ")
 
 
+def result(parsed: Parsed) -> list[dict[str, Any]]:
+    return outcome(Loaded(None, parsed.events, parsed.rejected))
+
+
 def read_both(time_format: str, rows: Rows, naming: Naming) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     reader = JsonReader(SOURCES[time_format], naming)
     found = []
@@ -173,7 +177,7 @@ def read_both(time_format: str, rows: Rows, naming: Naming) -> tuple[list[dict[s
         read(rows, parsed)
         for source, batch in parsed.events:
             check_batch(source, batch)
-        found.append(outcome(Loaded(None, parsed.events, parsed.rejected)))
+        found.append(result(parsed))
     return found[0], found[1]
 
 
@@ -245,10 +249,7 @@ def test_a_reader_forgets_the_chunk_before() -> None:
         reader.read(rows, again)
         JsonReader(source).read(rows, fresh)
         reader.read_slowly(rows, slow)
-        for parsed in (again, fresh):
-            assert outcome(Loaded(None, parsed.events, parsed.rejected)) == outcome(
-                Loaded(None, slow.events, slow.rejected)
-            )
+        assert result(again) == result(fresh) == result(slow)
 
 
 def test_lines_that_do_not_follow_each_other_are_read() -> None:

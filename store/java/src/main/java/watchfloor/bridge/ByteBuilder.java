@@ -1,6 +1,5 @@
 package watchfloor.bridge;
 
-import java.nio.ByteOrder;
 import java.util.Arrays;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.arrow.memory.ArrowBuf;
@@ -70,12 +69,9 @@ final class ByteBuilder extends ColumnBuilder {
   @Override
   FieldVector take(int count, BufferAllocator allocator) {
     int size = reach(count);
-    int offsetBytes = (count + 1) * Integer.BYTES;
     FieldVector vector = text ? new VarCharVector(name, allocator) : new VarBinaryVector(name, allocator);
-    try (ArrowBuf offsets = allocator.buffer(offsetBytes);
+    try (ArrowBuf offsets = offsets(starts, count, allocator);
         ArrowBuf bytes = allocator.buffer(size)) {
-      offsets.nioBuffer(0, offsetBytes).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().put(starts, 0, count + 1);
-      offsets.writerIndex(offsetBytes);
       bytes.setBytes(0, data, 0, size);
       bytes.writerIndex(size);
       return loaded(vector, count, allocator, offsets, bytes);

@@ -1,5 +1,6 @@
 package watchfloor.bridge;
 
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -41,6 +42,13 @@ abstract class ColumnBuilder implements Values {
       default:
         return type.startsWith(LIST) ? new ListBuilder(name, type.substring(LIST.length())) : new NumberBuilder(name, type);
     }
+  }
+
+  /** @param types of the columns, those of {@link #of} */
+  static ColumnBuilder[] all(String[] names, String[] types) {
+    ColumnBuilder[] columns = new ColumnBuilder[names.length];
+    Arrays.setAll(columns, i -> of(names[i], types[i]));
+    return columns;
   }
 
   /** Sets a row to an encoded value. */
@@ -85,6 +93,15 @@ abstract class ColumnBuilder implements Values {
     validity[row >> 3] |= (byte) (1 << (row & 7));
     nulls += row - rows;
     rows = row + 1;
+  }
+
+  /** The places where so many values begin, and where the last one ends, as a buffer. */
+  static ArrowBuf offsets(int[] starts, int count, BufferAllocator allocator) {
+    int bytes = (count + 1) * Integer.BYTES;
+    ArrowBuf offsets = allocator.buffer(bytes);
+    offsets.nioBuffer(0, bytes).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().put(starts, 0, count + 1);
+    offsets.writerIndex(bytes);
+    return offsets;
   }
 
   /** Gives a vector its buffers, the one of nulls before those that are given, and starts afresh. */

@@ -62,10 +62,7 @@ public class EventSource extends ScanStream {
     super(connection, table, firstBatchRows, batchRows);
     List<Range> ranges = Ranges.read(rangesArrayAddress, rangesSchemaAddress);
     this.authorizations = new Authorizations(authorizations);
-    this.columns = new ColumnBuilder[columns.length];
-    for (int i = 0; i < columns.length; i++) {
-      this.columns[i] = ColumnBuilder.of(columns[i], types[i]);
-    }
+    this.columns = ColumnBuilder.all(columns, types);
     filter = setting(columns, iterator);
     List<Feed.Reader> readers = new ArrayList<>();
     if (ordered) {

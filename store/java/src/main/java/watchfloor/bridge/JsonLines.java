@@ -22,10 +22,7 @@ public final class JsonLines {
 
   /** @see LineReader */
   public JsonLines(String[] columns, String[] types, String[] names, int[] fields, int power) {
-    this.columns = new ColumnBuilder[columns.length];
-    for (int i = 0; i < columns.length; i++) {
-      this.columns[i] = ColumnBuilder.of(columns[i], types[i]);
-    }
+    this.columns = ColumnBuilder.all(columns, types);
     reader = new LineReader(types, this.columns, names, fields, power);
   }
 

@@ -1,6 +1,5 @@
 package watchfloor.bridge;
 
-import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
@@ -59,13 +58,10 @@ final class ListBuilder extends ColumnBuilder {
     if (rows() < count) {
       reach(count, starts[rows()]);
     }
-    int size = (count + 1) * Integer.BYTES;
     ListVector vector = ListVector.empty(name, allocator);
-    try (ArrowBuf offsets = allocator.buffer(size);
+    try (ArrowBuf offsets = offsets(starts, count, allocator);
         // The last of them may be nulls, or of a list that was not taken.
         FieldVector values = elements.take(Math.max(starts[count], elements.rows()), allocator)) {
-      offsets.nioBuffer(0, size).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer().put(starts, 0, count + 1);
-      offsets.writerIndex(size);
       vector.initializeChildrenFromFields(List.of(values.getField()));
       values.makeTransferPair(vector.getDataVector()).transfer();
       return loaded(vector, count, allocator, offsets);
