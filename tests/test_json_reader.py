@@ -252,6 +252,28 @@ def test_a_reader_forgets_the_chunk_before() -> None:
         assert result(again) == result(fresh) == result(slow)
 
 
+@pytest.mark.parametrize(
+    "special", ['\\"', "\\n", "\x00", "\x1f", " ", "!", "#", "[", "]", "\x7f", "é", "\U0001f600", '"', "\\"]
+)
+def test_strings_end_where_they_end(special: str) -> None:
+    """Of all lengths, with each character that is one, or could be mistaken for one, that ends them, at each place.
+
+    They are read by words of eight bytes: as values and as keys, the last one up to the end of all that there is.
+    """
+    before = '{"ts":"2024-03-05T08:00:00Z","s.string":'
+    lines = []
+    for length in range(20):
+        for place in range(length + 1):
+            text = "x" * place + special + "\u0100" * (place % 2) + "x" * (length - place)
+            lines += [f'{before}"{text}"}}', f'{before}"a","{text}":1}}', f'{before}"{text}']
+    for name in NAMES:  # keys that are like names as far as a byte
+        lines += [f'{before}null,"{name[:n]}{special}{name[n + 1 :]}":null}}' for n in range(len(name) + 1)]
+    fast, slow = read_both("iso8601", split_rows(Chunk(0, "\n".join(lines).encode())), PLAIN)
+    assert fast == slow
+    events = [event for event in fast if "reason" not in event]
+    assert (len(events) >= 210) == (special not in ("\x00", "\x1f", '"', "\\"))
+
+
 def test_lines_that_do_not_follow_each_other_are_read() -> None:
     lines = ['{"ts":"2024-03-05T08:00:00Z","user":"%s"}' % ("u" * n) for n in range(50)]
     rows = split_rows(Chunk(100, "\r\n\n".join(lines).encode()))

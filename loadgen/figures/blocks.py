@@ -172,6 +172,7 @@ def _layouts(found: Found) -> Iterator[Figure]:
     for case in found.loads:
         if case.layout == "cell":
             cells, blocks = ([e.seconds for e in found.loads[c]] for c in (case, replace(case, layout="block")))
+            blocks = blocks[-len(cells) :]  # what was not loaded in every turn was in the last
             of = {"metric": LOAD.name, **case_words(case, found.file(case))}
             del of["engine"]
             goal = _goal(found, 8, at_most=False) if case.of == "whole" else None

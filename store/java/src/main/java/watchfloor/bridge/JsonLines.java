@@ -66,8 +66,8 @@ public final class JsonLines {
           .asIntBuffer()
           .get(starts, 0, count + 1);
       int size = starts[count];
-      if (data.length <= size) {
-        data = new byte[size + 1];
+      if (data.length <= size + LineReader.SPARE) {
+        data = new byte[size + 1 + LineReader.SPARE];
       }
       ArrowBuf from = lines.getDataBuffer();
       from.getBytes(0, data, 0, size);

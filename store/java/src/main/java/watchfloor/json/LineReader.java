@@ -13,6 +13,9 @@ public final class LineReader {
   /** Stands behind each line, the last one too: no JSON that this reader takes goes on with it. */
   public static final byte END = '\n';
 
+  /** Bytes that must follow the last {@link #END}, whatever they are: strings are read by the word. */
+  public static final int SPARE = Words.BYTES;
+
   static final byte[] NULL = {'n', 'u', 'l', 'l'};
 
   private final ValueReader[] columns;
@@ -90,7 +93,8 @@ public final class LineReader {
   /** The first position from one on that is not blank. */
   static int blanks(byte[] data, int start) {
     int at = start;
-    while (data[at] == ' ' || data[at] == '\t' || data[at] == '\r') {
+    // Almost always it is enough to ask once.
+    while (data[at] <= ' ' && (data[at] == ' ' || data[at] == '\t' || data[at] == '\r')) {
       at++;
     }
     return at;

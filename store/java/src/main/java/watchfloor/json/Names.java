@@ -30,28 +30,25 @@ final class Names {
   /** A key at one level. */
   static final class Key {
     final Name name;
-    private final byte[] text;
+    private final int length;
+    private final Words quoted;
     /** The key that came after this one last time: lines of a log are alike. */
     private Key follower;
 
     private Key(String text, Name name) {
-      this.text = text.getBytes(StandardCharsets.UTF_8);
+      byte[] bytes = (text + '"').getBytes(StandardCharsets.UTF_8);
+      length = bytes.length - 1;
+      quoted = new Words(bytes);
       this.name = name;
     }
 
     int length() {
-      return text.length;
+      return length;
     }
 
     /** Whether this key and a quotation mark are at a position. */
     private boolean isAt(byte[] data, int at) {
-      byte[] text = this.text;
-      for (int i = 0; i < text.length; i++) {
-        if (data[at + i] != text[i]) {
-          return false;
-        }
-      }
-      return data[at + text.length] == '"';
+      return quoted.isAt(data, at);
     }
   }
 

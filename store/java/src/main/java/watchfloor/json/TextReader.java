@@ -28,11 +28,12 @@ final class TextReader extends ValueReader {
   /** The first position from one on that does not go on with a string as it stands there. */
   static int end(byte[] data, int at) {
     int end = at;
-    byte b = data[end];
-    while (b != '"' && b != '\\' && (b >= ' ' || b < 0)) {
-      b = data[++end];
+    int goesOn = Words.end(Words.get(data, end));
+    while (goesOn == Words.BYTES) {
+      end += Words.BYTES;
+      goesOn = Words.end(Words.get(data, end));
     }
-    return end;
+    return end + goesOn;
   }
 
   private int escaped(byte[] data, int start, int first, int row) {
