@@ -1,6 +1,7 @@
 """A column of many events, made ready once, from which each block takes its vector.
 
-What is costly is done for all blocks of a slab together: finding the distinct values and sorting them.
+What is costly is done for all blocks of a slab together: finding the distinct values and sorting them. Arrays are
+picked from by ``take``, which numpy does in half the time of an index, or a quarter for rows of bytes.
 """
 
 from __future__ import annotations
@@ -70,12 +71,12 @@ class _Words:
         rank[order.to_numpy()] = np.arange(len(distinct), dtype=np.int32)
         rank[-1] = len(distinct)
         self._values = distinct.take(order)
-        self._codes = rank[_codes(dictionary, len(distinct))]
+        self._codes = rank.take(_codes(dictionary, len(distinct)))
         self._lengths = pc.binary_length(self._values).to_numpy().astype(np.int64)
         self._compression = compression
 
     def vector(self, events: np.ndarray) -> bytes | None:
-        found = _used(self._codes[events], len(self._values))
+        found = _used(self._codes.take(events), len(self._values))
         if found is None:
             return None
         used, counts, codes = found
@@ -128,7 +129,7 @@ class _Numbers:
             rank = np.empty(len(distinct) + 1, np.int32)
             rank[order] = np.arange(len(distinct), dtype=np.int32)
             rank[-1] = len(distinct)
-            self._distinct, self._codes = distinct[order], rank[_codes(dictionary, len(distinct))]
+            self._distinct, self._codes = distinct[order], rank.take(_codes(dictionary, len(distinct)))
 
     def _few(self) -> bool:
         """Whether a dictionary can be the smaller form."""
@@ -146,9 +147,9 @@ class _Numbers:
             valid = None if valid.all() else valid
         elif not len(events):
             return None
-        numbers, width = self._numbers[events], NUMBER_BYTES[self._kind]
+        numbers, width = self._numbers.take(events), NUMBER_BYTES[self._kind]
         if self._distinct is not None:
-            found = _used(self._codes[events], len(self._distinct))
+            found = _used(self._codes.take(events), len(self._distinct))
             assert found is not None
             used, _, codes = found
             low, high = int(self._distinct[used[0]]), int(self._distinct[used[-1]])
@@ -209,4 +210,4 @@ def _used(codes: np.ndarray, null: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     place = np.empty(null + 1, np.int32)
     place[used] = np.arange(len(used), dtype=np.int32)
     place[null] = len(used)
-    return used, counts[used], place[codes]
+    return used, counts[used], place.take(codes)

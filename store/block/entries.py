@@ -89,7 +89,8 @@ def index_writes(source: Source, blocks: Sequence[Block], columns: Sequence[Labe
         if labelled.indexed:
             values, codes, places = labelled.column.indexed()
             if len(codes):
-                found = _counted(codes.astype(np.int64) * len(blocks) + block_of[places], len(values) * len(blocks))
+                pairs = codes.astype(np.int64) * len(blocks) + block_of.take(places)
+                found = _counted(pairs, len(values) * len(blocks))
                 yield from _entries(source, labelled, values, found, keys, shards)
 
 
@@ -111,7 +112,7 @@ def _entries(
     shard_of, value_of = names.take(pa.array(distinct % source.shards)), pa.array(distinct // source.shards)
     row_of = pa.array(positions.astype(np.int32))
     cells = {
-        "qualifier": fixed_binary(keys[blocks]),
+        "qualifier": fixed_binary(keys.take(blocks, axis=0)),
         "visibility": constant(labelled.visibility.encode(), len(pairs)),
         "value": fixed_binary(hits.astype(">u4").view(np.uint8).reshape(-1, 4)),
     }

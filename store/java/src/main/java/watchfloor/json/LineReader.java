@@ -90,11 +90,14 @@ public final class LineReader {
     return data[at] == '}' ? at + 1 : ValueReader.ODD;
   }
 
-  /** The first position from one on that is not blank. */
+  /** The first position from one on that is not blank: mostly this one. */
   static int blanks(byte[] data, int start) {
+    return data[start] > ' ' ? start : afterBlanks(data, start);
+  }
+
+  private static int afterBlanks(byte[] data, int start) {
     int at = start;
-    // Almost always it is enough to ask once.
-    while (data[at] <= ' ' && (data[at] == ' ' || data[at] == '\t' || data[at] == '\r')) {
+    while (data[at] == ' ' || data[at] == '\t' || data[at] == '\r') {
       at++;
     }
     return at;
