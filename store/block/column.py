@@ -76,7 +76,8 @@ class _Words:
         self._compression = compression
 
     def vector(self, events: np.ndarray) -> bytes | None:
-        found = _used(self._codes.take(events), len(self._values))
+        places = self._codes.take(events)
+        found = _used(places, len(self._values))
         if found is None:
             return None
         used, counts, codes = found
@@ -86,14 +87,13 @@ class _Words:
         if as_dictionary <= as_plain:
             return dictionary_vector(self._values.take(pa.array(used)), codes, self._compression)
         bounds = self._values[int(used[0])].as_py(), self._values[int(used[-1])].as_py()
-        codes = self._codes[events]
-        nulls = codes == len(self._values)
-        places = pa.array(codes, mask=nulls if nulls.any() else None)
-        return plain_vector(self._values.take(places), bounds, self._compression)
+        nulls = places == len(self._values)
+        taken = self._values.take(pa.array(places, mask=nulls if nulls.any() else None))
+        return plain_vector(taken, bounds, self._compression)
 
     def indexed(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         events = np.flatnonzero(self._codes != len(self._values))
-        return self._values, self._codes[events], events
+        return self._values, self._codes.take(events), events
 
 
 class _Unlike:
@@ -141,7 +141,7 @@ class _Numbers:
     def vector(self, events: np.ndarray) -> bytes | None:
         valid = None
         if self._valid is not None:
-            valid = self._valid[events]
+            valid = self._valid.take(events)
             if not valid.any():
                 return None
             valid = None if valid.all() else valid
@@ -162,7 +162,7 @@ class _Numbers:
     def indexed(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         assert self._distinct is not None
         events = np.flatnonzero(self._codes != len(self._distinct))
-        return number_bytes(self._kind, self._distinct), self._codes[events], events
+        return number_bytes(self._kind, self._distinct), self._codes.take(events), events
 
 
 class _Lists:
