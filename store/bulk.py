@@ -6,7 +6,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,7 +33,7 @@ read a tablet of more than 100 (``tserver.scan.files.open.max``)."""
 _THREADS = 2
 _LOOK_SECONDS = 1.0
 _SAY_SECONDS = 30.0
-_Sort = Callable[[Sequence[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+_Sort = Callable[[list[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 log = logging.getLogger("watchfloor.bulk")
 
 

@@ -39,6 +39,9 @@ _OPTIONS = (
     "-XX:+DisableExplicitGC",
     # The second compiler costs queries and workers more than it gains: long loops are the servers', and Python's.
     "-XX:TieredStopAtLevel=1",
+    # The writer of sorted files compares keys with it byte by byte, and the first compiler finds it too long to inline.
+    "-XX:CompileCommand=quiet",
+    "-XX:CompileCommand=inline,org.apache.accumulo.core.data.ArrayByteSequence::byteAt",
     "-XX:-UsePerfData",
     "-Djava.awt.headless=true",
     "-Dlog4j2.configurationFile=classpath:watchfloor-bridge-log4j2.properties",

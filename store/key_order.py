@@ -1,12 +1,15 @@
 """Batches of entries, as layouts make them, put into the order of their keys: what a sorted file is written from.
 
-Rows of events are fixed numbers of bytes and are sorted as numbers. Rows of the index come as dictionaries: only the
-distinct ones are compared, all else is sorted by their ranks. No key is put together for this.
+Rows of events are fixed numbers of bytes and are sorted as numbers. The index' rows and blocks come as dictionaries:
+only the distinct ones are compared, all else is sorted by their ranks. No key is put together for this.
+
+What is sorted is not needed as it was: lists of batches are emptied, so that memory goes as soon as its copy is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -19,14 +22,11 @@ SLICE_BYTES = 4 << 20
 _LONG = ("row", "family", "qualifier", "visibility", "value")
 
 
-def sorted_rows(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def sorted_rows(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Wide batches (``EntrySink.write_rows``) as one, sorted by row, its columns by qualifier and label; in slices."""
     rows = pa.concat_arrays([batch.column(0) for batch in batches])
-    cells: dict[tuple[bytes, bytes], list[pa.Array]] = {}
-    for number, batch in enumerate(batches):
-        for field, column in zip(list(batch.schema)[1:], batch.columns[1:], strict=True):
-            chunks = cells.setdefault(_cell(field), [pa.nulls(len(b), pa.binary()) for b in batches])
-            chunks[number] = column.cast(pa.binary())
+    cells = _cells(batches)
+    batches.clear()
     names = sorted(cells)
     columns = [rows, *(pa.concat_arrays(cells.pop(name)) for name in names)]
     fields = [pa.field("row", pa.binary())]
@@ -36,13 +36,14 @@ def sorted_rows(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield whole.take(pa.array(places))
 
 
-def sorted_entries(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def sorted_entries(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Long batches (``EntrySink.write_entries``; all have the same columns) as one, sorted by key; in slices."""
     names = [name for name in _LONG if name in batches[0].schema.names]
-    size = sum(batch.nbytes for batch in batches)
+    entries, size = sum(map(len, batches)), sum(batch.nbytes for batch in batches)
     columns = {name: _Column([batch.column(name) for batch in batches]) for name in names}
+    batches.clear()
     keys = [numbers for name in names if name != "value" for numbers in columns[name].numbers()]
-    for places in _slices(_order(keys, sum(map(len, batches))), size):
+    for places in _slices(_order(keys, entries), size):
         yield pa.RecordBatch.from_arrays([columns[name].take(places) for name in names], names=names)
 
 
@@ -58,7 +59,7 @@ class _Column:
             rank = np.empty(len(distinct), np.int32)
             rank[order.to_numpy()] = np.arange(len(distinct), dtype=np.int32)
             self._values = distinct.take(order)
-            self._ranks = rank[np.concatenate([chunk.indices.to_numpy() for chunk in unified.chunks])]
+            self._ranks = rank.take(np.concatenate([chunk.indices.to_numpy() for chunk in unified.chunks]))
         else:
             self._values = pa.concat_arrays(chunks)
 
@@ -71,7 +72,7 @@ class _Column:
     def take(self, places: np.ndarray) -> pa.Array:
         if self._ranks is None:
             return self._values.take(pa.array(places))
-        ranks = self._ranks[places]
+        ranks = self._ranks.take(places)
         first = int(ranks.min())
         # Of the distinct values only those that lie between: where a column is what was sorted by, few.
         values = self._values.take(pa.array(np.arange(first, int(ranks.max()) + 1)))
@@ -91,13 +92,38 @@ def _numbers(values: pa.BinaryArray) -> list[np.ndarray]:
 
 
 def _order(keys: list[np.ndarray], rows: int) -> np.ndarray:
-    return np.lexsort(keys[::-1]) if keys else np.arange(rows)
+    if not keys:
+        return np.arange(rows)
+    whole = _as_one(keys)
+    # Batches are in order for the most part each for itself, and a stable sort of one key merges what is in order.
+    return np.lexsort(keys[::-1]) if whole is None else np.argsort(whole, kind="stable")
+
+
+def _as_one(keys: list[np.ndarray]) -> np.ndarray | None:
+    """One number that sorts as all keys do; None if it would be too large."""
+    sizes = [int(key.max()) + 1 for key in keys]
+    if math.prod(sizes) >= 1 << 63:
+        return None
+    whole = keys[0].astype(np.int64)
+    for key, size in zip(keys[1:], sizes[1:], strict=True):
+        whole = whole * size + key.astype(np.int64)
+    return whole
 
 
 def _slices(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
     rows = max(1, len(order) * SLICE_BYTES // max(1, size))
     for start in range(0, len(order), rows):
         yield order[start : start + rows]
+
+
+def _cells(batches: list[pa.RecordBatch]) -> dict[tuple[bytes, bytes], list[pa.Array]]:
+    """By qualifier and label the cells of all batches, batch by batch."""
+    cells: dict[tuple[bytes, bytes], list[pa.Array]] = {}
+    for number, batch in enumerate(batches):
+        for field, column in zip(list(batch.schema)[1:], batch.columns[1:], strict=True):
+            chunks = cells.setdefault(_cell(field), [pa.nulls(len(b), pa.binary()) for b in batches])
+            chunks[number] = column.cast(pa.binary())
+    return cells
 
 
 def _cell(field: pa.Field) -> tuple[bytes, bytes]:

@@ -68,7 +68,7 @@ def test_wide_batches_come_out_sorted(data: st.DataObject) -> None:
             )
         batches.append(pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
     found: list[Entry] = []
-    for batch in sorted_rows(batches):
+    for batch in sorted_rows(list(batches)):
         for place in range(len(batch)):
             for field, column in zip(list(batch.schema)[1:], batch.columns[1:], strict=True):
                 if column[place].is_valid:

@@ -112,7 +112,7 @@ def _entries(
     shard_of, value_of = names.take(pa.array(distinct % source.shards)), pa.array(distinct // source.shards)
     row_of = pa.array(positions.astype(np.int32))
     cells = {
-        "qualifier": fixed_binary(keys.take(blocks, axis=0)),
+        "qualifier": pa.DictionaryArray.from_arrays(pa.array(blocks.astype(np.int32)), fixed_binary(keys)),
         "visibility": constant(labelled.visibility.encode(), len(pairs)),
         "value": fixed_binary(hits.astype(">u4").view(np.uint8).reshape(-1, 4)),
     }
