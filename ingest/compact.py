@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from watchfloor.schema.errors import OperatorError, UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.block.compaction import Compacted, Step, compact
-from watchfloor.store.keys import item_tag
+from watchfloor.store.block.keys import item_tag
 from watchfloor.store.store import Store
 
 from .item import WorkItem

@@ -240,14 +240,13 @@ class EventSource(_Source):
 
     Ordered: ``ranges`` are one a shard and events come newest first over all of them. Else they are looked up in any
     order. The first batch has at most ``first_rows`` rows and goes out as soon as it can, later ones ``batch_rows``.
+    A layout's row may be a block of events: both count these, and a batch has a row for each event.
     """
-
-    _java_class = "watchfloor.bridge.EventSource"
-    _iterator = "watchfloor.iterators.EventFilterIterator"
 
     def __init__(
         self,
         connection: Connection,
+        reader: str,
         table: str,
         authorizations: Sequence[str],
         ranges: pa.RecordBatch,
@@ -260,13 +259,14 @@ class EventSource(_Source):
         ordered: bool,
         most: int | None = None,
     ) -> None:
-        """``columns``: fields and what they come as, see ``values.comes_as``.
+        """``reader``: the Java class by which a layout's answers are read.
 
+        ``columns``: fields and what they come as, see ``values.comes_as``.
         ``most``: how many events of a block are wanted at most, the newest.
         """
-        source = jvm.java_class(self._java_class)
+        source = jvm.java_class(reader)
         filter_program = None if program is None else base64.b64encode(program).decode()
-        options = _strings([filter_program, time_field, self._iterator, None if most is None else str(most)])
+        options = _strings([filter_program, time_field, None if most is None else str(most)])
         names, types = _strings(list(columns)), _strings(list(columns.values()))
         handover = _Handover()
         given = handover.give(ranges)
@@ -286,16 +286,6 @@ class EventSource(_Source):
                 ordered,
             )
         )
-
-
-class BlockSource(EventSource):
-    """The same of blocks: ``first_rows`` and ``batch_rows`` count blocks, and a batch has a row for each event.
-
-    ``row`` is null but at the first event of a block. Blocks without the first wanted column are left out.
-    """
-
-    _java_class = "watchfloor.bridge.BlockSource"
-    _iterator = "watchfloor.iterators.BlockIterator"
 
 
 def _octets(value: bytes | None) -> Any:

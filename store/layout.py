@@ -104,8 +104,8 @@ class Layout(Protocol):
     @property
     def counts(self) -> TermCounts: ...
 
-    def encoder(self, source: Source, file_id: bytes, item_id: bytes, generation: int = 0) -> Encoder:
-        """``generation`` is not 0 for an item that was read to its end before, and may have been compacted since."""
+    def encoder(self, source: Source, file_id: bytes, item_id: bytes, reread: Store | None = None) -> Encoder:
+        """``reread``: the store, if the item was read to its end before, and may have been compacted since."""
 
     def scan(self, store: Store, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
         """The events that are wanted, newest first, as typed columns and ``_key``, by which ties are ordered.

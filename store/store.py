@@ -26,7 +26,7 @@ from watchfloor.schema.source import Source, parse_definition
 
 from . import tables
 from .block.view import FRESH_SHARE, GRACE_SECONDS, View, read_view, views_of
-from .bridge import BlockSource, Connection, EntrySink, EntrySource, EventSource
+from .bridge import Connection, EntrySink, EntrySource, EventSource
 from .jvm import visit
 from .newest_event import newest_event
 from .ranges import Ranges
@@ -307,6 +307,7 @@ class Store:
 
     def begin_events(
         self,
+        reader: str,
         table: str,
         ranges: Ranges,
         program: bytes | None,
@@ -316,21 +317,20 @@ class Store:
         batch_rows: int,
         ordered: bool,
         requests: int = MANY_REQUESTS,
-        blocks: bool = False,
         most: int | None = None,
     ) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
         """Events in ``ranges`` that satisfy ``program``: the row and a column per wanted field; read ahead from now on.
 
-        ``columns``: their names and what they come as, see ``values.comes_as``; ``requests`` as of ``begin_scan``.
-        ``blocks``: rows are blocks of events; then ``first_rows`` and ``batch_rows`` count blocks, and of each block
-        come its newest ``most`` events.
+        ``reader``: the Java class by which a layout's answers are read; ``columns``: their names and what they come as,
+        see ``values.comes_as``; ``requests`` as of ``begin_scan``. If a row is a block of events ``first_rows`` and
+        ``batch_rows`` count blocks, and of each come its newest ``most`` events.
         """
         if not len(ranges):
             return nullcontext(())
-        reader = BlockSource if blocks else EventSource
         return self._opened(
-            reader(
+            EventSource(
                 self.connection,
+                reader,
                 table,
                 self.authorizations,
                 ranges.batch(),

@@ -10,7 +10,6 @@ import pyarrow as pa
 from watchfloor.schema.coverage import lacks_index
 from watchfloor.schema.source import Source
 
-from .block.view import read_view
 from .layout import Encoder, TableWrite
 from .layouts import layout_of
 
@@ -47,8 +46,7 @@ class ItemWriter:
         """Entries of a batch; counts it. To be called in the order of the file."""
         encoder = self._encoders.get(source.name)
         if encoder is None:
-            generation = read_view(self._reread, source.name).state.begun if self._reread is not None else 0
-            encoder = layout_of(source).encoder(source, self._file_id, self._item_id, generation)
+            encoder = layout_of(source).encoder(source, self._file_id, self._item_id, self._reread)
             self._encoders[source.name], self._sources[source.name] = encoder, source
         self.events += len(events)
         return encoder.encode(events)

@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.source import Field, Source
+from watchfloor.store.block.keys import FILE, ITEM, OFFSET, OFFSET_FIELD
 from watchfloor.store.block.vector import decode_binary, decode_vector
 from watchfloor.store.block.view import View
-from watchfloor.store.keys import FILE, ITEM, OFFSET, OFFSET_FIELD
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.ranges import Ranges
 from watchfloor.store.scans import NEXT_ROW
@@ -85,6 +85,7 @@ class BlockStore:
 
     def _events(
         self,
+        reader: str,
         table: str,
         ranges: Ranges,
         program: bytes,
@@ -94,10 +95,9 @@ class BlockStore:
         batch_rows: int,
         ordered: bool,
         requests: int,
-        blocks: bool,
         most: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        assert blocks
+        assert reader == "watchfloor.block.BlockSource"
         found: dict[bytes, dict[str, bytes]] = defaultdict(dict)
         for (row, _, qualifier), (_, value) in self._found(table, ranges):
             found[row][qualifier.decode()] = value

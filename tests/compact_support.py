@@ -15,6 +15,7 @@ from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store import keys
 from watchfloor.store.block.encoder import BlockEncoder
+from watchfloor.store.block.keys import item_tag
 from watchfloor.store.store import Store
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -68,7 +69,7 @@ class Fed:
                 for write in encoder.encode(self._batch(events)) + encoder.finish():
                     (sink.write_rows if write.wide else sink.write_entries)(write.table, write.batch)
                 self.items += 1
-                self.tags.add(keys.item_tag(item_id))
+                self.tags.add(item_tag(item_id))
                 self.events += events
 
     def _event(self, draw: random.Random, host: str) -> Event:

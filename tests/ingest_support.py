@@ -19,8 +19,9 @@ from watchfloor.ingest.load import Load, LoadResult, Progress
 from watchfloor.ingest.pool import Pool
 from watchfloor.ingest.worker import work
 from watchfloor.schema.source import DEFAULT_LAYOUT, Source, parse_definition
+from watchfloor.store.block.keys import FILE, OFFSET, OFFSET_FIELD
 from watchfloor.store.block.vector import decode_binary, decode_vector
-from watchfloor.store.keys import FILE, OFFSET, OFFSET_FIELD, aggregate_table, event_table, index_table
+from watchfloor.store.keys import aggregate_table, event_table, index_table
 from watchfloor.store.ranges import Ranges
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store

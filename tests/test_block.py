@@ -22,12 +22,12 @@ from watchfloor.schema.filter import And, Compare, Filter
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store import keys
 from watchfloor.store.block.encoder import SLAB_BLOCKS, BlockEncoder
+from watchfloor.store.block.keys import FILE as FILE_COLUMN
+from watchfloor.store.block.keys import OFFSET, OFFSET_FIELD
 from watchfloor.store.block.layout import BlockLayout
 from watchfloor.store.block.newest import Runs
 from watchfloor.store.block.vector import decode_binary, decode_vector
 from watchfloor.store.counts import BUCKETS, CountReader
-from watchfloor.store.keys import FILE as FILE_COLUMN
-from watchfloor.store.keys import OFFSET, OFFSET_FIELD
 from watchfloor.store.layout import IndexCount, TableWrite, Wanted
 from watchfloor.store.layouts import layout_of
 from watchfloor.store.values import fixed_binary, index_value

@@ -16,6 +16,7 @@ from test_cell import FILE
 
 from watchfloor.schema.filter import Compare
 from watchfloor.store import keys
+from watchfloor.store.block.keys import BLOCK_ROW_BYTES, block_row, epoch_tag, epochs_of_blocks, is_merged, item_tag
 from watchfloor.store.block.layout import BlockLayout
 from watchfloor.store.block.merge import Origin, holds_events_of, write_merged
 from watchfloor.store.block.plan import Group, Listing, plan, rounds_of
@@ -101,12 +102,12 @@ def test_merged_blocks_are_full_and_keep_labels_and_origins(items: list[Events])
     days: Counter[int] = Counter(event[0] // keys.DAY for events in items for event in events)
     assert len(new) == sum(-(-count // 16) for count in days.values())
     for row, cells in new.items():
-        assert keys.is_merged(row) and keys.epochs_of_blocks(np.frombuffer(row[4:], np.uint8).reshape(1, -1)) == EPOCH
+        assert is_merged(row) and epochs_of_blocks(np.frombuffer(row[4:], np.uint8).reshape(1, -1)) == EPOCH
         assert {name: label for name, (label, _) in cells.items()} == {
             name: "secret" if name == "size" else "staff" for name in cells
         }
     for number, item in enumerate(ITEMS):
-        origin = Origin(keys.item_tag(item), FILE)
+        origin = Origin(item_tag(item), FILE)
         held = [row for row, cells in new.items() if holds_events_of(origin, row, cells)]
         assert bool(held) == (number < len(items))
         assert not any(holds_events_of(Origin(origin.tag, b"x" * 16), row, cells) for row, cells in new.items())
@@ -118,7 +119,7 @@ def test_an_item_is_taken_out_of_merged_blocks(items: list[Events]) -> None:
     store, old = merge(items)
     merged = {row: cells for row, cells in blocks_of(store).items() if row not in old}
     rest: Any = BlockStore(SOURCE)
-    write_merged(Sink(rest), SOURCE, merged, EPOCH + 1, 16, Origin(keys.item_tag(ITEMS[1]), FILE))  # type: ignore[arg-type]
+    write_merged(Sink(rest), SOURCE, merged, EPOCH + 1, 16, Origin(item_tag(ITEMS[1]), FILE))  # type: ignore[arg-type]
     rest.view = View(State(EPOCH + 1, EPOCH + 1))
     left = [event for number, events in enumerate(items) if number != 1 for event in events]
     check(list(BlockLayout().scan(rest, SOURCE, Wanted(0, 4 * keys.DAY, None, NAMES, 20))), as_dicts(left))
@@ -142,23 +143,21 @@ def test_blocks_with_other_labels_are_not_merged_with_each_other() -> None:
 
 # What is planned
 
-TAGS = [keys.item_tag(bytes([i])) for i in range(4)]
+TAGS = [item_tag(bytes([i])) for i in range(4)]
 planned = st.lists(
     st.tuples(
         st.integers(0, 4 * keys.DAY - 1),
         st.integers(1, 40),
-        st.sampled_from([*TAGS, keys.epoch_tag(1), keys.epoch_tag(9)]),
+        st.sampled_from([*TAGS, epoch_tag(1), epoch_tag(9)]),
     ),
     max_size=60,
 )
 
 
 def listing(blocks: list[tuple[int, int, bytes]]) -> Listing:
-    rows = [
-        keys.block_row(0, time, time, tag + number.to_bytes(4, "big")) for number, (time, _, tag) in enumerate(blocks)
-    ]
-    array = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, keys.BLOCK_ROW_BYTES)
-    seen = keys.epochs_of_blocks(array[:, keys.SHARD_BYTES :]) <= 1
+    rows = [block_row(0, time, time, tag + number.to_bytes(4, "big")) for number, (time, _, tag) in enumerate(blocks)]
+    array = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, BLOCK_ROW_BYTES)
+    seen = epochs_of_blocks(array[:, keys.SHARD_BYTES :]) <= 1
     return Listing(View(State(1, 1)), array, np.array([events for _, events, _ in blocks], np.int64), seen)
 
 
@@ -173,7 +172,7 @@ def test_groups_are_small_settled_neighbours_of_one_closed_day(blocks: list[tupl
     may = {
         number
         for number, (time, events, tag) in enumerate(blocks)
-        if time < closed and events < full / 2 and (tag in settled or tag == keys.epoch_tag(1))
+        if time < closed and events < full / 2 and (tag in settled or tag == epoch_tag(1))
     }
     assert set(chosen) <= may
     days = Counter(blocks[number][0] // keys.DAY for number in may)

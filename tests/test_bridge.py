@@ -34,6 +34,7 @@ MAX_TIME = (1 << 63) - 1
 START = 1_456_000_000_000_000
 SHARDS = 2
 EVENTS = 3000
+CELLS = "watchfloor.cell.CellSource"
 
 
 def connect(settings: Settings, more: str = "", role: str = "ingest") -> Connection:
@@ -169,7 +170,9 @@ def scan_events(
     ordered: bool = True,
 ) -> list[pa.RecordBatch]:
     wanted = dict.fromkeys(columns, "bytes")
-    with EventSource(connection, table, labels, ranges.batch(), wanted, program, "ts", *rows, 2, ordered) as source:
+    with EventSource(
+        connection, CELLS, table, labels, ranges.batch(), wanted, program, "ts", *rows, 2, ordered
+    ) as source:
         return list(source)
 
 
@@ -210,7 +213,7 @@ def test_values_come_typed(connection: Connection, table: str) -> None:
         names = ["row", *(field.name for field in fields)]
         writer.write_rows(table, pa.RecordBatch.from_arrays([rows, *encoded], names=names))
     wanted = {field.name: comes_as(field) for field in fields}
-    with EventSource(connection, table, [], shards().batch(), wanted, None, None, 10, 700, 2, True) as source:
+    with EventSource(connection, CELLS, table, [], shards().batch(), wanted, None, None, 10, 700, 2, True) as source:
         found = pa.concat_batches(list(source))
     newest_first = pa.array(range(count - 1, -1, -1))
     assert found.column("row").equals(rows.take(newest_first))
@@ -222,7 +225,9 @@ def test_values_come_typed(connection: Connection, table: str) -> None:
 
 def test_a_value_of_another_width_is_an_error(connection: Connection, events: str) -> None:
     with (
-        EventSource(connection, events, [], shards().batch(), {"host": "port"}, None, "ts", 1, 1, 2, True) as source,
+        EventSource(
+            connection, CELLS, events, [], shards().batch(), {"host": "port"}, None, "ts", 1, 1, 2, True
+        ) as source,
         pytest.raises(StoreError, match="a value of field host has 6 bytes, not 2"),
     ):
         list(source)
@@ -388,7 +393,7 @@ def test_a_row_without_cells_is_our_error(connection: Connection, table: str) ->
 
 
 def test_close_from_another_thread_ends_a_scan(connection: Connection, events: str) -> None:
-    source = EventSource(connection, events, [], shards().batch(), {"host": "bytes"}, None, "ts", 1, 1, 2, True)
+    source = EventSource(connection, CELLS, events, [], shards().batch(), {"host": "bytes"}, None, "ts", 1, 1, 2, True)
     batches = iter(source)
     next(batches)
     closer = threading.Timer(0.2, source.close)
@@ -403,7 +408,9 @@ def test_close_from_another_thread_ends_a_scan(connection: Connection, events: s
 
 def test_a_scan_closed_at_its_start_leaves_nothing_on_the_servers(connection: Connection, events: str) -> None:
     for millis in range(40):
-        source = EventSource(connection, events, [], shards().batch(), {"host": "bytes"}, None, "ts", 1, 1, 2, True)
+        source = EventSource(
+            connection, CELLS, events, [], shards().batch(), {"host": "bytes"}, None, "ts", 1, 1, 2, True
+        )
         time.sleep(millis / 4000)
         source.close()
     assert_scans_end(connection, events)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from watchfloor.schema.source import parse_definition
 from watchfloor.store import keys
 from watchfloor.store.buckets import Cover, cover
+from watchfloor.store.cell.keys import event_rows
 from watchfloor.store.cell.layout import CellEncoder
 from watchfloor.store.values import encode_value
 
@@ -138,7 +139,7 @@ def test_hashes_of_a_file_are_distinct_and_pure(offsets: list[int], shards: int)
     assert len(set(hashes.tolist())) == len(offsets)
     assert (keys.event_hashes(FILE, array[::-1])[::-1] == hashes).all()
     assert (keys.event_hashes(b"g" * 16, array) != hashes).any()
-    rows, numbers = keys.event_rows(FILE, array, array, shards)
+    rows, numbers = event_rows(FILE, array, array, shards)
     assert [int(bytes(r[:4])) for r in rows] == numbers.tolist() and numbers.max() < shards
 
 

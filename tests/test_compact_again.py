@@ -19,8 +19,8 @@ from watchfloor.ingest.retry import retry
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.source import Source
 from watchfloor.store import store as store_module
+from watchfloor.store.block.keys import item_tag
 from watchfloor.store.block.plan import list_blocks
-from watchfloor.store.keys import item_tag
 from watchfloor.store.settings import Settings
 from watchfloor.store.store import Store
 

@@ -12,8 +12,9 @@ from loaded import batch_of, write
 from watchfloor.query.times import to_micros
 from watchfloor.schema.filter import Compare, Condition
 from watchfloor.schema.source import Source, parse_definition
+from watchfloor.store.block.keys import block_bounds
 from watchfloor.store.block.layout import BlockLayout, _Reader
-from watchfloor.store.keys import SHARD_BYTES, block_bounds, shard_names
+from watchfloor.store.keys import SHARD_BYTES, shard_names
 from watchfloor.store.layout import Wanted
 from watchfloor.store.ranges import Ranges
 from watchfloor.store.scans import NEXT_ROW

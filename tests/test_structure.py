@@ -75,3 +75,31 @@ def test_every_package_is_installed() -> None:
     command = [sys.executable, "-W", "ignore", "-c", code]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     assert set(listed) == {".".join(("watchfloor", *path.parent.relative_to(ROOT).parts)) for path in FILES}
+
+
+JAVA = ROOT / "store" / "java" / "src" / "main" / "java" / "watchfloor"
+LAYOUTS = {"block", "cell"}
+# What chooses a layout, what is the block layout's by its nature (compaction, the encodings that are compared), and
+# the store, which keeps what is known of blocks' epochs for as long as it keeps the catalog.
+KNOW_LAYOUTS = {
+    "store/layouts.py",
+    "store/store.py",
+    "ingest/compact.py",
+    "loadgen/experiments/encodings.py",
+}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_what_serves_one_layout_stands_in_its_folder(path: Path) -> None:
+    name = str(path.relative_to(ROOT))
+    allowed = LAYOUTS if name in KNOW_LAYOUTS else {path.parent.name} & LAYOUTS
+    known = {
+        layout for layout in LAYOUTS if any(f"{n}.".startswith(f"watchfloor.store.{layout}.") for n in imported(path))
+    }
+    assert known <= allowed
+
+
+@pytest.mark.parametrize("path", sorted(JAVA.rglob("*.java")), ids=lambda p: p.stem)
+def test_what_serves_one_layout_stands_in_its_package(path: Path) -> None:
+    known = {layout for layout in LAYOUTS if f"watchfloor.{layout}." in path.read_text()}
+    assert known <= {path.parent.name} & LAYOUTS

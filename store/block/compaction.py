@@ -24,10 +24,10 @@ import pyarrow.compute as pc
 from watchfloor.schema.coverage import is_partial
 from watchfloor.schema.source import Source
 
-from ..keys import is_merged, item_of_block
 from ..tables import SOURCES_TABLE
 from .entries import BLOCK_ROWS
 from .epochs import Epochs, Superseded
+from .keys import is_merged, item_of_block
 from .merge import write_merged
 from .plan import Group, Listing, list_blocks, plan, rounds_of
 from .read import alike, read_blocks, remove_blocks

@@ -20,18 +20,19 @@ from watchfloor.schema.source import Field, Source
 
 from ..buckets import hours_around
 from ..index_rows import index_ranges, index_suffixes
-from ..keys import BLOCK_KEY_BYTES, SHARD_BYTES, block_bounds, block_times, index_prefix, index_table, shard_names
+from ..keys import SHARD_BYTES, index_prefix, index_table, shard_names
 from ..layout import IndexCount, Layout, Term, Wanted
 from ..places import Remembered, apart, read_places
 from ..ranges import Ranges
 from ..scans import MANY_REQUESTS
 from ..values import count_values, fixed_binary, fixed_rows, packed_rows
+from .keys import BLOCK_KEY_BYTES, block_bounds, block_times
 
 if TYPE_CHECKING:
     from ..store import Store
 
 _HIT_BYTES = BLOCK_KEY_BYTES + 4
-_PACKED: tuple[int, str, str, dict[str, str]] = (30, "hits", "watchfloor.iterators.HitsIterator", {})
+_PACKED: tuple[int, str, str, dict[str, str]] = (30, "hits", "watchfloor.block.HitsIterator", {})
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,11 @@ import pyarrow as pa
 from watchfloor.schema.source import Source
 
 from ..aggregates import ItemCounts, constant
-from ..keys import FILE, OFFSET, OFFSET_FIELD, aggregate_table, event_hashes, item_tag
+from ..keys import aggregate_table, event_hashes
 from ..layout import TableWrite
 from .column import binary_column, make_column
 from .entries import BLOCK_ROWS, SLAB_BLOCKS, Block, Labelled, cut, event_write, index_writes, make_block
+from .keys import FILE, OFFSET, OFFSET_FIELD, item_tag
 from .sweep import sweep
 from .vector import CODEC, Compression
 

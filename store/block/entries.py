@@ -11,10 +11,11 @@ import pyarrow as pa
 from watchfloor.schema.source import Source
 
 from ..aggregates import constant
-from ..keys import DAY, SHARD_BYTES, block_row, event_table, index_prefix, index_table, reversed_prefix, shard_names
+from ..keys import DAY, SHARD_BYTES, event_table, index_prefix, index_table, reversed_prefix, shard_names
 from ..layout import TableWrite
 from ..values import fixed_binary, index_values, joined, reversed_values
 from .column import Column
+from .keys import block_row
 from .newest import newest_first
 
 BLOCK_ROWS = 16384

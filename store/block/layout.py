@@ -21,15 +21,10 @@ from watchfloor.schema.filter import And, Compare, Condition
 from watchfloor.schema.source import Source
 
 from ..keys import (
-    BLOCK_KEY_BYTES,
-    FILE,
     KEY_BYTES,
-    OFFSET_FIELD,
     REVTS_BYTES,
     SHARD_BYTES,
     UNKNOWN_HASH,
-    block_bounds,
-    block_times,
     event_table,
     mixed_hashes,
     reverse_times,
@@ -43,12 +38,15 @@ from ..scans import MANY_REQUESTS, NEXT_ROW
 from ..values import comes_as, fixed_binary, fixed_rows, joined, typed_column
 from .counts import BlockCounts, read_hits
 from .encoder import BlockEncoder
+from .keys import BLOCK_KEY_BYTES, FILE, OFFSET_FIELD, block_bounds, block_times
 from .newest import Runs, in_order
-from .view import View
+from .view import View, read_view
 
 if TYPE_CHECKING:
     from ..store import Store
 
+_READER = "watchfloor.block.BlockSource"
+"""``row`` is null but at the first event of a block. Blocks without the first wanted column are left out."""
 FEW_BLOCKS = 10
 """Hits that are looked up all at once, if a limit does not say that fewer will do: two first and the others after them
 would bring the first rows in two thirds of the time, and all of them, less than a screen shows, a fifth later."""
@@ -85,7 +83,8 @@ class BlockLayout:
     def __init__(self) -> None:
         self.counts = BlockCounts(self)
 
-    def encoder(self, source: Source, file_id: bytes, item_id: bytes, generation: int = 0) -> BlockEncoder:
+    def encoder(self, source: Source, file_id: bytes, item_id: bytes, reread: Store | None = None) -> BlockEncoder:
+        generation = read_view(reread, source.name).state.begun if reread is not None else 0
         return BlockEncoder(source, file_id, item_id, generation=generation)
 
     def scan(self, store: Store, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -167,6 +166,7 @@ class _Reader:
     def begin(self, ranges: Ranges, ordered: bool) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
         """Batches of blocks' events from now on; see ``_add`` for the columns."""
         return self._store.begin_events(
+            _READER,
             event_table(self._source),
             ranges,
             self._program,
@@ -176,7 +176,6 @@ class _Reader:
             BATCH_BLOCKS if ordered else FETCH_BLOCKS,
             ordered,
             max(1, min(MANY_REQUESTS, len(ranges) // REQUEST_BLOCKS)),
-            blocks=True,
             most=self._limit,
         )
 

@@ -12,11 +12,12 @@ import pyarrow as pa
 from watchfloor.schema.source import Source
 
 from ..bridge import EntrySink
-from ..keys import FILE, ITEM, OFFSET_FIELD, TAG_BYTES, epoch_tag, epochs_of_blocks, mixed_hashes, tags_of_blocks
+from ..keys import mixed_hashes
 from ..layout import TableWrite
 from ..values import fixed_binary, fixed_rows
 from .column import binary_column, make_column
 from .entries import SLAB_BLOCKS, Labelled, cut, event_write, index_writes, make_block
+from .keys import FILE, ITEM, OFFSET_FIELD, TAG_BYTES, epoch_tag, epochs_of_blocks, tags_of_blocks
 from .read import Cells, column_of, label_of, sizes_of
 from .vector import CODEC, decode_binary
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from watchfloor.schema.source import Source
 
-from ..keys import BLOCK_ROW_BYTES, DAY, SHARD_BYTES, block_times, epochs_of_blocks, tags_of_blocks
+from ..keys import DAY, SHARD_BYTES
 from ..values import fixed_rows
+from .keys import BLOCK_ROW_BYTES, block_times, epochs_of_blocks, tags_of_blocks
 from .read import stored_blocks
 from .vector import rows_of_each
 from .view import View, read_view

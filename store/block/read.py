@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Field, Source
 
-from ..keys import FILE, ITEM, OFFSET, SHARD_BYTES, event_table
+from ..keys import SHARD_BYTES, event_table
 from ..layout import TableWrite
 from ..ranges import Ranges
 from .column import make_column
 from .entries import Block, Labelled, index_writes
+from .keys import FILE, ITEM, OFFSET
 from .vector import decode_vector, rows_of
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ import pyarrow as pa
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 
-from ..keys import BLOCK_ROW_BYTES, SHARD_BYTES, epochs_of_blocks, item_tag, tags_of_blocks
+from ..keys import SHARD_BYTES
 from ..values import fixed_rows
 from .entries import BLOCK_ROWS
 from .epochs import Epochs, Superseded
+from .keys import BLOCK_ROW_BYTES, epochs_of_blocks, item_tag, tags_of_blocks
 from .merge import Origin, holds_events_of, write_merged
 from .read import read_blocks, remove_blocks, stored_blocks
 from .vector import decode_binary

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.errors import StoreError
 
-from ..keys import BLOCK_ROW_BYTES, SHARD_BYTES, epochs_of_blocks
+from ..keys import SHARD_BYTES
 from ..values import fixed_binary, fixed_rows, joined
+from .keys import BLOCK_ROW_BYTES, epochs_of_blocks
 
 if TYPE_CHECKING:
     from ..store import Store

@@ -13,16 +13,7 @@ from watchfloor.schema.source import Field, Source
 
 from ..buckets import Span, bucket_cells, bucket_row, cover, hours_around, one_row, read_counts, spans_of, summed_cells
 from ..index_rows import index_ranges, index_suffixes
-from ..keys import (
-    KEY_BYTES,
-    MINUTE,
-    SHARD_BYTES,
-    index_prefix,
-    index_table,
-    key_bounds,
-    shard_names,
-    times_of_keys,
-)
+from ..keys import KEY_BYTES, MINUTE, SHARD_BYTES, index_prefix, index_table, key_bounds, shard_names, times_of_keys
 from ..layout import IndexCount, Layout, Term, Wanted
 from ..places import apart, read_places
 from ..ranges import Ranges

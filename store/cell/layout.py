@@ -16,10 +16,8 @@ from ..aggregates import ItemCounts, constant
 from ..index_rows import index_ranges, index_suffixes
 from ..keys import (
     KEY_BYTES,
-    ROW_BYTES,
     SHARD_BYTES,
     aggregate_table,
-    event_rows,
     event_table,
     index_prefix,
     index_table,
@@ -44,10 +42,12 @@ from ..values import (
     typed_column,
 )
 from .counts import CellCounts
+from .keys import ROW_BYTES, event_rows
 
 if TYPE_CHECKING:
     from ..store import Store
 
+_READER = "watchfloor.cell.CellSource"
 BATCH_ROWS = 4096
 """Events in a batch of results, once the first is out."""
 
@@ -156,7 +156,7 @@ class CellLayout:
     def __init__(self) -> None:
         self.counts = CellCounts(self)
 
-    def encoder(self, source: Source, file_id: bytes, item_id: bytes, generation: int = 0) -> CellEncoder:
+    def encoder(self, source: Source, file_id: bytes, item_id: bytes, reread: Store | None = None) -> CellEncoder:
         return CellEncoder(source, file_id, item_id)
 
     def scan(self, store: Store, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -197,7 +197,7 @@ class CellLayout:
         stored = {name: comes_as(source.field(name)) for name in columns if name != source.time_field}
         program = compile_filter(where, source) if where is not None else None
         with store.begin_events(
-            event_table(source), ranges, program, source.time_field, stored, first_rows, BATCH_ROWS, ordered
+            _READER, event_table(source), ranges, program, source.time_field, stored, first_rows, BATCH_ROWS, ordered
         ) as batches:
             for batch in batches:
                 yield _typed(batch, source, columns)

@@ -9,7 +9,7 @@ import org.apache.arrow.vector.VarBinaryVector;
 import org.apache.arrow.vector.VarCharVector;
 
 /** A column of byte strings or of text. */
-final class ByteBuilder extends ColumnBuilder {
+public final class ByteBuilder extends ColumnBuilder {
   private final boolean text;
   private byte[] data = new byte[1024];
   /** Where row i begins in the data; known up to the end of the last row that was set. */
@@ -28,12 +28,12 @@ final class ByteBuilder extends ColumnBuilder {
     return new ByteBuilder(name, true);
   }
 
-  void set(int row, ByteSequence value) {
+  public void set(int row, ByteSequence value) {
     set(row, value.getBackingArray(), value.offset(), value.length());
   }
 
   @Override
-  void set(int row, byte[] bytes, int offset, int length) {
+  public void set(int row, byte[] bytes, int offset, int length) {
     int from = reach(row);
     int end = from + length;
     if (end < 0 || end > data.length) {
@@ -50,7 +50,7 @@ final class ByteBuilder extends ColumnBuilder {
   }
 
   @Override
-  void set(int row, long number, int bytes) {
+  public void set(int row, long number, int bytes) {
     throw new IllegalStateException("a value of field " + name + " is a number");
   }
 

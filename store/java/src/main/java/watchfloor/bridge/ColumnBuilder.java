@@ -14,7 +14,7 @@ import watchfloor.json.Values;
  * A column of a result, gathered in arrays and made a vector in one go. Rows are set in order; those passed over are
  * null. It is used again for the next batch.
  */
-abstract class ColumnBuilder implements Values {
+public abstract class ColumnBuilder implements Values {
   /** The type of a column whose values stay encoded. */
   static final String BYTES = "bytes";
 
@@ -52,10 +52,10 @@ abstract class ColumnBuilder implements Values {
   }
 
   /** Sets a row to an encoded value. */
-  abstract void set(int row, byte[] bytes, int offset, int length);
+  public abstract void set(int row, byte[] bytes, int offset, int length);
 
   /** Sets a row to an encoded value of so many bytes that were read as a number, big-endian and unsigned. */
-  abstract void set(int row, long number, int bytes);
+  public abstract void set(int row, long number, int bytes);
 
   @Override
   public void text(int row, byte[] data, int offset, int length) {

@@ -75,7 +75,7 @@ public final class EntrySource extends ScanStream {
   }
 
   @Override
-  void append(int at, Key key, Value cell) {
+  protected void append(int at, Key key, Value cell) {
     row.set(at, key.getRowData());
     family.set(at, key.getColumnFamilyData());
     qualifier.set(at, key.getColumnQualifierData());
@@ -84,7 +84,7 @@ public final class EntrySource extends ScanStream {
   }
 
   @Override
-  List<FieldVector> take(int count) {
+  protected List<FieldVector> take(int count) {
     List<FieldVector> vectors = new ArrayList<>();
     for (ByteBuilder builder : List.of(row, family, qualifier, visibility, value)) {
       vectors.add(builder.take(count, Connection.ALLOCATOR));

@@ -18,7 +18,6 @@ import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.security.Authorizations;
 import org.apache.arrow.vector.FieldVector;
 import watchfloor.iterators.Beat;
-import watchfloor.iterators.Bytes;
 import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.FilterProgram;
 
@@ -30,23 +29,23 @@ import watchfloor.iterators.FilterProgram;
  * shard in the row ID, so that answers come newest first over all shards. Otherwise the ranges are looked up by a
  * BatchScanner and answers come in any order.
  */
-public class EventSource extends ScanStream {
+public abstract class EventSource extends ScanStream {
   private static final int PRIORITY = 100;
   private static final int SHARD_LENGTH = 4;
-  private static final int CELL_HEADER = Short.BYTES + Integer.BYTES;
 
   private final Authorizations authorizations;
   private final IteratorSetting filter;
-  final ByteBuilder row = new ByteBuilder("row");
-  final ColumnBuilder[] columns;
+  protected final ByteBuilder row = new ByteBuilder("row");
+  protected final ColumnBuilder[] columns;
 
   /**
    * @param types of the columns, those of {@link ColumnBuilder#of}
-   * @param iterator base64 of the filter program or null, the time field's name or null, the class of the layout's
-   *     iterator, and how many events of a block are wanted at most or null
+   * @param options base64 of the filter program or null, the time field's name or null, and how many events of a
+   *     block are wanted at most or null
+   * @param iterator that answers with events
    * @param firstBatchRows rows of the first batch, which is also all that the servers are asked for at first
    */
-  public EventSource(
+  protected EventSource(
       Connection connection,
       String table,
       String[] authorizations,
@@ -54,7 +53,8 @@ public class EventSource extends ScanStream {
       long rangesSchemaAddress,
       String[] columns,
       String[] types,
-      String[] iterator,
+      String[] options,
+      Class<?> iterator,
       int firstBatchRows,
       int batchRows,
       int requests,
@@ -63,7 +63,7 @@ public class EventSource extends ScanStream {
     List<Range> ranges = Ranges.read(rangesArrayAddress, rangesSchemaAddress);
     this.authorizations = new Authorizations(authorizations);
     this.columns = ColumnBuilder.all(columns, types);
-    filter = setting(columns, iterator);
+    filter = setting(columns, options, iterator);
     List<Feed.Reader> readers = new ArrayList<>();
     if (ordered) {
       ranges.forEach(range -> readers.add(feed -> read(feed, range, firstBatchRows, batchRows)));
@@ -96,25 +96,25 @@ public class EventSource extends ScanStream {
         y.offset() + y.length());
   }
 
-  private static IteratorSetting setting(String[] columns, String[] iterator) {
-    if (iterator.length != 4) {
-      throw new IllegalArgumentException("an iterator is filter, time field, class and most");
+  private static IteratorSetting setting(String[] columns, String[] options, Class<?> iterator) {
+    if (options.length != 3) {
+      throw new IllegalArgumentException("options are filter, time field and most");
     }
-    Map<String, String> options = new HashMap<>();
-    if (iterator[0] != null) {
-      FilterProgram.check(Base64.getDecoder().decode(iterator[0]));
-      options.put(EventOptions.FILTER, iterator[0]);
+    Map<String, String> named = new HashMap<>();
+    if (options[0] != null) {
+      FilterProgram.check(Base64.getDecoder().decode(options[0]));
+      named.put(EventOptions.FILTER, options[0]);
     }
     if (columns.length > 0) {
-      options.put(EventOptions.COLUMNS, String.join(EventOptions.SEPARATOR, columns));
+      named.put(EventOptions.COLUMNS, String.join(EventOptions.SEPARATOR, columns));
     }
-    if (iterator[1] != null) {
-      options.put(EventOptions.TIME, iterator[1]);
+    if (options[1] != null) {
+      named.put(EventOptions.TIME, options[1]);
     }
-    if (iterator[3] != null) {
-      options.put(EventOptions.MOST, iterator[3]);
+    if (options[2] != null) {
+      named.put(EventOptions.MOST, options[2]);
     }
-    return new IteratorSetting(PRIORITY, "events", iterator[2], options);
+    return new IteratorSetting(PRIORITY, "events", iterator.getName(), named);
   }
 
   /** Few entries first, so that the first rows are out at once, then the rest in large batches. */
@@ -143,18 +143,7 @@ public class EventSource extends ScanStream {
   }
 
   @Override
-  void append(int at, Key key, Value answer) {
-    row.set(at, key.getRowData());
-    byte[] bytes = answer.get();
-    for (int cell = 0; cell < bytes.length; ) {
-      int length = Bytes.getInt(bytes, cell + Short.BYTES);
-      columns[Bytes.getUnsignedShort(bytes, cell)].set(at, bytes, cell + CELL_HEADER, length);
-      cell += CELL_HEADER + length;
-    }
-  }
-
-  @Override
-  List<FieldVector> take(int count) {
+  protected List<FieldVector> take(int count) {
     List<FieldVector> vectors = new ArrayList<>();
     vectors.add(row.take(count, Connection.ALLOCATOR));
     for (ColumnBuilder column : columns) {

@@ -44,12 +44,12 @@ final class ListBuilder extends ColumnBuilder {
   }
 
   @Override
-  void set(int row, byte[] bytes, int offset, int length) {
+  public void set(int row, byte[] bytes, int offset, int length) {
     throw new IllegalStateException("a list of field " + name + " is not encoded");
   }
 
   @Override
-  void set(int row, long number, int bytes) {
+  public void set(int row, long number, int bytes) {
     throw new IllegalStateException("a value of field " + name + " is a list");
   }
 

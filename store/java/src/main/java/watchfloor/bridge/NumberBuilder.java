@@ -44,7 +44,7 @@ final class NumberBuilder extends ColumnBuilder {
   }
 
   @Override
-  void set(int row, byte[] bytes, int offset, int length) {
+  public void set(int row, byte[] bytes, int offset, int length) {
     long number = 0;
     for (int i = offset; i < offset + length; i++) {
       number = number << Byte.SIZE | bytes[i] & 0xFF;
@@ -53,7 +53,7 @@ final class NumberBuilder extends ColumnBuilder {
   }
 
   @Override
-  void set(int row, long number, int bytes) {
+  public void set(int row, long number, int bytes) {
     if (bytes != type.bytes) {
       throw new IllegalStateException("a value of field " + name + " has " + bytes + " bytes, not " + type.bytes);
     }

@@ -24,7 +24,7 @@ import org.apache.arrow.vector.types.pojo.Schema;
  * A scan as a stream of record batches: what {@link EntrySource} and {@link EventSource} share. Several feeds are
  * merged by an order; a batch goes out when it is full, or when it holds something and no more comes for a moment.
  */
-abstract class ScanStream implements AutoCloseable {
+public abstract class ScanStream implements AutoCloseable {
   /** A batch waits for more rows until its first one is so old; the first batch is somebody's first result. */
   private static final long FIRST_LINGER_MILLIS = 10;
   private static final long LINGER_MILLIS = 100;
@@ -75,10 +75,10 @@ abstract class ScanStream implements AutoCloseable {
   }
 
   /** Puts an entry into the batch's columns. */
-  abstract void append(int row, Key key, Value value);
+  protected abstract void append(int row, Key key, Value value);
 
   /** A key before which nothing comes in the feed of the entry that was put last; null if it has not said so. */
-  Key next() {
+  protected Key next() {
     return null;
   }
 
@@ -88,7 +88,7 @@ abstract class ScanStream implements AutoCloseable {
   }
 
   /** The columns of the first {@code count} entries as vectors, one row an entry or more, and a fresh start. */
-  abstract List<FieldVector> take(int count);
+  protected abstract List<FieldVector> take(int count);
 
   /** What {@link #next} has done: nothing has come so far, nothing comes any more, a batch was exported, or the last one. */
   public static final int NOTHING_YET = 0;

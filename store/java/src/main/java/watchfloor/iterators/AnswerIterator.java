@@ -5,13 +5,13 @@ import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 
 /** What iterators have in common that make one answer of many entries: the answer at hand. */
-abstract class AnswerIterator implements SortedKeyValueIterator<Key, Value> {
+public abstract class AnswerIterator implements SortedKeyValueIterator<Key, Value> {
   /** Null when there is no answer any more. */
-  Key topKey;
+  protected Key topKey;
 
-  Value topValue;
+  protected Value topValue;
 
-  final void clearTop() {
+  protected final void clearTop() {
     topKey = null;
     topValue = null;
   }

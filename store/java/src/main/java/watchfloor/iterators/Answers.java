@@ -8,24 +8,24 @@ import org.apache.accumulo.core.data.Range;
  * What iterators that give one answer a row have in common: the answers' keys, which are a row and nothing else as
  * those of WholeRowIterator, and where a scan goes on that was torn down after one.
  */
-final class Answers {
+public final class Answers {
   /** Before each field's bytes in an answer's value: {@code [u16 place in columns][u32 length]}. */
-  static final int FIELD_HEADER = Short.BYTES + Integer.BYTES;
+  public static final int FIELD_HEADER = Short.BYTES + Integer.BYTES;
 
   /** In the place of a column: the field is a row, and no answer after this one is of a row before it. */
-  static final int NEXT = 0xFFFF;
+  public static final int NEXT = 0xFFFF;
 
   private static final byte[] EMPTY = new byte[0];
 
   private Answers() {}
 
   /** The answer's key of the row that a key stands in. */
-  static Key key(byte[] row) {
+  public static Key key(byte[] row) {
     return new Key(row, EMPTY, EMPTY, EMPTY, Long.MAX_VALUE, false, false);
   }
 
   /** What is left of a range that may begin after an answer; null if nothing is. */
-  static Range left(Range range) {
+  public static Range left(Range range) {
     Key start = range.getStartKey();
     return start == null || range.isStartKeyInclusive() || !isAnswer(start)
         ? range
@@ -40,7 +40,7 @@ final class Answers {
   }
 
   /** The part of a range from a key on, null if the key is behind the range's end. */
-  static Range from(Key start, Range range) {
+  public static Range from(Key start, Range range) {
     return range.getEndKey() != null && start.compareTo(range.getEndKey()) > 0
         ? null
         : new Range(start, true, range.getEndKey(), range.isEndKeyInclusive());

@@ -11,11 +11,11 @@ import org.apache.accumulo.core.data.Value;
  */
 public final class Beat {
   /** Nothing was found for so long. */
-  static final long NANOS = 50_000_000;
+  public static final long NANOS = 50_000_000;
 
   private Beat() {}
 
-  static Value value() {
+  public static Value value() {
     return new Value(new byte[1], false);
   }
 

@@ -3,7 +3,7 @@ package watchfloor.iterators;
 import java.util.Arrays;
 
 /** Between which encoded values all of some values lie; what conditions are asked before a value is read. */
-final class Bounds {
+public final class Bounds {
   private byte[] bytes;
   private int minFrom;
   private int minTo;
@@ -12,7 +12,7 @@ final class Bounds {
   private boolean maxIsCut;
 
   /** @param maxIsCut whether greater values that begin with the maximum are within the bounds too */
-  void set(byte[] bytes, int minFrom, int minTo, int maxFrom, int maxTo, boolean maxIsCut) {
+  public void set(byte[] bytes, int minFrom, int minTo, int maxFrom, int maxTo, boolean maxIsCut) {
     this.bytes = bytes;
     this.minFrom = minFrom;
     this.minTo = minTo;
@@ -22,12 +22,12 @@ final class Bounds {
   }
 
   /** -1, 0 or 1 as the minimum is less than, equal to or greater than a value. */
-  int compareMin(byte[] value) {
+  public int compareMin(byte[] value) {
     return Integer.signum(Arrays.compareUnsigned(bytes, minFrom, minTo, value, 0, value.length));
   }
 
   /** -1, 0 or 1 as the greatest possible value is less than, equal to or greater than a value. */
-  int compareMax(byte[] value) {
+  public int compareMax(byte[] value) {
     int length = maxIsCut ? Math.min(value.length, maxTo - maxFrom) : value.length;
     int order = Integer.signum(Arrays.compareUnsigned(bytes, maxFrom, maxTo, value, 0, length));
     return maxIsCut && order == 0 ? 1 : order;

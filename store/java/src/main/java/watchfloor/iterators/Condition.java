@@ -6,17 +6,17 @@ import com.google.re2j.Pattern;
 import java.util.Arrays;
 
 /** A condition on one encoded value. */
-abstract class Condition {
+public abstract class Condition {
   /** Whether the bytes [from, to) satisfy it. */
-  abstract boolean test(byte[] bytes, int from, int to);
+  public abstract boolean test(byte[] bytes, int from, int to);
 
   /** What can be said of values of which only the bounds are known. */
-  Verdict within(Bounds bounds) {
+  public Verdict within(Bounds bounds) {
     return Verdict.SOME;
   }
 
   /** Values between two others, either of which may be missing. */
-  static class Interval extends Condition {
+  public static class Interval extends Condition {
     private final byte[] low;
     private final byte[] high;
     // An order of 0 is within an inclusive bound, so what is asked of the order is one comparison each.
@@ -24,7 +24,7 @@ abstract class Condition {
     private final int highest;
 
     /** A bound that is null is none. */
-    Interval(byte[] low, boolean lowInclusive, byte[] high, boolean highInclusive) {
+    public Interval(byte[] low, boolean lowInclusive, byte[] high, boolean highInclusive) {
       this.low = low;
       this.high = high;
       lowest = lowInclusive ? 0 : 1;
@@ -32,24 +32,24 @@ abstract class Condition {
     }
 
     @Override
-    boolean test(byte[] bytes, int from, int to) {
+    public boolean test(byte[] bytes, int from, int to) {
       return notBelow(bytes, from, to) && notAbove(bytes, from, to);
     }
 
     /** Whether a value is not before the interval. */
-    final boolean notBelow(byte[] bytes, int from, int to) {
+    public final boolean notBelow(byte[] bytes, int from, int to) {
       return low == null
           || Integer.signum(Arrays.compareUnsigned(bytes, from, to, low, 0, low.length)) >= lowest;
     }
 
     /** Whether a value is not behind the interval. */
-    final boolean notAbove(byte[] bytes, int from, int to) {
+    public final boolean notAbove(byte[] bytes, int from, int to) {
       return high == null
           || Integer.signum(Arrays.compareUnsigned(bytes, from, to, high, 0, high.length)) <= highest;
     }
 
     @Override
-    Verdict within(Bounds bounds) {
+    public Verdict within(Bounds bounds) {
       if ((low != null && bounds.compareMax(low) < lowest) || (high != null && bounds.compareMin(high) > highest)) {
         return Verdict.NONE;
       }
@@ -59,7 +59,7 @@ abstract class Condition {
     }
 
     /** The same for values of {@code width} bytes, read as unsigned numbers: {first, last}; null if it is empty. */
-    final long[] numbers(int width) {
+    public final long[] numbers(int width) {
       long greatest = -1L >>> (Long.SIZE - width * 8);
       long first = 0;
       if (low != null) {
@@ -95,32 +95,32 @@ abstract class Condition {
   }
 
   /** One value: an interval that holds nothing else. */
-  static final class Equal extends Interval {
-    final byte[] wanted;
+  public static final class Equal extends Interval {
+    public final byte[] wanted;
 
-    Equal(byte[] wanted) {
+    public Equal(byte[] wanted) {
       super(wanted, true, wanted, true);
       this.wanted = wanted;
     }
 
     @Override
-    boolean test(byte[] bytes, int from, int to) {
+    public boolean test(byte[] bytes, int from, int to) {
       return Arrays.equals(bytes, from, to, wanted, 0, wanted.length);
     }
   }
 
   /** One of several values. */
-  static final class Member extends Condition {
+  public static final class Member extends Condition {
     /** Ascending. */
-    final byte[][] values;
+    public final byte[][] values;
 
-    Member(byte[][] values) {
+    public Member(byte[][] values) {
       this.values = values.clone();
       Arrays.sort(this.values, Arrays::compareUnsigned);
     }
 
     @Override
-    boolean test(byte[] bytes, int from, int to) {
+    public boolean test(byte[] bytes, int from, int to) {
       int low = 0;
       int high = values.length - 1;
       while (low <= high) {
@@ -140,7 +140,7 @@ abstract class Condition {
     }
 
     @Override
-    Verdict within(Bounds bounds) {
+    public Verdict within(Bounds bounds) {
       int low = 0;
       int high = values.length;
       while (low < high) {
@@ -159,7 +159,7 @@ abstract class Condition {
     }
 
     /** Those of {@code width} bytes as numbers with their sign bit flipped, so that they ascend as signed ones do. */
-    long[] numbers(int width) {
+    public long[] numbers(int width) {
       return Arrays.stream(values)
           .filter(value -> value.length == width)
           .mapToLong(
@@ -175,35 +175,27 @@ abstract class Condition {
   }
 
   /** Text in which a pattern is found. */
-  static final class Match extends Condition {
+  public static final class Match extends Condition {
     private final Pattern pattern;
     /** Null if no literal is known that the text must contain. */
-    private final LiteralSearch literal;
-    private final boolean isLiteral;
+    private final RequiredLiteral literal;
 
-    Match(Pattern pattern) {
+    public Match(Pattern pattern) {
       this.pattern = pattern;
-      RequiredLiteral required = pattern.flags() == 0 ? RequiredLiteral.of(pattern.pattern()) : null;
-      literal = required == null ? null : new LiteralSearch(required.bytes());
-      isLiteral = required != null && required.isWhole();
+      literal = pattern.flags() == 0 ? RequiredLiteral.of(pattern.pattern()) : null;
     }
 
-    /** What finds the values that may satisfy the condition, null if any may. */
-    LiteralSearch literal() {
+    /** What the values contain that may satisfy the condition, null if any may. */
+    public RequiredLiteral literal() {
       return literal;
     }
 
-    /** Whether all that {@link #literal} finds satisfy it. */
-    boolean isLiteral() {
-      return isLiteral;
-    }
-
     @Override
-    boolean test(byte[] bytes, int from, int to) {
+    public boolean test(byte[] bytes, int from, int to) {
       if (literal != null && !literal.isIn(bytes, from, to)) {
         return false;
       }
-      return isLiteral || finds(Arrays.copyOfRange(bytes, from, to));
+      return literal != null && literal.isWhole() || finds(Arrays.copyOfRange(bytes, from, to));
     }
 
     private boolean finds(byte[] value) {

@@ -21,18 +21,18 @@ public final class EventOptions {
   private EventOptions() {}
 
   /** The filter's program, null if all events match. */
-  static byte[] filter(Map<String, String> options) {
+  public static byte[] filter(Map<String, String> options) {
     String filter = options.get(FILTER);
     return filter == null ? null : Base64.getDecoder().decode(filter);
   }
 
-  static String[] columns(Map<String, String> options) {
+  public static String[] columns(Map<String, String> options) {
     String names = options.get(COLUMNS);
     return names == null || names.isEmpty() ? new String[0] : names.split(SEPARATOR, -1);
   }
 
   /** Throws IllegalArgumentException unless it is a number above 0. */
-  static int most(Map<String, String> options) {
+  public static int most(Map<String, String> options) {
     int most = Integer.parseInt(options.getOrDefault(MOST, Integer.toString(Integer.MAX_VALUE)));
     if (most < 1) {
       throw new IllegalArgumentException(MOST + " is " + most + "; it is 1 at least");
@@ -41,7 +41,7 @@ public final class EventOptions {
   }
 
   /** Throws IllegalArgumentException that says what is wrong. */
-  static void check(Map<String, String> options) {
+  public static void check(Map<String, String> options) {
     most(options);
     byte[] filter = filter(options);
     if (filter != null) {
@@ -49,7 +49,7 @@ public final class EventOptions {
     }
   }
 
-  static IteratorOptions describe(String description) {
+  public static IteratorOptions describe(String description) {
     Map<String, String> named = new TreeMap<>();
     named.put(FILTER, "base64 of a filter program; without it all events match");
     named.put(COLUMNS, "names of the wanted fields, separated by U+001F");

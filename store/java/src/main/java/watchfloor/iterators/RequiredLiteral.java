@@ -1,6 +1,7 @@
 package watchfloor.iterators;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /**
  * Text that a pattern cannot do without: whatever the pattern is found in contains it. It is cheaper to look for than a
@@ -10,7 +11,7 @@ import java.nio.charset.StandardCharsets;
  * text part the literals; alternatives, flags and what is not understood leave none. What is asked for is the longest
  * literal. As for patterns, values are taken to be UTF-8.
  */
-final class RequiredLiteral {
+public final class RequiredLiteral {
   /** Flags of a wildcard: a dot is any character. That makes no difference to literals. */
   private static final String FLAGS = "(?s)";
   /** Around a wildcard that begins and ends with {@code *}. */
@@ -50,12 +51,25 @@ final class RequiredLiteral {
   }
 
   /** In UTF-8; never empty. */
-  byte[] bytes() {
+  public byte[] bytes() {
     return longest.clone();
   }
 
+  /** Whether a value, the bytes [from, to), contains it. */
+  boolean isIn(byte[] value, int from, int to) {
+    byte[] bytes = longest;
+    byte first = bytes[0];
+    int last = to - bytes.length;
+    for (int at = from; at <= last; at++) {
+      if (value[at] == first && Arrays.equals(value, at, at + bytes.length, bytes, 0, bytes.length)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Whether the pattern says no more: it is found in each text that contains the literal. */
-  boolean isWhole() {
+  public boolean isWhole() {
     return whole;
   }
 

@@ -1,12 +1,12 @@
 package watchfloor.iterators;
 
 /** How many of some values satisfy a condition, as far as it is known. */
-enum Verdict {
+public enum Verdict {
   NONE,
   SOME,
   ALL;
 
-  Verdict not() {
+  public Verdict not() {
     return this == NONE ? ALL : this == ALL ? NONE : SOME;
   }
 }

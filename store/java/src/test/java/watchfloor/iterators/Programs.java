@@ -6,12 +6,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 
 /** Builds filter programs and encoded values, as the Python side does. */
-final class Programs {
-  static final byte[] TRUE = {0x15};
+public final class Programs {
+  public static final byte[] TRUE = {0x15};
 
   private Programs() {}
 
-  static byte[] join(byte[]... parts) {
+  public static byte[] join(byte[]... parts) {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     for (byte[] part : parts) {
       out.writeBytes(part);
@@ -19,20 +19,20 @@ final class Programs {
     return out.toByteArray();
   }
 
-  static byte[] text(String text) {
+  public static byte[] text(String text) {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  static byte[] number(long value) {
+  public static byte[] number(long value) {
     return ByteBuffer.allocate(8).putLong(value ^ Long.MIN_VALUE).array();
   }
 
-  static byte[] count(long value) {
+  public static byte[] count(long value) {
     return ByteBuffer.allocate(8).putLong(value).array();
   }
 
   /** A list's cell; a null element is null. */
-  static byte[] list(byte[]... elements) {
+  public static byte[] list(byte[]... elements) {
     byte[] out = {};
     for (byte[] element : elements) {
       out = element == null ? join(out, u32(-1)) : join(out, bytes(element));
@@ -40,48 +40,48 @@ final class Programs {
     return out;
   }
 
-  static byte[] u16(int value) {
+  public static byte[] u16(int value) {
     return ByteBuffer.allocate(2).putShort((short) value).array();
   }
 
-  static byte[] u32(int value) {
+  public static byte[] u32(int value) {
     return ByteBuffer.allocate(4).putInt(value).array();
   }
 
-  static byte[] bytes(byte[] raw) {
+  public static byte[] bytes(byte[] raw) {
     return join(u32(raw.length), raw);
   }
 
-  static byte[] field(int kind, String name) {
+  public static byte[] field(int kind, String name) {
     return join(new byte[] {(byte) kind}, u16(text(name).length), text(name));
   }
 
-  static byte[] scalar(String name) {
+  public static byte[] scalar(String name) {
     return field(0, name);
   }
 
-  static byte[] list(String name) {
+  public static byte[] list(String name) {
     return field(1, name);
   }
 
-  static byte[] time(String name) {
+  public static byte[] time(String name) {
     return field(2, name);
   }
 
-  static byte[] and(byte[]... children) {
+  public static byte[] and(byte[]... children) {
     return join(new byte[] {1}, u16(children.length), join(children));
   }
 
-  static byte[] or(byte[]... children) {
+  public static byte[] or(byte[]... children) {
     return join(new byte[] {2}, u16(children.length), join(children));
   }
 
-  static byte[] not(byte[] child) {
+  public static byte[] not(byte[] child) {
     return join(new byte[] {3}, child);
   }
 
   /** Bounds in interval notation: {@code "[)"} is low &lt;= value &lt; high. A null bound is none. */
-  static byte[] range(byte[] field, String brackets, byte[] low, byte[] high) {
+  public static byte[] range(byte[] field, String brackets, byte[] low, byte[] high) {
     int flags = low == null ? 0 : brackets.charAt(0) == '[' ? 3 : 1;
     flags |= high == null ? 0 : brackets.charAt(1) == ']' ? 12 : 4;
     byte[] none = {};
@@ -93,7 +93,7 @@ final class Programs {
         high == null ? none : bytes(high));
   }
 
-  static byte[] in(byte[] field, byte[]... values) {
+  public static byte[] in(byte[] field, byte[]... values) {
     byte[] out = join(new byte[] {0x11}, field, u32(values.length));
     for (byte[] value : values) {
       out = join(out, bytes(value));
@@ -101,19 +101,19 @@ final class Programs {
     return out;
   }
 
-  static byte[] regex(byte[] field, String pattern, boolean ignoreCase) {
+  public static byte[] regex(byte[] field, String pattern, boolean ignoreCase) {
     return join(new byte[] {0x12}, field, new byte[] {(byte) (ignoreCase ? 1 : 0)}, bytes(text(pattern)));
   }
 
-  static byte[] exists(byte[] field) {
+  public static byte[] exists(byte[] field) {
     return join(new byte[] {0x13}, field);
   }
 
-  static byte[] eq(byte[] field, byte[] value) {
+  public static byte[] eq(byte[] field, byte[] value) {
     return join(new byte[] {0x14}, field, bytes(value));
   }
 
-  static String base64(byte[] program) {
+  public static String base64(byte[] program) {
     return Base64.getEncoder().encodeToString(program);
   }
 }

@@ -16,11 +16,11 @@ import org.apache.accumulo.core.iteratorsImpl.system.VisibilityFilter;
 import org.apache.accumulo.core.security.Authorizations;
 
 /** A table in memory and the ways a tablet server reads it. */
-final class Tables {
-  static final long NOW = 1_456_000_000_000_000L;
+public final class Tables {
+  public static final long NOW = 1_456_000_000_000_000L;
 
   /** Ours ask nothing of their environment; the table below asks only whether it is to give a sample. */
-  static final IteratorEnvironment ENVIRONMENT =
+  public static final IteratorEnvironment ENVIRONMENT =
       (IteratorEnvironment)
           Proxy.newProxyInstance(
               Tables.class.getClassLoader(),
@@ -34,26 +34,26 @@ final class Tables {
 
   private Tables() {}
 
-  static byte[] eventRow(int shard, long micros, long hash) {
+  public static byte[] eventRow(int shard, long micros, long hash) {
     ByteBuffer row = ByteBuffer.allocate(20).put(Programs.text(String.format("%04d", shard)));
     return row.putLong(Long.MAX_VALUE - micros).putLong(hash).array();
   }
 
-  static Key key(byte[] row, String family, byte[] qualifier, String visibility) {
+  public static Key key(byte[] row, String family, byte[] qualifier, String visibility) {
     return new Key(row, Programs.text(family), qualifier, Programs.text(visibility), 7L);
   }
 
-  static void cell(Map<Key, Value> table, byte[] row, String field, byte[] value, String visibility) {
+  public static void cell(Map<Key, Value> table, byte[] row, String field, byte[] value, String visibility) {
     table.put(key(row, "", Programs.text(field), visibility), new Value(value));
   }
 
   /** What a tablet server puts below a scan's iterators. */
-  static SortedKeyValueIterator<Key, Value> visible(TreeMap<Key, Value> table, String... authorizations) {
+  public static SortedKeyValueIterator<Key, Value> visible(TreeMap<Key, Value> table, String... authorizations) {
     return VisibilityFilter.wrap(new SortedMapIterator(table), new Authorizations(authorizations), new byte[0]);
   }
 
   /** Reads a range in one pass. */
-  static TreeMap<Key, Value> read(SortedKeyValueIterator<Key, Value> iterator, Range range) throws IOException {
+  public static TreeMap<Key, Value> read(SortedKeyValueIterator<Key, Value> iterator, Range range) throws IOException {
     TreeMap<Key, Value> out = new TreeMap<>();
     iterator.seek(range, List.of(), false);
     Key last = null;
@@ -72,7 +72,7 @@ final class Tables {
   }
 
   /** Reads a range as a scan does that is torn down after every answer: each seek begins after the last key. */
-  static TreeMap<Key, Value> readTorn(SortedKeyValueIterator<Key, Value> iterator, Range range) throws IOException {
+  public static TreeMap<Key, Value> readTorn(SortedKeyValueIterator<Key, Value> iterator, Range range) throws IOException {
     TreeMap<Key, Value> out = new TreeMap<>();
     Range left = range;
     while (true) {

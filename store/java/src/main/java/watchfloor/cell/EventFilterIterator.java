@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.cell;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,6 +16,10 @@ import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import org.apache.accumulo.core.iterators.user.WholeRowIterator;
+import watchfloor.iterators.Answers;
+import watchfloor.iterators.Beat;
+import watchfloor.iterators.Bytes;
+import watchfloor.iterators.EventOptions;
 
 /**
  * One entry for each event that satisfies a filter, with the fields that were asked for: what does not match never

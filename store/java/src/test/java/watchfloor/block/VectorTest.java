@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -16,6 +16,11 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import watchfloor.iterators.Bounds;
+import watchfloor.iterators.Bytes;
+import watchfloor.iterators.Condition;
+import watchfloor.iterators.Tables;
+import watchfloor.iterators.Verdict;
 
 class VectorTest {
   private static final int[] CODECS = {Codec.NONE, Codec.ZSTD, Codec.LZ4};

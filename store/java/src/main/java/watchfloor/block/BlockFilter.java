@@ -1,8 +1,12 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;
+import watchfloor.iterators.Bounds;
+import watchfloor.iterators.Condition;
+import watchfloor.iterators.FilterProgram;
+import watchfloor.iterators.Verdict;
 
 /**
  * A filter over all events of a block at once, one field after the other. A selection is an array of ascending rows and

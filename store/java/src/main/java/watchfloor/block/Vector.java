@@ -1,6 +1,7 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import java.util.Arrays;
+import watchfloor.iterators.Bounds;
 
 /**
  * Reads a vector: a field's encoded values in the events of a block.

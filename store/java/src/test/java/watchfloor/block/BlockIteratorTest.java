@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -42,6 +42,13 @@ import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import org.apache.accumulo.core.iterators.WrappingIterator;
 import org.apache.hadoop.io.Text;
 import org.junit.jupiter.api.Test;
+import watchfloor.cell.EventFilterIterator;
+import watchfloor.iterators.Answers;
+import watchfloor.iterators.Beat;
+import watchfloor.iterators.Bytes;
+import watchfloor.iterators.EventOptions;
+import watchfloor.iterators.Programs;
+import watchfloor.iterators.Tables;
 
 class BlockIteratorTest {
   private static final String[] FIELDS = {"\1offset", "bytes", "host", "port", "tags", "ts", "uri"};

@@ -1,6 +1,8 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import java.util.Arrays;
+import watchfloor.iterators.Answers;
+import watchfloor.iterators.Bytes;
 
 /**
  * Reads answers of {@link BlockIterator}: the values of their vectors. A list is handed over as a cell holds it:

@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import static watchfloor.iterators.Programs.join;
 

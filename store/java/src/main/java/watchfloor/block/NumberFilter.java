@@ -1,6 +1,8 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import java.util.Arrays;
+import watchfloor.iterators.Bytes;
+import watchfloor.iterators.Condition;
 
 /** A condition on a field of numbers: narrows a selection of rows by a vector of that form. */
 final class NumberFilter {

@@ -1,15 +1,16 @@
-package watchfloor.bridge;
+package watchfloor.block;
 
 import java.util.List;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
 import org.apache.arrow.vector.FieldVector;
-import watchfloor.iterators.BlockAnswer;
+import watchfloor.bridge.Connection;
+import watchfloor.bridge.EventSource;
 
 /**
  * The events of blocks' answers: as an {@link EventSource}, with a row for each event. The column {@code row} has a
  * block's row at the first of its events and is null at the others. Blocks without the first wanted field are left out.
- * An ordered batch that more may follow tells by which row: see {@link ScanStream#NEXT_ROW}.
+ * An ordered batch that more may follow tells by which row: see {@link EventSource#NEXT_ROW}.
  */
 public final class BlockSource extends EventSource implements BlockAnswer.Cells {
   private final BlockAnswer answer;
@@ -24,7 +25,7 @@ public final class BlockSource extends EventSource implements BlockAnswer.Cells 
       long rangesSchemaAddress,
       String[] columns,
       String[] types,
-      String[] iterator,
+      String[] options,
       int firstBatchBlocks,
       int batchBlocks,
       int requests,
@@ -37,7 +38,8 @@ public final class BlockSource extends EventSource implements BlockAnswer.Cells 
         rangesSchemaAddress,
         columns,
         types,
-        iterator,
+        options,
+        BlockIterator.class,
         firstBatchBlocks,
         batchBlocks,
         requests,
@@ -57,7 +59,7 @@ public final class BlockSource extends EventSource implements BlockAnswer.Cells 
   }
 
   @Override
-  void append(int at, Key key, Value value) {
+  protected void append(int at, Key key, Value value) {
     int found = answer.read(value.get());
     if (found > 0) {
       row.set(events, key.getRowData());
@@ -66,13 +68,13 @@ public final class BlockSource extends EventSource implements BlockAnswer.Cells 
   }
 
   @Override
-  Key next() {
+  protected Key next() {
     byte[] next = answer.next();
     return next == null || !ordered ? null : new Key(next);
   }
 
   @Override
-  List<FieldVector> take(int blocks) {
+  protected List<FieldVector> take(int blocks) {
     int count = events;
     events = 0;
     return super.take(count);

@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import watchfloor.iterators.Condition;
 
 class LiteralSearchTest {
   private static final String[] LITERALS = {
@@ -55,6 +56,7 @@ class LiteralSearchTest {
       vector.bytes();
       for (String literal : LITERALS) {
         LiteralSearch search = new LiteralSearch(text(literal));
+        Condition match = new Condition.Match(Pattern.compile(literal));
         byte[] marks = new byte[rows + 1];
         Arrays.fill(marks, (byte) 9);
         boolean any = search.mark(vector, rows, marks, (byte) 1, (byte) 2);
@@ -65,7 +67,7 @@ class LiteralSearchTest {
           byte[] value = values.get(i);
           expected[i] = (byte) (contains(value, literal) ? 1 : 2);
           one |= contains(value, literal);
-          assertEquals(contains(value, literal), search.isIn(value, 0, value.length));
+          assertEquals(contains(value, literal), match.test(value, 0, value.length));
         }
         assertEquals(Arrays.toString(expected), Arrays.toString(marks), literal);
         assertEquals(one, any);

@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static watchfloor.iterators.Programs.count;
@@ -16,6 +16,8 @@ import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.junit.jupiter.api.Test;
+import watchfloor.iterators.Bytes;
+import watchfloor.iterators.Tables;
 
 class HitsIteratorTest {
   private static final int ENTRY = 2 * Long.BYTES;

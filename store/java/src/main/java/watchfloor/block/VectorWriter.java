@@ -1,7 +1,9 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import java.util.Arrays;
 import java.util.zip.CRC32;
+import watchfloor.iterators.Answers;
+import watchfloor.iterators.Bytes;
 
 /**
  * Writes answers: vectors of the selected rows of others, not compressed and without bounds. What is written gathers in

@@ -1,6 +1,9 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import java.util.Arrays;
+import watchfloor.iterators.Condition;
+import watchfloor.iterators.RequiredLiteral;
+import watchfloor.iterators.Verdict;
 
 /** A condition on one field of a block: narrows a selection of rows by the field's vector. */
 final class VectorFilter {
@@ -11,8 +14,10 @@ final class VectorFilter {
   private static final int SPARSE = 4;
 
   private final Condition condition;
-  /** The same, null if it is not of that kind. */
-  private final Condition.Match match;
+  /** What the values contain that may satisfy a pattern; null if any may, or the condition is of another kind. */
+  private final LiteralSearch literal;
+  /** Whether all do that contain it. */
+  private final boolean isLiteral;
   private final NumberFilter numbers;
 
   // Used again for every block.
@@ -21,7 +26,9 @@ final class VectorFilter {
 
   VectorFilter(Condition condition) {
     this.condition = condition;
-    match = condition instanceof Condition.Match ? (Condition.Match) condition : null;
+    RequiredLiteral required = condition instanceof Condition.Match ? ((Condition.Match) condition).literal() : null;
+    literal = required == null ? null : new LiteralSearch(required.bytes());
+    isLiteral = required != null && required.isWhole();
     numbers = new NumberFilter(condition);
   }
 
@@ -144,12 +151,12 @@ final class VectorFilter {
   }
 
   private boolean isSearched(int count, int values) {
-    return match != null && match.literal() != null && count >= values / SPARSE;
+    return literal != null && count >= values / SPARSE;
   }
 
   /** Gives each value a verdict, as far as the pattern's literal tells; false if none can satisfy the condition. */
   private boolean search(Vector vector, int values) {
-    return match.literal().mark(vector, values, verdicts, match.isLiteral() ? YES : UNKNOWN, NO);
+    return literal.mark(vector, values, verdicts, isLiteral ? YES : UNKNOWN, NO);
   }
 
   private static int selectCodes(int[] codes, int first, int many, int[] rows, int count) {

@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import java.io.IOException;
 import java.util.Arrays;
@@ -10,6 +10,7 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import watchfloor.iterators.AnswerIterator;
 
 /**
  * Many entries of a row as one: its value repeats the qualifier and the value of each.

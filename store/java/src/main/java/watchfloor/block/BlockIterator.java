@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import java.io.IOException;
 import java.util.Arrays;
@@ -11,6 +11,11 @@ import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.OptionDescriber;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import watchfloor.iterators.AnswerIterator;
+import watchfloor.iterators.Answers;
+import watchfloor.iterators.Beat;
+import watchfloor.iterators.EventOptions;
+import watchfloor.iterators.Verdict;
 
 /**
  * One entry for each block that has events that satisfy a filter, with their values of the fields that were asked for.

@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -12,6 +12,9 @@ import org.apache.accumulo.core.data.PartialKey;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import watchfloor.iterators.Answers;
+import watchfloor.iterators.Bounds;
+import watchfloor.iterators.Bytes;
 
 /**
  * The block that a scan stands at: finds the cells that are asked for and reads no other.

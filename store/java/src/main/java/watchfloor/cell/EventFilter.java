@@ -1,6 +1,9 @@
-package watchfloor.iterators;
+package watchfloor.cell;
 
 import java.util.List;
+import watchfloor.iterators.Bytes;
+import watchfloor.iterators.Condition;
+import watchfloor.iterators.FilterProgram;
 
 /** A filter over one event's cells, evaluated on encoded values: no value is ever decoded. */
 final class EventFilter {

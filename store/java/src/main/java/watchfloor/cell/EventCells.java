@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.cell;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -7,6 +7,7 @@ import java.util.List;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
+import watchfloor.iterators.Bytes;
 
 /**
  * The cells of one event that a filter or a result needs, copied out of the row as it goes by.

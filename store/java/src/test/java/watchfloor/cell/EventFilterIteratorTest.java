@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.cell;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -42,6 +42,11 @@ import org.apache.accumulo.core.iterators.WrappingIterator;
 import org.apache.accumulo.core.iterators.user.WholeRowIterator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import watchfloor.iterators.Beat;
+import watchfloor.iterators.EventOptions;
+import watchfloor.iterators.FilterProgram;
+import watchfloor.iterators.Programs;
+import watchfloor.iterators.Tables;
 
 class EventFilterIteratorTest {
   private final TreeMap<Key, Value> table = new TreeMap<>();

@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
@@ -9,26 +9,12 @@ final class LiteralSearch {
   /** Bytes of values that are searched at once: they and their copy stay in the nearest cache. */
   static final int PIECE = 1 << 14;
 
-  private final byte[] bytes;
-  /** The same, a character a byte: the search of strings is the fastest there is. */
+  /** A character for each byte: the search of strings is the fastest there is. */
   private final String text;
 
-  /** @param bytes at least one; kept, not copied */
+  /** @param bytes at least one */
   LiteralSearch(byte[] bytes) {
-    this.bytes = bytes;
     text = new String(bytes, ISO_8859_1);
-  }
-
-  /** Whether a value, the bytes [from, to), contains them. */
-  boolean isIn(byte[] value, int from, int to) {
-    byte first = bytes[0];
-    int last = to - bytes.length;
-    for (int at = from; at <= last; at++) {
-      if (value[at] == first && Arrays.equals(value, at, at + bytes.length, bytes, 0, bytes.length)) {
-        return true;
-      }
-    }
-    return false;
   }
 
   /**
@@ -40,24 +26,25 @@ final class LiteralSearch {
   boolean mark(Vector vector, int count, byte[] marks, byte yes, byte no) {
     Arrays.fill(marks, 0, count, no);
     byte[] values = vector.bytes();
+    int length = text.length();
     int end = vector.start(count);
     int at = vector.start(0);
     int value = 0;
     boolean any = false;
-    while (end - at >= bytes.length) {
+    while (end - at >= length) {
       int from = at;
-      int to = Math.min(end, from + PIECE + bytes.length - 1);
+      int to = Math.min(end, from + PIECE + length - 1);
       String piece = new String(values, from, to - from, ISO_8859_1);
       for (int found = piece.indexOf(text); found >= 0; found = piece.indexOf(text, at - from)) {
         value = valueAt(vector, from + found, value, count);
         // What is found later in the same value ends still later, so the next place that counts is in the next one.
         at = vector.start(value + 1);
-        if (from + found + bytes.length <= at) {
+        if (from + found + length <= at) {
           marks[value] = yes;
           any = true;
         }
       }
-      at = Math.max(at, to - bytes.length + 1);
+      at = Math.max(at, to - length + 1);
     }
     return any;
   }

@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.block;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
