@@ -240,7 +240,7 @@ class EventSource(_Source):
 
     Ordered: ``ranges`` are one a shard and events come newest first over all of them. Else they are looked up in any
     order. The first batch has at most ``first_rows`` rows and goes out as soon as it can, later ones ``batch_rows``.
-    A layout's row may be a block of events: both count these, and a batch has a row for each event.
+    Where a layout's rows are blocks of events these numbers count blocks; a batch has a row for each event.
     """
 
     def __init__(
