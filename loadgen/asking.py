@@ -13,6 +13,7 @@ from watchfloor.schema.errors import InternalError
 from .engines.answer import Answer
 from .engines.question import Question
 from .rig import say
+from .usage import cpu_seconds
 
 WARM_UP = 0.1
 """Seconds for which each question is asked beforehand, for each round in which answers count: servers that run for days
@@ -21,13 +22,15 @@ have compiled what they do, and a few rounds are no time to compile in."""
 
 @dataclass(frozen=True)
 class Party:
-    """An engine that holds ``events`` events. It answers in ``turns`` rounds at most."""
+    """An engine that holds ``events`` events. It answers in ``turns`` rounds at most. ``processes`` are pids of those
+    that work for an answer, by what they are."""
 
     engine: str
     events: int
     ask: Callable[[Question, bool], Answer]
     questions: Sequence[Question]
     turns: int
+    processes: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -72,8 +75,41 @@ def ask_all(parties: Sequence[Party], repeats: int) -> Mapping[Key, Asked]:
     return found
 
 
+@dataclass(frozen=True)
+class Profile:
+    """Seconds of an answer, a mean: by the clock, and of processors by the party's processes."""
+
+    clock: float
+    cpu: Mapping[str, float]
+
+
+def profile(party: Party, seconds: float) -> dict[str, Profile]:
+    """Where the time of a warm party's answers goes, by question: each is asked again and again for ``seconds``, once
+    at least. Linux counts in hundredths of a second."""
+    found = {}
+    for question in party.questions:
+        before = _cpu(party)
+        answers = _ask_for(party, question, seconds)
+        after = _cpu(party)
+        clock = sum(answer.seconds for answer in answers)
+        cpu = {name: (after[name] - before[name]) / len(answers) for name in before}
+        found[question.name] = Profile(clock / len(answers), cpu)
+    return found
+
+
+def _cpu(party: Party) -> dict[str, float]:
+    return {name: sum(map(cpu_seconds, pids)) for name, pids in party.processes.items()}
+
+
 def _warm_up(party: Party, seconds: float) -> None:
     for question in party.questions:
-        began = time.perf_counter()
-        while time.perf_counter() - began < seconds:
-            party.ask(question, False)
+        _ask_for(party, question, seconds)
+
+
+def _ask_for(party: Party, question: Question, seconds: float) -> list[Answer]:
+    """The answers to a question that is asked until ``seconds`` have gone by."""
+    began = time.perf_counter()
+    answers: list[Answer] = []
+    while not answers or time.perf_counter() - began < seconds:
+        answers.append(party.ask(question, False))
+    return answers

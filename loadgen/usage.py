@@ -50,10 +50,10 @@ def rest(settings: Settings, seconds: float = 60.0) -> None:
     """Waits until the servers have nothing left to do (compactions, say), or for ``seconds``."""
     pids = [pid for group in servers(settings).values() for pid in group]
     until = time.monotonic() + seconds
-    used = sum(map(_seconds_of, pids))
+    used = sum(map(cpu_seconds, pids))
     while time.monotonic() < until:
         time.sleep(_IDLE_SECONDS)
-        before, used = used, sum(map(_seconds_of, pids))
+        before, used = used, sum(map(cpu_seconds, pids))
         if used - before < _IDLE_CORES * _IDLE_SECONDS:
             return
 
@@ -100,7 +100,7 @@ class CpuMeter:
         sample: Seconds = {MACHINE: busy.user + busy.nice + busy.system}
         for name, pids in self._servers.items():
             for pid in pids:
-                _add(sample, _parts(name, pid) if name == "tserver" else {(name, "all"): _seconds_of(pid)})
+                _add(sample, _parts(name, pid) if name == "tserver" else {(name, "all"): cpu_seconds(pid)})
         alive = {process.pid: _parts("worker", process.pid) for process in workers()}
         for pid in self._alive.keys() - alive.keys():
             _add(self._ended, self._alive[pid])
@@ -124,7 +124,7 @@ def _parts(name: str, pid: int) -> Seconds:
     """
     found: Seconds = {}
     try:
-        whole = _seconds_of(pid)
+        whole = cpu_seconds(pid)
         for task in Path(f"/proc/{pid}/task").iterdir():
             try:
                 thread, seconds = _stat(task / "stat")
@@ -140,7 +140,8 @@ def _parts(name: str, pid: int) -> Seconds:
     return found
 
 
-def _seconds_of(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
+    """CPU seconds, user and system, of a process until now, ended threads included, to a hundredth; 0 if it is gone."""
     try:
         return _stat(Path(f"/proc/{pid}/stat"))[1]
     except OSError:

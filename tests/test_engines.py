@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
+import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -20,7 +23,7 @@ import pytest
 from ingest_support import wait_for
 
 from watchfloor.ingest.reading import read_item
-from watchfloor.loadgen.asking import WARM_UP, Asked, Party, ask_all
+from watchfloor.loadgen.asking import WARM_UP, Asked, Party, ask_all, profile
 from watchfloor.loadgen.engines import peer as peer_process
 from watchfloor.loadgen.engines import peers as engine_peers
 from watchfloor.loadgen.engines.answer import Answer, as_table, checked, digest
@@ -171,6 +174,29 @@ def test_parties_warm_up_and_slow_ones_answer_in_few_rounds() -> None:
     assert found["slow", 100, "q"].seconds == [2.0, 3.0]
     assert found["quick", 100, "q"].seconds == [2.0, 3.0, 4.0, 5.0, 6.0]
     assert (found["quick", 100, "q"].rows, found["quick", 100, "q"].digest) == (7, "quick")
+
+
+def test_a_profile_has_each_processs_own_processor_time_an_answer() -> None:
+    asked: Counter[str] = Counter()
+
+    def ask(question: Question, check: bool) -> Answer:
+        asked[question.name] += 1
+        until = time.process_time() + (0.1 if question.name == "busy" else 0)
+        while time.process_time() < until:
+            pass
+        return Answer(float(asked[question.name]), 1)
+
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as sleeping:
+        processes = {"client": [os.getpid()], "sleeping": [sleeping.pid]}
+        party = Party("ours", 1, ask, [Question(name, Kind.COUNT, "f", "v") for name in ("busy", "idle")], 1, processes)
+        found = profile(party, 0.5)
+        once = profile(party, 0)
+        sleeping.communicate(b"\n")
+    assert asked["busy"] >= 2
+    assert found["busy"].clock == sum(range(1, asked["busy"])) / (asked["busy"] - 1)
+    assert found["busy"].cpu["client"] >= 0.09 > 0.01 > found["idle"].cpu["client"]
+    assert found["busy"].cpu["sleeping"] < 0.05
+    assert once["busy"].clock == asked["busy"]
 
 
 def test_rows_that_should_come_newest_first_and_do_not_are_an_error_that_names_engine_and_question() -> None:

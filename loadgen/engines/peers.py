@@ -56,6 +56,10 @@ class Peer:
             start_new_session=True,
         )
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def wait(self) -> None:
         """Returns when the engine is open. Raises ``StackError``, whose first line says why it did not start."""
         if not self._is_open:

@@ -8,9 +8,10 @@ In blocks the tenth shows how the time to a first result grows with the events.
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from watchfloor.schema.errors import UserError
@@ -20,7 +21,7 @@ from watchfloor.store.tables import compact
 from watchfloor.store.tablet_files import TableFiles, table_files
 
 from ..access_log import write_access_log
-from ..asking import Party, ask_all
+from ..asking import WARM_UP, Key, Party, Profile, ask_all, profile
 from ..engines.ours import Ours
 from ..engines.peers import SQL_PEERS, Peer, PeerLoad, open_peers
 from ..engines.question import questions, scans, values
@@ -29,7 +30,7 @@ from ..figures.blocks import Found, figures
 from ..loads import Case, EventFile, Loaded, LogFile, access_log, case_words, load, write_events
 from ..measure import Figure
 from ..rig import Rig, say
-from ..usage import rest
+from ..usage import rest, servers
 
 SUMMARY = "the block layout beside the cell layout, DuckDB and chDB: ingest, disk, first results, filters, exports"
 QUICK = ("--events", "20000", "--loads", "1", "--repeats", "3")
@@ -80,9 +81,12 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
         rest(rig.settings)
         with Store.open(rig.settings, role="query") as store:
             ours = {case: Ours(store, source.name) for case, source in sources.items() if case.of != "access log"}
-            answers = ask_all(list(_parties(whole, tenth, ours, peers, options.repeats)), options.repeats)
+            tablet_servers = servers(rig.settings).get("tserver", [])
+            parties = list(_parties(whole, tenth, ours, tablet_servers, peers, options.repeats))
+            answers = ask_all(parties, options.repeats)
             firsts = _first_rows(whole, tenth, ours, options.repeats)
-    return list(figures(Found(whole, tenth, files, loads, peer_loads, disk, answers, firsts, left_out)))
+            profiles = _profiles([party for party in parties if party.events == whole.events], options.repeats)
+    return list(figures(Found(whole, tenth, files, loads, peer_loads, disk, answers, firsts, profiles, left_out)))
 
 
 def _loads(
@@ -126,13 +130,29 @@ def _disk(rig: Rig, source: Source) -> dict[str, TableFiles]:
 
 
 def _parties(
-    whole: EventFile, tenth: EventFile, ours: dict[Case, Ours], peers: list[Peer], repeats: int
+    whole: EventFile,
+    tenth: EventFile,
+    ours: dict[Case, Ours],
+    tablet_servers: Sequence[int],
+    peers: list[Peer],
+    repeats: int,
 ) -> Iterator[Party]:
+    processes = {"client": [os.getpid()], "tablet servers": tablet_servers}
     for case, engine in ours.items():
         asked, turns = (questions(whole.made), repeats) if case.of == "whole" else (scans(), min(_FEW_TURNS, repeats))
-        yield Party(case.layout, (whole if case.of == "whole" else tenth).events, engine.ask, asked, turns)
+        yield Party(case.layout, (whole if case.of == "whole" else tenth).events, engine.ask, asked, turns, processes)
     for peer in peers:
-        yield Party(peer.name, whole.events, peer.ask, questions(whole.made), repeats)
+        yield Party(peer.name, whole.events, peer.ask, questions(whole.made), repeats, {"engine": [peer.pid]})
+
+
+def _profiles(parties: Sequence[Party], repeats: int) -> dict[Key, Profile]:
+    """After the rounds, not in them: an engine that is asked one thing again and again has its caches to itself."""
+    found = {}
+    for party in parties:
+        say(f"questions: profile of {party.engine}")
+        for name, each in profile(party, repeats * WARM_UP).items():
+            found[party.engine, party.events, name] = each
+    return found
 
 
 def _first_rows(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from watchfloor.store.tablet_files import TableFiles
 
-from ..asking import Asked, Key
+from ..asking import Asked, Key, Profile
 from ..engines.peers import PeerLoad
 from ..engines.question import MANY, Kind, Question, questions, scans
 from ..loads import Case, EventFile, Loaded, LogFile, case_words
@@ -54,6 +54,13 @@ GROWTH = Metric(
     better="lower",
 )
 ANSWER = Metric("answer_ms", "ms", "from the question to all of its rows, as Arrow, in the caller's hands")
+PROFILE = Metric(
+    "profile_ms",
+    "ms",
+    "of an answer, the question asked again and again after the rounds: by the clock, and CPU time, user and system, "
+    "of the process that asks, of the tablet servers, or of the other engine's",
+    statistic="mean",
+)
 SCAN = Metric("scan_events_per_second", "events/s", "events of the table, not those found / seconds of a whole answer")
 LAYOUTS = Metric(
     "block_to_cell",
@@ -74,7 +81,7 @@ PEER = Metric(
     "ahead; samples: turn by turn",
     better="higher",
 )
-METRICS = (LOAD, LOAD_BYTES, BUSY, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SCAN, LAYOUTS, BULK, PEER, SAME)
+METRICS = (LOAD, LOAD_BYTES, BUSY, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SCAN, PROFILE, LAYOUTS, BULK, PEER, SAME)
 
 GOALS_FROM = 10_000_000
 """Events from which on the goals are for."""
@@ -96,6 +103,7 @@ class Found:
     disk: Mapping[Case, Mapping[str, TableFiles]]
     answers: Mapping[Key, Asked]
     firsts: Mapping[tuple[int, str], Sequence[float]]
+    profiles: Mapping[Key, Profile]
     left_out: Sequence[str]
 
     def file(self, case: Case) -> LogFile:
@@ -103,7 +111,7 @@ class Found:
 
 
 def figures(found: Found) -> Iterator[Figure]:
-    for part in (_loads, _disk, _first_rows, _answers, _layouts, _peers, _same):
+    for part in (_loads, _disk, _first_rows, _answers, _profiles, _layouts, _peers, _same):
         yield from part(found)
 
 
@@ -165,6 +173,13 @@ def _answers(found: Found) -> Iterator[Figure]:
         else:
             limit = _ANSWER_GOALS.get(name) if ours else None
             yield Figure(ANSWER, milliseconds(asked.seconds), of, _goal(found, limit, at_most=True) if limit else None)
+
+
+def _profiles(found: Found) -> Iterator[Figure]:
+    for (engine, events, name), profile in found.profiles.items():
+        for part, seconds in {"clock": profile.clock, **profile.cpu}.items():
+            of = {"engine": engine, "events": f"{events:,}", "question": name, "time of": part}
+            yield Figure(PROFILE, milliseconds([seconds]), of)
 
 
 def _layouts(found: Found) -> Iterator[Figure]:
