@@ -23,7 +23,7 @@ have compiled what they do, and a few rounds are no time to compile in."""
 @dataclass(frozen=True)
 class Party:
     """An engine that holds ``events`` events. It answers in ``turns`` rounds at most. ``processes`` are pids of those
-    that work for an answer, by what they are."""
+    that work for an answer, by what they are; none where they are on other machines."""
 
     engine: str
     events: int
@@ -98,7 +98,7 @@ def profile(party: Party, seconds: float) -> dict[str, Profile]:
 
 
 def _cpu(party: Party) -> dict[str, float]:
-    return {name: sum(map(cpu_seconds, pids)) for name, pids in party.processes.items()}
+    return {name: sum(map(cpu_seconds, pids)) for name, pids in party.processes.items() if pids}
 
 
 def _warm_up(party: Party, seconds: float) -> None:

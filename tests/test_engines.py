@@ -187,7 +187,7 @@ def test_a_profile_has_each_processs_own_processor_time_an_answer() -> None:
         return Answer(float(asked[question.name]), 1)
 
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as sleeping:
-        processes = {"client": [os.getpid()], "sleeping": [sleeping.pid]}
+        processes = {"client": [os.getpid()], "sleeping": [sleeping.pid], "elsewhere": []}
         party = Party("ours", 1, ask, [Question(name, Kind.COUNT, "f", "v") for name in ("busy", "idle")], 1, processes)
         found = profile(party, 0.5)
         once = profile(party, 0)
@@ -197,6 +197,7 @@ def test_a_profile_has_each_processs_own_processor_time_an_answer() -> None:
     assert found["busy"].cpu["client"] >= 0.09 > 0.01 > found["idle"].cpu["client"]
     assert found["busy"].cpu["sleeping"] < 0.05
     assert once["busy"].clock == asked["busy"]
+    assert once["busy"].cpu.keys() == {"client", "sleeping"}
 
 
 def test_rows_that_should_come_newest_first_and_do_not_are_an_error_that_names_engine_and_question() -> None:
