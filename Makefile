@@ -6,19 +6,19 @@ TESTS :=
 .PHONY: setup demo test check down clean
 
 setup:
-	@store/setup.sh
+	@.ci/setup.sh
 
 demo: setup
 	$(BIN)/watchfloor demo $(LOGS)
 
 test: setup
-	@store/test.sh $(TESTS)
+	@tests/run.sh $(TESTS)
 
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy -p watchfloor
-	@store/test.sh $(TESTS)
+	@tests/run.sh $(TESTS)
 
 down:
 	@if [ -x $(BIN)/watchfloor ]; then $(BIN)/watchfloor down; fi

@@ -12,12 +12,9 @@ setup(
     package_data={
         f"watchfloor.{room}": [
             "py.typed",
-            "*.lark",
-            "*.json",
-            "definitions/*.json",
-            "runs/templates/*.html",
-            "*.xml",
-            "*.properties",
+            "**/*.lark",
+            "**/*.json",
+            "**/*.html",
         ]
         for room in ROOMS
     },

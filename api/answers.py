@@ -10,7 +10,7 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import UnknownSourceError, UserError
 from watchfloor.schema.source import Source
 
-from .asks import iso, time_range
+from .requests import iso, time_range
 
 BUCKETS = ("minute", "hour", "day")
 

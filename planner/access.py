@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeGuard, Union
 
-from watchfloor.schema.filter import (
+from watchfloor.schema.filter.print import to_text
+from watchfloor.schema.filter.tree import (
     And,
     Between,
     Cidr,
@@ -26,7 +27,6 @@ from watchfloor.schema.filter import (
 from watchfloor.schema.source import Source
 
 from .counts import Counts
-from .text import to_text
 
 MOST_MEMBERS = 256
 """Values of lists, and look-ups in all, that are counted and made in the index; of more the servers filter."""

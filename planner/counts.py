@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from watchfloor.schema.filter import Condition
+from watchfloor.schema.filter.tree import Condition
 
 
 @dataclass(frozen=True)

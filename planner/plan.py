@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from watchfloor.schema.filter import Filter
+from watchfloor.schema.filter.print import to_text
+from watchfloor.schema.filter.tree import Filter
 
 from .access import Access, IndexIntersection, IndexUnion, Lookup, Scan, Term, lookups
 from .cost import Estimate
-from .text import to_text
 from .units import duration, number, percent
 
 __all__ = ["Access", "IndexIntersection", "IndexUnion", "Lookup", "Plan", "Scan", "Weighed"]

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from watchfloor.schema.errors import UserError
-from watchfloor.schema.filter import Filter
-from watchfloor.store.keys import KEY_BYTES, MAX_TIME, UNKNOWN_HASH
-
-from .jsonform import to_json
+from watchfloor.schema.filter.json_form import to_json
+from watchfloor.schema.filter.tree import Filter
+from watchfloor.store.encoding.keys import KEY_BYTES, MAX_TIME, UNKNOWN_HASH
 
 _VERSION = 1
 _QUERY_BYTES = 8

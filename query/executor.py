@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 
 from watchfloor.planner.access import IndexUnion, Lookup, Scan, Term, lookups
 from watchfloor.planner.plan import Plan
+from watchfloor.query.batches.policies import Batch, Policy
 from watchfloor.schema.errors import StoreError
-from watchfloor.schema.filter import Condition
+from watchfloor.schema.filter.tree import Condition
 from watchfloor.schema.source import Source
 from watchfloor.store.layout import Wanted
-from watchfloor.store.layouts import layout_of
+from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.store import Store
 
-from .batching import Batch, Policy
 from .cursor import Cursor
 from .stop import Stop
 

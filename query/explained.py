@@ -7,9 +7,8 @@ from typing import Any
 
 from watchfloor.planner.plan import Plan
 from watchfloor.planner.units import duration, number
-
-from .batching import Batch
-from .times import iso
+from watchfloor.query.batches.policies import Batch
+from watchfloor.schema.times import iso
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import pyarrow as pa
 from watchfloor.planner.plan import Plan
 from watchfloor.schema.errors import WatchfloorError
 from watchfloor.schema.source import Source
+from watchfloor.schema.times import iso
 
 from .cursor import Cursor
 from .executor import Asked, Ran, Run
 from .stop import Stop
-from .times import iso
 
 LISTED = 50
 """Query batches that a summary lists at most: the first."""

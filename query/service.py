@@ -17,25 +17,25 @@ from watchfloor.planner.access import countable
 from watchfloor.planner.cost import costs_of
 from watchfloor.planner.counts import DictCounts, Known
 from watchfloor.planner.plan import Plan
-from watchfloor.planner.rules import SCHEMES as SCHEMES
-from watchfloor.planner.rules import plan as make_plan
+from watchfloor.planner.planner import SCHEMES as SCHEMES
+from watchfloor.planner.planner import plan as make_plan
+from watchfloor.query.batches.expected import Expected
+from watchfloor.query.batches.policies import BatchSettings, first_width, make_policy
 from watchfloor.schema.errors import StoreError, TimeRangeError, UserError
-from watchfloor.schema.filter import Compare, Filter, Value
+from watchfloor.schema.filter.tree import Compare, Filter, Value
+from watchfloor.schema.filter.type_check import type_filter, typed_filter
 from watchfloor.schema.source import END_OF_TIME, Field, Source
-from watchfloor.store.counts import CountReader, Survey
-from watchfloor.store.keys import HOUR
+from watchfloor.schema.times import from_micros
+from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.layout import IndexCount
+from watchfloor.store.layouts.counts import CountReader, Survey
 from watchfloor.store.store import Store
 
-from .batching import BatchSettings, first_width, make_policy
 from .cursor import read_cursor
 from .executor import Asked, Run, execute
-from .expected import Expected
 from .explained import Explained
 from .result import QueryResult
 from .stop import Stop
-from .times import from_micros
-from .typing import type_filter, typed_filter
 from .watch import Watch
 
 MAX_DEADLINE = 7 * 86_400

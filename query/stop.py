@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Literal, Protocol
 
-from watchfloor.store.jvm import visit
+from watchfloor.store.bridge.jvm import visit
 
 Reason = Literal["cancelled", "deadline"]
 

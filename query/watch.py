@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from watchfloor.query.batches.policies import BatchSettings
 from watchfloor.schema.errors import UserError, WatchfloorError
-from watchfloor.store.keys import KEY_BYTES, UNKNOWN_HASH
-from watchfloor.store.values import fixed_rows
-
-from .batching import BatchSettings
+from watchfloor.store.encoding.keys import KEY_BYTES, UNKNOWN_HASH
+from watchfloor.store.encoding.values import fixed_rows
 
 if TYPE_CHECKING:
     from .result import QueryResult

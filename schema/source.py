@@ -18,7 +18,7 @@ from .errors import DefinitionError, UnknownFieldError
 
 
 class FieldType(Enum):
-    """The types of a field. Their bytes in the store sort as the values do (``watchfloor.store.values``)."""
+    """The types of a field. Their bytes in the store sort as the values do (``watchfloor.store.encoding.values``)."""
 
     STRING = "string"
     INT = "int"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from watchfloor.schema.filter import Condition, Filter, Value
+from watchfloor.schema.filter.tree import Condition, Filter, Value
 from watchfloor.schema.source import Field, Source
 
 if TYPE_CHECKING:

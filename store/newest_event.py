@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from watchfloor.schema.source import Source
-
-from .keys import MAX_TIME, SHARD_BYTES, event_table, shard_names
-from .ranges import Ranges
+from watchfloor.store.encoding.keys import MAX_TIME, SHARD_BYTES, event_table, shard_names
+from watchfloor.store.encoding.ranges import Ranges
 
 if TYPE_CHECKING:
     from .store import Store

@@ -22,16 +22,16 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.coverage import awaits_start, completed, covering_all, with_indexes, with_start
 from watchfloor.schema.errors import StoreError, UnknownSourceError, WatchfloorError
+from watchfloor.schema.settings.settings import Role, Settings
 from watchfloor.schema.source import Source, parse_definition
+from watchfloor.store.bridge.jvm import visit
+from watchfloor.store.bridge.sources import Connection, EntrySink, EntrySource, EventSource
+from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.layouts.block.epochs.view import FRESH_SHARE, GRACE_SECONDS, View, read_view, views_of
 
-from . import tables
-from .block.view import FRESH_SHARE, GRACE_SECONDS, View, read_view, views_of
-from .bridge import Connection, EntrySink, EntrySource, EventSource
-from .jvm import visit
+from .admin import tables
 from .newest_event import newest_event
-from .ranges import Ranges
 from .scans import MANY_REQUESTS, OpenScans
-from .settings import Role, Settings
 
 Iterators = Sequence[tuple[int, str, str, Mapping[str, str | bytes]]]
 """(priority, name, Java class, options); an option of bytes is sent in base64."""

@@ -16,10 +16,10 @@ from loaded import LAYOUTS
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from watchfloor.ingest import pool
-from watchfloor.store.settings import Settings, load_settings
-from watchfloor.store.stack import down, up
-from watchfloor.store.stack_process import find
+from watchfloor.ingest.worker import pool
+from watchfloor.schema.settings.settings import Settings, load_settings
+from watchfloor.store.stack.process import find
+from watchfloor.store.stack.stack import down, up
 from watchfloor.store.store import Store
 
 # Files whose tests start stacks of their own: one process of a run takes them all, and starts no other.

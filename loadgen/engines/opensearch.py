@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from watchfloor.ingest.lines import Chunk, read_chunks
+from watchfloor.ingest.files.lines import Chunk, read_chunks
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.source import FieldType, Source
 

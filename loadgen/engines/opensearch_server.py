@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 from watchfloor.schema.errors import StackError
-from watchfloor.store.stack_checks import free_ports
-from watchfloor.store.stack_java import find_java
+from watchfloor.store.runtime.java_home import find_java
+from watchfloor.store.stack.checks import free_ports
 
 from . import MEMORY_MB, THREADS
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import orjson
 
+from watchfloor.loadgen.harness.rig import say
 from watchfloor.schema.errors import StackError
 
-from ..rig import say
 from .answer import Answer
 from .question import Question
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from watchfloor.planner.quoting import quote
-from watchfloor.query.text import value_text
-
-from ..generate import Generated
-from ..marks import ONE, PATTERN, SPREAD
+from watchfloor.loadgen.generator.generate import Generated
+from watchfloor.loadgen.generator.marks import ONE, PATTERN, SPREAD
+from watchfloor.schema.filter.print import value_text
+from watchfloor.schema.filter.quoting import quote
 
 MANY = 1000
 

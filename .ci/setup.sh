@@ -1,0 +1,107 @@
+#!/bin/sh
+# Everything that Watchfloor needs, in .venv and store/java/target. What is there and unchanged is left alone.
+set -eu
+cd "$(dirname "$0")/.."
+rooms="schema store ingest planner query api loadgen"
+target=store/java/target
+say() { echo "setup: $*"; }
+fail() { echo "setup: $*" >&2; exit 1; }
+
+# A Java 17 or 21 with a compiler (Hadoop's libraries fail on newer ones); prints its home.
+find_jdk() {
+    on_path=$(command -v javac || true)
+    [ -z "$on_path" ] || on_path=$(dirname "$(dirname "$(readlink -f "$on_path")")")
+    for home in "${JAVA_HOME:-}" "$on_path" /usr/lib/jvm/* /Library/Java/JavaVirtualMachines/*/Contents/Home; do
+        # Without JAVA_HOME the first is empty, and /bin/javac is a link that tells of no home.
+        [ -n "$home" ] && [ -x "$home/bin/javac" ] || continue
+        if grep -Eqs '^JAVA_VERSION="(17|21)[."]' "$home/release"; then
+            echo "$home"
+            return
+        fi
+    done
+}
+
+# A Python of 3.11 or newer that can make virtual environments; prints its path.
+find_python() {
+    for name in python3 python3.13 python3.12 python3.11; do
+        if "$name" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            command -v "$name"
+            return
+        fi
+    done
+}
+
+missing() {
+    [ -n "$(find_jdk)" ] || printf ' openjdk-17-jdk-headless'
+    command -v mvn >/dev/null || printf ' maven'
+    command -v make >/dev/null || printf ' make'
+    command -v g++ >/dev/null || printf ' g++'
+    [ -n "$(find_python)" ] || printf ' python3-venv'
+}
+
+packages=$(missing)
+if [ -n "$packages" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    say "installing$packages"
+    export DEBIAN_FRONTEND=noninteractive
+    # shellcheck disable=SC2086
+    { apt-get -qq update && apt-get -qq install -y --no-upgrade --no-install-recommends $packages; } >/dev/null ||
+        say "apt-get could not install all of$packages"
+    packages=$(missing)
+fi
+case $packages in "" | " g++") ;; *) fail "missing:$packages (Java 17 or 21, Maven, make, Python 3.11 or newer with venv)" ;; esac
+JAVA_HOME=$(find_jdk)
+export JAVA_HOME
+
+digest() { # of the contents and names of files
+    find "$@" -type f ! -name '*.pyc' -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum
+}
+unchanged() { # stamp file, digest
+    [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]
+}
+
+# Python, with the rooms where mypy finds them as parts of one package.
+[ -x .venv/bin/python ] || "$(find_python)" -m venv .venv
+wanted=$(digest pyproject.toml setup.py)
+if ! unchanged .venv/stamp "$wanted"; then
+    say "installing Python packages into .venv"
+    .venv/bin/pip install --quiet --disable-pip-version-check -e '.[dev]'
+    echo "$wanted" >.venv/stamp
+fi
+mkdir -p .venv/typing/watchfloor
+for room in $rooms; do
+    ln -sfn "$PWD/$room" ".venv/typing/watchfloor/$room"
+done
+
+# Jars: ours and all that the stack and the bridge run on.
+wanted=$(digest store/java/pom.xml store/java/src)
+if ! unchanged $target/stamp "$wanted" || [ ! -d $target/jars ]; then
+    say "building jars with Maven (the first time it fetches about 100 MB)"
+    mkdir -p $target
+    (cd store/java && mvn -q -B -DskipTests package) >$target/maven.log 2>&1 || {
+        cat $target/maven.log >&2
+        fail "Maven did not build store/java"
+    }
+    echo "$wanted" >$target/stamp
+fi
+
+# The tablet server's native map. It lies outside the unpacked source, which Maven may unpack again.
+source=$(echo $target/native/accumulo-native-*)
+if ! command -v g++ >/dev/null; then
+    say "no g++: tablet servers will use the Java map, which is slower"
+else
+    wanted=$(digest "$source/nativeMap" "$source/javah" "$source/Makefile")
+    if ! unchanged $target/native-lib/stamp "$wanted"; then
+        say "compiling the native map"
+        mkdir -p $target/native-lib
+        make -s -C "$source" >$target/native-lib/make.log 2>&1 || fail "the native map does not compile: $target/native-lib/make.log"
+        # Renamed into place: a tablet server that runs has the old file mapped, and must keep it.
+        for library in "$source"/libaccumulo.*; do
+            cp "$library" $target/native-lib/new
+            mv $target/native-lib/new "$target/native-lib/${library##*/}"
+        done
+        echo "$wanted" >$target/native-lib/stamp
+    fi
+fi
+
+# Archives of the servers' and clients' classes, with which both start in about half the time.
+.venv/bin/python -m watchfloor.store.stack.make_archive

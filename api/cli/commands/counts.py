@@ -1,0 +1,65 @@
+"""``watchfloor count``, ``top``, ``timeline``: answers from the aggregate table, without reading events."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from watchfloor.api.cli.context import Add, add_format, add_range, open_service, print_rows
+
+BUCKETS = ("minute", "hour", "day")
+BAR = 40
+
+
+def register(add: Add) -> None:
+    parser = add("count", count, "how many events a source has, or how many have a value")
+    parser.add_argument("source", metavar="SOURCE")
+    add_range(parser)
+    _add_condition(parser)
+    parser = add("top", top, "the most frequent values of an indexed field")
+    parser.add_argument("source", metavar="SOURCE")
+    parser.add_argument("field", metavar="FIELD")
+    add_range(parser)
+    parser.add_argument("--limit", metavar="N", type=int, default=10, help="how many values (default 10)")
+    add_format(parser)
+    parser = add("timeline", timeline, "events per minute, hour or day")
+    parser.add_argument("source", metavar="SOURCE")
+    add_range(parser)
+    parser.add_argument("--bucket", choices=BUCKETS, default="hour", metavar="|".join(BUCKETS), help="default hour")
+    _add_condition(parser)
+    add_format(parser)
+
+
+def count(args: Namespace) -> None:
+    from watchfloor.api.answers import count_answer
+
+    with open_service(args) as service:
+        print(count_answer(service, vars(args))["count"])
+
+
+def top(args: Namespace) -> None:
+    from watchfloor.api.answers import top_answer
+    from watchfloor.schema.errors import UserError
+
+    if args.limit < 1:
+        raise UserError("--limit must be at least 1")
+    with open_service(args) as service:
+        answer = top_answer(service, vars(args), args.limit)
+    print_rows(answer["values"], ("value", "count"), args.format)
+
+
+def timeline(args: Namespace) -> None:
+    from watchfloor.api.answers import timeline_answer
+    from watchfloor.api.cli.context import default_format
+
+    with open_service(args) as service:
+        rows = timeline_answer(service, vars(args))["buckets"]
+    form = args.format or default_format(None)
+    if form == "table":
+        most = max((row["count"] for row in rows), default=1)
+        rows = [{**row, "events": "█" * max(1, round(BAR * row["count"] / most))} for row in rows]
+    print_rows(rows, ("start", "count", "events")[: 3 if form == "table" else 2], form)
+
+
+def _add_condition(parser: ArgumentParser) -> None:
+    parser.add_argument("--field", metavar="FIELD", help="only events in which this indexed field …")
+    parser.add_argument("--value", metavar="VALUE", help="… has this value")

@@ -1,0 +1,139 @@
+"""``watchfloor items`` and ``quarantine``: what was loaded, and the lines that became no event."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from watchfloor.api.cli.context import Add, add_format, open_store, print_rows, say, settings_of
+from watchfloor.api.formats.visible import visible, visible_bytes
+
+if TYPE_CHECKING:
+    from watchfloor.ingest.records.ledger import LedgerRow
+
+STATES = ("queued", "running", "done", "failed", "refused")
+ITEM_COLUMNS = (
+    "item",
+    "state",
+    "file",
+    "start",
+    "end",
+    "feed",
+    "events",
+    "quarantined",
+    "attempts",
+    "at",
+    "by",
+    "reason",
+)
+LINE_COLUMNS = ("line", "file", "offset", "feed", "bytes", "reason")
+
+
+def register(add: Add) -> None:
+    parser = add("items", items, "the ledger: what was queued and loaded, and how it ended")
+    parser.add_argument("--state", choices=STATES, metavar="|".join(STATES), help="only those in this state")
+    parser.add_argument("--failed", action="store_true", help="only those that failed or were refused")
+    add_format(parser)
+    parser = add("quarantine", list_lines, "lines that became no event: where they stand, and why")
+    _add_list_options(parser)
+    actions = parser.add_subparsers(metavar="[list | show LINE… | retry [LINE]]")
+    listing = actions.add_parser("list", help="all lines, or those of a file (the default)", allow_abbrev=False)
+    _add_list_options(listing)
+    listing.set_defaults(run=list_lines)
+    show = actions.add_parser("show", help="a line as it is, control characters made visible", allow_abbrev=False)
+    show.add_argument("lines", metavar="LINE", nargs="+", help="as `quarantine list` names it")
+    show.add_argument("--raw", action="store_true", help="the bytes as they are; for a file or a pipe")
+    show.set_defaults(run=show_lines)
+    again = actions.add_parser("retry", help="parse them again, by the present definitions", allow_abbrev=False)
+    again.add_argument("line", metavar="LINE", nargs="?", help="only this one")
+    again.add_argument("--file", metavar="PATH", help="only the lines of this file")
+    again.set_defaults(run=retry_lines)
+
+
+def items(args: Namespace) -> None:
+    from watchfloor.ingest.records.ledger import Ledger
+
+    states = (args.state,) if args.state else ("failed", "refused") if args.failed else STATES
+    with open_store(settings_of(args), role="ingest") as store:
+        rows = [_item(row) for row in Ledger(store).rows(states)]
+    print_rows(sorted(rows, key=lambda row: row["at"]), ITEM_COLUMNS, args.format)
+
+
+def list_lines(args: Namespace) -> None:
+    from watchfloor.ingest.records.quarantine import Quarantine
+
+    with open_store(settings_of(args), role="ingest") as store:
+        found = Quarantine(store).open_lines(args.file)
+        lines = list(islice(found, args.limit))
+        more = next(found, None) is not None
+    rows = [
+        {
+            "line": line.key,
+            "file": line.path,
+            "offset": line.offset,
+            "feed": line.feed,
+            "bytes": len(line.raw),
+            "reason": line.reason,
+        }
+        for line in lines
+    ]
+    print_rows(rows, LINE_COLUMNS, args.format)
+    if more:
+        say(f"there are more: these are the first {args.limit:,} (see --limit)")
+
+
+def show_lines(args: Namespace) -> None:
+    from watchfloor.ingest.records.quarantine import Quarantine
+    from watchfloor.schema.errors import UserError
+
+    if args.raw and sys.stdout.isatty():
+        raise UserError("--raw is not for a terminal: log lines may hold escape sequences")
+    with open_store(settings_of(args), role="ingest") as store:
+        for line in map(Quarantine(store).show, args.lines):
+            if args.raw:
+                sys.stdout.buffer.write(line.raw + b"\n")
+                continue
+            whole = "" if line.whole else ", only its beginning was kept"
+            say(f"{line.key}: {visible(line.path)} at byte {line.offset:,} ({line.state}{whole})")
+            say(f"  {visible(line.reason)}")
+            print(visible_bytes(line.raw), flush=True)
+
+
+def retry_lines(args: Namespace) -> int:
+    from watchfloor.ingest.worker.retry import retry
+
+    with open_store(settings_of(args), role="ingest") as store:
+        result = retry(store, path=args.file, key=args.line)
+    kept = result.lines - result.events
+    say(f"{result.lines:,} lines tried: {result.events:,} are events now, {kept:,} stay in quarantine")
+    for reason, count in sorted(result.kept.items(), key=lambda entry: -entry[1])[:10]:
+        say(f"  {count:,} × {visible(reason)}")
+    return 1 if kept else 0
+
+
+def _item(row: LedgerRow) -> dict[str, Any]:
+    from watchfloor.api.requests import iso
+
+    item = row.item
+    return {
+        "item": row.item_id or None,
+        "state": row.state,
+        "file": row.path,
+        "start": item.start if item else None,
+        "end": item.end if item else None,
+        "feed": item.feed if item else None,
+        "events": row.events,
+        "quarantined": row.quarantined,
+        "attempts": row.attempts,
+        "at": iso(int(row.at * 1_000_000)),
+        "by": row.by,
+        "reason": row.reason or None,
+    }
+
+
+def _add_list_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--file", metavar="PATH", help="only the lines of this file")
+    parser.add_argument("--limit", metavar="N", type=int, default=1000, help="at most N lines (default 1000)")
+    add_format(parser)

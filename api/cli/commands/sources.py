@@ -1,0 +1,123 @@
+"""``watchfloor sources``: what the store knows, and definitions of one's own."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from watchfloor.api.cli.context import Add, add_format, open_store, print_rows, say, settings_of
+
+if TYPE_CHECKING:
+    from watchfloor.schema.source import Source
+
+
+def register(add: Add) -> None:
+    parser = add("sources", list_sources, "the sources that are known; their definitions")
+    add_format(parser)
+    actions = parser.add_subparsers(metavar="[show NAME | check FILE | add FILE | index NAME FIELD]")
+    show = actions.add_parser("show", help="print a source's definition", allow_abbrev=False)
+    show.add_argument("name", metavar="NAME")
+    show.set_defaults(run=show_source)
+    check = actions.add_parser("check", help="check a definition file; needs no store", allow_abbrev=False)
+    check.add_argument("file", metavar="FILE")
+    check.set_defaults(run=check_definition)
+    new = actions.add_parser("add", help="make a source from a definition file", allow_abbrev=False)
+    new.add_argument("file", metavar="FILE")
+    new.set_defaults(run=add_source)
+    index = actions.add_parser("index", help="index a field of a known source from now on", allow_abbrev=False)
+    index.add_argument("name", metavar="NAME")
+    index.add_argument("field", metavar="FIELD")
+    index.add_argument("--reversed", action="store_true", help="its values backwards too, for endswith")
+    index.set_defaults(run=index_field)
+
+
+def list_sources(args: Namespace) -> None:
+    with open_store(settings_of(args)) as store:
+        found = store.sources()
+    rows = [
+        {
+            "name": name,
+            "title": found[name].title,
+            "fields": len(found[name].fields),
+            "layout": found[name].layout,
+            "shards": found[name].shards,
+            "indexed": ", ".join(f.name for f in found[name].indexed),
+        }
+        for name in sorted(found)
+    ]
+    print_rows(rows, ("name", "title", "fields", "layout", "shards", "indexed"), args.format)
+    if not rows:
+        say("no source yet: `watchfloor load FILE` makes those it needs")
+
+
+def show_source(args: Namespace) -> None:
+    """The store's definition, or for a source that is not in use yet the one that ships with Watchfloor."""
+    from watchfloor.schema.errors import UnknownSourceError
+    from watchfloor.schema.source import builtin_definitions
+
+    with open_store(settings_of(args)) as store:
+        found = store.sources()
+    if args.name not in found:
+        shipped = builtin_definitions()
+        if args.name not in shipped:
+            raise UnknownSourceError(args.name, {**shipped, **found})
+        say(f"{args.name} ships with Watchfloor; the store has no events of it yet")
+        found = shipped
+    print(json.dumps(found[args.name].definition, indent=2, ensure_ascii=False))
+
+
+def check_definition(args: Namespace) -> None:
+    source = _read(args.file)
+    say(f"{args.file}: {source.name} is fine: {len(source.fields)} fields, {len(source.indexed)} indexed")
+
+
+def add_source(args: Namespace) -> None:
+    from watchfloor.schema.errors import DefinitionError
+
+    source = _read(args.file)
+    with open_store(settings_of(args), role="ingest") as store:
+        known = store.sources().get(source.name, source)
+        if "layout" in source.definition and known.layout != source.layout:
+            raise DefinitionError(
+                f"{args.file}.layout: {source.name} is stored as {known.layout}, for good; leave the layout out, or "
+                f"give the source another name"
+            )
+        stored = store.register(source)
+    say(
+        f"{stored.name}: {len(stored.fields)} fields, {len(stored.indexed)} indexed, layout {stored.layout}, "
+        f"{stored.shards} shards"
+    )
+
+
+def index_field(args: Namespace) -> None:
+    """Events are indexed by the field from now on; those that are there already are not."""
+    from dataclasses import replace
+
+    from watchfloor.schema.errors import UnknownSourceError
+    from watchfloor.schema.source import iso_time
+
+    with open_store(settings_of(args), role="ingest") as store:
+        known = store.sources()
+        if args.name not in known:
+            raise UnknownSourceError(args.name, known)
+        field = known[args.name].field(args.field)
+        wanted = replace(field, indexed=True, reversed=field.reversed or args.reversed)
+        stored = store.register(known[args.name].with_changed({field.name: wanted})).field(args.field)
+    for what, first in (("indexed", stored.indexed_from), ("reversed", stored.reversed_from)):
+        if what == "indexed" or stored.reversed:
+            since = f"events since {iso_time(first)}; older ones are filtered" if first else "all events"
+            say(f"{args.name}: {args.field} is {what} for {since}")
+
+
+def _read(file: str) -> Source:
+    from pathlib import Path
+
+    from watchfloor.schema.errors import DefinitionError
+    from watchfloor.schema.source import parse_definition
+
+    try:
+        text = Path(file).read_bytes()
+    except OSError as error:
+        raise DefinitionError(f"{file}: cannot be read: {error.strerror}") from None
+    return parse_definition(text, file)

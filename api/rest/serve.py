@@ -1,0 +1,137 @@
+"""The REST service on a production WSGI server (waitress), until SIGTERM or Ctrl-C.
+
+Threads are bounded; two of them stay free of queries so that short requests find one. On SIGTERM running
+answers get ``GRACE_SECONDS`` to end.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import Any
+
+from flask import Flask
+from waitress import create_server
+
+from watchfloor.query.service import QueryService
+from watchfloor.schema.errors import OperatorError, SettingsError
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.schema.source import Source
+from watchfloor.store.store import Store
+
+from .app import create_app
+from .auth import FIRST_TOKEN_FILE, Tokens
+from .validate import MAX_BODY
+
+THREADS = 8
+CONNECTIONS = 200
+GRACE_SECONDS = 5
+# Bodies up to this size are read and then refused with a problem; larger ones are cut off by the server itself.
+HARD_MAX_BODY = 16 * MAX_BODY
+log = logging.getLogger(__name__)
+
+
+class StoreServices:
+    """Query services over one store connection, a view per set of authorizations. Connects when first asked to."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._stores: dict[tuple[str, ...] | None, Store] = {}
+
+    def __call__(self, authorizations: tuple[str, ...] | None) -> QueryService:
+        """Raises ``OperatorError`` while the store does not answer; the next call tries again."""
+        return QueryService(self._open(authorizations))
+
+    def sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
+        return self._open(authorizations).sources()
+
+    def _open(self, authorizations: tuple[str, ...] | None) -> Store:
+        with self._lock:
+            if not self._stores:
+                self._stores[None] = Store.open(self._settings, role="query")
+            store = self._stores.get(authorizations)
+            if store is None:
+                store = self._stores[authorizations] = self._stores[None].with_authorizations(authorizations or ())
+            return store
+
+    def close(self) -> None:
+        with self._lock:
+            if self._stores:
+                self._stores[None].close()  # the others share its connection
+            self._stores = {}
+
+
+def serve(settings: Settings, say: Callable[[str], None]) -> None:
+    """Runs until it is told to stop; ``say`` gets the lines for people."""
+    tokens = Tokens.open(settings.secret)
+    services = StoreServices(settings)
+    try:
+        try:
+            services(None)
+        except OperatorError as error:
+            say(f"the store is not there yet ({error}); requests get 503 until it is")
+        longest = settings.deadline_seconds or None
+        run(create_app(services, tokens, THREADS - 2, longest), settings.host, settings.port, say, settings)
+    finally:
+        services.close()
+
+
+def run(app: Flask, host: str, port: int, say: Callable[[str], None], settings: Settings | None = None) -> None:
+    """Serves ``app`` in the main thread until SIGTERM or Ctrl-C. Port 0 picks a free one."""
+    try:
+        server = create_server(
+            app,
+            host=host,
+            port=port,
+            threads=THREADS,
+            connection_limit=CONNECTIONS,
+            max_request_body_size=HARD_MAX_BODY,
+            # Reading ahead is how waitress notices that a client has gone while its answer is being made.
+            channel_request_lookahead=1,
+            clear_untrusted_proxy_headers=True,
+            asyncore_use_poll=True,
+            ident="watchfloor",
+        )
+    except OSError as error:
+        raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from None
+    address = f"http://{server.effective_host}:{server.effective_port}"
+    say(f"serving {address}/api/v1 (health: {address}/healthz); stop with Ctrl-C")
+    if settings is not None and (first := settings.secret / FIRST_TOKEN_FILE).exists():
+        say(f"a bearer token is in {first}")
+    _install_signals(server)
+    try:
+        server.run()
+    finally:
+        server.close()
+        log.info("stopped")
+
+
+def _install_signals(server: Any) -> None:
+    """The first SIGTERM lets running answers end, for ``GRACE_SECONDS`` at most; a second one stops at once."""
+    stopping = threading.Event()
+
+    def finish() -> None:
+        deadline = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < deadline and any(map(_is_busy, list(server.active_channels.values()))):
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if stopping.is_set():
+            sys.exit(0)  # waitress ends its loop and its threads on it
+        stopping.set()
+        threading.Thread(target=finish, name="graceful-stop", daemon=True).start()
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _is_busy(channel: Any) -> bool:
+    return bool(channel.requests or channel.total_outbufs_len)

@@ -1,0 +1,56 @@
+"""Typed columns as events: the record batch that the store takes, and the lines that are left out with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.ingest.files.lines import Rejected
+from watchfloor.schema.source import Source
+
+from .convert import Reasons
+from .rows import Rows
+from .scalars import TIME_END
+
+OFFSET_COLUMN = "_offset"
+
+
+def event_batch(
+    source: Source, columns: Mapping[str, pa.Array], rows: Rows, reasons: Reasons
+) -> tuple[pa.RecordBatch, list[Rejected]]:
+    """The events of ``rows`` and the rejected among them.
+
+    ``columns`` has an array of ``len(rows)`` for each field that occurs, of the field's Arrow type; absent fields
+    are null. Rows with a reason, without an event time, or with one outside [1970-01-01, 2262-01-01) are rejected.
+    """
+    _check_time(source.time_field, columns.get(source.time_field), len(rows), reasons)
+    schema = source.arrow_schema.append(pa.field(OFFSET_COLUMN, pa.int64()))
+    arrays = [
+        columns[field.name] if field.name in columns else pa.nulls(len(rows), field.type)
+        for field in source.arrow_schema
+    ]
+    batch = pa.RecordBatch.from_arrays([*arrays, pa.array(rows.offsets, pa.int64())], schema=schema)
+    if not reasons:
+        return batch, []
+    keep = np.ones(len(rows), bool)
+    keep[list(reasons)] = False
+    return batch.filter(pa.array(keep)), [rows.reject(row, reasons[row]) for row in sorted(reasons)]
+
+
+def _check_time(name: str, times: pa.Array | None, count: int, reasons: Reasons) -> None:
+    if times is None:
+        for row in range(count):
+            reasons.setdefault(row, f"field {name}: missing; an event needs its time")
+        return
+    micros = times.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    outside = np.flatnonzero((micros < 0) | (micros >= TIME_END))
+    if not len(outside):
+        return
+    for row in outside.tolist():
+        if not times[row].is_valid:
+            reasons.setdefault(row, f"field {name}: missing; an event needs its time")
+        else:
+            when = str(times[row].as_py())
+            reasons.setdefault(row, f"field {name}: {when} is outside 1970-01-01 to 2262-01-01")

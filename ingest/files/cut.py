@@ -1,0 +1,265 @@
+"""One pass over a log file: its identity, and the line-aligned ranges that become work items.
+
+A file's identity is the BLAKE2b of its content, uncompressed: a log that is renamed, or compressed by its rotation, is
+still the same file. A plain file is cut at line boundaries into ranges of about ``split`` bytes; a gzip file is one
+range, because nothing can be read from its middle. Row IDs and counts are pure functions of identity and ranges, so a
+file that comes again must be cut the same way: by the ``split`` and from the ``base`` that its work items remember.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
+from watchfloor.schema.errors import InputFileError
+
+WHOLE = 0
+"""The ``split`` of a file that is one range."""
+_GZIP_MAGIC = b"\x1f\x8b"
+_DAMAGED = b"\x00damaged"
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How far a file was queued earlier: its first ``length`` bytes (uncompressed) had the identity ``file_id``."""
+
+    file_id: bytes
+    length: int
+
+
+@dataclass(frozen=True)
+class FileScan:
+    """What one pass over a file found.
+
+    ``ranges`` begin at ``base``. It is above 0 where the file begins with what an earlier ``Mark`` says: then they hold
+    only the lines since, and ``before`` is the mark's identity as hex. ``damaged``: the gzip stream breaks off.
+    """
+
+    file_id: bytes
+    size: int
+    mtime_ns: int
+    length: int
+    compressed: bool
+    damaged: bool
+    split: int
+    base: int
+    before: str
+    ranges: tuple[tuple[int, int], ...]
+
+
+def scan_file(path: str | Path, split: int, mark: Mark | None = None, cut_like: WorkItem | None = None) -> FileScan:
+    """Identity and ranges of a file, in bounded memory. Raises ``InputFileError``.
+
+    ``cut_like`` is an item of the very same content: the file is cut as that was. A plain file that grows meanwhile is
+    taken as it was at the beginning of the pass.
+    """
+    with open_regular(path) as file:
+        before = os.fstat(file.fileno())
+        compressed = _is_gzip(file)
+        if compressed:
+            split = WHOLE
+        base = 0
+        if cut_like is not None:
+            split, base, mark = cut_like.split, cut_like.base, None
+        stream = _Content(file, compressed, before.st_size)
+        digest = hashlib.blake2b(digest_size=FILE_ID_BYTES)
+        whole, rest = _Cutter(split, base), None
+        length = 0
+        for block in stream:
+            if mark is not None and length < mark.length <= length + len(block):
+                upto = mark.length - length
+                if _begins_with(mark, digest, block[:upto]):
+                    # A last line without its end may have been cut off by its writer then: it is read again.
+                    found = block.rfind(b"\n", 0, upto)
+                    rest = _Cutter(split, length + found + 1 if found >= 0 else whole.last_line)
+            digest.update(block)
+            whole.feed(length, block)
+            if rest is not None:
+                rest.feed(length, block)
+            length += len(block)
+        _finish(digest, stream)
+        after = os.fstat(file.fileno())
+    if after.st_size < before.st_size or (after.st_mtime_ns != before.st_mtime_ns and after.st_size == before.st_size):
+        raise InputFileError(f"{path}: changed while it was read; give it again when its writer is done")
+    came_before = cut_like.before if cut_like is not None else ""
+    if rest is not None and mark is not None and digest.digest() != mark.file_id:
+        whole, came_before = rest, mark.file_id.hex()
+    return FileScan(
+        digest.digest(),
+        before.st_size,
+        before.st_mtime_ns,
+        length,
+        compressed,
+        stream.damaged,
+        split,
+        whole.base,
+        came_before,
+        whole.finish(length),
+    )
+
+
+def items_of(scan: FileScan, path: str, feed: str, header: bytes, ticket: str) -> tuple[WorkItem, ...]:
+    """The work items of a scanned file, in its order."""
+    return tuple(
+        WorkItem(
+            path=path,
+            file_id=scan.file_id,
+            start=start,
+            end=end,
+            feed=feed,
+            header=header,
+            size=scan.size,
+            mtime_ns=scan.mtime_ns,
+            length=scan.length,
+            split=scan.split,
+            base=scan.base,
+            before=scan.before,
+            compressed=scan.compressed,
+            ticket=ticket,
+        )
+        for start, end in scan.ranges
+    )
+
+
+def check_unchanged(item: WorkItem) -> None:
+    """Raises ``InputFileError`` if the file is gone, unreadable, or no longer begins with what was queued.
+
+    Costs one ``stat`` unless size or modification time differ; then the bytes are hashed. Growth is not change.
+    """
+    with open_regular(item.path) as file:
+        now = os.fstat(file.fileno())
+        if (now.st_size, now.st_mtime_ns) == (item.size, item.mtime_ns):
+            return
+        stream = _Content(file, item.compressed, now.st_size)
+        digest = hashlib.blake2b(digest_size=FILE_ID_BYTES)
+        left = item.length
+        for block in stream:
+            digest.update(block[:left])
+            left -= min(left, len(block))
+            if not left and not item.compressed:
+                break
+        _finish(digest, stream)
+    if left or digest.digest() != item.file_id:
+        raise InputFileError(f"{item.path}: its content changed after it was queued; queue it again")
+
+
+def open_regular(path: str | Path) -> BinaryIO:
+    """Opens a regular file for reading and nothing else: a FIFO would block, a device may have no end."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise InputFileError(f"{path}: cannot be read: {error.strerror}") from error
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+        raise InputFileError(f"{path}: is {what}; give log files")
+    return os.fdopen(descriptor, "rb", buffering=0)
+
+
+def _is_gzip(file: BinaryIO) -> bool:
+    magic = file.read(len(_GZIP_MAGIC))
+    file.seek(0)
+    return magic == _GZIP_MAGIC
+
+
+def _begins_with(mark: Mark, digest: hashlib.blake2b, rest: bytes) -> bool:
+    """Whether the bytes in ``digest`` and then ``rest`` are those of ``mark``, which may have been a damaged stream."""
+    prefix = digest.copy()
+    prefix.update(rest)
+    if prefix.digest() == mark.file_id:
+        return True
+    prefix.update(_DAMAGED)
+    return prefix.digest() == mark.file_id
+
+
+def _finish(digest: hashlib.blake2b, stream: _Content) -> None:
+    if stream.damaged:
+        # What could be read may equal another file's content; the damage is part of what this file is.
+        digest.update(_DAMAGED)
+
+
+class _Cutter:
+    """Finds the ends of ranges, from ``base`` on, in blocks that pass by; the last one begins at ``last_line``."""
+
+    def __init__(self, split: int, base: int) -> None:
+        self._split = split
+        self._start = base
+        self._ranges: list[tuple[int, int]] = []
+        self.base = base
+        self.last_line = base
+
+    def feed(self, offset: int, block: bytes) -> None:
+        last = block.rfind(b"\n")
+        if last < 0:
+            return
+        self.last_line = offset + last + 1
+        while self._split != WHOLE:
+            # A range ends after the first line end at or beyond its size, so one line longer than that is one range.
+            found = block.find(b"\n", max(self._start + self._split - 1 - offset, 0))
+            if found < 0:
+                return
+            self._ranges.append((self._start, offset + found + 1))
+            self._start = offset + found + 1
+
+    def finish(self, length: int) -> tuple[tuple[int, int], ...]:
+        if self._start < length:
+            self._ranges.append((self._start, length))
+        return tuple(self._ranges)
+
+
+class _Content:
+    """The uncompressed blocks of a file's first ``size`` bytes. A gzip stream that is damaged just ends, and
+    ``damaged`` is set."""
+
+    def __init__(self, file: BinaryIO, compressed: bool, size: int) -> None:
+        self._file, self._compressed, self._left = file, compressed, size
+        self.damaged = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._inflate() if self._compressed else self._plain()
+        except OSError as error:
+            raise InputFileError(f"{self._file.name}: cannot be read: {error.strerror}") from error
+
+    def _plain(self) -> Iterator[bytes]:
+        while block := self._read():
+            yield block
+
+    def _read(self) -> bytes:
+        block = self._file.read(min(_BLOCK, self._left))
+        self._left -= len(block)
+        return block
+
+    def _inflate(self) -> Iterator[bytes]:
+        inflater = zlib.decompressobj(wbits=31)
+        data = b""
+        while True:
+            data = data or self._read()
+            if inflater.eof:  # the next member of the file, or the zeros that some tools pad with
+                data = data.lstrip(b"\x00")
+                if not data:
+                    if more := self._read():
+                        data = more
+                        continue
+                    return
+                inflater = zlib.decompressobj(wbits=31)
+            if not data:
+                self.damaged = True
+                return
+            try:
+                block = inflater.decompress(data, _BLOCK)
+            except zlib.error:
+                self.damaged = True
+                return
+            data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
+            if block:
+                yield block

@@ -1,0 +1,224 @@
+"""Web access logs, common and combined:
+
+    client ident user [10/Oct/2000:13:55:36 -0700] "METHOD path HTTP/1.0" 200 2326 "referrer" "user agent"
+
+The quotes of all lines of a chunk are found at once; from them and the first three spaces of a line follow the places
+of its parts. Lines on which that does not work out (spaces in a user name, stray quotes) go through a regular
+expression.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.ingest.columns.batch import event_batch
+from watchfloor.ingest.columns.convert import Reasons, text_column
+from watchfloor.ingest.columns.rows import Mask, Positions, Rows, cut_column, split_rows, utf8_rows
+from watchfloor.ingest.files.lines import Chunk
+from watchfloor.ingest.formats.format import Parsed
+from watchfloor.schema.source import Source
+
+from .access_time import TIME_WIDTH, stamp_column
+
+QUOTE, BACKSLASH, OPEN, CLOSE, SPACE = b'"\\[] '
+TEXT_PARTS = ("client", "ident", "user", "ts", "request", "status", "bytes", "referrer", "user_agent")
+_TIME = 1 + TEXT_PARTS.index("ts")  # its group
+_ABSENT = "-"  # how servers write a part that has no value
+
+_HEAD = r"(\S+) (\S+) (\S.*?|) \[([^\]]{0,64})\] "
+_STRICT = re.compile(
+    _HEAD + r'"((?:[^"\\]|\\.)*)" (\S+) (\S+)(?: "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)")?',
+    re.DOTALL,
+)
+# Servers before 2004 did not escape quotes. The limit keeps a hostile line from costing much backtracking.
+_LAX = re.compile(_HEAD + r'"(.*)" ([0-9]+|-) ([0-9]+|-)(?: "([^"]*)" "(.*)")?', re.DOTALL)
+_LAX_BYTES = 8192
+_FORM = 'an access log line: client ident user [time] "request" status bytes, then maybe "referrer" "user agent"'
+
+
+class AccessLogParser:
+    """Reads lines into a source that has the fields of ``web.access``."""
+
+    ordered = False
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def parse(self, chunk: Chunk) -> Parsed:
+        parsed = Parsed(rejected=list(chunk.rejected))
+        rows, bad = utf8_rows(split_rows(chunk))
+        parsed.rejected += bad
+        if len(rows):
+            plain, combined, other = _classify(rows)
+            for part in (plain, combined):
+                if part is not None:
+                    lines, cuts = part
+                    texts = {name: cut_column(lines.data, *cuts[name]) for name in cuts}
+                    self._finish(lines, texts, {}, parsed)
+            if len(other):
+                self.parse_slowly(other, parsed)
+        parsed.rejected.sort(key=lambda r: r.offset)
+        return parsed
+
+    def parse_slowly(self, rows: Rows, parsed: Parsed) -> None:
+        """Adds what becomes of UTF-8 lines, line by line; says what an access log line is."""
+        reasons: Reasons = {}
+        texts: dict[str, list[str | None]] = {name: [] for name in TEXT_PARTS}
+        for row in range(len(rows)):
+            line = rows.raw(row).decode()
+            match = _match(line)
+            if match is None:
+                reasons[row] = f"not {_FORM}"
+            for name, value in zip(TEXT_PARTS, match.groups() if match else [None] * len(TEXT_PARTS), strict=True):
+                texts[name].append(value)
+        self._finish(rows, {name: pa.array(values, pa.string()) for name, values in texts.items()}, reasons, parsed)
+
+    def _finish(self, rows: Rows, texts: dict[str, pa.StringArray], reasons: Reasons, parsed: Parsed) -> None:
+        """Texts of the parts, as they stand in the lines, to events."""
+        columns: dict[str, pa.Array] = {}
+        fields = self._source.by_name
+        for name in ("ident", "user", "status", "bytes"):
+            columns[name] = text_column(fields[name], _absent_as_null(texts[name]), "", reasons)
+        columns["client"] = texts["client"]
+        columns["ts"] = stamp_column(fields["ts"], texts["ts"], reasons)
+        columns |= _request_columns(texts["request"])
+        for name in ("referrer", "user_agent"):
+            if name in texts:
+                columns[name] = _unescape(_absent_as_null(texts[name]))
+        parsed.add(self._source, *event_batch(self._source, columns, rows, reasons))
+
+
+Cuts = dict[str, tuple[Positions, Positions]]
+
+
+def _classify(rows: Rows) -> tuple[tuple[Rows, Cuts] | None, tuple[Rows, Cuts] | None, Rows]:
+    """The lines of the common form and their parts, those of the combined form, and all others."""
+    data = rows.octets
+    quotes = _unescaped(data, np.flatnonzero(data == QUOTE))
+    first = np.searchsorted(quotes, rows.starts)
+    count = np.searchsorted(quotes, rows.ends) - first
+    # Padding lets every line look at the third space and the sixth quote; lines that lack them are ruled out below.
+    spaces = np.append(np.flatnonzero(data == SPACE), np.full(3, len(data)))
+    space = np.searchsorted(spaces[:-3], rows.starts)
+    taken = np.zeros(len(rows), bool)
+    parts: list[tuple[Rows, Cuts] | None] = []
+    for wanted in (2, 6):
+        candidates = np.flatnonzero(count == wanted)
+        found = None
+        if len(candidates):
+            lines = rows.where(candidates)
+            marks = [quotes[first[candidates] + i] for i in range(wanted)]
+            blanks = [spaces[space[candidates] + i] for i in range(3)]
+            good, cuts = _parts(lines, marks, blanks)
+            taken[candidates[good]] = True
+            if good.any():
+                found = lines.where(good), {name: (a[good], b[good]) for name, (a, b) in cuts.items()}
+        parts.append(found)
+    return parts[0], parts[1], rows.where(~taken)
+
+
+def _parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) -> tuple[Mask, Cuts]:
+    """The places of the parts of lines with 2 or 6 unescaped quotes, and which of the lines have them all there."""
+    data, last = rows.octets, len(rows.data) - 1
+
+    def at(positions: Positions) -> npt.NDArray[np.uint8]:
+        return data[np.clip(positions, 0, last)]
+
+    opening, closing = quotes[0], quotes[1]
+    stamp = spaces[2] + 2
+    good = stamp + TIME_WIDTH + 2 == opening
+    good &= (at(spaces[2] + 1) == OPEN) & (at(opening - 2) == CLOSE) & (at(opening - 1) == SPACE)
+    good &= (spaces[0] > rows.starts) & (spaces[1] > spaces[0] + 1) & (spaces[2] > spaces[1] + 1)
+    status = closing + 2
+    tail = quotes[2] - 1 if len(quotes) == 6 else rows.ends
+    good &= (at(closing + 1) == SPACE) & (at(status + 3) == SPACE) & (tail > status + 4)
+    for place in range(3):
+        good &= (at(status + place) - np.uint8(48)) < 10
+    # The byte count must be one word: digits, or a dash. That its text is a number is checked later.
+    width = tail - status - 4
+    for place in range(int(min(width[good].max(), 20)) if good.any() else 0):
+        character = at(status + 4 + place)
+        good &= (place >= width) | ((character - np.uint8(48)) < 10) | ((character == ord("-")) & (width == 1))
+    good &= width <= 20
+    cuts: Cuts = {
+        "client": (rows.starts, spaces[0]),
+        "ident": (spaces[0] + 1, spaces[1]),
+        "user": (spaces[1] + 1, spaces[2]),
+        "ts": (stamp, stamp + TIME_WIDTH),
+        "request": (opening + 1, closing),
+        "status": (status, status + 3),
+        "bytes": (status + 4, tail),
+    }
+    if len(quotes) == 6:
+        good &= (at(tail) == SPACE) & (quotes[5] == rows.ends - 1)
+        good &= (quotes[4] == quotes[3] + 2) & (at(quotes[3] + 1) == SPACE)
+        cuts["referrer"] = (quotes[2] + 1, quotes[3])
+        cuts["user_agent"] = (quotes[4] + 1, quotes[5])
+    return good, cuts
+
+
+def _unescaped(data: npt.NDArray[np.uint8], quotes: Positions) -> Positions:
+    """The quotes that have an even number of backslashes before them."""
+    doubtful = np.flatnonzero((quotes > 0) & (data[quotes - 1] == BACKSLASH))
+    if not len(doubtful):
+        return quotes
+    keep = np.ones(len(quotes), bool)
+    for place in doubtful:
+        position = begin = int(quotes[place])
+        while begin > 0 and data[begin - 1] == BACKSLASH:
+            begin -= 1
+        keep[place] = (position - begin) % 2 == 0
+    return quotes[keep]
+
+
+def _request_columns(request: pa.StringArray) -> dict[str, pa.Array]:
+    """Method, path and protocol; or the request as it was written, where it is not made of these three."""
+    pieces = pc.extract_regex(request, r"^(?P<method>[!-~]+) (?P<path>(?s:.+)) (?P<protocol>HTTP/[0-9.]+)$")
+    columns = {
+        "method": pieces.field("method"),
+        "path": _unescape(pieces.field("path")),
+        "protocol": pieces.field("protocol"),
+    }
+    mask = pieces.is_valid()
+    columns = {name: pc.if_else(mask, column, pa.scalar(None, pa.string())) for name, column in columns.items()}
+    columns["request"] = pc.if_else(mask, pa.scalar(None, pa.string()), request)
+    return columns
+
+
+def _absent_as_null(text: pa.StringArray) -> pa.StringArray:
+    return pc.if_else(pc.equal(text, _ABSENT), pa.scalar(None, pa.string()), text)
+
+
+def _unescape(text: pa.StringArray) -> pa.StringArray:
+    r"""``\"`` and ``\\`` undone. Other escapes (``\x16``, ``\n``) stay as the server wrote them: they stand for bytes
+    that it would not put into a log."""
+    if not pc.any(pc.match_substring(text, "\\")).as_py():
+        return text
+    return pc.replace_substring_regex(text, r'\\(["\\])', r"\1")
+
+
+def is_access_line(line: bytes) -> bool:
+    """Whether a line has the form, for telling files apart."""
+    return len(line) <= _LAX_BYTES and _STRICT.fullmatch(line.decode(errors="replace")) is not None
+
+
+def time_place(line: bytes) -> tuple[int, int] | None:
+    """Where the text of the time begins and ends in a line, its brackets left out; None if the line is not one."""
+    try:
+        match = _match(line.decode())
+    except UnicodeDecodeError:
+        return None
+    if match is None:
+        return None
+    start = len(match.string[: match.start(_TIME)].encode())
+    return start, start + len(match[_TIME].encode())
+
+
+def _match(line: str) -> re.Match[str] | None:
+    """The parts of a line, in the order of ``TEXT_PARTS``."""
+    return _STRICT.fullmatch(line) or (_LAX.fullmatch(line) if len(line) <= _LAX_BYTES else None)

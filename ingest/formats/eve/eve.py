@@ -1,0 +1,109 @@
+"""Suricata's EVE JSON: each line goes to the source of its ``event_type``, its nested names joined by dots."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import orjson
+
+from watchfloor.ingest.columns.batch import event_batch
+from watchfloor.ingest.columns.convert import Reasons
+from watchfloor.ingest.columns.rows import Rows, split_rows, utf8_rows
+from watchfloor.ingest.columns.scalars import Unfit, shorten
+from watchfloor.ingest.files.lines import Chunk
+from watchfloor.ingest.formats.format import Parsed, Resolve
+from watchfloor.ingest.formats.json.json_values import Naming, Record, decode_object, flatten, value_columns
+from watchfloor.schema.errors import UserError
+from watchfloor.schema.source import Source, builtin_definitions, parse_definition
+
+TYPE_KEY = "event_type"
+_NAMING = Naming({}, frozenset({TYPE_KEY}))
+_PLAIN_SOURCE = "suricata.anomaly"
+"""The curated source whose fields, but for its own, are those that all EVE records share."""
+
+
+class EveParser:
+    """Reads EVE lines into a source per type, or all of them into ``fixed``."""
+
+    ordered = True
+
+    def __init__(self, resolve: Resolve, fixed: Source | None = None) -> None:
+        self._resolve, self._fixed = resolve, fixed
+        self._sources: dict[str, Source | str] = {}
+
+    def parse(self, chunk: Chunk) -> Parsed:
+        parsed = Parsed(rejected=list(chunk.rejected))
+        rows, bad = utf8_rows(split_rows(chunk))
+        parsed.rejected += bad
+        groups: dict[str, tuple[Source, list[int], list[Record]]] = {}
+        for row in range(len(rows)):
+            try:
+                value = _decode(rows.raw(row))
+                source = self._source(value)
+                record = flatten(source, value, _NAMING if self._fixed is None else Naming({}))
+            except Unfit as error:
+                parsed.rejected.append(rows.reject(row, str(error)))
+                continue
+            _, places, records = groups.setdefault(source.name, (source, [], []))
+            places.append(row)
+            records.append(record)
+        for source, places, records in groups.values():
+            _finish(source, rows.where(np.array(places, np.int64)), records, parsed)
+        parsed.rejected.sort(key=lambda r: r.offset)
+        return parsed
+
+    def _source(self, value: Record) -> Source:
+        if self._fixed is not None:
+            return self._fixed
+        kind = value.get(TYPE_KEY)
+        if kind is None:
+            raise Unfit(f"field {TYPE_KEY}: missing; an EVE record needs its type")
+        if not isinstance(kind, str) or not kind:
+            raise Unfit(f"field {TYPE_KEY}: {shorten(kind)} is not the name of a type")
+        source = self._sources.get(kind)
+        if source is None:
+            try:
+                source = self._resolve(eve_source_name(kind), lambda: eve_source(kind))
+            except UserError as error:
+                source = f"no source can be made for the type {shorten(kind)}: {error}"
+            self._sources[kind] = source
+        if isinstance(source, str):
+            raise Unfit(source)
+        return source
+
+
+def _finish(source: Source, rows: Rows, records: list[Record], parsed: Parsed) -> None:
+    reasons: Reasons = {}
+    columns = value_columns(source, records, reasons)
+    parsed.add(source, *event_batch(source, columns, rows, reasons))
+
+
+def eve_source(kind: str) -> Source:
+    """The curated source of a type, or one with the fields that all records share; the rest is kept in ``extra``."""
+    name = eve_source_name(kind)
+    curated = builtin_definitions()
+    if name in curated:
+        return curated[name]
+    shared = curated[_PLAIN_SOURCE].definition
+    own = _PLAIN_SOURCE.rpartition(".")[2] + "."
+    fields = [f for f in shared["fields"] if not f["name"].startswith(own)]
+    return parse_definition(
+        {**shared, "name": name, "title": f"Suricata {kind[:100]}", "fields": fields},
+        f"the Suricata type {kind[:100]!r}",
+    )
+
+
+def eve_source_name(kind: str) -> str:
+    """``alert`` → ``suricata.alert``."""
+    part = re.sub(r"[^a-z0-9_]+", "_", kind.lower()).lstrip("_")
+    return f"suricata.{part or 'unnamed'}"[:100]
+
+
+def _decode(raw: bytes) -> Record:
+    try:
+        value: Any = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        value = None
+    return value if isinstance(value, dict) else decode_object(raw)

@@ -1,0 +1,66 @@
+"""JSON lines as typed columns in one go, by the JVM's reader (``docs/decisions/0006``).
+
+A line that the reader does not take at once is *odd* and left to ``json_values``, which decides. What both accept,
+they accept with the same values.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from watchfloor.ingest.columns.batch import event_batch
+from watchfloor.ingest.columns.convert import Reasons, text_column, text_list_column
+from watchfloor.ingest.columns.rows import Mask, Rows
+from watchfloor.ingest.columns.scalars import EPOCH_UNITS
+from watchfloor.ingest.formats.format import Parsed
+from watchfloor.schema.source import EXTRA_FIELD, Field, FieldType, Source
+from watchfloor.store.bridge.json_lines import JsonLines
+
+from .json_values import Naming
+
+
+class FastReader:
+    """Reads lines into a source's events. Not for use by several threads at once."""
+
+    def __init__(self, source: Source, naming: Naming) -> None:
+        self._source = source
+        self._fields = [f for f in source.fields if f.name != EXTRA_FIELD or source.unknown_fields != "extra"]
+        taken = {field.name for field in self._fields}
+        names: dict[str, str | None] = {name: name for name in taken}
+        for key, name in naming.aliases.items():
+            names.pop(key, None)
+            if name in taken:
+                names[key] = name
+        names.update(dict.fromkeys(naming.ignored))
+        columns = {field.name: _type(field, source.time_format) for field in self._fields}
+        self._java = JsonLines(columns, names, EPOCH_UNITS.get(source.time_format))
+
+    def read(self, rows: Rows, parsed: Parsed) -> Mask | None:
+        """Adds the events of ``rows``, which must be UTF-8, without the odd lines; which these are, if any."""
+        source = self._source
+        batch, odd = self._java.read(rows.data, rows.starts)
+        if odd is not None:
+            rows, batch = rows.where(~odd), batch.filter(pa.array(~odd))
+        reasons: Reasons = {}
+        columns = {}
+        for field, column in zip(self._fields, batch.columns, strict=True):
+            if column.null_count < len(column):
+                columns[field.name] = _typed(field, column, source.time_format, reasons)
+        parsed.add(source, *event_batch(source, columns, rows, reasons))
+        return odd
+
+
+def _type(field: Field, time_format: str) -> str:
+    """What the column is read as: texts of times in formats of their own are left to Python."""
+    kind = "string" if _is_text(field, time_format) else field.scalar.value
+    return f"list:{kind}" if field.is_list else kind
+
+
+def _is_text(field: Field, time_format: str) -> bool:
+    return field.scalar is FieldType.TIME and "%" in time_format
+
+
+def _typed(field: Field, column: pa.Array, time_format: str, reasons: Reasons) -> pa.Array:
+    if not _is_text(field, time_format):
+        return column
+    return (text_list_column if field.is_list else text_column)(field, column, time_format, reasons)

@@ -1,0 +1,65 @@
+"""JSON lines of one source: by the fast way, and those that it does not take by the slow one."""
+
+from __future__ import annotations
+
+from watchfloor.ingest.columns.batch import event_batch
+from watchfloor.ingest.columns.convert import Reasons
+from watchfloor.ingest.columns.rows import Rows, split_rows, utf8_rows
+from watchfloor.ingest.columns.scalars import Unfit
+from watchfloor.ingest.files.lines import Chunk
+from watchfloor.ingest.formats.format import Parsed
+from watchfloor.schema.source import Source
+
+from .json_fast import FastReader
+from .json_values import PLAIN, Naming, Record, decode_object, flatten, value_columns
+
+
+class JsonReader:
+    """Lines of JSON objects to events of a source. May be used by several threads at once."""
+
+    def __init__(self, source: Source, naming: Naming = PLAIN) -> None:
+        self.source = source
+        self._naming = naming
+        self._idle: list[FastReader] = []
+
+    def read(self, rows: Rows, parsed: Parsed) -> None:
+        """Adds the events of ``rows``, which must be UTF-8, and the rejected."""
+        if not len(rows):
+            return
+        try:
+            fast = self._idle.pop()
+        except IndexError:
+            fast = FastReader(self.source, self._naming)
+        odd = fast.read(rows, parsed)
+        self._idle.append(fast)
+        if odd is not None:
+            self.read_slowly(rows.where(odd), parsed)
+
+    def read_slowly(self, rows: Rows, parsed: Parsed) -> None:
+        reasons: Reasons = {}
+        records: list[Record] = []
+        for row in range(len(rows)):
+            try:
+                records.append(flatten(self.source, decode_object(rows.raw(row)), self._naming))
+            except Unfit as error:
+                reasons[row] = str(error)
+                records.append({})
+        columns = value_columns(self.source, records, reasons)
+        parsed.add(self.source, *event_batch(self.source, columns, rows, reasons))
+
+
+class JsonParser:
+    """Reads JSON lines into one source."""
+
+    ordered = False
+
+    def __init__(self, source: Source) -> None:
+        self._reader = JsonReader(source)
+
+    def parse(self, chunk: Chunk) -> Parsed:
+        parsed = Parsed(rejected=list(chunk.rejected))
+        rows, bad = utf8_rows(split_rows(chunk))
+        parsed.rejected += bad
+        self._reader.read(rows, parsed)
+        parsed.rejected.sort(key=lambda r: r.offset)
+        return parsed

@@ -1,0 +1,124 @@
+"""Zeek's logs as JSON lines, one log a file or several in one, told apart by ``_path`` or ``@stream``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import orjson
+
+from watchfloor.ingest.columns.rows import split_rows, utf8_rows
+from watchfloor.ingest.columns.scalars import Unfit
+from watchfloor.ingest.files.lines import Chunk
+from watchfloor.ingest.formats.format import Parsed, Resolve
+from watchfloor.ingest.formats.json.json_infer import infer_fields
+from watchfloor.ingest.formats.json.json_lines import JsonReader
+from watchfloor.ingest.formats.json.json_values import Naming, Record, decode_object
+from watchfloor.schema.errors import UserError
+from watchfloor.schema.source import Field, FieldType, Source, builtin_definitions
+
+from .zeek_fields import ID_ALIASES, PATH_KEYS, TIME_FIELD, aliases, choose_indexed, source_name, zeek_definition
+
+SAMPLE_LINES = 1000
+
+
+class ZeekJsonParser:
+    """Reads lines into the source of their log; ``path`` is the log of lines that do not name one.
+
+    ``fixed`` is the source of all lines, whatever they name.
+    """
+
+    ordered = True
+
+    def __init__(self, path: str, resolve: Resolve, fixed: Source | None = None) -> None:
+        self._path, self._resolve, self._fixed = path, resolve, fixed
+        self._readers: dict[str, JsonReader | str] = {}
+
+    def parse(self, chunk: Chunk) -> Parsed:
+        parsed = Parsed(rejected=list(chunk.rejected))
+        rows, bad = utf8_rows(split_rows(chunk))
+        parsed.rejected += bad
+        logs: dict[str, tuple[list[int], list[Record]]] = {}
+        for row in range(len(rows)):
+            try:
+                value = _decode(rows.raw(row))
+                path = log_path(value) or self._path
+                if not path:
+                    raise Unfit(f"neither {' nor '.join(PATH_KEYS)} says which Zeek log this line belongs to")
+            except Unfit as error:
+                parsed.rejected.append(rows.reject(row, str(error)))
+                continue
+            places, sample = logs.setdefault(path, ([], []))
+            places.append(row)
+            if len(sample) < SAMPLE_LINES and path not in self._readers:
+                sample.append(value)
+        for path, (places, sample) in logs.items():
+            reader = self._readers.get(path)
+            if reader is None:
+                reader = self._readers[path] = self._open(path, sample)
+            mine = rows.where(np.array(places, np.int64))
+            if isinstance(reader, str):
+                parsed.rejected += mine.reject_all(reader)
+            else:
+                reader.read(mine, parsed)
+        parsed.rejected.sort(key=lambda r: r.offset)
+        return parsed
+
+    def _open(self, path: str, sample: list[Record]) -> JsonReader | str:
+        try:
+            source = self._fixed or self._resolved(path, sample)
+        except UserError as error:
+            return f"no source can be made for the Zeek log {path!r}: {error}"
+        return JsonReader(source, zeek_naming(source))
+
+    def _resolved(self, path: str, sample: list[Record]) -> Source:
+        """The catalogued source as it is; only a log that nobody has seen gets its fields from a sample here.
+
+        So what becomes of a line depends on the catalog and not on the lines that happen to stand near it.
+        """
+        name = source_name(path)
+        curated = builtin_definitions().get(name)
+        bare = curated or zeek_definition(name, path, [Field(TIME_FIELD, FieldType.TIME)], TIME_FIELD)
+        source = self._resolve(name, lambda: bare)
+        if curated is None and source.by_name.keys() == bare.by_name.keys():
+            source = self._resolve(name, lambda: sample_source(path, sample, {}))
+        return source
+
+
+def zeek_naming(source: Source) -> Naming:
+    return Naming(aliases(source.fields), frozenset(PATH_KEYS) - set(source.by_name))
+
+
+def log_path(value: Record) -> str:
+    """Which log a line says it belongs to; empty if it does not say."""
+    for key in PATH_KEYS:
+        path = value.get(key)
+        if isinstance(path, str) and path:
+            return path
+    return ""
+
+
+def sample_source(path: str, sample: Iterable[Record], known: Mapping[str, Source]) -> Source:
+    """The source of a log: the known or curated one, with the sample's further fields, or one from the sample."""
+    name = source_name(path)
+    base = known.get(name) or builtin_definitions().get(name)
+    naming = zeek_naming(base) if base else Naming(ID_ALIASES, frozenset(PATH_KEYS))
+    fields = infer_fields(sample, naming)
+    if base is not None:
+        return base.with_fields([replace(f, indexed=False, reversed=False) for f in fields])
+    return zeek_definition(name, path, _with_time(choose_indexed(fields)), TIME_FIELD)
+
+
+def _with_time(fields: list[Field]) -> list[Field]:
+    others = [f for f in fields if f.name != TIME_FIELD]
+    return [Field(TIME_FIELD, FieldType.TIME), *others]
+
+
+def _decode(raw: bytes) -> Record:
+    try:
+        value: Any = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        value = None
+    return value if isinstance(value, dict) else decode_object(raw)

@@ -1,0 +1,157 @@
+"""From a file to items on the queue, for the master and for ``load`` alike: sniff, register sources, cut, queue.
+
+The queue is told before the ledger. Should this process die in between, the file is offered again and its items are on
+the queue twice, which workers see by the ledger; the other way round they would be on it never.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from watchfloor.ingest.files.cut import WHOLE, FileScan, Mark, items_of, scan_file
+from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.queue.work_queue import ItemProducer
+from watchfloor.ingest.records.cells import me
+from watchfloor.ingest.records.ledger import Ledger, LedgerRow, Seen
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.schema.source import Source
+from watchfloor.store.store import Store
+
+from .sniff import Sniffed, sniff
+
+LONG_ITEM = 4
+"""Items of long files are so many times ``item_bytes`` at most."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What became of a file that was offered. ``queued`` are the items that were sent; ``items`` all of the file, also
+    those that were done before. ``grown``: its beginning had been queued earlier, and only what follows it is new."""
+
+    path: str
+    items: tuple[WorkItem, ...]
+    queued: tuple[WorkItem, ...]
+    grown: bool = False
+    damaged: bool = False
+
+    @property
+    def bytes(self) -> int:
+        return sum(item.end - item.start for item in self.items)
+
+
+class Intake:
+    """Offers files. Raises ``InputFileError`` for a file it refuses, ``StoreError``, ``QueueError``."""
+
+    def __init__(self, store: Store, ledger: Ledger, producer: ItemProducer) -> None:
+        self._store, self._ledger, self._producer = store, ledger, producer
+
+    def known(self) -> Mapping[str, Source]:
+        """All sources of the catalog."""
+        return self._store.sources()
+
+    def sniffed(self, path: str, feed: str | None) -> Sniffed:
+        """What kind of file this is; looks only."""
+        return sniff(path, feed, self.known())
+
+    def register(self, files: Iterable[Sniffed]) -> None:
+        """Registers the sources of many files at once; those that a file adds fields to are left to its offer."""
+        known = self.known()
+        first = {source.name: source for found in reversed(list(files)) for source in found.sources}
+        self._store.register_all(source for name, source in first.items() if name not in known)
+
+    def offer(self, path: str, feed: str | None, *, again: bool = False, all_open: bool = False) -> Offer:
+        """Queues the items of a file that are not done, or all with ``again``.
+
+        Items that wait in the queue, or are worked on, are queued a second time only with ``all_open``, which one may
+        ask for to be sure: a queue may have been wiped.
+        """
+        path = os.path.realpath(path)
+        found = self.sniffed(path, feed)
+        for source in found.sources:
+            self._store.register(source)
+        scan, rows = self._scan(path, found)
+        items = items_of(scan, path, found.feed, found.header, secrets.token_hex(8))
+        if again:
+            items = (*self._earlier(items), *items)
+        states = {row.item.item_id: row.state for row in rows if row.item}
+        wanted = ("queued", "running", "failed") if all_open else ("failed",)
+        queued = tuple(
+            replace(item, again=again) for item in items if again or states.get(item.item_id, "failed") in wanted
+        )
+        self._producer.send(queued)
+        self._ledger.queued(queued)
+        self._ledger.saw(
+            Seen(
+                path,
+                scan.size,
+                scan.mtime_ns,
+                "queued",
+                time.time(),
+                me(),
+                feed=found.feed,
+                file_id=scan.file_id.hex(),
+                length=scan.length,
+            )
+        )
+        sent = {item.item_id: item for item in queued}
+        return Offer(path, tuple(sent.get(i.item_id, i) for i in items), queued, bool(scan.before), scan.damaged)
+
+    def refuse(self, path: str, size: int, mtime_ns: int, reason: str) -> None:
+        """Records that a file is of no kind that is known, so that it is looked at again only when it changes."""
+        self._ledger.saw(Seen(path, size, mtime_ns, "refused", time.time(), me(), reason=reason))
+
+    def _scan(self, path: str, found: Sniffed) -> tuple[FileScan, list[LedgerRow]]:
+        """The file's identity and ranges, and the ledger's rows of its items."""
+        feed, seen, mark = found.feed, self._ledger.seen(path), None
+        if seen is not None and seen.file_id and seen.length and seen.feed == feed:
+            mark = Mark(bytes.fromhex(seen.file_id), seen.length)
+        split = item_bytes(self._store.settings, _size(path)) if found.splittable else WHOLE
+        scan = scan_file(path, split, mark)
+        rows = self._rows(scan.file_id, feed)
+        like = next((row.item for row in rows if row.item), None)
+        if like is not None and (like.split, like.base) != (scan.split, scan.base):
+            scan = scan_file(path, split, cut_like=like)
+        return scan, rows
+
+    def _earlier(self, items: tuple[WorkItem, ...]) -> tuple[WorkItem, ...]:
+        """Items of what the file held before it grew, step by step."""
+        earlier: tuple[WorkItem, ...] = ()
+        first = items[0] if items else None
+        while first is not None and first.before:
+            rows = self._rows(bytes.fromhex(first.before), first.feed)
+            part = tuple(
+                replace(row.item, path=first.path, size=first.size, mtime_ns=first.mtime_ns, ticket=first.ticket)
+                for row in rows
+                if row.item
+            )
+            earlier = (*part, *earlier)
+            first = part[0] if part else None
+        return earlier
+
+    def _rows(self, file_id: bytes, feed: str) -> list[LedgerRow]:
+        return [row for row in self._ledger.of_files([file_id]) if row.item and row.item.feed == feed]
+
+
+def item_bytes(settings: Settings, size: int) -> int:
+    """How long the items of a file of ``size`` bytes are, in bytes.
+
+    An item costs a worker a start and an end, at which its threads have little to do. So those of a long file are
+    longer, while each partition still gets one. Those of a bulk load are long already; a file's are all of one length.
+    """
+    if settings.ingest_mode == "bulk":
+        items = math.ceil(size / settings.item_bytes)
+        return math.ceil(size / items) if items else settings.item_bytes
+    return min(max(size // settings.partitions, settings.item_bytes), LONG_ITEM * settings.item_bytes)
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:  # who reads the file will say so
+        return 0

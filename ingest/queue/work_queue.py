@@ -1,0 +1,283 @@
+"""The queue of work items: a partitioned Kafka topic, read by all workers as one consumer group.
+
+kafka-python sends heartbeats from a thread of its own, so a long item does not cost a worker its membership. But a
+rebalance (a worker comes or goes) waits until every member has polled; ``ItemConsumer.busy`` therefore keeps polling
+while an item is worked on. Partitions are assigned cooperatively: a member keeps those it has unless they must move.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from random import randrange
+from typing import Any
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.errors import KafkaError, RebalanceInProgressError, RetriableError, TopicAlreadyExistsError
+from kafka.structs import OffsetAndMetadata
+
+from watchfloor.schema.errors import InternalError, QueueError
+from watchfloor.schema.settings.settings import Settings
+
+from .inbox import Delivery, Inbox
+from .item import WorkItem
+
+_CONNECT_MS = 5_000
+_REQUEST_MS = 8_000
+_SESSION_MS = 6_000
+_HEARTBEAT_MS = 1_500
+_MAX_POLL_MS = 600_000
+_KEEP_SECONDS = 0.5
+_TURN_SECONDS = 0.2
+_GAP_SECONDS = 0.002
+"""How long who polls again and again leaves the consumer to others: a lock goes to who asks at the right moment, not
+first."""
+_COMMIT_TRIES = 10
+_ASK_SECONDS = 5.0
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def _queue_errors(settings: Settings, doing: str) -> Iterator[None]:
+    try:
+        yield
+    except (KafkaError, OSError, ValueError) as error:
+        raise QueueError(
+            f"the queue (Kafka at {settings.kafka}) failed while {doing}: {_words(error)}; "
+            "see `watchfloor status`, start it with `watchfloor up`"
+        ) from error
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _client(settings: Settings) -> dict[str, Any]:
+    return {
+        "bootstrap_servers": settings.kafka.split(","),
+        "bootstrap_timeout_ms": _CONNECT_MS,
+        "request_timeout_ms": _REQUEST_MS,
+        "reconnect_backoff_max_ms": 2_000,
+    }
+
+
+def make_topic(settings: Settings) -> None:
+    """Makes the topic with ``settings.partitions`` partitions unless it is there. Raises ``QueueError`` in seconds."""
+    with _queue_errors(settings, "making its topic"), _admin(settings) as admin:
+        if settings.topic not in admin.list_topics():
+            with suppress(TopicAlreadyExistsError):
+                admin.create_topics(
+                    {settings.topic: {"num_partitions": settings.partitions, "replication_factor": -1}},
+                    wait_for_metadata=True,
+                )
+
+
+def queue_lag(settings: Settings) -> int:
+    """Messages of the topic that the group has not committed; 0 if the topic is not there yet."""
+    with _queue_errors(settings, "reading its lag"), _admin(settings) as admin:
+        if settings.topic not in admin.list_topics():
+            return 0
+        partitions = [
+            TopicPartition(settings.topic, p["partition_index"])
+            for p in admin.describe_topics([settings.topic])[0]["partitions"]
+        ]
+        latest = admin.list_partition_offsets(dict.fromkeys(partitions, -1))
+        earliest = admin.list_partition_offsets(dict.fromkeys(partitions, -2))
+        done = _retried(lambda: admin.list_group_offsets({settings.group: partitions})).get(settings.group, {})
+        lag = 0
+        for partition in partitions:
+            committed = done[partition].offset if partition in done else -1
+            lag += latest[partition].offset - max(committed, earliest[partition].offset)
+        return lag
+
+
+def _retried(ask: Callable[[], Any]) -> Any:
+    """An answer that a broker gives only a little after it was started."""
+    until = time.monotonic() + _CONNECT_MS / 1000
+    while True:
+        try:
+            return ask()
+        except RetriableError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+@contextmanager
+def _admin(settings: Settings) -> Iterator[KafkaAdminClient]:
+    admin = KafkaAdminClient(**_client(settings))
+    try:
+        yield admin
+    finally:
+        admin.close()
+
+
+class ItemProducer:
+    """Appends work items; ``send`` returns when all are acknowledged. A context manager."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        make_topic(settings)
+        with _queue_errors(settings, "connecting"):
+            self._producer = KafkaProducer(
+                **_client(settings), acks="all", delivery_timeout_ms=15_000, max_block_ms=_REQUEST_MS
+            )
+            self._partitions = len(self._producer.partitions_for(settings.topic))
+        self._next = randrange(self._partitions)
+
+    def send(self, items: Iterable[WorkItem]) -> int:
+        """Sends all items, waits for the broker's word, and returns how many; ``QueueError`` if any is in doubt."""
+        with _queue_errors(self._settings, "sending"):
+            sent = [
+                self._producer.send(self._settings.topic, value=item.to_json(), partition=self._partition())
+                for item in items
+            ]
+            for future in sent:
+                future.get(timeout=20)
+        return len(sent)
+
+    def _partition(self) -> int:
+        # Neighbouring items go to partitions that are far from each other, so that few items reach all workers.
+        self._next = (self._next + _stride(self._partitions)) % self._partitions
+        return self._next
+
+    def close(self) -> None:
+        self._producer.close(timeout=5)
+
+    def __enter__(self) -> ItemProducer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _stride(partitions: int) -> int:
+    """A step near partitions / golden ratio that has no factor in common with ``partitions``: it visits all of them."""
+    step = max(1, round(partitions * 0.618))
+    while _gcd(step, partitions) != 1:
+        step += 1
+    return step
+
+
+def _gcd(a: int, b: int) -> int:
+    return _gcd(b, a % b) if b else a
+
+
+class ItemConsumer:
+    """One member of the group. For each item: ``poll``, work in ``busy``, then ``commit`` or ``defer``.
+
+    What a poll brings beside the next item is kept here. kafka-python's own ways for that, to pause a partition
+    or to seek back, are of no use: its version 3.0.12 may forget a paused partition for good.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        make_topic(settings)
+        with _queue_errors(settings, "connecting"):
+            self._consumer = KafkaConsumer(
+                **_client(settings),
+                group_id=settings.group,
+                enable_auto_commit=False,
+                auto_offset_reset="earliest",
+                session_timeout_ms=_SESSION_MS,
+                heartbeat_interval_ms=_HEARTBEAT_MS,
+                max_poll_interval_ms=_MAX_POLL_MS,
+                fetch_max_wait_ms=500,
+                partition_assignment_strategy=(CooperativeStickyAssignor,),
+                metadata_max_age_ms=30_000,
+            )
+            self._consumer.subscribe([settings.topic])
+        self._lock = threading.Lock()
+        self._inbox = Inbox()
+        self._heard = time.monotonic()
+
+    def poll(self, seconds: float) -> Delivery | None:
+        """The next item, or None if none came within ``seconds``. Raises ``QueueError``."""
+        time.sleep(_GAP_SECONDS)
+        with self._lock, _queue_errors(self._settings, "waiting for items"):
+            now = time.monotonic()
+            found = self._inbox.take(now)
+            if found is None:
+                self._turn(min(seconds, self._inbox.next_due - now))
+                found = self._inbox.take(time.monotonic())
+            if found is None and time.monotonic() - self._heard > _ASK_SECONDS:
+                # A consumer whose broker is gone just finds nothing; only a question tells.
+                self._consumer.end_offsets([TopicPartition(self._settings.topic, 0)], timeout_ms=_CONNECT_MS)
+                self._heard = time.monotonic()
+            return found
+
+    def commit(self, delivery: Delivery) -> None:
+        """Says that the item is done. If its partition has moved, the new owner reads the item again: harmless."""
+        partition = TopicPartition(self._settings.topic, delivery.partition)
+        with self._lock, _queue_errors(self._settings, "committing an offset"):
+            offset = self._inbox.done(delivery)
+            for left in reversed(range(_COMMIT_TRIES)):
+                if partition not in self._consumer.assignment():
+                    return
+                try:
+                    after = OffsetAndMetadata(offset, "", -1)
+                    return self._consumer.commit({partition: after}, timeout_ms=_REQUEST_MS)
+                except RebalanceInProgressError:
+                    if not left:
+                        raise
+                    self._turn(_TURN_SECONDS)
+
+    def defer(self, delivery: Delivery, seconds: float) -> None:
+        """Gives the item back for ``seconds``; others go on meanwhile."""
+        with self._lock:
+            self._inbox.defer(delivery, time.monotonic() + seconds)
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Stays in the group while an item is worked on, however long that takes."""
+        stop = threading.Event()
+        keeper = threading.Thread(target=self._keep, args=(stop,), name="queue-keeper", daemon=True)
+        keeper.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            keeper.join()
+
+    def close(self) -> None:
+        """Leaves the group, so that its partitions move at once."""
+        with self._lock, suppress(Exception):
+            self._consumer.close(autocommit=False, timeout_ms=3_000)
+
+    def _keep(self, stop: threading.Event) -> None:
+        while not stop.wait(_KEEP_SECONDS):
+            try:
+                with self._lock:
+                    self._turn(_TURN_SECONDS)
+            except Exception as error:
+                log.warning("queue: %s; the item goes on", _words(error))
+
+    def _turn(self, seconds: float) -> None:
+        """Takes part in the group's life, and what item comes along."""
+        self._mend_membership()
+        for records in self._consumer.poll(timeout_ms=max(0, int(seconds * 1000)), max_records=1).values():
+            for record in records:
+                self._heard = time.monotonic()
+                self._inbox.put(_delivery(record))
+        self._inbox.keep({partition.partition for partition in self._consumer.assignment()})
+
+    def _mend_membership(self) -> None:
+        """Has the group joined anew if the library has lost itself on the way.
+
+        In kafka-python 3.0.12 a poll that timed out goes on beside the next. When the first has joined the group, the
+        second may ask to join once more and never look at the answer: a member without partitions, for good.
+        """
+        coordinator = self._consumer._coordinator
+        if coordinator.rejoining and not coordinator.need_rejoin():
+            coordinator.request_rejoin()
+
+
+def _delivery(record: Any) -> Delivery:
+    try:
+        return Delivery(WorkItem.from_json(record.value or b""), record.partition, record.offset)
+    except InternalError as error:
+        return Delivery(None, record.partition, record.offset, str(error))

@@ -1,0 +1,85 @@
+"""Small rows in and out of the instance's own tables: a row is a few cells, each a qualifier and its bytes."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.store import Store
+
+Cells = dict[str, bytes]
+Put = tuple[bytes, str, bytes]
+"""Row, qualifier, value."""
+
+_BATCH_BYTES = 4 << 20
+
+
+def me() -> str:
+    """Who writes: host and process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def prefix_end(prefix: bytes) -> bytes | None:
+    """The first row after all that start with ``prefix``; None if there is none."""
+    head = prefix.rstrip(b"\xff")
+    return head[:-1] + bytes([head[-1] + 1]) if head else None
+
+
+def read_rows(store: Store, table: str, ranges: Iterable[tuple[bytes, bytes | None]]) -> Iterator[tuple[bytes, Cells]]:
+    """Rows in the ranges [start, end), in order within a range. Raises ``StoreError``."""
+    wanted = Ranges()
+    for start, end in ranges:
+        wanted.add_rows(start, end)
+    current: bytes | None = None
+    cells: Cells = {}
+    # Few entries a batch: a cell of the quarantine may be a megabyte.
+    for batch in store.scan(table, wanted, batch_rows=64):
+        columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "value"))
+        for row, qualifier, value in zip(*columns, strict=True):
+            if row != current:
+                if current is not None:
+                    yield current, cells
+                current, cells = row, {}
+            cells[qualifier.decode()] = value
+    if current is not None:
+        yield current, cells
+
+
+def read_prefix(store: Store, table: str, prefix: bytes) -> Iterator[tuple[bytes, Cells]]:
+    """Rows that start with ``prefix``."""
+    return read_rows(store, table, [(prefix, prefix_end(prefix))])
+
+
+def read_row(store: Store, table: str, row: bytes) -> Cells:
+    """The cells of one row; none if it is not there."""
+    return next((cells for _, cells in read_rows(store, table, [(row, row + b"\x00")])), {})
+
+
+def put_cells(sink: EntrySink, table: str, puts: Iterable[Put]) -> None:
+    """Hands cells to a sink; they are durable after its ``flush``."""
+    batch: list[Put] = []
+    size = 0
+    for put in puts:
+        batch.append(put)
+        size += len(put[2]) + 64
+        if size > _BATCH_BYTES:
+            sink.write_entries(table, _entries(batch))
+            batch, size = [], 0
+    if batch:
+        sink.write_entries(table, _entries(batch))
+
+
+def _entries(puts: list[Put]) -> pa.RecordBatch:
+    rows, qualifiers, values = zip(*puts, strict=True)
+    return pa.RecordBatch.from_pydict(
+        {
+            "row": pa.array(rows, pa.binary()),
+            "qualifier": pa.array([q.encode() for q in qualifiers], pa.binary()),
+            "value": pa.array(values, pa.binary()),
+        }
+    )

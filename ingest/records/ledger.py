@@ -1,0 +1,232 @@
+"""The ledger: a row per work item in ``watchfloor.items``, and what the master has seen of each path.
+
+An item's row has a cell for each that writes it, so that none overwrites another's: ``queued`` (who queued it),
+``run`` (the worker that is at it: attempt, progress) and ``end`` (how it ended). Its state is a function of the three.
+All three name the ticket of the queueing they belong to. Rows of items start with ``i``, file identity and item
+identity; rows of paths with ``p`` and the path.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
+from watchfloor.store.admin.tables import ITEMS_TABLE
+from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.store import Store
+
+from .cells import Cells, me, prefix_end, put_cells, read_prefix, read_row, read_rows
+
+STATES = ("queued", "running", "done", "failed", "refused")
+_ITEM, _PATH = b"i", b"p"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A worker is, or was, at the item. ``at`` is epoch seconds of its last sign of life, 0 when it let go of it."""
+
+    ticket: str
+    attempt: int
+    at: float
+    by: str
+    bytes: int = 0
+    events: int = 0
+    quarantined: int = 0
+
+
+@dataclass(frozen=True)
+class End:
+    """How an item ended: ``state`` is done or failed. ``events`` without the ``retried`` ones."""
+
+    ticket: str
+    state: str
+    at: float
+    by: str
+    events: int = 0
+    quarantined: int = 0
+    retried: int = 0
+    entries: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """What the ledger says of one work item, or of one refused file (then ``item`` is None)."""
+
+    state: str
+    path: str
+    at: float
+    by: str
+    item: WorkItem | None = None
+    run: Run | None = None
+    end: End | None = None
+    reason: str = ""
+
+    @property
+    def item_id(self) -> str:
+        return self.item.item_id.hex() if self.item else ""
+
+    @property
+    def events(self) -> int:
+        """Events in the store (of a running item: so far), those of retried lines included."""
+        if self.end and self.state in ("done", "failed"):
+            return self.end.events + self.end.retried
+        return self.run.events if self.run and self.state == "running" else 0
+
+    @property
+    def quarantined(self) -> int:
+        if self.end and self.state in ("done", "failed"):
+            return self.end.quarantined
+        return self.run.quarantined if self.run and self.state == "running" else 0
+
+    @property
+    def lines(self) -> int:
+        return self.events + self.quarantined
+
+    @property
+    def entries(self) -> int:
+        return self.end.entries if self.end and self.state == "done" else 0
+
+    @property
+    def attempts(self) -> int:
+        return self.run.attempt if self.run else 0
+
+    @property
+    def progress(self) -> int:
+        """Bytes of the item's range that were read."""
+        if self.item is None or self.state in ("queued", "refused"):
+            return 0
+        return self.item.end - self.item.start if self.state == "done" else self.run.bytes if self.run else 0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the master or a load last made of a path: ``state`` is queued or refused (with the reason)."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    state: str
+    at: float
+    by: str
+    reason: str = ""
+    feed: str = ""
+    file_id: str = ""
+    length: int = 0
+
+
+class Ledger:
+    """Reads and writes the ledger. Every write is durable when it returns. Raises ``StoreError``."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._sink: EntrySink | None = None
+
+    def get(self, item: WorkItem) -> LedgerRow | None:
+        return item_row(read_row(self._store, ITEMS_TABLE, _item_key(item)))
+
+    def of_files(self, file_ids: Iterable[bytes]) -> Iterator[LedgerRow]:
+        """The items of files, file by file."""
+        ranges = [(_ITEM + file_id, prefix_end(_ITEM + file_id)) for file_id in file_ids]
+        return _rows(read_rows(self._store, ITEMS_TABLE, ranges))
+
+    def rows(self, states: Sequence[str] = STATES) -> Iterator[LedgerRow]:
+        """All items, and refused files, that are in one of ``states``."""
+        for row in _rows(read_prefix(self._store, ITEMS_TABLE, _ITEM)):
+            if row.state in states:
+                yield row
+        if "refused" in states:
+            for _, cells in read_prefix(self._store, ITEMS_TABLE, _PATH):
+                seen = _seen(cells)
+                if seen and seen.state == "refused":
+                    yield LedgerRow("refused", seen.path, seen.at, seen.by, reason=seen.reason)
+
+    def seen(self, path: str) -> Seen | None:
+        return _seen(read_row(self._store, ITEMS_TABLE, _path_key(path)))
+
+    def queued(self, items: Iterable[WorkItem]) -> None:
+        now, by = time.time(), me()
+        self._write(
+            (_item_key(item), "queued", orjson.dumps({"at": now, "by": by, "item": item.to_json().decode()}))
+            for item in items
+        )
+
+    def running(self, item: WorkItem, run: Run) -> None:
+        self._write([(_item_key(item), "run", orjson.dumps(run))])
+
+    def ended(self, item: WorkItem, end: End) -> None:
+        self._write([(_item_key(item), "end", orjson.dumps(end))])
+
+    def saw(self, seen: Seen) -> None:
+        fields = {**vars(seen), "path": ""}  # the row holds the path, whose bytes need not be UTF-8
+        self._write(
+            [
+                (_path_key(seen.path), "seen", orjson.dumps(fields)),
+                (_path_key(seen.path), "path", os.fsencode(seen.path)),
+            ]
+        )
+
+    def close(self) -> None:
+        if self._sink is not None:
+            self._sink.close()
+            self._sink = None
+
+    def _write(self, puts: Iterable[tuple[bytes, str, bytes]]) -> None:
+        if self._sink is None:
+            self._sink = self._store.sink()
+        put_cells(self._sink, ITEMS_TABLE, puts)
+        self._sink.flush()
+
+
+def item_row(cells: Cells) -> LedgerRow | None:
+    """An item's row from its cells; None if it has none that says what the item is."""
+    queued = _json(cells, "queued")
+    if queued is None:
+        return None
+    item = WorkItem.from_json(queued["item"].encode())
+    run = Run(**value) if (value := _json(cells, "run")) else None
+    end = End(**value) if (value := _json(cells, "end")) else None
+    # The queue is told before the ledger: a worker may have begun, or ended, before ``queued`` was written.
+    begun = run is not None and end is not None and run.ticket != end.ticket and run.at > max(end.at, queued["at"])
+    if end and not begun and (end.ticket == item.ticket or end.at >= queued["at"] or _final(end, item)):
+        return LedgerRow(end.state, item.path, end.at, end.by, item, run, end, end.reason)
+    if run and run.at and (run.ticket == item.ticket or run.at >= queued["at"]):
+        return LedgerRow("running", item.path, run.at, run.by, item, run, end)
+    return LedgerRow("queued", item.path, queued["at"], queued["by"], item, run, end)
+
+
+def _final(end: End, item: WorkItem) -> bool:
+    """Whether what ended under another ticket answers for the item too."""
+    return end.state == "done" and not item.again
+
+
+def _rows(found: Iterator[tuple[bytes, Cells]]) -> Iterator[LedgerRow]:
+    for _, cells in found:
+        row = item_row(cells)
+        if row is not None:
+            yield row
+
+
+def _seen(cells: Cells) -> Seen | None:
+    fields = _json(cells, "seen")
+    return Seen(**{**fields, "path": os.fsdecode(cells.get("path", b""))}) if fields else None
+
+
+def _json(cells: Cells, qualifier: str) -> dict[str, Any] | None:
+    return orjson.loads(cells[qualifier]) if qualifier in cells else None
+
+
+def _item_key(item: WorkItem) -> bytes:
+    assert len(item.file_id) == FILE_ID_BYTES
+    return _ITEM + item.file_id + item.item_id
+
+
+def _path_key(path: str) -> bytes:
+    return _PATH + os.fsencode(path)

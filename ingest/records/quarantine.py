@@ -1,0 +1,177 @@
+"""Quarantine: every line that became no event, in ``watchfloor.quarantine``, until it is one.
+
+Row = item identity (8 bytes) and the line's offset (8 bytes); cells ``meta`` (JSON) and ``raw`` pieces of at most
+1 MiB. Rows are keyed by where the line stands, so reading an item again writes the same rows. A row is never deleted:
+when its line has become an event its raw bytes are blanked and ``state`` says why it is no longer open:
+
+- ``retried``: the line is an event by ``retry`` (``retry.py``), counted under that retry's own item identity. Whoever
+  reads the whole item again leaves this line out, or it would be counted twice.
+- ``cleared``: the whole item was read again, by other definitions, and the line is now one of its events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from watchfloor.ingest.files.lines import Rejected
+from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
+from watchfloor.schema.errors import UserError
+from watchfloor.store.admin.tables import QUARANTINE_TABLE
+from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.store import Store
+
+from .cells import Cells, Put, prefix_end, put_cells, read_prefix, read_row, read_rows
+
+PIECE_BYTES = 1 << 20
+OPEN, RETRIED, CLEARED = "open", "retried", "cleared"
+_META_ONLY: tuple[int, str, str, dict[str, str]] = (
+    30, "meta", "org.apache.accumulo.core.iterators.user.RegExFilter", {"colqRegex": "meta"},
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """One line in quarantine. ``whole`` is false where ``raw`` is only the beginning of the line, which then cannot be
+    retried. ``claim`` names the retry that took the line on, if any (``retry.py``)."""
+
+    item_id: bytes
+    offset: int
+    path: str
+    file_id: bytes
+    feed: str
+    reason: str
+    raw: bytes
+    whole: bool = True
+    state: str = OPEN
+    claim: str = ""
+
+    @property
+    def key(self) -> str:
+        """What a person names the line by."""
+        return f"{self.item_id.hex()}:{self.offset}"
+
+
+class Quarantine:
+    """Reads and writes the table; writes are durable after the sink's ``flush``. Raises ``StoreError``."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def put(self, sink: EntrySink, item: WorkItem, rejected: Iterable[Rejected], cut: Iterable[Rejected]) -> None:
+        """Puts lines of an item in quarantine. Those also in ``cut`` are not whole."""
+        not_whole = {r.offset for r in cut}
+        lines = (
+            Quarantined(
+                item.item_id, r.offset, item.path, item.file_id, item.feed, r.reason, r.raw, r.offset not in not_whole
+            )
+            for r in rejected
+        )
+        put_cells(sink, QUARANTINE_TABLE, (cell for line in lines for cell in _cells(line)))
+
+    def mark(self, sink: EntrySink, lines: Iterable[Quarantined], state: str) -> None:
+        """Closes lines: their raw bytes are blanked, the rest stays as a record."""
+
+        def cells() -> Iterator[Put]:
+            for line in lines:
+                yield from _cells(replace(line, state=state, raw=b""))
+                for number, _ in enumerate(_pieces(line.raw)):
+                    yield _key(line.item_id, line.offset), f"raw{number:06d}", b""
+
+        put_cells(sink, QUARANTINE_TABLE, cells())
+
+    def claim(self, sink: EntrySink, lines: Iterable[Quarantined], claim: str) -> None:
+        """Says durably which retry takes these lines on."""
+        puts = [(_key(line.item_id, line.offset), "meta", _meta(replace(line, claim=claim))) for line in lines]
+        put_cells(sink, QUARANTINE_TABLE, puts)
+        sink.flush()
+
+    def of_item(self, item_id: bytes) -> Iterator[Quarantined]:
+        """All rows of an item, closed ones too, in the order of the file."""
+        for row, cells in read_prefix(self._store, QUARANTINE_TABLE, item_id):
+            yield _line(row, cells)
+
+    def open_lines(self, path: str | None = None, item_id: bytes | None = None) -> Iterator[Quarantined]:
+        """The lines in quarantine: all, or those of one file or item."""
+        ranges = [(item_id, prefix_end(item_id))] if item_id else [(b"", None)]
+        for row, cells in read_rows(self._store, QUARANTINE_TABLE, ranges):
+            line = _line(row, cells)
+            if line.state == OPEN and (path is None or line.path == path):
+                yield line
+
+    def settled_claims(self) -> set[bytes]:
+        """The identities under which retries have written their events for good: a line of each is marked so."""
+        everything = Ranges()
+        everything.add_rows(b"", None)
+        claims: set[bytes] = set()
+        for batch in self._store.scan(QUARANTINE_TABLE, everything, [_META_ONLY], ordered=False):
+            for meta in map(orjson.loads, batch.column("value").to_pylist()):
+                if meta["state"] == RETRIED:
+                    claims.add(bytes.fromhex(meta["claim"]))
+        return claims
+
+    def show(self, key: str) -> Quarantined:
+        """The line named ``ITEM:OFFSET`` as ``list`` prints it. Raises ``UserError`` if there is none."""
+        item, _, offset = key.partition(":")
+        try:
+            row = _key(bytes.fromhex(item), int(offset))
+        except (ValueError, OverflowError):
+            raise UserError(f"{key!r} names no quarantined line; it should look like 0123456789abcdef:42") from None
+        cells = read_row(self._store, QUARANTINE_TABLE, row)
+        if not cells:
+            raise UserError(f"no quarantined line {key}; see `watchfloor quarantine list`")
+        return _line(row, cells)
+
+
+def _key(item_id: bytes, offset: int) -> bytes:
+    if len(item_id) != ITEM_ID_BYTES:
+        raise ValueError("an item identity has 8 bytes")
+    return item_id + offset.to_bytes(8, "big")
+
+
+def _cells(line: Quarantined) -> Iterator[Put]:
+    row = _key(line.item_id, line.offset)
+    yield row, "meta", _meta(line)
+    for number, piece in enumerate(_pieces(line.raw)):
+        yield row, f"raw{number:06d}", piece
+
+
+def _pieces(raw: bytes) -> list[bytes]:
+    return [raw[at : at + PIECE_BYTES] for at in range(0, len(raw), PIECE_BYTES)]
+
+
+def _meta(line: Quarantined) -> bytes:
+    fields: dict[str, Any] = {
+        # Bytes that are not UTF-8 are kept by the item in the ledger; here a path is for people.
+        "path": line.path.encode("utf-8", "replace").decode(),
+        "file_id": line.file_id.hex(),
+        "feed": line.feed,
+        "reason": line.reason.encode("utf-8", "replace").decode(),
+        "pieces": len(_pieces(line.raw)),
+        "whole": line.whole,
+        "state": line.state,
+    }
+    if line.claim:
+        fields["claim"] = line.claim
+    return orjson.dumps(fields)
+
+
+def _line(row: bytes, cells: Cells) -> Quarantined:
+    meta = orjson.loads(cells["meta"])
+    raw = b"".join(cells.get(f"raw{number:06d}", b"") for number in range(meta["pieces"]))
+    return Quarantined(
+        item_id=row[:ITEM_ID_BYTES],
+        offset=int.from_bytes(row[ITEM_ID_BYTES:], "big"),
+        path=meta["path"],
+        file_id=bytes.fromhex(meta["file_id"]),
+        feed=meta["feed"],
+        reason=meta["reason"],
+        raw=raw,
+        whole=meta["whole"],
+        state=meta["state"],
+        claim=meta.get("claim", ""),
+    )

@@ -1,0 +1,67 @@
+"""Compaction of one source: only one at a time on this host, and only of what the ledger calls done."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.records.ledger import Ledger
+from watchfloor.ingest.records.quarantine import Quarantine
+from watchfloor.schema.errors import OperatorError, UserError
+from watchfloor.schema.source import Source
+from watchfloor.store.layouts.block.compaction.compaction import Compacted, Step, compact
+from watchfloor.store.layouts.block.keys import item_tag
+from watchfloor.store.store import Store
+
+from .reading import PART_BYTES, part_id
+
+
+def compact_source(
+    store: Store, name: str, older_than: int, step: Step = lambda done: None, index: bool = False
+) -> Compacted:
+    """Merges a source's small blocks of days that ended ``older_than`` µs ago. ``store`` is open for ingest.
+
+    ``index``: writes all blocks anew if there is an index that does not cover all events.
+
+    ``UserError`` for a source without blocks, ``OperatorError`` if a compaction of it is running, ``StoreError``.
+    """
+    source = store.source(name)
+    if source.layout != "block":
+        raise UserError(
+            f"{name} has the layout {source.layout}: each event has a row of its own, nothing can be merged"
+        )
+    with _only_one(store, source):
+        retried = {item_tag(claim) for claim in Quarantine(store).settled_claims()}
+        closed = time.time_ns() // 1000 - older_than
+        return compact(store, source, lambda: settled_tags(store) | retried, closed, step=step, index=index)
+
+
+def settled_tags(store: Store) -> set[bytes]:
+    """The tags of blocks that are not written again unless somebody asks for it: those of items that are done."""
+    done: set[bytes] = set()
+    others: set[bytes] = set()
+    for row in Ledger(store).rows():
+        if row.item is not None:
+            (done if row.state == "done" else others).update(_tags(row.item))
+    return done - others
+
+
+def _tags(item: WorkItem) -> Iterator[bytes]:
+    for part in range((item.end - item.start) // PART_BYTES + 1):
+        yield item_tag(part_id(item.item_id, part))
+
+
+@contextmanager
+def _only_one(store: Store, source: Source) -> Iterator[None]:
+    """Two at once would do no harm, but abort each other's work."""
+    home = store.settings.home
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / f"compact-{source.name}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise OperatorError(f"another `watchfloor compact {source.name}` is running; wait for it") from None
+        yield

@@ -1,0 +1,136 @@
+"""A pool of worker processes: started as processes of their own, since a JVM survives no fork, and started again when
+they die."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from watchfloor.schema.settings.settings import Settings
+
+_FIRST_WAIT, _LAST_WAIT = 0.5, 30.0
+_LONG_LIFE = 60.0
+_MEMORY = {
+    # glibc gives each of the many threads an arena of its own and keeps in each what was once the most.
+    "MALLOC_ARENA_MAX": "2",
+    # Arrow's allocator gives back within milliseconds what the next chunk wants again: half of a worker's system time.
+    "MIMALLOC_PURGE_DELAY": "-1",
+}
+log = logging.getLogger("watchfloor.pool")
+
+
+@dataclass
+class _Seat:
+    """A place for one worker. ``deaths`` counts those that followed each other quickly."""
+
+    process: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    deaths: int = 0
+    next_start: float = field(default_factory=time.monotonic)
+
+
+class Pool:
+    """``workers`` processes; call ``watch`` about every second. A context manager that stops them at its end."""
+
+    def __init__(self, settings: Settings, workers: int, log_file: Path | None = None) -> None:
+        """Workers write their log to ``log_file`` (appended to), or to this process's standard error."""
+        self._settings = settings
+        self._log_file = log_file
+        self._seats = [_Seat() for _ in range(workers)]
+
+    def watch(self) -> None:
+        """Starts what should run and does not."""
+        now = time.monotonic()
+        for seat in self._seats:
+            if seat.process is not None and seat.process.poll() is not None:
+                self._bury(seat, now)
+            if seat.process is None and now >= seat.next_start:
+                seat.process, seat.started = self._spawn(), now
+
+    @property
+    def alive(self) -> int:
+        return sum(seat.process is not None and seat.process.poll() is None for seat in self._seats)
+
+    @property
+    def pids(self) -> list[int]:
+        return [seat.process.pid for seat in self._seats if seat.process is not None]
+
+    @property
+    def deaths(self) -> int:
+        """The least number of quick deaths in a row that any seat has seen: above a few, no worker can live here."""
+        return min((seat.deaths for seat in self._seats), default=0)
+
+    def run(self, stop: threading.Event) -> None:
+        """Keeps the pool going until ``stop``, then stops it."""
+        with self:
+            while not stop.is_set():
+                self.watch()
+                stop.wait(0.5)
+
+    def stop(self, seconds: float = 12.0) -> None:
+        """SIGTERM, then SIGKILL to those that are still there after ``seconds``. Their items are read by others."""
+        processes = [seat.process for seat in self._seats if seat.process is not None]
+        for process in processes:
+            process.terminate()
+        until = time.monotonic() + seconds
+        for process in processes:
+            try:
+                process.wait(max(0.0, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
+        for seat in self._seats:
+            seat.process = None
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _bury(self, seat: _Seat, now: float) -> None:
+        assert seat.process is not None
+        code = seat.process.returncode
+        if seat.process.stdin is not None:
+            seat.process.stdin.close()
+        seat.deaths = 0 if now - seat.started > _LONG_LIFE else seat.deaths + 1
+        wait = min(_FIRST_WAIT * 2 ** max(seat.deaths - 1, 0), _LAST_WAIT)
+        how = f"by signal {-code}" if code < 0 else f"with code {code}"
+        log.error("worker %d died %s; another starts in %.1f s", seat.process.pid, how, wait)
+        seat.process, seat.next_start = None, now + wait
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        output: IO[bytes] | None = None
+        if self._log_file is not None:
+            self._log_file.parent.mkdir(parents=True, exist_ok=True)
+            output = self._log_file.open("ab")
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "watchfloor.ingest.worker.worker"],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                # ^C is for the pool, which then stops its workers in order.
+                start_new_session=True,
+                env={**_MEMORY, **os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+        finally:
+            if output is not None:
+                output.close()
+        assert process.stdin is not None
+        try:
+            pickle.dump(self._settings, process.stdin)
+            process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it died at once; ``watch`` sees that
+        return process

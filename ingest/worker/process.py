@@ -1,0 +1,48 @@
+"""What makes a worker a process: its settings, its log, its signals and its end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections.abc import Callable
+
+from watchfloor.schema.settings.settings import Settings
+
+_STOP_SECONDS = 8.0
+_LOOK_SECONDS = 0.1
+
+
+def run_process(work: Callable[[Settings, threading.Event], None]) -> None:
+    """Runs ``work`` with the settings from standard input until a signal or the end of the input; does not return.
+
+    What does not stop within seconds then, because it waits for a server, is left behind: nothing of it was promised.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(message)s")
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # its every retry is a line; we say what matters
+    settings: Settings = pickle.load(sys.stdin.buffer)
+    stop = threading.Event()
+    flow = threading.Thread(target=work, args=(settings, stop), name="flow", daemon=True)
+    flow.start()
+    threading.Thread(target=_outlive, args=(stop,), name="lifeline", daemon=True).start()
+    # The flow may sit in Java for long; signals come to this thread, which does not. Their handler takes no lock, which
+    # what it interrupts might hold.
+    told: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _: told.append(number))
+    while flow.is_alive() and not (told or stop.is_set()):
+        flow.join(_LOOK_SECONDS)
+    if told:
+        stop.set()
+    flow.join(_STOP_SECONDS)
+    logging.shutdown()
+    os._exit(0 if stop.is_set() else 1)
+
+
+def _outlive(stop: threading.Event) -> None:
+    """The pool holds the other end of the input: when it ends, the pool has."""
+    sys.stdin.buffer.read()
+    stop.set()

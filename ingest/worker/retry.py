@@ -1,0 +1,223 @@
+"""Retry: parse quarantined lines by the present definitions; those that fit become events and leave the quarantine.
+
+An event of a retried line has the row it would have had at once: rows are made of file identity and offset. Its counts
+need more thought. A count cell carries the identity of the item that counted, holds the item's sum, and is overwritten
+when the item is read again. The lines of one retry therefore count under an identity of their own, the *claim*: a
+function of the item and of the offsets of exactly these lines. In order, each step durable before the next:
+
+1. the lines that now parse get the claim in their rows;
+2. their events and counts are written under the claim;
+3. the rows are marked ``retried``.
+
+A retry that breaks off anywhere is completed by the next one: before anything new is tried, lines that have a claim
+but are not marked are written again as one, under that same claim, so the same cells get the same sums. If some of a
+claim's lines are marked already, step 2 was complete, and only the marks are missing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.ingest.files.cut import WHOLE
+from watchfloor.ingest.files.lines import Chunk
+from watchfloor.ingest.formats.registry import open_parser
+from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
+from watchfloor.ingest.records.definitions import Catalog
+from watchfloor.ingest.records.ledger import Ledger, LedgerRow
+from watchfloor.ingest.records.quarantine import OPEN, RETRIED, Quarantine, Quarantined
+from watchfloor.schema.errors import OperatorError, UserError
+from watchfloor.schema.source import Source
+from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.layouts.writer import ItemWriter
+from watchfloor.store.store import Store
+
+_BATCH_LINES = 10_000
+_BATCH_BYTES = 4 << 20
+Events = list[tuple[Source, pa.RecordBatch]]
+
+
+@dataclass(frozen=True)
+class RetryResult:
+    """``lines`` were looked at, ``events`` of them left the quarantine; ``kept`` says by reason how many did not."""
+
+    lines: int
+    events: int
+    kept: dict[str, int]
+
+
+def retry(store: Store, path: str | None = None, key: str | None = None) -> RetryResult:
+    """Retries all open lines, or those of one file, or the one named ``ITEM:OFFSET``. Raises ``StoreError``."""
+    with _only_one(store.settings.home), store.sink() as sink:
+        return _Retry(store, sink).run(path, key)
+
+
+class _Retry:
+    def __init__(self, store: Store, sink: EntrySink) -> None:
+        self._store, self._sink = store, sink
+        self._quarantine, self._ledger = Quarantine(store), Ledger(store)
+        self._catalog = Catalog(store)
+        self._lines = self._events = 0
+        self._kept: dict[str, int] = defaultdict(int)
+
+    def run(self, path: str | None, key: str | None) -> RetryResult:
+        one = self._quarantine.show(key) if key else None
+        if one and one.state != OPEN:
+            raise UserError(f"{one.key} is {one.state} already")
+        lines = self._quarantine.open_lines(path, one.item_id if one else None)
+        items = dict.fromkeys((line.item_id, line.file_id) for line in lines)
+        try:
+            for item_id, file_id in items:
+                self._retry_item(item_id, file_id, (lambda line: line.key == key) if key else (lambda line: True))
+        finally:
+            self._ledger.close()
+        return RetryResult(self._lines, self._events, dict(self._kept))
+
+    def _retry_item(self, item_id: bytes, file_id: bytes, wanted: Callable[[Quarantined], bool]) -> None:
+        rows = self._ledger.of_files([file_id])
+        row = next((r for r in rows if r.item and r.item.item_id == item_id), None)
+        if row is None or row.item is None or row.state != "done" or row.end is None:
+            self._keep(self._open(item_id, wanted), "its work item is not done; retry when it is")
+            return
+        if row.item.split == WHOLE and row.item.header and not row.item.compressed:
+            self._keep(self._open(item_id, wanted), "its file's header changes on the way; load the file again")
+            return
+        self._complete(row.item)
+        for batch in _batches(self._open(item_id, wanted)):
+            self._try(row.item, batch)
+        self._count(row)
+
+    def _open(self, item_id: bytes, wanted: Callable[[Quarantined], bool]) -> Iterator[Quarantined]:
+        return (line for line in self._quarantine.of_item(item_id) if line.state == OPEN and wanted(line))
+
+    def _complete(self, item: WorkItem) -> None:
+        """Finishes retries that broke off."""
+        open_claims: dict[str, list[int]] = defaultdict(list)
+        written: set[str] = set()
+        for line in self._quarantine.of_item(item.item_id):
+            if line.claim and line.state == OPEN:
+                open_claims[line.claim].append(line.offset)
+            elif line.claim:
+                written.add(line.claim)
+        for claim, offsets in open_claims.items():
+            lines = [self._quarantine.show(f"{item.item_id.hex()}:{offset}") for offset in offsets]
+            if claim not in written:
+                events, fits = self._parse(item, lines)
+                if not self._write(item, claim, events, again=True):
+                    return self._complete_anew(item)
+                for line in lines:
+                    if line.offset not in fits:  # by definitions that changed in between
+                        self._quarantine.claim(self._sink, [line], "")
+                lines = [line for line in lines if line.offset in fits]
+            self._mark(lines, claim)
+
+    def _complete_anew(self, item: WorkItem) -> None:
+        """Finishes what has begun by the definitions as they are now."""
+        self._catalog = Catalog(self._store)
+        self._complete(item)
+
+    def _try(self, item: WorkItem, lines: list[Quarantined]) -> None:
+        self._keep((line for line in lines if not line.whole), "only its beginning is kept")
+        lines = [line for line in lines if line.whole]
+        if not lines:
+            return
+        events, fits = self._parse(item, lines)
+        good = [line for line in lines if line.offset in fits]
+        for line in lines:
+            if line.offset not in fits:
+                self._keep([line], line.reason)
+        if not good:
+            return
+        claim = claim_of(item.item_id, [line.offset for line in good])
+        self._quarantine.claim(self._sink, good, claim)
+        if self._write(item, claim, events):
+            self._mark(good, claim)
+        else:
+            self._complete_anew(item)
+
+    def _parse(self, item: WorkItem, lines: list[Quarantined]) -> tuple[Events, set[int]]:
+        """Events of lines, at the offsets where the lines stand in their file, and which lines those are."""
+        raws = [line.raw + b"\n" for line in lines]
+        starts = np.cumsum([0, *(len(raw) for raw in raws[:-1])])
+        offsets = np.array([line.offset for line in lines], np.int64)
+        parser = open_parser(item.feed, item.header, self._catalog)
+        parsed = parser.parse(Chunk(0, b"".join(raws)))
+        events: Events = []
+        fits: set[int] = set()
+        for source, batch in parsed.events:
+            at = batch.schema.get_field_index("_offset")
+            places = np.searchsorted(starts, batch.column(at).to_numpy(), side="right") - 1
+            events.append((source, batch.set_column(at, "_offset", pa.array(offsets[places]))))
+            fits.update(offsets[places].tolist())
+        return events, fits
+
+    def _write(self, item: WorkItem, claim: str, events: Events, again: bool = False) -> bool:
+        """Durably; False if a field was indexed meanwhile, so that they must be written ``again``."""
+        writer = ItemWriter(self._sink, bytes.fromhex(claim), item.file_id)
+        for source, batch in events:
+            writer.write(source, batch)
+        writer.finish()
+        if again:  # by another definition, perhaps
+            writer.sweep(self._store)
+        return not writer.lacks_index(self._store.sources())
+
+    def _mark(self, lines: list[Quarantined], claim: str) -> None:
+        self._quarantine.mark(self._sink, (replace(line, claim=claim) for line in lines), RETRIED)
+        self._sink.flush()
+        self._lines += len(lines)
+        self._events += len(lines)
+
+    def _keep(self, lines: Iterable[Quarantined], reason: str) -> None:
+        count = sum(1 for _ in lines)
+        self._lines += count
+        if count:
+            self._kept[reason] += count
+
+    def _count(self, row: LedgerRow) -> None:
+        """The ledger's figures, from the quarantine's rows: not added to, so that a repetition changes nothing."""
+        assert row.item is not None and row.end is not None
+        states = [line.state for line in self._quarantine.of_item(row.item.item_id)]
+        end = replace(row.end, quarantined=states.count(OPEN), retried=states.count(RETRIED))
+        if end != row.end:
+            self._ledger.ended(row.item, end)
+
+
+def claim_of(item_id: bytes, offsets: Iterable[int]) -> str:
+    """The identity, as hex, under which the lines at ``offsets`` of an item count when they are retried together."""
+    digest = hashlib.blake2b(b"retry" + item_id, digest_size=ITEM_ID_BYTES)
+    for offset in offsets:
+        digest.update(offset.to_bytes(8, "big"))
+    return digest.hexdigest()
+
+
+def _batches(lines: Iterable[Quarantined]) -> Iterator[list[Quarantined]]:
+    batch: list[Quarantined] = []
+    size = 0
+    for line in lines:
+        batch.append(line)
+        size += len(line.raw)
+        if len(batch) >= _BATCH_LINES or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+@contextmanager
+def _only_one(home: Path) -> Iterator[None]:
+    """Two retries at once could take the same line on under two claims, and count it twice."""
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "retry.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise OperatorError("another `watchfloor quarantine retry` is running; wait for it") from None
+        yield

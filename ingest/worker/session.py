@@ -1,0 +1,81 @@
+"""What a worker has open: store, sink and ledger, opened when first wanted and again after a failure."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from watchfloor.ingest.records.cells import me
+from watchfloor.ingest.records.ledger import Ledger
+from watchfloor.schema.errors import StoreError, WatchfloorError
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.bulk.bulk import BulkSink
+from watchfloor.store.bulk.folders import remove_left_overs
+from watchfloor.store.layouts.writer import Sink
+from watchfloor.store.store import Store
+
+
+class Desk:
+    """Its properties raise ``StoreError`` while the store is down."""
+
+    def __init__(self, settings: Settings, log: logging.Logger) -> None:
+        self._settings, self._log = settings, log
+        self._store: Store | None = None
+        self._sink: EntrySink | None = None
+        self._ledger: Ledger | None = None
+        self._bulk = settings.ingest_mode == "bulk"
+        self._tidied = False
+        self.name = me()
+        self.problem = ""
+
+    @property
+    def store(self) -> Store:
+        if self._store is None:
+            self._store = Store.open(self._settings)
+        return self._store
+
+    @property
+    def sink(self) -> EntrySink:
+        if self._sink is None:
+            self._sink = self.store.sink()
+        return self._sink
+
+    @contextmanager
+    def event_sink(self, waiting: Callable[[], None]) -> Iterator[Sink]:
+        """Where the events of one item go; ``waiting`` is called now and then while it waits for the servers."""
+        if not self._bulk:
+            yield self.sink
+            return
+        if not self._tidied:
+            for name in remove_left_overs(self.store):
+                self._log.info("removed what a killed worker has left: %s", name)
+            self._tidied = True
+        with BulkSink(self.store, waiting) as sink:
+            yield sink
+
+    @property
+    def ledger(self) -> Ledger:
+        if self._ledger is None:
+            self._ledger = Ledger(self.store)
+        return self._ledger
+
+    def failed(self, error: StoreError) -> bool:
+        """Drops what is open after ``error``; whether the store answers nevertheless, so that the item is to blame."""
+        self.problem = str(error)
+        self.close()
+        try:
+            self.store.sources()
+        except WatchfloorError as now:
+            self._log.error("the store does not answer: %s", now)
+            self.close()
+            return False
+        return True
+
+    def close(self) -> None:
+        for thing in (self._sink, self._ledger, self._store):
+            with suppress(Exception):
+                if thing is not None:
+                    thing.close()
+        self._store = self._sink = self._ledger = None

@@ -1,0 +1,149 @@
+"""``watchfloor generate`` and ``replay``: made-up events and real lines, as fast as may be or as if they came now."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from watchfloor.api.cli.context import Add, open_store, say, settings_of, stopped_by_signals
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Mapping
+
+    from watchfloor.loadgen.generator.generate import Generated
+    from watchfloor.loadgen.generator.streams.pace import LiveSink
+    from watchfloor.loadgen.generator.streams.replay import Replayed
+    from watchfloor.schema.source import Source
+
+FEEDS = ("proxy.events", "dns.events", "netflow.events", "auth.events")
+
+
+def register(add: Add) -> None:
+    parser = add("generate", generate, "made-up events as JSON lines, the same for the same arguments")
+    parser.add_argument("source", choices=FEEDS, metavar="SOURCE", help=", ".join(FEEDS))
+    parser.add_argument("--events", metavar="N", type=int, required=True, help="how many")
+    parser.add_argument("--seed", metavar="S", type=int, default=1, help="which ones (default 1)")
+    parser.add_argument("--rate", metavar="R", type=float, help="so many a second, each when its time, now, has come")
+    parser.add_argument("--days", metavar="D", type=float, help="days that they spread over (default 7)")
+    parser.add_argument("--end", metavar="TIME", help="where the days end (default 2026-01-08T00:00:00Z)")
+    _add_output(parser)
+    parser = add("replay", replay, "a log file's lines at a rate or at their own pace, their times shifted to now")
+    parser.add_argument("file", metavar="FILE", help="a log file, plain or gzip")
+    parser.add_argument("--source", metavar="S", help="what it is (default: found out from its content)")
+    pace = parser.add_mutually_exclusive_group(required=True)
+    pace.add_argument("--rate", metavar="R", type=float, help="so many lines a second")
+    pace.add_argument(
+        "--speed", metavar="X", type=float, help="so many times as fast as they came; 1 is their own pace"
+    )
+    _add_output(parser)
+
+
+def generate(args: Namespace) -> None:
+    with stopped_by_signals() as stop:
+        done, late = _generated(args, stop) if args.rate is None else _generated_live(args, stop)
+        interrupted = stop.is_set()
+    say(report(done, late))
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+def _generated(args: Namespace, stop: threading.Event) -> tuple[Generated, None]:
+    from watchfloor.api.formats.output import open_output
+    from watchfloor.loadgen.generator.generate import DEFAULT_DAYS, DEFAULT_END
+    from watchfloor.loadgen.generator.generate import generate as run
+    from watchfloor.schema.times import from_micros, parse_time
+
+    days = DEFAULT_DAYS if args.days is None else args.days
+    end = DEFAULT_END if args.end is None else from_micros(parse_time(args.end, 0))
+    with open_output(args.output) as out:
+        done = run(out, args.events, args.seed, days, end, args.source, stop)
+        out.flush()
+    return done, None
+
+
+def _generated_live(args: Namespace, stop: threading.Event) -> tuple[Generated, float]:
+    from watchfloor.loadgen.generator.streams.live import generate_live
+    from watchfloor.schema.errors import UserError
+
+    for option in ("days", "end"):
+        if getattr(args, option) is not None:
+            raise UserError(f"--{option} says when events were; with --rate they are now: leave one of both out")
+    with _open_followed(args.output) as out:
+        live = generate_live(out, args.events, args.rate, args.seed, args.source, stop)
+    return live.generated, live.late
+
+
+def replay(args: Namespace) -> None:
+    from watchfloor.loadgen.generator.streams.replay import replay as run
+    from watchfloor.schema.errors import UserError
+
+    files = [Path(path) for path in (args.output, args.file) if path and Path(path).exists()]
+    if len(files) == 2 and files[0].samefile(files[1]):
+        raise UserError(f"--out {args.output} is the log itself; name another file")
+    known = _catalogued(args)
+    with stopped_by_signals() as stop:
+        with _open_followed(args.output) as out:
+            speed = 1.0 if args.speed is None else args.speed
+            done = run(args.file, out, stop, source=args.source, rate=args.rate, speed=speed, known=known)
+        interrupted = stop.is_set()
+    say(report_replayed(done))
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+def report(done: Generated, late: float | None = None) -> str:
+    named = "\n".join(
+        f"  {name:<9} {frequency.field} = {frequency.value}: {frequency.events:,} events"
+        for name, frequency in (("popular", done.popular), ("middling", done.middling), ("rare", done.rare))
+    )
+    days = f"{done.since:%Y-%m-%dT%H:%M:%SZ} to {done.until:%Y-%m-%dT%H:%M:%SZ}"
+    return f"{done.events:,} events, {_speed(done.bytes, done.events, done.seconds, late)}, {days}\n{named}"
+
+
+def report_replayed(done: Replayed) -> str:
+    left = done.lines - done.retimed
+    unchanged = f"; {left:,} were passed on as they are, as no time was found that could be replaced" if left else ""
+    return f"{done.lines:,} lines, {_speed(done.bytes, done.lines, done.seconds, done.late)}{unchanged}"
+
+
+def _speed(size: int, lines: int, seconds: float, late: float | None) -> str:
+    """``late`` is None where nothing was due."""
+    took = f"{size / 1e6:,.1f} MB in {seconds:.1f} s"
+    seconds = max(seconds, 1e-9)
+    if late is None:
+        return f"{took} ({size / seconds / 1e6:,.0f} MB/s)"
+    return f"{took} ({lines / seconds:,.1f}/s), at most {late * 1000:,.0f} ms late"
+
+
+def _add_output(parser: ArgumentParser) -> None:
+    parser.add_argument("--output", "--out", metavar="FILE", help="write to FILE instead of standard output (also -)")
+
+
+@contextmanager
+def _open_followed(path: str | None) -> Iterator[LiveSink | BinaryIO]:
+    """Standard output, or a file that a master can follow."""
+    from watchfloor.api.formats.output import open_output
+    from watchfloor.loadgen.generator.streams.followed import Followed
+
+    if path is None or path == "-":
+        with open_output(path) as out:
+            yield out
+    else:
+        with Followed(path) as file:
+            yield file
+
+
+def _catalogued(args: Namespace) -> Mapping[str, Source]:
+    """The store's sources, if the one that is named does not ship: a stack need not run for those that do."""
+    from watchfloor.ingest.formats.registry import SURICATA, ZEEK, is_family
+    from watchfloor.schema.source import builtin_definitions
+
+    name = args.source
+    if name is None or name in builtin_definitions() or is_family(name, ZEEK) or is_family(name, SURICATA):
+        return {}
+    with open_store(settings_of(args)) as store:
+        return store.sources()

@@ -1,0 +1,215 @@
+"""``watchfloor demo``: the main job from end to end, on real servers, in a few minutes.
+
+Starts the stack, obtains real logs and generates events for volume, lets master, queue and two workers load them, then
+asks: counts, a timeline, top values, three queries from dense to rare, and the same over REST. Every step prints the
+command that does it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from watchfloor.api.cli.main import main as watchfloor
+from watchfloor.ingest.records.ledger import Ledger
+from watchfloor.loadgen.generator.generate import Generated, generate
+from watchfloor.loadgen.harness.background import background, serving
+from watchfloor.schema.errors import InputFileError, InternalError, StackError
+from watchfloor.schema.settings.settings import Settings, load_settings
+from watchfloor.schema.times import from_micros
+from watchfloor.store.store import Store
+
+from .samples import real_logs
+
+WORKERS = 2
+TABLE = ("--format", "table")
+_WAIT_SECONDS = 600
+_DAYS = 7.0
+_END = from_micros(1_767_830_400_000_000)  # 2026-01-08: as `watchfloor generate` has it
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the tour; returns its exit status."""
+    args = _arguments(argv)
+    settings = load_settings()
+    logs = settings.home / "demo" / "logs"
+    began = time.monotonic()
+    try:
+        title("The stack: ZooKeeper, Accumulo and Kafka as real processes")
+        run(settings, "up")
+        title("Logs: real ones, and made-up web-proxy events for volume")
+        waiting, generated = prepare(settings, logs.with_name("waiting"), args.logs, args.events)
+        title(f"Ingest: a master that watches {logs}, the queue, and {WORKERS} workers")
+        ingest(settings, waiting, logs)
+        title("What was loaded, from the aggregate table")
+        counts(settings)
+        title("Three queries: a dense, a middling and a rare value")
+        queries(settings, generated)
+        title("The same over REST")
+        rest(settings, generated)
+    finally:
+        if args.stop:
+            title("Stopping the stack")
+            run(settings, "down")
+    print(f"\nDone in {time.monotonic() - began:.0f} s.", "" if args.stop else _farewell(settings))
+    return 0
+
+
+def _arguments(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="watchfloor demo", description=__doc__.partition("\n")[0])
+    parser.add_argument("logs", nargs="*", metavar="LOG", help="further log files to load")
+    parser.add_argument("--events", type=int, default=200_000, metavar="N", help="events to generate (default 200000)")
+    parser.add_argument("--stop", action="store_true", help="stop the stack at the end")
+    return parser.parse_args(argv)
+
+
+def prepare(settings: Settings, waiting: Path, more: Sequence[str], events: int) -> tuple[list[Path], Generated]:
+    """Log files in a folder beside the watched one, and what is known of the generated ones."""
+    shutil.rmtree(waiting, ignore_errors=True)
+    waiting.mkdir(parents=True)
+    found = real_logs(settings.home / "demo" / "cache", waiting)
+    for name in more:
+        if not Path(name).is_file():
+            raise InputFileError(f"{name}: no such file; LOGS names log files to load beside the demo's own")
+        found.append(Path(shutil.copy(name, waiting / f"{len(found):03d}-{Path(name).name}")))
+    target = waiting / f"proxy-{events}.json"
+    command = shown("generate", "proxy.events", "--events", str(events), "--output", str(target))
+    print(f"$ {command}")
+    with target.open("wb") as file:
+        generated = generate(file, events, 1, _DAYS, _END)
+    found.append(target)
+    size = sum(path.stat().st_size for path in found) / 1e6
+    print(f"{len(found)} files, {size:,.1f} MB, {events:,} of the events generated", flush=True)
+    return found, generated
+
+
+def ingest(settings: Settings, files: Sequence[Path], watched: Path) -> None:
+    """Moves the files into the watched folder and waits until the ledger says that each is done."""
+    watched.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        stack.enter_context(shown_background(settings, "worker", "--workers", str(WORKERS)))
+        stack.enter_context(shown_background(settings, "master", "--watch", str(watched)))
+        names = [path.rename(watched / path.name) for path in files]
+        wait_for(settings, [os.path.realpath(name) for name in names])
+    run(settings, "items", *TABLE)
+
+
+def wait_for(settings: Settings, paths: Sequence[str]) -> None:
+    """Shows how ingest comes along until all files are done. ``StackError`` when it takes too long."""
+    began, shown_at = time.monotonic(), 0.0
+    with Store.open(settings) as store:
+        ledger = Ledger(store)
+        while True:
+            rows = [row for row in ledger.rows() if row.path in paths]
+            finished = {row.path for row in rows if row.state in ("done", "failed", "refused")}
+            finished -= {row.path for row in rows if row.state in ("queued", "running")}
+            # A file whose content was loaded before, under another name, has no row of its own.
+            begun = {row.path for row in rows}
+            known = {path for path in paths if path in finished or (path not in begun and ledger.seen(path))}
+            seconds = time.monotonic() - began
+            if seconds - shown_at >= 2 or len(known) == len(paths):
+                shown_at = seconds
+                events, bytes_read = sum(row.events for row in rows), sum(row.progress for row in rows)
+                print(
+                    f"  {seconds:4.0f} s: {len(known)} of {len(paths)} files, {events:,} events "
+                    f"({events / seconds:,.0f}/s, {bytes_read / seconds / 1e6:.1f} MB/s), "
+                    f"{sum(row.quarantined for row in rows)} lines quarantined",
+                    flush=True,
+                )
+            broken = [row for row in rows if row.state in ("failed", "refused")]
+            if broken:
+                raise InputFileError("; ".join(row.reason for row in broken))
+            if len(known) == len(paths):
+                return
+            if seconds > _WAIT_SECONDS:
+                missing = ", ".join(sorted(set(paths) - known)[:3])
+                raise StackError(f"not loaded after {_WAIT_SECONDS} s: {missing}; see {settings.home / 'log'}")
+            time.sleep(0.5)
+
+
+def counts(settings: Settings) -> None:
+    for source in sources(settings):
+        run(settings, "count", source)
+    run(settings, "timeline", "proxy.events", "--bucket", "day", *TABLE)
+    run(settings, "top", "proxy.events", "domain", "--limit", "5", *TABLE)
+    run(settings, "top", "zeek.conn", "id.orig_h", "--limit", "5", *TABLE)
+
+
+def sources(settings: Settings) -> list[str]:
+    with Store.open(settings, role="query") as store:
+        return sorted(store.sources())
+
+
+def queries(settings: Settings, generated: Generated) -> None:
+    for frequency in (generated.popular, generated.middling, generated.rare):
+        arguments = ["query", "proxy.events", "--where", f"domain = {frequency.domain}", "--limit", "5"]
+        arguments += ["--columns", "ts,src_ip,user,domain,status"]
+        print(f"\n{frequency.events:,} events have {frequency.domain}")
+        run(settings, *arguments, *TABLE)
+
+
+def rest(settings: Settings, generated: Generated) -> None:
+    """The rare value's query through the service, as a program would ask."""
+    print(f"$ {shown('serve')} &", flush=True)
+    with serving(settings, _log(settings, "serve")) as service:
+        url = f"http://{service.host}:{service.port}/api/v1"
+        body = {"source": "proxy.events", "where": f"domain = {generated.rare.domain}", "columns": ["ts", "domain"]}
+        print(f"$ curl -H 'Authorization: Bearer …' {url}/query -d '{json.dumps(body)}'")
+        headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{url}/query", json.dumps(body).encode(), headers)
+        for _ in range(2):  # the second time, as a service that has been running for a while answers
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                lines = answer.read().decode().splitlines()
+        summary = json.loads(lines[-1])["summary"]
+        summary.pop("plan")
+        print("\n".join([*lines[:3], f"… {len(lines) - 4} more rows …", json.dumps({"summary": summary})]))
+        if summary["rows"] != generated.rare.events:
+            raise InternalError(f"REST gave {summary['rows']} rows of {generated.rare.events}")
+
+
+def title(text: str) -> None:
+    print(f"\n\033[1m== {text}\033[0m" if sys.stdout.isatty() else f"\n== {text}", flush=True)
+
+
+def shown(*arguments: str) -> str:
+    return shlex.join(["watchfloor", *arguments])
+
+
+def run(settings: Settings, *arguments: str) -> None:
+    """Prints a command and runs it in this process. ``InternalError`` when it fails: a demo asks for nothing wrong."""
+    print(f"$ {shown(*arguments)}", flush=True)
+    status = watchfloor(["--home", str(settings.home), *arguments])
+    sys.stderr.flush()
+    if status:
+        raise InternalError(f"`{shown(*arguments)}` ended with status {status}")
+
+
+@contextmanager
+def shown_background(settings: Settings, *arguments: str) -> Iterator[None]:
+    """Prints a command and runs it as a process of its own; its messages go to the stack's log folder."""
+    print(f"$ {shown(*arguments)} &", flush=True)
+    with background(settings, _log(settings, arguments[0]), *arguments):
+        yield
+
+
+def _log(settings: Settings, command: str) -> Path:
+    return settings.home / "log" / f"demo-{command}.log"
+
+
+def _farewell(settings: Settings) -> str:
+    where = "" if settings.home.name == ".watchfloor" else f"--home {settings.home} "
+    return f"""
+The stack goes on running (`watchfloor {where}status`). To go on, in this folder:
+  .venv/bin/watchfloor {where}query zeek.http --where 'status_code = 404' --limit 20
+  .venv/bin/watchfloor {where}load FILE --source web.access
+  .venv/bin/watchfloor {where}serve
+To stop it: make down. What it holds stays in {settings.home} and is there again after `watchfloor up`."""

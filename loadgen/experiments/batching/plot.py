@@ -1,0 +1,17 @@
+"""``bench batching``: how long each policy takes to a row, a panel a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.plots import general
+from watchfloor.loadgen.harness.plots.canvas import Sketch
+from watchfloor.loadgen.harness.plots.rows import row_times
+
+
+def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
+    rows = [figure for figure in figures if figure.metric.name == "row_ms"]
+    if rows:
+        yield row_times("rows", "Time to a row by batching policy, a panel a value", rows, "value", "policy")
+    yield from general.draw([figure for figure in figures if figure.metric.name != "row_ms"])

@@ -1,0 +1,114 @@
+"""What batching policies are worth: how soon the first, the 100th, the 1,000th and the last row of a value are there.
+
+All policies answer the same questions in turn, without a limit: the newest rows first, and on to the last one. The
+first 100 rows come within milliseconds, which anything else on the machine may double: they are asked for more often,
+by queries that are ended there.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from argparse import ArgumentParser, Namespace
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from watchfloor.loadgen.generator.generate import Frequency
+from watchfloor.loadgen.harness.loads import Case, load, write_events
+from watchfloor.loadgen.harness.measure import Figure, Goal, Metric, in_turn
+from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.loadgen.harness.row_times import RowTimes, time_rows
+from watchfloor.loadgen.harness.usage import rest
+from watchfloor.query.batches.policies import POLICIES, BatchSettings
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.errors import UserError
+from watchfloor.store.store import Store
+
+SUMMARY = "batching policies: time to the 1st, 100th, 1,000th and last row of dense, middling and rare values"
+QUICK = ("--events", "50000", "--turns", "2", "--first-turns", "5")
+HEAP = "512m"
+TSERVER_HEAP = "3g"
+LEAST_EVENTS = 10_000
+WARM_UP = 3
+FIRST_ROWS = 100
+PAUSE_SECONDS = 0.05
+"""After a query that was ended: what the servers have been asked for ahead is done by then."""
+OURS = "density"
+
+ROW = Metric("row_ms", "ms", "from the call of the query service to the row in the caller's hands, planning included")
+BATCHES = Metric("query_batches", "", "query batches until the last row")
+TO_BEST = Metric(
+    "density_to_best",
+    "",
+    "median row_ms of the policy density / the lowest median row_ms of any policy, itself included; samples: its turns "
+    "/ that policy's",
+    better="lower",
+)
+METRICS = (ROW, BATCHES, TO_BEST)
+
+_FIRST = ("1", str(FIRST_ROWS))
+"""The rows with a goal."""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="proxy events (default 1000000)")
+    parser.add_argument("--turns", metavar="N", type=int, default=9, help="samples of each case (default 9)")
+    parser.add_argument(
+        "--first-turns", metavar="N", type=int, default=51, help="samples of the 1st and the 100th row (default 51)"
+    )
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    if options.events < LEAST_EVENTS:
+        raise UserError(f"--events is {options.events}; they have a rare value from {LEAST_EVENTS} on")
+    file = write_events(rig.folder / "proxy.json", options.events, options.seed)
+    source = rig.source(file.feed)
+    load(rig, source, file, Case("block", of="whole", workers=1))
+    rest(rig.settings)
+    made: dict[str, Frequency] = {"dense": file.made.popular, "middling": file.made.middling, "rare": file.made.rare}
+    with Store.open(rig.settings, role="query") as store:
+        service = QueryService(store)
+        first = _ask(service, source.name, made, options.first_turns, FIRST_ROWS)
+        whole = _ask(service, source.name, made, options.turns)
+    return list(_figures(first, whole))
+
+
+def _ask(
+    service: QueryService, source: str, made: Mapping[str, Frequency], turns: int, upto: float = math.inf
+) -> Mapping[tuple[str, str], Sequence[RowTimes]]:
+    """By value and policy the times of so many queries, which are ended when ``upto`` rows are there."""
+    times: dict[tuple[str, str], list[RowTimes]] = {(value, policy): [] for value in made for policy in POLICIES}
+    for turn in range(-min(WARM_UP, turns), turns):
+        for value, named in made.items():
+            for policy in in_turn(POLICIES, turn):
+                where, how = f'domain = "{named.domain}"', BatchSettings(policy=policy)
+                asked = time_rows(service, QueryRequest(source, where=where, batching=how), upto)
+                if turn >= 0:
+                    times[value, policy].append(asked)
+                if upto < math.inf:
+                    time.sleep(PAUSE_SECONDS)
+        rows = "all rows" if upto == math.inf else f"the first {upto} rows"
+        say(f"{rows}, turn {turn + 1} of {turns}" if turn >= 0 else "warming up")
+    return times
+
+
+def _figures(
+    first: Mapping[tuple[str, str], Sequence[RowTimes]], whole: Mapping[tuple[str, str], Sequence[RowTimes]]
+) -> Iterator[Figure]:
+    medians: dict[tuple[str, str], dict[str, Figure]] = defaultdict(dict)
+    for (value, policy), of_whole in whole.items():
+        for row in of_whole[0].ms:
+            asked = first[value, policy] if row in _FIRST else of_whole
+            figure = Figure(ROW, tuple(each.ms[row] for each in asked), {"value": value, "row": row, "policy": policy})
+            medians[value, row][policy] = figure
+            yield figure
+    for (value, policy), of_whole in whole.items():
+        yield Figure(BATCHES, tuple(float(each.batches) for each in of_whole), {"value": value, "policy": policy})
+    for (value, row), figures in medians.items():
+        best = min(figures, key=lambda policy: figures[policy].value)
+        ours = figures[OURS]
+        samples = tuple(a / b for a, b in zip(ours.samples, figures[best].samples, strict=True))
+        goal = Goal(1.1, at_most=True) if row in _FIRST else None
+        yield Figure(
+            TO_BEST, samples, {"value": value, "row": row}, goal, ours.value / figures[best].value, f"best: {best}"
+        )

@@ -1,0 +1,230 @@
+"""The figures of ``bench blocks``, from what was found out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from watchfloor.loadgen.engines.peers import PeerLoad
+from watchfloor.loadgen.engines.question import MANY, Kind, Question, questions, scans
+from watchfloor.loadgen.engines.rounds import Asked, Key, Profile
+from watchfloor.loadgen.experiments.peers.figures import SAME, beside, milliseconds, ratio, same_answers
+from watchfloor.loadgen.harness.loads import Case, EventFile, Loaded, LogFile, case_words
+from watchfloor.loadgen.harness.measure import Figure, Goal, Metric
+from watchfloor.loadgen.harness.usage import MACHINE
+from watchfloor.store.bulk.tablet_files import TableFiles
+
+LOAD = Metric(
+    "load_events_per_second",
+    "events/s",
+    "events / seconds: from the first work item taken by a worker to the last one durable, with index and counts; of "
+    "the others: until the events are in the table for good",
+)
+LOAD_BYTES = Metric("load_megabytes_per_second", "MB/s", "bytes of the file / 1,000,000 / the same seconds")
+CPU = Metric(
+    "cpu_seconds_per_million_events",
+    "s",
+    "CPU seconds, user and system, of a process and a kind of its threads in that time / millions of events",
+)
+BUSY = Metric("busy_cores", "cores", "CPU seconds of all that ran on the machine in that time / its seconds")
+ENTRIES = Metric(
+    "entries_per_event",
+    "",
+    "entries in the files of a table, compacted to one a tablet / events",
+    better="lower",
+    exact=True,
+)
+DISK = Metric(
+    "disk_share",
+    "%",
+    "bytes of the files of a table, compacted to one a tablet, or of the other engine's data / bytes of the file",
+    better="lower",
+    exact=True,
+)
+FIRST = Metric(
+    "first_rows_ms",
+    "ms",
+    "from the call of the query service to its first rows in the caller's hands, planning included; no limit",
+)
+GROWTH = Metric(
+    "first_rows_growth",
+    "",
+    "median first_rows_ms with all events / median with a tenth of them; samples: turn by turn",
+    better="lower",
+)
+ANSWER = Metric("answer_ms", "ms", "from the question to all of its rows, as Arrow, in the caller's hands")
+PROFILE = Metric(
+    "profile_ms",
+    "ms",
+    "of an answer, the question asked again and again after the rounds: by the clock, and CPU time, user and system, "
+    "of the process that asks, of the tablet servers, or of the other engine's",
+    statistic="mean",
+)
+SCAN = Metric("scan_events_per_second", "events/s", "events of the table, not those found / seconds of a whole answer")
+LAYOUTS = Metric(
+    "block_to_cell",
+    "",
+    "the block layout's median / the cell layout's, of the metric named, both with as many events: a tenth of all if "
+    "nothing else is said; samples: turn by turn",
+)
+BULK = Metric(
+    "bulk_to_live",
+    "",
+    "median load_events_per_second of one worker that writes in bulk / of one that writes live; samples: turn by turn",
+    better="higher",
+)
+PEER = Metric(
+    "peer_to_block",
+    "",
+    "median seconds, or bytes, of the other engine / those of the block layout with one worker: below 1 the other is "
+    "ahead; samples: turn by turn",
+    better="higher",
+)
+METRICS = (LOAD, LOAD_BYTES, BUSY, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SCAN, PROFILE, LAYOUTS, BULK, PEER, SAME)
+
+GOALS_FROM = 10_000_000
+"""Events from which on the goals are for."""
+_LIVE = Case("block", of="whole", workers=1)
+_SCAN_GOALS = {"scan, one hit": 40e6, "scan, spread hits": 12e6, "scan, pattern": 8e6}
+_ANSWER_GOALS = {f"newest {MANY}, middling": 150.0, "all, rare": 25.0, "everything, dense": 3000.0}
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that was measured. ``files`` by their cases' words; ``firsts``: seconds by events of the source and value;
+    ``left_out``: which other engines are not in it, and why."""
+
+    whole: EventFile
+    tenth: EventFile
+    files: Mapping[str, LogFile]
+    loads: Mapping[Case, Sequence[Loaded]]
+    peer_loads: Mapping[str, Sequence[PeerLoad]]
+    disk: Mapping[Case, Mapping[str, TableFiles]]
+    answers: Mapping[Key, Asked]
+    firsts: Mapping[tuple[int, str], Sequence[float]]
+    profiles: Mapping[Key, Profile]
+    left_out: Sequence[str]
+
+    def file(self, case: Case) -> LogFile:
+        return self.files[case.of]
+
+
+def figures(found: Found) -> Iterator[Figure]:
+    for part in (_loads, _disk, _first_rows, _answers, _profiles, _layouts, _peers, _same):
+        yield from part(found)
+
+
+def _loads(found: Found) -> Iterator[Figure]:
+    for case, loads in found.loads.items():
+        of = case_words(case, found.file(case))
+        goal = _goal(found, 80, at_most=False) if case == _LIVE else None
+        yield Figure(LOAD, tuple(each.events / each.seconds for each in loads), of)
+        yield Figure(LOAD_BYTES, tuple(each.bytes / 1e6 / each.seconds for each in loads), of, goal)
+        if case.mode == "bulk":
+            live = [each.seconds for each in found.loads[_LIVE]]
+            yield ratio(BULK, live, [each.seconds for each in loads], {}, _goal(found, 1.3, at_most=False))
+    for name, peer_loads in found.peer_loads.items():
+        of = {"engine": name, "events": f"{found.whole.events:,}"}
+        yield Figure(LOAD, tuple(each.rows / each.seconds for each in peer_loads), of)
+        yield Figure(LOAD_BYTES, tuple(found.whole.bytes / 1e6 / each.seconds for each in peer_loads), of)
+    for case, loads in found.loads.items():
+        if case.of != "whole":
+            continue
+        yield Figure(BUSY, tuple(e.cpu[MACHINE] / e.seconds for e in loads), case_words(case, found.file(case)))
+        for process, kind in sorted({part for each in loads for part in each.cpu} - {MACHINE}):
+            of = {**case_words(case, found.file(case)), "process": process, "threads": kind}
+            yield Figure(CPU, tuple(e.cpu.get((process, kind), 0.0) / e.events * 1e6 for e in loads), of)
+
+
+def _disk(found: Found) -> Iterator[Figure]:
+    for case, tables in found.disk.items():
+        file = found.file(case)
+        of = {name: word for name, word in case_words(case, file).items() if name not in ("workers", "mode")}
+        goal = _goal(found, 15, at_most=True) if case == _LIVE else None
+        both = {**tables, "all": _total(tables)}
+        for name, files in both.items():
+            yield Figure(ENTRIES, (files.entries / file.events,), {**of, "table": name})
+        for name, files in both.items():
+            share = (files.bytes / file.bytes * 100,)
+            yield Figure(DISK, share, {**of, "table": name}, goal if name == "all" else None)
+    for name, loads in found.peer_loads.items():
+        of = {"engine": name, "events": f"{found.whole.events:,}", "table": "all"}
+        yield Figure(DISK, (loads[-1].bytes / found.whole.bytes * 100,), of)
+
+
+def _first_rows(found: Found) -> Iterator[Figure]:
+    for (events, value), seconds in found.firsts.items():
+        goal = _goal(found, 20, at_most=True) if events == found.whole.events else None
+        yield Figure(FIRST, milliseconds(seconds), {"events": f"{events:,}", "value": value}, goal)
+    for (events, value), seconds in found.firsts.items():
+        if events == found.whole.events:
+            few = found.firsts[found.tenth.events, value]
+            yield ratio(GROWTH, seconds, few, {"value": value}, _goal(found, 1.3, at_most=True))
+
+
+def _answers(found: Found) -> Iterator[Figure]:
+    for (engine, events, name), asked in found.answers.items():
+        of = {"engine": engine, "events": f"{events:,}", "question": name, "rows": f"{asked.rows:,} rows"}
+        ours = engine == "block" and events == found.whole.events
+        if name in _SCAN_GOALS:
+            goal = _goal(found, _SCAN_GOALS[name], at_most=False) if ours else None
+            yield Figure(SCAN, tuple(events / each for each in asked.seconds), of, goal)
+        else:
+            limit = _ANSWER_GOALS.get(name) if ours else None
+            yield Figure(ANSWER, milliseconds(asked.seconds), of, _goal(found, limit, at_most=True) if limit else None)
+
+
+def _profiles(found: Found) -> Iterator[Figure]:
+    for (engine, events, name), profile in found.profiles.items():
+        for part, seconds in {"clock": profile.clock, **profile.cpu}.items():
+            of = {"engine": engine, "events": f"{events:,}", "question": name, "time of": part}
+            yield Figure(PROFILE, milliseconds([seconds]), of)
+
+
+def _layouts(found: Found) -> Iterator[Figure]:
+    """The cell layout beside the block layout."""
+    for case in found.loads:
+        if case.layout == "cell":
+            cells, blocks = ([e.seconds for e in found.loads[c]] for c in (case, replace(case, layout="block")))
+            blocks = blocks[-len(cells) :]  # what was not loaded in every turn was in the last
+            of = {"metric": LOAD.name, **case_words(case, found.file(case))}
+            del of["engine"]
+            goal = _goal(found, 8, at_most=False) if case.of == "whole" else None
+            yield ratio(LAYOUTS, cells, blocks, of, goal)
+    names = ("block", "cell")
+    block, cell = (_total(found.disk[Case(name, of="tenth", workers=1)]) for name in names)
+    yield ratio(LAYOUTS, [block.entries], [cell.entries], {"metric": ENTRIES.name})
+    yield ratio(LAYOUTS, [block.bytes], [cell.bytes], {"metric": DISK.name})
+    for question in scans():
+        seconds = {name: found.answers[name, found.tenth.events, question.name].seconds for name in names}
+        of = {"metric": SCAN.name, "question": question.name}
+        yield ratio(LAYOUTS, seconds["cell"], seconds["block"], of)
+
+
+def _peers(found: Found) -> Iterator[Figure]:
+    events, ours = found.whole.events, "block"
+    for name, loads in found.peer_loads.items():
+        our_loads = [each.seconds for each in found.loads[_LIVE]]
+        yield beside(PEER, (name, [each.seconds for each in loads]), (ours, our_loads), "load")
+        yield beside(PEER, (name, [loads[-1].bytes]), (ours, [_total(found.disk[_LIVE]).bytes]), "disk")
+        for question in questions(found.whole.made):
+            theirs, our_answers = (found.answers[each, events, question.name].seconds for each in (name, ours))
+            goal = _goal(found, 1, at_most=False) if name == "chdb" and _is_first(question) else None
+            yield beside(PEER, (name, theirs), (ours, our_answers), question.name, goal)
+
+
+def _same(found: Found) -> Iterator[Figure]:
+    yield same_answers(found.answers, found.whole.events, found.left_out)
+    yield same_answers(found.answers, found.tenth.events, [])
+
+
+def _is_first(question: Question) -> bool:
+    return question.kind is Kind.NEWEST
+
+
+def _goal(found: Found, limit: float, at_most: bool) -> Goal | None:
+    return Goal(limit, at_most) if found.whole.events >= GOALS_FROM else None
+
+
+def _total(tables: Mapping[str, TableFiles]) -> TableFiles:
+    return TableFiles(sum(t.bytes for t in tables.values()), sum(t.entries for t in tables.values()))

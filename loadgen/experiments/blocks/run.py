@@ -1,0 +1,182 @@
+"""The block layout beside the cell layout, DuckDB and chDB, with the same events.
+
+    files ─▶ loads, turn by turn ─▶ disk ─▶ questions, turn by turn ─▶ figures
+
+All events are loaded in both layouts; of the cell layout only a tenth is kept, as a scan of all takes most of a minute.
+In blocks the tenth shows how the time to a first result grows with the events.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from watchfloor.loadgen.engines.ours import Ours
+from watchfloor.loadgen.engines.peers import SQL_PEERS, Peer, PeerLoad, open_peers
+from watchfloor.loadgen.engines.question import questions, scans, values
+from watchfloor.loadgen.engines.rounds import WARM_UP, Key, Party, Profile, ask_all, profile
+from watchfloor.loadgen.generator.access_log import write_access_log
+from watchfloor.loadgen.harness.loads import (
+    Case,
+    EventFile,
+    Loaded,
+    LogFile,
+    access_log,
+    case_words,
+    load,
+    write_events,
+)
+from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.loadgen.harness.usage import rest, servers
+from watchfloor.schema.errors import UserError
+from watchfloor.schema.source import Source
+from watchfloor.store.admin.tables import compact
+from watchfloor.store.bulk.tablet_files import TableFiles, table_files
+from watchfloor.store.store import Store
+
+from .figures import METRICS as METRICS
+from .figures import Found, figures
+
+SUMMARY = "the block layout beside the cell layout, DuckDB and chDB: ingest, disk, first results, filters, exports"
+QUICK = ("--events", "20000", "--loads", "1", "--repeats", "3")
+HEAP = "512m"
+TSERVER_HEAP = "3g"
+LEAST_EVENTS = 10_000
+ACCESS_BYTES = 40_000_000
+_FEW_TURNS = 5
+
+CASES = (
+    Case("block", of="tenth", workers=1),
+    Case("cell", of="tenth", workers=1),
+    Case("block", of="whole", workers=2),
+    Case("block", of="whole", workers=1, mode="bulk"),
+    Case("block", of="whole", workers=1),
+    Case("cell", of="whole", workers=1),
+    Case("block", of="access log", workers=1),
+    Case("cell", of="access log", workers=1),
+)
+"""What is loaded in each turn. What is compared stands side by side: a shared machine is slower in some minutes than in
+others. The two workers' load, compared with no other, follows the cells: a virtual machine has given back memory that
+was free so long, and who asks for it first waits for it."""
+LAST_TURN_ONLY = Case("cell", of="whole", workers=1)
+"""It takes longer than all other loads of a turn together."""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="proxy events (default 1000000)")
+    parser.add_argument("--loads", metavar="N", type=int, default=3, help="samples of each load (default 3)")
+    parser.add_argument("--repeats", metavar="N", type=int, default=20, help="samples of each answer (default 20)")
+    parser.add_argument(
+        "--access-log", metavar="FILE", type=Path, help="a real web access log instead of a made-up one"
+    )
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    if options.events < LEAST_EVENTS:
+        raise UserError(f"--events is {options.events}; a tenth of them has a rare value from {LEAST_EVENTS} on")
+    whole = write_events(rig.folder / "proxy.json", options.events, options.seed)
+    tenth = write_events(rig.folder / "tenth.json", options.events // 10, options.seed)
+    log = options.access_log or rig.folder / "access.log"
+    if options.access_log is None:
+        write_access_log(log, min(whole.bytes, ACCESS_BYTES), options.seed)
+    files: dict[str, LogFile] = {"whole": whole, "tenth": tenth, "access log": access_log(log.resolve())}
+    with open_peers(SQL_PEERS) as (peers, left_out):
+        loads, peer_loads, sources = _loads(rig, files, whole, peers, options.loads)
+        disk = {case: _disk(rig, source) for case, source in sources.items()}
+        rest(rig.settings)
+        with Store.open(rig.settings, role="query") as store:
+            ours = {case: Ours(store, source.name) for case, source in sources.items() if case.of != "access log"}
+            tablet_servers = servers(rig.settings).get("tserver", [])
+            parties = list(_parties(whole, tenth, ours, tablet_servers, peers, options.repeats))
+            answers = ask_all(parties, options.repeats)
+            firsts = _first_rows(whole, tenth, ours, options.repeats)
+            profiles = _profiles([party for party in parties if party.events == whole.events], options.repeats)
+    return list(figures(Found(whole, tenth, files, loads, peer_loads, disk, answers, firsts, profiles, left_out)))
+
+
+def _loads(
+    rig: Rig, files: Mapping[str, LogFile], whole: EventFile, peers: list[Peer], turns: int
+) -> tuple[dict[Case, list[Loaded]], dict[str, list[PeerLoad]], dict[Case, Source]]:
+    """The times of all loads, and those sources that the last turn has filled which are kept."""
+    loads: dict[Case, list[Loaded]] = defaultdict(list)
+    peer_loads: dict[str, list[PeerLoad]] = defaultdict(list)
+    kept: dict[Case, Source] = {}
+    for turn in range(turns):
+        last = turn == turns - 1
+        for case in CASES:
+            if case == LAST_TURN_ONLY and not last:
+                continue
+            file = files[case.of]
+            source = rig.source(file.feed, layout=case.layout)
+            loaded = load(rig, source, file, case)
+            speed = f"{loaded.bytes / loaded.seconds / 1e6:.1f} MB/s"
+            say(f"load {turn + 1} of {turns}: {', '.join(case_words(case, file).values())}: {speed}")
+            if last and _is_kept(case):
+                kept[case] = source
+            else:
+                rig.drop(source)
+            loads[case].append(loaded)
+        for peer in peers:
+            rest(rig.settings)
+            done = peer.load(whole.path)
+            peer_loads[peer.name].append(done)
+            say(f"load {turn + 1} of {turns}: {peer.name}: {whole.bytes / done.seconds / 1e6:.1f} MB/s")
+    return loads, peer_loads, kept
+
+
+def _is_kept(case: Case) -> bool:
+    """Whether it is asked about what was loaded so."""
+    return case.workers == 1 and case.mode == "live" and (case.layout, case.of) != ("cell", "whole")
+
+
+def _disk(rig: Rig, source: Source) -> dict[str, TableFiles]:
+    compact(rig.store.connection.client, source)
+    return table_files(rig.store, source)
+
+
+def _parties(
+    whole: EventFile,
+    tenth: EventFile,
+    ours: dict[Case, Ours],
+    tablet_servers: Sequence[int],
+    peers: list[Peer],
+    repeats: int,
+) -> Iterator[Party]:
+    processes = {"client": [os.getpid()], "tablet servers": tablet_servers}
+    for case, engine in ours.items():
+        asked, turns = (questions(whole.made), repeats) if case.of == "whole" else (scans(), min(_FEW_TURNS, repeats))
+        yield Party(case.layout, (whole if case.of == "whole" else tenth).events, engine.ask, asked, turns, processes)
+    for peer in peers:
+        yield Party(peer.name, whole.events, peer.ask, questions(whole.made), repeats, {"engine": [peer.pid]})
+
+
+def _profiles(parties: Sequence[Party], repeats: int) -> dict[Key, Profile]:
+    """After the rounds, not in them: an engine that is asked one thing again and again has its caches to itself."""
+    found = {}
+    for party in parties:
+        say(f"questions: profile of {party.engine}")
+        for name, each in profile(party, repeats * WARM_UP).items():
+            found[party.engine, party.events, name] = each
+    return found
+
+
+def _first_rows(
+    whole: EventFile, tenth: EventFile, ours: dict[Case, Ours], repeats: int
+) -> dict[tuple[int, str], list[float]]:
+    """Seconds to the first rows of each value in the block layout, by the number of events in the source.
+
+    Servers that run for days have compiled what they do: five times as many questions come before those that count.
+    """
+    found: dict[tuple[int, str], list[float]] = defaultdict(list)
+    for turn in range(-5 * repeats, repeats):
+        for case, engine in ours.items():
+            file = whole if case.of == "whole" else tenth
+            for name, question in values(file.made).items() if case.layout == "block" else ():
+                seconds = engine.first_rows(question)
+                if turn >= 0:
+                    found[file.events, name].append(seconds)
+    return found

@@ -1,0 +1,142 @@
+"""How soon nothing is left on the servers of a query that is cancelled: while its rows come, and while none do."""
+
+from __future__ import annotations
+
+import threading
+import time
+from argparse import ArgumentParser, Namespace
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import closing
+
+from watchfloor.loadgen.harness.loads import Case, load, write_events
+from watchfloor.loadgen.harness.measure import Figure, Goal, Metric
+from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.loadgen.harness.usage import rest
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.errors import StackError
+from watchfloor.store.admin.sessions import scan_sessions
+from watchfloor.store.admin.tables import tables_of
+from watchfloor.store.store import Store
+
+SUMMARY = "cancelled queries: time until their caller is free, and until the tablet servers have no session of theirs"
+QUICK = ("--events", "100000", "--repeats", "3")
+HEAP = "512m"
+TSERVER_HEAP = "3g"
+WARM_UP = 3
+PATIENCE = 30.0
+"""Seconds after which a session is taken for one that never ends."""
+NOTHING = " or ".join(f"path ~ /[{letter}]\\d[^\\w].*[,;]{letter}/" for letter in "abcdefghijkl")
+"""Patterns that no event has, and that take the servers long enough to be cancelled meanwhile."""
+
+FREE = Metric(
+    "caller_free_ms",
+    "ms",
+    "from the call of close to the end of the iteration over the query, in whichever thread it is",
+)
+STOPPED = Metric(
+    "reading_ends_ms", "ms", "from the call of close until no tablet server reads for the query: the sessions that are "
+    "left were closed, and wait to be tidied away",
+)  # fmt: skip
+GONE = Metric("sessions_gone_ms", "ms", "from the call of close until no tablet server knows of a session of the query")
+SLOWEST = Metric("slowest_ms", "ms", "the largest sample of sessions_gone_ms", "max")
+METRICS = (FREE, STOPPED, GONE, SLOWEST)
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="proxy events (default 1000000)")
+    parser.add_argument("--repeats", metavar="N", type=int, default=20, help="samples of each case (default 20)")
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    file = write_events(rig.folder / "proxy.json", options.events, options.seed)
+    source = rig.source(file.feed)
+    load(rig, source, file, Case("block", of="whole", workers=1))
+    rest(rig.settings)
+    samples: dict[tuple[str, str], list[float]] = defaultdict(list)
+    with Store.open(rig.settings, role="query") as store:
+        service, tables = QueryService(store), tables_of(source)
+
+        def sessions(reading: bool) -> bool:
+            found = scan_sessions(rig.store.connection.client, tables)
+            return any(not session.closed for session in found) if reading else bool(found)
+
+        dense = QueryRequest(source.name, where=f'domain = "{file.made.popular.domain}"', scheme="scan")
+        silent = QueryRequest(source.name, where=NOTHING)
+        half = min(_whole(service, silent) for _ in range(WARM_UP)) / 2
+        say(f"to find that nothing matches takes {2000 * half:.0f} ms; it is cancelled after half of that")
+        for turn in range(-min(WARM_UP, options.repeats), options.repeats):
+            for case, asked in {
+                "rows come": lambda: _while_rows_come(service, dense, sessions),
+                "none match": lambda: _while_waiting(service, silent, half, sessions),
+            }.items():
+                for metric, millis in asked().items():
+                    if turn >= 0:
+                        samples[case, metric].append(millis)
+            say(f"turn {turn + 1} of {options.repeats}" if turn >= 0 else "warming up")
+    return _figures(samples)
+
+
+def _whole(service: QueryService, request: QueryRequest) -> float:
+    """Seconds of a query that finds nothing."""
+    began = time.perf_counter()
+    with closing(service.run(request)) as result:
+        if any(len(batch) for batch in result):
+            raise StackError(f"an event has {NOTHING}")
+    return time.perf_counter() - began
+
+
+Sessions = Callable[[bool], bool]
+"""Whether there are any: of those that are being read for, or of all."""
+
+
+def _while_rows_come(service: QueryService, request: QueryRequest, sessions: Sessions) -> dict[str, float]:
+    result = service.run(request)
+    batches = iter(result)
+    next(batches)
+    began = time.perf_counter()
+    result.close()
+    list(batches)
+    return {FREE.name: (time.perf_counter() - began) * 1000, **_ends(began, sessions)}
+
+
+def _while_waiting(service: QueryService, request: QueryRequest, after: float, sessions: Sessions) -> dict[str, float]:
+    """Closed by another thread than the one that waits for the servers, ``after`` seconds from its start."""
+    result = service.run(request)
+    ended: list[float] = []
+
+    def wait() -> None:
+        list(result)
+        ended.append(time.perf_counter())
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    time.sleep(after)
+    began = time.perf_counter()
+    result.close()
+    ends = _ends(began, sessions)
+    waiting.join(PATIENCE)
+    if not ended:
+        raise StackError(f"a query that was cancelled had not ended {PATIENCE:.0f} s later")
+    return {FREE.name: max(0.0, ended[0] - began) * 1000, **ends}
+
+
+def _ends(began: float, sessions: Sessions) -> dict[str, float]:
+    times = {}
+    for name, reading in ((STOPPED.name, True), (GONE.name, False)):
+        while sessions(reading):
+            if time.perf_counter() - began > PATIENCE:
+                raise StackError(f"a tablet server still had a session {PATIENCE:.0f} s after its query was cancelled")
+            time.sleep(0.002)
+        times[name] = (time.perf_counter() - began) * 1000
+    return times
+
+
+def _figures(samples: dict[tuple[str, str], list[float]]) -> list[Figure]:
+    figures = []
+    for (case, name), millis in samples.items():
+        metric = {metric.name: metric for metric in METRICS}[name]
+        figures.append(Figure(metric, tuple(millis), {"query": case}))
+        if metric is GONE:
+            figures.append(Figure(SLOWEST, tuple(millis), {"query": case}, Goal(1000, at_most=True)))
+    return figures

@@ -1,0 +1,156 @@
+"""How near a worker comes to what the store can take: its whole path beside the same entries, written by a plain loop.
+
+Both are measured on fresh tables, turn by turn, so that whatever else the machine does falls on both. In the cell
+layout: there an event is many entries, and how fast the store takes these is what bounds a worker.
+"""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from watchfloor.ingest.files.lines import read_chunks
+from watchfloor.ingest.formats.registry import open_parser
+from watchfloor.ingest.intake.load import Load
+from watchfloor.ingest.records.ledger import Ledger, LedgerRow
+from watchfloor.ingest.worker.reading import read_item
+from watchfloor.loadgen.generator.access_log import write_access_log
+from watchfloor.loadgen.generator.generate import generate
+from watchfloor.loadgen.harness.measure import Figure, Goal, Metric
+from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.schema.source import Source
+from watchfloor.store.layouts.writer import ItemWriter
+
+from .plain_writer import PlainWriter
+
+SUMMARY = "a worker's speed beside that of a plain BatchWriter loop with the same entries"
+QUICK = ("--events", "10000", "--log-bytes", "2000000", "--repeats", "1")
+HEAP = "1500m"
+TSERVER_HEAP = None
+LAYOUT = "cell"
+WARM_UP = 2
+
+EVENTS = Metric(
+    "events_per_second", "events/s", "events of the file / seconds from its first byte read to its last count flushed"
+)
+ENTRIES = Metric("entries_per_second", "entries/s", "entries written (events, index, counts) / the same seconds")
+RATIO = Metric(
+    "ceiling_ratio",
+    "",
+    "median events_per_second of the worker / median of the plain loop; samples: turn by turn",
+    better="higher",
+)
+MEGABYTES = Metric(
+    "megabytes_per_second",
+    "MB/s",
+    "bytes of the log file / 1,000,000 / seconds; of the worker's own clock where it is a process",
+)
+LOAD = Metric(
+    "load_megabytes_per_second",
+    "MB/s",
+    "bytes of the log file / 1,000,000 / seconds of a whole `load` with one worker, processes started and stopped",
+)
+METRICS = (EVENTS, ENTRIES, RATIO, MEGABYTES, LOAD)
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--events", metavar="N", type=int, default=100_000, help="proxy events of a turn (default 100000)"
+    )
+    parser.add_argument(
+        "--log-bytes", metavar="N", type=int, default=40_000_000, help="size of the access log (default 40 MB)"
+    )
+    parser.add_argument(
+        "--access-log", metavar="FILE", type=Path, help="a real web access log instead of a made-up one"
+    )
+    parser.add_argument("--repeats", metavar="N", type=int, default=9, help="turns of each (default 9)")
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    proxy, access = rig.folder / "proxy.json", options.access_log or rig.folder / "access.log"
+    with proxy.open("wb") as out:
+        generate(out, options.events, options.seed)
+    if options.access_log is None:
+        write_access_log(access, options.log_bytes, options.seed)
+    figures = []
+    for kind, path in (("proxy.events", proxy), ("web.access", access)):
+        figures += _compare(rig, kind, path.resolve(), options.repeats)
+    return figures + _process(rig, access.resolve(), options.repeats)
+
+
+def _compare(rig: Rig, kind: str, path: Path, repeats: int) -> list[Figure]:
+    say(f"{kind}: warming up")
+    for _ in range(min(WARM_UP, repeats)):
+        _worker(rig, kind, path)
+        _plain(rig, kind, path)
+    size = path.stat().st_size
+    turns: dict[str, list[tuple[int, int, float]]] = {"worker": [], "plain": []}
+    for turn in range(repeats):
+        turns["worker"].append(_worker(rig, kind, path))
+        turns["plain"].append(_plain(rig, kind, path))
+        pair = [f"{who} {turns[who][-1][0] / turns[who][-1][2]:,.0f} events/s" for who in turns]
+        say(f"{kind}: turn {turn + 1} of {repeats}: {', '.join(pair)}")
+    figures = []
+    for who, found in turns.items():
+        of = {"feed": kind, "by": who}
+        figures.append(Figure(EVENTS, tuple(events / seconds for events, _, seconds in found), of))
+        figures.append(Figure(ENTRIES, tuple(entries / seconds for _, entries, seconds in found), of))
+    ratios = tuple(p[2] / w[2] for w, p in zip(turns["worker"], turns["plain"], strict=True))
+    ratio = figures[0].value / figures[2].value
+    figures.append(Figure(RATIO, ratios, {"feed": kind}, Goal(0.6, at_most=False), ratio))
+    speeds = tuple(size / 1e6 / seconds for _, _, seconds in turns["worker"])
+    figures.append(Figure(MEGABYTES, speeds, {"feed": kind, "by": "worker"}))
+    return figures
+
+
+def _worker(rig: Rig, kind: str, path: Path) -> tuple[int, int, float]:
+    """Events, entries and seconds of a worker's own code with a file, without the queue."""
+    source = rig.source(kind, layout=LAYOUT)
+    item = rig.item(path, source)
+    with rig.store.sink() as sink:
+        started = time.perf_counter()
+        end = read_item(rig.store, sink, item, lambda done, events, quarantined: None)
+        seconds = time.perf_counter() - started
+    rig.drop(source)
+    return end.events, end.entries, seconds
+
+
+def _plain(rig: Rig, kind: str, path: Path) -> tuple[int, int, float]:
+    """The same of a plain loop with the same entries."""
+    source = rig.source(kind, layout=LAYOUT)
+    item = rig.item(path, source)
+    plain = PlainWriter(rig.store)
+    writer = ItemWriter(plain, item.item_id, item.file_id)
+    parser = open_parser(item.feed, b"", lambda name, derive: source)
+    for chunk in read_chunks(path, chunk_bytes=rig.settings.chunk_bytes):
+        for found, events in parser.parse(chunk).events:
+            writer.write(found, events)
+    events, entries = writer.finish()
+    seconds = plain.write()
+    rig.drop(source)
+    return events, entries, seconds
+
+
+def _process(rig: Rig, path: Path, repeats: int) -> list[Figure]:
+    """An access log through the queue and one worker process."""
+    speeds, loads = [], []
+    for turn in range(repeats):
+        source = rig.source("web.access", layout=LAYOUT)
+        load = Load(rig.settings, [path], source.name, workers=1)
+        for _ in load:
+            pass
+        result = load.result
+        rows = _rows(rig, path, source)
+        speeds.append(result.bytes / 1e6 / sum(row.end.seconds for row in rows if row.end))
+        loads.append(result.bytes / 1e6 / result.seconds)
+        say(f"web.access through the queue: turn {turn + 1} of {repeats}: {speeds[-1]:.1f} MB/s")
+        rig.drop(source)
+    of = {"feed": "web.access", "by": "worker process"}
+    return [Figure(MEGABYTES, tuple(speeds), of, Goal(4, at_most=False)), Figure(LOAD, tuple(loads), of)]
+
+
+def _rows(rig: Rig, path: Path, source: Source) -> list[LedgerRow]:
+    """What the ledger says of a file's items of one source."""
+    found = Ledger(rig.store).of_files([rig.item(path, source).file_id])
+    return [row for row in found if row.item and row.item.feed == source.name]

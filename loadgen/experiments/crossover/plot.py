@@ -1,0 +1,74 @@
+"""``bench crossover``: milliseconds by density, a line a scheme; and ``auto`` beside the best fixed scheme."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.plots.canvas import COLOURS, MARKERS, Sketch, panels, plain_log
+
+_SINGLE = re.compile(r'left = "d([^"]+)"')
+_TITLES = {"page": "to the newest 100 events", "end": "to all events"}
+_AUTO = "auto"
+
+
+def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
+    asked = [figure for figure in figures if "scheme" in figure.of]
+    if asked:
+        yield by_density(asked)
+        yield _auto(asked)
+
+
+def by_density(figures: Sequence[Figure]) -> Sketch:
+    """The single conditions."""
+    lines: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    for figure in figures:
+        found = _SINGLE.fullmatch(figure.of.get("where", ""))
+        if found and "scheme" in figure.of:
+            lines[figure.of["task"], figure.of["scheme"]].append((float(found[1]), figure.value))
+    drawn, places = panels(4.2, columns=2)
+    schemes = list(dict.fromkeys(scheme for _, scheme in lines))
+    for axes, task in zip(places, _TITLES, strict=True):
+        for place, scheme in enumerate(schemes):
+            points = sorted(lines[task, scheme])
+            width, colour = (3.5, "#8a8a8a") if scheme == _AUTO else (1.4, COLOURS[place % len(COLOURS)])
+            axes.plot(
+                *zip(*points, strict=True),
+                label=scheme,
+                linewidth=width,
+                color=colour,
+                marker=MARKERS[place],
+                markersize=4,
+            )
+        axes.set(title=_TITLES[task], xlabel="density of the condition", ylabel="asked_ms, ms", xscale="log")
+        plain_log(axes.yaxis, [ms for (of, _), points in lines.items() if of == task for _, ms in points])
+    drawn.legend(*places[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(schemes))
+    return Sketch(
+        "density", "Time of single conditions by their density, a line a scheme: medians, both axes logarithmic.", drawn
+    )
+
+
+def _auto(figures: Sequence[Figure]) -> Sketch:
+    cells: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for figure in figures:
+        cells[figure.of["task"], figure.of["where"]][figure.of["scheme"]] = figure.value
+    drawn, places = panels(4.6, columns=2)
+    for axes, task in zip(places, _TITLES, strict=True):
+        best = [
+            min(ms for scheme, ms in cell.items() if scheme != _AUTO) for (of, _), cell in cells.items() if of == task
+        ]
+        auto = [cell[_AUTO] for (of, _), cell in cells.items() if of == task]
+        ends = [min(best) * 0.8, max(best) * 1.25]
+        for factor, dash in ((1, "-"), (1.2, "--"), (2, ":")):
+            label = "equal" if factor == 1 else f"{factor} times as long"
+            axes.plot(ends, [end * factor for end in ends], color="#8a8a8a", linestyle=dash, linewidth=1, label=label)
+        axes.plot(best, auto, "o", color=COLOURS[0], markersize=4, alpha=0.7)
+        axes.set(title=_TITLES[task], xlabel="the best fixed scheme, ms", ylabel="auto, ms")
+        for axis in (axes.xaxis, axes.yaxis):
+            plain_log(axis, [*best, *auto])
+    places[0].legend(loc="upper left")
+    return Sketch(
+        "auto", "Each condition by its best fixed scheme and by auto: medians; dots on the line are equal.", drawn
+    )

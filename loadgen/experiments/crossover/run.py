@@ -1,0 +1,147 @@
+"""Where the index wins and where the scan does, by density, and whether ``auto`` finds out.
+
+Conditions of densities from 1e-7 to 0.5, alone, in pairs by ``and`` and ``or``, and as ranges; each is asked by every
+scheme in turn, for its newest 100 events and for all of them. ``auto`` is held against the best of the fixed schemes.
+"""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from pathlib import Path
+from statistics import median
+
+from watchfloor.loadgen.experiments.drawers import pictures
+from watchfloor.loadgen.generator.densities import FIELDS, counts_of, value_of, write_densities
+from watchfloor.loadgen.harness.loads import Case, LogFile, load
+from watchfloor.loadgen.harness.measure import Figure, Goal, Metric, in_turn
+from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.loadgen.harness.usage import rest
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.errors import InternalError, UserError
+from watchfloor.schema.source import Field, FieldType, Source
+from watchfloor.store.store import Store
+
+SUMMARY = "index and scan by density, and how near `auto` comes to the better one"
+QUICK = ("--events", "20000", "--turns", "1")
+HEAP = "512m"
+TSERVER_HEAP = "3g"
+LEAST_EVENTS = 10_000
+FIXED = ("scan", "batched-scan", "index", "batched-index")
+AUTO = "auto"
+PAGE = 100
+COLUMNS = ("ts", "src_ip", "domain", "left", "right")
+PAIRED = (0.2, 1e-2, 1e-4, 1e-6)
+RANGES = (
+    "src_ip in 10.0.0.0/12", "src_ip in 10.0.0.0/18", "src_ip in 10.0.0.0/22", "src_ip in 10.0.1.0/28",
+    "status in 500..599", 'domain startswith "port"', 'domain startswith "dr"', 'domain = "*.saltmarsh.example"',
+    "user ~ /^lu[.].*n$/",
+)  # fmt: skip
+
+ASKED = Metric("asked_ms", "ms", "from the call of the query service to the last row that is wanted, planning included")
+TO_BEST = Metric(
+    "auto_to_best",
+    "",
+    "median asked_ms of auto / the lowest median asked_ms of a fixed scheme; samples: the same of its turns",
+    better="lower",
+)
+WITHIN = Metric(
+    "auto_within_1.2",
+    "%",
+    "share of all cells, a condition and a task each, with auto_to_best up to 1.2",
+    better="higher",
+)
+WORST = Metric("auto_worst", "", "the highest auto_to_best of all cells", better="lower")
+METRICS = (ASKED, TO_BEST, WITHIN, WORST)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One condition and what is wanted of it: the newest ``limit`` events, or all."""
+
+    where: str
+    task: str
+    limit: int | None
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="events (default 1000000)")
+    parser.add_argument("--turns", metavar="N", type=int, default=7, help="samples of each case (default 7)")
+    parser.add_argument("--layout", metavar="L", choices=("block", "cell"), default="block", help="block or cell")
+    parser.add_argument("--plot", metavar="FILE", type=Path, help="write a picture of the single conditions (SVG)")
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    if options.events < LEAST_EVENTS:
+        raise UserError(f"--events is {options.events}; at least {LEAST_EVENTS:,} are needed")
+    path = rig.folder / "densities.json"
+    made = write_densities(path, options.events, options.seed)
+    source = _source(rig, options.layout)
+    load(rig, source, LogFile(path, "proxy.events", made.events, path.stat().st_size), Case(options.layout, "whole", 1))
+    path.unlink()
+    rest(rig.settings)
+    times: dict[tuple[Cell, str], list[float]] = defaultdict(list)
+    rows: dict[Cell, int] = {}
+    with Store.open(rig.settings, role="query") as store:
+        service = QueryService(store)
+        for turn in range(-2, options.turns):
+            for where in conditions(options.events):
+                for cell in (Cell(where, "page", PAGE), Cell(where, "end", None)):
+                    for scheme in in_turn((*FIXED, AUTO), turn):
+                        seconds, found = _ask(service, source, cell, scheme)
+                        if rows.setdefault(cell, found) != found:
+                            raise InternalError(f"{cell}: {found} rows by {scheme}, and {rows[cell]} before")
+                        if turn >= 0:
+                            times[cell, scheme].append(seconds * 1000)
+            say(f"turn {turn + 1} of {options.turns}" if turn >= 0 else "warming up")
+    figures = list(_figures(times, rows))
+    if options.plot:
+        (picture, *_) = pictures("crossover", figures)
+        options.plot.write_text(picture.svg, "utf-8")
+    return figures
+
+
+def conditions(events: int) -> Iterator[str]:
+    """The filters; densities that so few events cannot have are left out."""
+    left, right = FIELDS
+    known = [density for density, count in counts_of(events).items() if count]
+    for density in known:
+        yield f'{left} = "{value_of(density)}"'
+    for word in ("and", "or"):
+        for one, other in combinations_with_replacement([d for d in PAIRED if d in known], 2):
+            yield f'{left} = "{value_of(one)}" {word} {right} = "{value_of(other)}"'
+    yield from RANGES
+
+
+def _source(rig: Rig, layout: str) -> Source:
+    fields = [Field(name, FieldType.STRING, indexed=True) for name in FIELDS]
+    return rig.source("proxy.events", layout=layout, more=fields)
+
+
+def _ask(service: QueryService, source: Source, cell: Cell, scheme: str) -> tuple[float, int]:
+    request = QueryRequest(source.name, where=cell.where, columns=COLUMNS, limit=cell.limit, scheme=scheme)
+    started = time.perf_counter()
+    with closing(service.run(request)) as result:
+        rows = sum(map(len, result))
+        return time.perf_counter() - started, rows
+
+
+def _figures(times: Mapping[tuple[Cell, str], list[float]], rows: Mapping[Cell, int]) -> Iterator[Figure]:
+    ratios = []
+    for cell, count in rows.items():
+        of = {"where": cell.where, "task": cell.task}
+        for scheme in (*FIXED, AUTO):
+            yield Figure(ASKED, tuple(times[cell, scheme]), {**of, "scheme": scheme}, note=f"{count:,} rows")
+        best = min(FIXED, key=lambda scheme: median(times[cell, scheme]))
+        ratio = median(times[cell, AUTO]) / median(times[cell, best])
+        samples = tuple(a / b for a, b in zip(times[cell, AUTO], times[cell, best], strict=True))
+        yield Figure(TO_BEST, samples, of, derived=ratio, note=f"best: {best}")
+        ratios.append(ratio)
+    within = 100 * sum(ratio <= 1.2 for ratio in ratios) / len(ratios)
+    yield Figure(WITHIN, (within,), {"cells": f"{len(ratios)} cells"}, Goal(95, at_most=False))
+    yield Figure(WORST, (max(ratios),), {"cells": f"{len(ratios)} cells"}, Goal(2, at_most=True))

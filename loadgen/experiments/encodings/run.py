@@ -1,0 +1,197 @@
+"""What a block's columns are stored as: our vectors or Arrow's own format, which codec, how many events a block.
+
+events ─▶ encoded and decoded here, column by column ─▶ figures
+       ─▶ blocks of each size and codec in a source of its own ─▶ questions, turn by turn ─▶ figures
+"""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from watchfloor.ingest.files.lines import read_chunks
+from watchfloor.ingest.formats.registry import open_parser
+from watchfloor.loadgen.engines.ours import Ours
+from watchfloor.loadgen.engines.question import questions
+from watchfloor.loadgen.engines.rounds import Party, ask_all
+from watchfloor.loadgen.harness.loads import EventFile, write_events
+from watchfloor.loadgen.harness.measure import Figure, Metric
+from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.loadgen.harness.usage import rest
+from watchfloor.schema.source import Field, Source
+from watchfloor.store.admin.tables import compact
+from watchfloor.store.bulk.tablet_files import table_files
+from watchfloor.store.layouts.block.encoder import BlockEncoder
+from watchfloor.store.layouts.block.vectors.column import encode_vector
+from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression, decode_vector
+from watchfloor.store.layouts.writer import ItemWriter
+from watchfloor.store.store import Store
+
+SUMMARY = "how blocks are encoded: our vectors beside Arrow's format, codecs, events a block"
+QUICK = ("--events", "20000", "--repeats", "1")
+HEAP = "512m"
+TSERVER_HEAP = "3g"
+SIZE = Metric(
+    "encoded_share",
+    "%",
+    "bytes of all columns of the events, encoded / bytes of the JSON file",
+    better="lower",
+    exact=True,
+)
+ENCODE = Metric("encode_events_per_second", "events/s", "events / seconds of one thread that encodes all their columns")
+DECODE = Metric("decode_events_per_second", "events/s", "events / seconds of one thread that decodes all their columns")
+DISK = Metric(
+    "disk_share",
+    "%",
+    "bytes of the files of the three tables, compacted / bytes of the JSON file",
+    better="lower",
+    exact=True,
+)
+ENTRIES = Metric(
+    "entries_per_event", "", "entries in the files of the three tables, compacted / events", better="lower", exact=True
+)
+ANSWER = Metric("answer_ms", "ms", "from the question to all of its rows, as Arrow, in the caller's hands")
+METRICS = (SIZE, ENCODE, DECODE, DISK, ENTRIES, ANSWER)
+
+CODECS: tuple[Compression, ...] = ("none", "lz4_raw", "zstd")
+SIZES = (1024, 4096, 8192, 16384, 65536)
+_USUAL = 16384
+_REPEATED = 0.5
+"""A share of distinct values below which a column goes into Arrow's format as a dictionary."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How columns become bytes, ``rows`` events at a time."""
+
+    format: Literal["vector", "arrow"]
+    codec: Compression
+    rows: int
+
+    @property
+    def words(self) -> dict[str, str]:
+        return {"format": self.format, "codec": self.codec, "events a block": f"{self.rows:,}"}
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--events", metavar="N", type=int, default=500_000, help="proxy events (default 500000)")
+    parser.add_argument("--repeats", metavar="N", type=int, default=5, help="samples of each figure (default 5)")
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    file = write_events(rig.folder / "proxy.json", options.events, options.seed)
+    model = rig.source("proxy.events")
+    events = pa.concat_batches(list(_parsed(file, model)))
+    columns = [(field, events.column(field.name)) for field in model.fields]
+    encodings = [Encoding("vector", codec, _USUAL) for codec in CODECS]
+    encodings += [Encoding("arrow", codec, _USUAL) for codec in CODECS]
+    encodings += [Encoding("vector", CODEC, rows) for rows in SIZES if rows != _USUAL]
+    figures = []
+    for encoding in encodings:
+        say(f"encoding: {', '.join(encoding.words.values())}")
+        figures += _in_memory(encoding, columns, file.bytes, options.repeats)
+    return figures + _stored(rig, file, [e for e in encodings if e.format == "vector"], options.repeats)
+
+
+def _parsed(file: EventFile, source: Source) -> Iterator[pa.RecordBatch]:
+    parser = open_parser(source.name, b"", lambda name, derive: source)
+    for chunk in read_chunks(file.path):
+        for _, events in parser.parse(chunk).events:
+            yield events
+
+
+def _in_memory(
+    encoding: Encoding, columns: Sequence[tuple[Field, pa.Array]], file_bytes: int, repeats: int
+) -> list[Figure]:
+    encode, decode = _vectors(encoding.codec) if encoding.format == "vector" else _arrow(encoding.codec)
+    events = len(columns[0][1])
+    slices = [(f, c.slice(at, encoding.rows)) for f, c in columns for at in range(0, events, encoding.rows)]
+    encoding_seconds, decoding_seconds = [], []
+    for _ in range(repeats):
+        started = time.thread_time()
+        stored = [(field, encode(field, values)) for field, values in slices]
+        encoding_seconds.append(time.thread_time() - started)
+        started = time.thread_time()
+        for field, column in stored:
+            decode(field, column)
+        decoding_seconds.append(time.thread_time() - started)
+    size = sum(len(column) for _, column in stored)
+    return [
+        Figure(SIZE, (size / file_bytes * 100,), encoding.words),
+        Figure(ENCODE, tuple(events / seconds for seconds in encoding_seconds), encoding.words),
+        Figure(DECODE, tuple(events / seconds for seconds in decoding_seconds), encoding.words),
+    ]
+
+
+Encode = Callable[[Field, pa.Array], bytes]
+Decode = Callable[[Field, bytes], object]
+
+
+def _vectors(codec: Compression) -> tuple[Encode, Decode]:
+    return lambda field, values: encode_vector(field, values, codec) or b"", _decode
+
+
+def _decode(field: Field, column: bytes) -> object:
+    return decode_vector(field, column) if column else None
+
+
+def _arrow(codec: Compression) -> tuple[Encode, Decode]:
+    """Arrow's stream of one column: schema, dictionary, one batch."""
+    options = pa.ipc.IpcWriteOptions(compression=None if codec == "none" else codec.removesuffix("_raw"))
+
+    def encode(field: Field, values: pa.Array) -> bytes:
+        if pa.types.is_string(values.type):
+            dictionary = values.dictionary_encode()
+            values = dictionary if len(dictionary.dictionary) < _REPEATED * len(values) else values
+        batch = pa.RecordBatch.from_arrays([values], names=[field.name])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
+            writer.write_batch(batch)
+        return bytes(sink.getvalue())
+
+    return encode, lambda field, column: pa.ipc.open_stream(column).read_next_batch()
+
+
+def _stored(rig: Rig, file: EventFile, encodings: Sequence[Encoding], repeats: int) -> list[Figure]:
+    sources = {encoding: _load(rig, file, encoding) for encoding in encodings}
+    figures = []
+    for encoding, source in sources.items():
+        files = table_files(rig.store, source).values()
+        figures.append(Figure(DISK, (sum(f.bytes for f in files) / file.bytes * 100,), encoding.words))
+        figures.append(Figure(ENTRIES, (sum(f.entries for f in files) / file.events,), encoding.words))
+    rest(rig.settings)
+    with Store.open(rig.settings, role="query") as store:
+        figures += _answers(store, file, sources, repeats)
+    return figures
+
+
+def _load(rig: Rig, file: EventFile, encoding: Encoding) -> Source:
+    say(f"blocks in the store: {', '.join(encoding.words.values())}")
+    source = rig.source("proxy.events")
+    item = rig.item(file.path, source)
+    encoder = BlockEncoder(source, item.file_id, item.item_id, encoding.rows, encoding.codec)
+    with rig.store.sink() as sink:
+        writer = ItemWriter(sink, item.item_id, item.file_id)
+        for events in _parsed(file, source):
+            writer.put(encoder.encode(events))
+        writer.put(encoder.finish())
+        sink.flush()
+    compact(rig.store.connection.client, source)
+    return source
+
+
+def _answers(store: Store, file: EventFile, sources: Mapping[Encoding, Source], repeats: int) -> Iterator[Figure]:
+    asked = questions(file.made)
+    names = {f"{n}": encoding for n, encoding in enumerate(sources)}
+    parties = [
+        Party(name, file.events, Ours(store, sources[encoding].name).ask, asked, repeats)
+        for name, encoding in names.items()
+    ]
+    for (name, _, question), answers in ask_all(parties, repeats).items():
+        of = {**names[name].words, "question": question}
+        yield Figure(ANSWER, tuple(seconds * 1000 for seconds in answers.seconds), of)

@@ -1,0 +1,29 @@
+"""``bench first-result``: first and hundredth rows by value and scheme, in process beside REST."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.plots import general
+from watchfloor.loadgen.harness.plots.canvas import Sketch
+from watchfloor.loadgen.harness.plots.dots import Row, plot
+
+_SERIES = {
+    "first_rows_ms": "first rows, in process",
+    "rest_first_rows_ms": "first line, through REST",
+    "hundred_rows_ms": "100 rows, in process",
+    "rest_hundred_rows_ms": "100 lines, through REST",
+}
+
+
+def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
+    timed = [figure for figure in figures if figure.metric.name in _SERIES]
+    for value in dict.fromkeys(figure.of["value"] for figure in timed):
+        found = [figure for figure in timed if figure.of["value"] == value]
+        rows = [
+            Row(scheme, {_SERIES[f.metric.name]: f for f in found if f.of["scheme"] == scheme})
+            for scheme in dict.fromkeys(figure.of["scheme"] for figure in found)
+        ]
+        yield plot(value, f"A {value} value. {general.READ}; an upright stroke is a goal.", rows, "ms")
+    yield from general.dots([figure for figure in figures if figure.metric.name not in _SERIES])

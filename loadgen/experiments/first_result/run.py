@@ -1,0 +1,157 @@
+"""How soon a query's first rows are there: rare, middling and dense values, each scheme, in process and through REST.
+
+Turns are dealt out evenly: each goes once through all cases, so that a busy moment of the machine falls on all of them.
+"""
+
+from __future__ import annotations
+
+import http.client
+import time
+from argparse import ArgumentParser, Namespace
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing
+
+import orjson
+
+from watchfloor.ingest.worker.reading import read_item
+from watchfloor.loadgen.generator.generate import Generated, generate
+from watchfloor.loadgen.harness.background import Service, serving
+from watchfloor.loadgen.harness.measure import Figure, Goal, Metric, in_turn
+from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.errors import StackError
+from watchfloor.store.store import Store
+
+SUMMARY = "time to the first rows of a query, in process and through REST"
+QUICK = ("--events", "50000", "--turns", "5")
+HEAP = "256m"
+TSERVER_HEAP = None
+SCHEMES = ("auto", "batched-index", "batched-scan", "scan", "index")
+MANY = 100
+WARM_UP = 5
+
+FIRST = Metric(
+    "first_rows_ms",
+    "ms",
+    "from the call of the query service to its first rows in the caller's hands, planning included",
+)
+HUNDRED = Metric("hundred_rows_ms", "ms", f"the same to {MANY} rows, or to the end of a result that is smaller")
+REST_FIRST = Metric(
+    "rest_first_rows_ms", "ms", "from sending the request on an open connection to the first line of its answer"
+)
+REST_HUNDRED = Metric(
+    "rest_hundred_rows_ms", "ms", f"the same to {MANY} lines, or to the end of a result that is smaller"
+)
+REST_ADDS = Metric("rest_adds_ms", "ms", "median rest_first_rows_ms less median first_rows_ms; samples: turn by turn")
+METRICS = (FIRST, HUNDRED, REST_FIRST, REST_HUNDRED, REST_ADDS)
+
+_GOALS = {"rare": Goal(40, at_most=True), "dense": Goal(60, at_most=True)}
+_GOAL_SCHEMES = ("auto", "batched-index")
+
+Case = tuple[str, str]
+"""Which value and which scheme."""
+Times = tuple[float, float]
+"""Milliseconds to the first rows and to ``MANY``."""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--events", metavar="N", type=int, default=200_000, help="proxy events to ask (default 200000)")
+    parser.add_argument("--turns", metavar="N", type=int, default=20, help="samples of each case (default 20)")
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    source, made = _load(rig, options.events, options.seed)
+    values = {"rare": made.rare, "middling": made.middling, "dense": made.popular}
+    cases = {(name, scheme): values[name].domain for name in values for scheme in SCHEMES}
+    direct: dict[Case, list[Times]] = defaultdict(list)
+    rest: dict[Case, list[Times]] = defaultdict(list)
+    log = rig.folder / "serve.log"
+    with (
+        Store.open(rig.settings, role="query") as store,
+        serving(rig.settings, log) as serve,
+        closing(_Client(serve)) as server,
+    ):
+        service = QueryService(store)
+        for turn in range(-WARM_UP, options.turns):
+            for case, domain in in_turn(cases.items(), turn):
+                where = f'domain = "{domain}"'
+                times = (
+                    _ask(service, QueryRequest(source, where=where, scheme=case[1])),
+                    server.ask(source, where, case[1]),
+                )
+                if turn >= 0:
+                    direct[case].append(times[0])
+                    rest[case].append(times[1])
+            say(f"turn {turn + 1} of {options.turns}" if turn >= 0 else "warming up")
+    return [figure for case in cases for figure in _figures(case, direct[case], rest[case])]
+
+
+def _load(rig: Rig, events: int, seed: int) -> tuple[str, Generated]:
+    path = rig.folder / "proxy.json"
+    with path.open("wb") as out:
+        made = generate(out, events, seed)
+    source = rig.source("proxy.events")
+    with rig.store.sink() as sink:
+        end = read_item(rig.store, sink, rig.item(path, source), lambda done, count, quarantined: None)
+    say(f"{end.events:,} events loaded in {end.seconds:.1f} s")
+    return source.name, made
+
+
+def _figures(case: Case, direct: list[Times], rest: list[Times]) -> Iterator[Figure]:
+    of = {"value": case[0], "scheme": case[1]}
+    first, hundred = (tuple(column) for column in zip(*direct, strict=True))
+    rest_first, rest_hundred = (tuple(column) for column in zip(*rest, strict=True))
+    goal = _GOALS.get(case[0]) if case[1] in _GOAL_SCHEMES else None
+    yield (ours := Figure(FIRST, first, of, goal))
+    yield Figure(HUNDRED, hundred, of)
+    yield (theirs := Figure(REST_FIRST, rest_first, of))
+    yield Figure(REST_HUNDRED, rest_hundred, of)
+    adds = tuple(b - a for a, b in zip(first, rest_first, strict=True))
+    goal = Goal(15, at_most=True) if case[1] in _GOAL_SCHEMES else None
+    yield Figure(REST_ADDS, adds, of, goal, theirs.value - ours.value)
+
+
+def _ask(service: QueryService, request: QueryRequest) -> Times:
+    """Asks, reads ``MANY`` rows and lets go."""
+    started = time.perf_counter()
+    first, rows = 0.0, 0
+    result = service.run(request)
+    batches = iter(result)
+    for batch in batches:
+        rows += len(batch)
+        first = first or time.perf_counter() - started
+        if rows >= MANY:
+            break
+    whole = time.perf_counter() - started
+    result.close()
+    return first * 1000, whole * 1000
+
+
+class _Client:
+    """A keep-alive client of one server."""
+
+    def __init__(self, service: Service) -> None:
+        self._connection = http.client.HTTPConnection(service.host, service.port, timeout=60)
+        self._headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
+
+    def ask(self, source: str, where: str, scheme: str) -> Times:
+        """Asks for ``MANY`` rows and reads the answer to its end; the summary is no row."""
+        body = orjson.dumps({"source": source, "where": where, "scheme": scheme, "limit": MANY})
+        started = time.perf_counter()
+        self._connection.request("POST", "/api/v1/query", body, self._headers)
+        answer = self._connection.getresponse()
+        line = answer.readline()
+        first = time.perf_counter() - started
+        whole, rows = first, 0
+        while line and not line.startswith(b'{"summary"'):
+            rows += 1
+            whole = time.perf_counter() - started
+            line = answer.readline()
+        answer.read()
+        if answer.status != 200 or not rows:
+            raise StackError(f"the REST service answered {answer.status}: {line[:300]!r}")
+        return first * 1000, whole * 1000
+
+    def close(self) -> None:
+        self._connection.close()

@@ -1,0 +1,168 @@
+"""The figures of ``bench ingest``, from its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from watchfloor.loadgen.harness.ingest.rates import GAIN, SETTLING, STEP, events_of, megabytes_of, saturation, series
+from watchfloor.loadgen.harness.ingest.runs import OpenRun, Run
+from watchfloor.loadgen.harness.measure import Figure, Metric
+from watchfloor.loadgen.harness.usage import MACHINE
+
+EVENTS_RATE = Metric(
+    "steady_events_per_second",
+    "events/s",
+    "mean of the instantaneous rate in the steady state: the part of a run in which all clients worked, without its "
+    f"first {SETTLING:.0%}; samples: the rate in each {STEP} s",
+    "mean",
+)
+EVENTS_MEDIAN = Metric("median_events_per_second", "events/s", "median of the same samples")
+BYTES_RATE = Metric("steady_megabytes_per_second", "MB/s", "the same of bytes of the JSON lines / 1,000,000", "mean")
+VARIANCE = Metric(
+    "rate_variance",
+    "(events/s)²",
+    "backpressure: population variance of the same samples",
+    "variance",
+    better="lower",
+)
+VARIATION = Metric(
+    "rate_variation",
+    "",
+    "backpressure: coefficient of variation of the same samples, their standard deviation / their mean",
+    "coefficient of variation",
+    better="lower",
+)
+RATE = Metric(
+    "instantaneous_events_per_second",
+    "events/s",
+    f"events made durable in each {STEP} s of a whole run / {STEP} s, an item's events spread evenly over its time",
+)
+STEADY = Metric(
+    "steady_state_seconds", "s", "how long the steady state was; its place in time is where it began", better=None
+)
+MINORS = Metric("minor_compactions", "tablets", "tablets in a minor compaction at each look at the servers", "max")
+MAJORS = Metric("major_compactions", "tablets", "tablets in a major compaction at each look at the servers", "max")
+HOLD = Metric(
+    "hold_ms",
+    "ms",
+    "for how long by then a tablet server has let no write through, at each look; the largest of all servers",
+    "max",
+)
+SILENT = Metric(
+    "silent_servers",
+    "servers",
+    "tablet servers that did not answer a look within a second: stopped, or overcome",
+    "max",
+)
+BUSY = Metric(
+    "busy_cores", "cores", "CPU seconds, user and system, of a kind of processes in the steady state / its seconds"
+)
+SERVICE = Metric("item_service_ms", "ms", "from when a client began with an item until it was durable")
+SLOW_SERVICE = Metric("item_service_99th_ms", "ms", "the same samples", "99th percentile")
+LATENCY = Metric("item_latency_ms", "ms", "from when an item was due by the schedule until it was durable")
+SLOW_LATENCY = Metric("item_latency_99th_ms", "ms", "the same samples", "99th percentile")
+OFFERED = Metric(
+    "offered_events_per_second", "events/s", "events of all items that were due / seconds of the schedule", better=None
+)
+LAG = Metric("queue_lag_items", "items", "items that were due and not yet durable when the schedule ended")
+SATURATION = Metric(
+    "saturation_clients",
+    "clients",
+    f"the smallest number of clients from which no larger one brings {GAIN:g} times its steady_events_per_second",
+)
+SATURATED = Metric("saturation_events_per_second", "events/s", "steady_events_per_second of so many clients", "mean")
+METRICS = (
+    EVENTS_RATE, EVENTS_MEDIAN, BYTES_RATE, VARIANCE, VARIATION, RATE, STEADY, MINORS, MAJORS, HOLD, SILENT, BUSY,
+    SERVICE, SLOW_SERVICE, LATENCY, SLOW_LATENCY, OFFERED, LAG, SATURATION, SATURATED,
+)  # fmt: skip
+
+_KINDS = {"clients": "worker", "tablet servers": "tserver", "other servers": "other servers", "machine": MACHINE[0]}
+
+
+def closed_words(clients: int, tservers: int) -> dict[str, str]:
+    """What the figures of a run in closed loop are of."""
+    return {"clients": _counted(clients, "client"), "tservers": _counted(tservers, "tserver"), "load": "closed loop"}
+
+
+def open_words(tservers: int, share: int) -> dict[str, str]:
+    """What those of a run in open loop are of: not of its clients, since their number was measured, and may change."""
+    return {"tservers": _counted(tservers, "tserver"), "load": "open loop", "share": f"{share} %"}
+
+
+def run_figures(run: Run, of: Mapping[str, str]) -> Iterator[Figure]:
+    """What any run shows."""
+    steady, whole = series(run.items, run.steady), series(run.items, run.whole)
+    began = run.whole.since
+    at = _after(began, steady.at)
+    yield Figure(EVENTS_RATE, steady.per_second, of, at=at)
+    yield Figure(EVENTS_MEDIAN, steady.per_second, of, at=at)
+    yield Figure(BYTES_RATE, series(run.items, run.steady, megabytes_of).per_second, of, at=at)
+    yield Figure(VARIANCE, steady.per_second, of, at=at)
+    yield Figure(VARIATION, steady.per_second, of, at=at)
+    yield Figure(RATE, whole.per_second, of, at=_after(began, whole.at))
+    yield Figure(STEADY, (run.steady.seconds,), of, at=_after(began, (run.steady.since,)))
+    looks = [look for look in run.looks if run.whole.since <= look.at <= run.whole.until]
+    looked = _after(began, tuple(look.at for look in looks))
+    yield Figure(MINORS, tuple(float(look.minors) for look in looks), of, at=looked)
+    yield Figure(MAJORS, tuple(float(look.majors) for look in looks), of, at=looked)
+    yield Figure(HOLD, tuple(float(look.hold_ms) for look in looks), of, at=looked)
+    yield Figure(SILENT, tuple(float(look.silent) for look in looks), of, at=looked)
+    spent = run.cpu.between(run.steady.since, run.steady.until)
+    for kind, process in _KINDS.items():
+        seconds = sum(used for (name, _), used in spent.items() if name == process)
+        yield Figure(BUSY, (seconds / run.steady.seconds,), {**of, "process": kind})
+
+
+def closed_figures(run: Run, of: Mapping[str, str]) -> list[Figure]:
+    began = run.whole.since
+    items = sorted((item for item in run.items if item.ended > began), key=lambda item: item.begun)
+    service = tuple((item.ended - item.begun) * 1000 for item in items)
+    at = _after(began, tuple(item.begun for item in items))
+    return [*run_figures(run, of), Figure(SERVICE, service, of, at=at), Figure(SLOW_SERVICE, service, of, at=at)]
+
+
+def open_figures(run: OpenRun, of: Mapping[str, str], clients: int) -> list[Figure]:
+    """Their notes tell the number of clients."""
+    due = tuple(response.due for response in run.responses)
+    service = tuple(response.service * 1000 for response in run.responses)
+    latency = tuple(response.latency * 1000 for response in run.responses)
+    seconds = run.whole.seconds
+    lag = sum(response.ended > seconds for response in run.responses)
+    figures = [
+        Figure(OFFERED, (sum(map(events_of, run.items)) / seconds,), of),
+        *run_figures(run, of),
+        Figure(SERVICE, service, of, at=due),
+        Figure(SLOW_SERVICE, service, of, at=due),
+        Figure(LATENCY, latency, of, at=due),
+        Figure(SLOW_LATENCY, latency, of, at=due),
+        Figure(LAG, (float(lag),), of),
+    ]
+    return [replace(figure, note=f"by {_counted(clients, 'client')}") for figure in figures]
+
+
+def saturation_figures(runs: Mapping[int, Run], tservers: int) -> list[Figure]:
+    """``runs`` in closed loop by their number of clients."""
+    found = saturated(runs)
+    run = runs[found]
+    steady = series(run.items, run.steady)
+    of = {"tservers": _counted(tservers, "tserver")}
+    note = "not reached: no more clients were tried" if found == max(runs) > 1 else ""
+    return [
+        Figure(SATURATION, (float(found),), of, note=note),
+        Figure(SATURATED, steady.per_second, of, at=_after(run.whole.since, steady.at)),
+    ]
+
+
+def saturated(runs: Mapping[int, Run]) -> int:
+    """The number of clients at the saturation point."""
+    return saturation({clients: series(run.items, run.steady).mean for clients, run in runs.items()})
+
+
+def _counted(number: int, what: str) -> str:
+    """1 client, 2 clients."""
+    return f"{number} {what}{'s' * (number > 1)}"
+
+
+def _after(began: float, times: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(round(at - began, 3) for at in times)

@@ -1,0 +1,58 @@
+"""``bench ingest``: the rate by clients and tablet servers, its variation, latency by load, and each run over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.plots import series
+from watchfloor.loadgen.harness.plots.canvas import COLOURS, MARKERS, Sketch, panels, plain
+from watchfloor.loadgen.harness.plots.dots import Row, plot
+from watchfloor.loadgen.harness.plots.general import READ
+from watchfloor.loadgen.harness.plots.words import axis
+
+_MARKS = ("minor_compactions", "major_compactions", "hold_ms", "silent_servers")
+_RUN = ("instantaneous_events_per_second", *_MARKS, "item_latency_ms")
+_WAITED = {
+    "item_service_ms": "service time, median",
+    "item_service_99th_ms": "service time, 99th percentile",
+    "item_latency_ms": "latency, median",
+    "item_latency_99th_ms": "latency, 99th percentile",
+}
+_BY_CLIENTS = ("steady_events_per_second", "rate_variation")
+_CLOSED = "closed loop"
+
+
+def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
+    if closed := [f for f in figures if f.metric.name in _BY_CLIENTS and f.of["load"] == _CLOSED]:
+        yield _scaling(closed)
+    scheduled = [figure for figure in figures if figure.metric.name in _WAITED and figure.of["load"] != _CLOSED]
+    if scheduled:
+        shares = dict.fromkeys(figure.of["share"] for figure in scheduled)
+        rows = [
+            Row(share, {_WAITED[f.metric.name]: f for f in scheduled if f.of["share"] == share}) for share in shares
+        ]
+        shows = "Items that are due by a schedule, at shares of the saturated rate: latency has the waiting"
+        yield plot("waiting", f"{shows}. {READ}.", rows, "ms")
+    yield from series.draw([figure for figure in figures if figure.metric.name in _RUN and figure.at], _MARKS)
+
+
+def _scaling(figures: Sequence[Figure]) -> Sketch:
+    """A panel a metric, a line a number of tablet servers."""
+    metrics = [name for name in _BY_CLIENTS if any(figure.metric.name == name for figure in figures)]
+    servers = list(dict.fromkeys(figure.of["tservers"] for figure in figures))
+    drawn, places = panels(3.8, columns=len(metrics))
+    for axes, name in zip(places, metrics, strict=True):
+        for place, tservers in enumerate(servers):
+            found = [f for f in figures if f.metric.name == name and f.of["tservers"] == tservers]
+            points = sorted((int(f.of["clients"].split()[0]), f.value) for f in found)
+            marker, colour = MARKERS[place % len(MARKERS)], COLOURS[place % len(COLOURS)]
+            axes.plot(*zip(*points, strict=True), color=colour, marker=marker, label=tservers)
+            axes.set_xticks([clients for clients, _ in points])
+        axes.set(title=axis(next(f for f in figures if f.metric.name == name)), xlabel="ingest clients")
+        axes.set_ylim(bottom=0)
+        plain(axes.yaxis)
+    places[0].legend(loc="lower right")
+    return Sketch(
+        "scaling", "Steady rate and its variation, which is backpressure, by clients and tablet servers.", drawn
+    )

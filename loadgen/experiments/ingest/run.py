@@ -1,0 +1,128 @@
+"""How ingest scales with clients and tablet servers, where it saturates, and what waiting is like near that.
+
+    a tablet server ─▶ 1, 2, 4 clients, closed loop ─▶ two tablet servers ─▶ the same ─▶ open loop at shares of the rate
+
+After figures 3 and 4 of Sawyer and O'Gwynn, "Evaluating Accumulo Performance for a Scalable Cyber Data Processing
+Pipeline", HPEC 2014. ``docs/ingest-scaling.md`` says how a run goes and what its figures mean.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator
+
+from watchfloor.loadgen.harness.ingest.clients import clients
+from watchfloor.loadgen.harness.ingest.rates import series
+from watchfloor.loadgen.harness.ingest.runs import OpenRun, Run, closed_run, open_run, warm
+from watchfloor.loadgen.harness.ingest.server_watch import await_spread
+from watchfloor.loadgen.harness.ingest.work import ITEM_EVENTS, Work
+from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.open_loop import even
+from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.loadgen.harness.usage import rest
+from watchfloor.schema.errors import UserError
+from watchfloor.schema.source import Source
+from watchfloor.store.stack.stack import up
+
+from .figures import METRICS as METRICS
+from .figures import closed_figures, closed_words, open_figures, open_words, saturated, saturation_figures
+
+SUMMARY = "ingest by number of clients and tablet servers: rate, saturation, backpressure; latency by a schedule"
+QUICK = ("--clients", "1,2", "--seconds", "2", "--shares", "50,120")
+HEAP = "256m"
+TSERVER_HEAP = None
+OWN_STACK = True
+
+_WARM_UP = 0.5
+"""Of ``--seconds``: how much longer the first run lasts on tablet servers that have just started."""
+_LONGEST = 600
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--clients", metavar="N,…", type=_counts, default=(1, 2, 4), help="ingest clients (default 1,2,4)"
+    )
+    parser.add_argument("--tservers", metavar="N,…", type=_counts, default=(1, 2), help="tablet servers (default 1,2)")
+    parser.add_argument(
+        "--seconds", metavar="S", type=float, default=20.0, help=f"of each run, 2 to {_LONGEST} (default 20)"
+    )
+    parser.add_argument(
+        "--shares",
+        metavar="P,…",
+        type=_counts,
+        default=(50, 80, 100, 120),
+        help="percent of the saturated rate at which items are due in open loop (default 50,80,100,120)",
+    )
+    parser.add_argument("--layout", choices=tuple(ITEM_EVENTS), default="block", help="of the events (default block)")
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    if not 2 <= options.seconds <= _LONGEST:
+        raise UserError(f"--seconds is {options.seconds:g}; a run takes 2 to {_LONGEST}")
+    bench = _Bench(rig, options)
+    figures: list[Figure] = []
+    for tservers in options.tservers:
+        up(rig.settings, tservers, lambda line: say(f"  {line}"))
+        runs: dict[int, Run] = {}
+        for number in options.clients:
+            warm_up = 0.0 if runs else _WARM_UP * options.seconds
+            runs[number] = bench.closed(number, tservers, warm_up)
+            figures += closed_figures(runs[number], closed_words(number, tservers))
+        figures += saturation_figures(runs, tservers)
+    best = saturated(runs)
+    rate = series(runs[best].items, runs[best].steady).mean
+    for share, found in bench.open(best, tservers, rate):
+        figures += open_figures(found, open_words(tservers, share), best)
+    return figures
+
+
+class _Bench:
+    """Runs, each into a source of its own, on servers that have come to rest."""
+
+    def __init__(self, rig: Rig, options: Namespace) -> None:
+        self._rig, self._options = rig, options
+        self._work = Work(rig.folder, ITEM_EVENTS[options.layout], options.seed)
+        # The paper's rule is a shard for every two clients; and with fewer than servers some would have nothing to do.
+        # It is the same number in all runs, so that these differ in nothing but clients and servers.
+        self._shards = max(rig.settings.shards, -(-max(options.clients) // 2), max(options.tservers))
+
+    def closed(self, number: int, tservers: int, warm_up: float) -> Run:
+        with clients(self._rig, number) as pool:
+            source = self._source(tservers)
+            items = self._work.items(source.name)
+            warm(pool, items)
+            found = closed_run(self._rig, pool, items, self._options.seconds, warm_up)
+        self._rig.drop(source)
+        of = closed_words(number, tservers).values()
+        say(f"{', '.join(of)}: {series(found.items, found.steady).mean:,.0f} events/s")
+        return found
+
+    def open(self, number: int, tservers: int, rate: float) -> Iterator[tuple[int, OpenRun]]:
+        """A run for each share of ``rate`` events a second, by the same clients."""
+        with clients(self._rig, number) as pool:
+            for share in self._options.shares:
+                due = even(share / 100 * rate / self._work.item_events, self._options.seconds)
+                source = self._source(tservers)
+                items = self._work.items(source.name)
+                warm(pool, items)
+                yield share, open_run(self._rig, pool, items, due, self._options.seconds)
+                self._rig.drop(source)
+                say(f"{len(due)} items by schedule, at {share} % of {rate:,.0f} events/s: done")
+
+    def _source(self, tservers: int) -> Source:
+        """A fresh source whose tablets are spread over the servers, which have come to rest."""
+        source = self._rig.source("proxy.events", self._shards, self._options.layout)
+        await_spread(self._rig.store, source, tservers)
+        rest(self._rig.settings)
+        return source
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    """``1,2,4``, ascending, each once."""
+    try:
+        found = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        found = []
+    if not found or found[0] < 1:
+        raise ArgumentTypeError(f"{text!r} is not a list of whole numbers from 1 on, such as 1,2,4")
+    return tuple(found)

@@ -1,0 +1,116 @@
+"""How much memory a worker needs for a large file: the peak of its resident set, as the kernel has counted it."""
+
+from __future__ import annotations
+
+import threading
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+
+from watchfloor.ingest.intake.load import Load
+from watchfloor.loadgen.generator.access_log import write_access_log
+from watchfloor.loadgen.generator.generate import generate
+from watchfloor.loadgen.harness.measure import Figure, Goal, Metric
+from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.loadgen.harness.usage import workers
+
+SUMMARY = "the most memory that a worker process holds while it loads a large file"
+QUICK = ("--bytes", "50000000")
+HEAP = "256m"
+TSERVER_HEAP = None
+GIGABYTE = 1_000_000_000
+
+PEAK = Metric(
+    "peak_rss_megabytes",
+    "MB",
+    "largest resident set of the worker process, 1,000,000 bytes; samples: ten a second",
+    "max",
+)
+SPEED = Metric("megabytes_per_second", "MB/s", "bytes of the file / 1,000,000 / seconds of the whole load")
+METRICS = (PEAK, SPEED)
+
+_EVENT_BYTES = 480
+"""Of a generated proxy event, about."""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--bytes", metavar="N", type=int, default=2 * GIGABYTE, help="size of the file (default 2 GB)")
+    parser.add_argument(
+        "--feed",
+        choices=("web.access", "proxy.events"),
+        default="web.access",
+        help="kind of its lines (default %(default)s)",
+    )
+    parser.add_argument("--whole", action="store_true", help="as one work item, as a compressed file would be")
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    path = rig.folder / "large.log"
+    say(f"writing {options.bytes / 1e6:,.0f} MB of {options.feed}")
+    if options.feed == "web.access":
+        write_access_log(path, options.bytes, options.seed)
+    else:
+        with path.open("wb") as out:
+            generate(out, max(1, options.bytes // _EVENT_BYTES), options.seed)
+    size = path.stat().st_size
+    source = rig.source(options.feed)
+    settings = replace(rig.settings, item_bytes=size + 1) if options.whole else rig.settings
+    with _Sampler() as sampler:
+        load = Load(settings, [path], source.name, workers=1)
+        said = 0.0
+        for progress in load:
+            if progress.seconds - said > 10:
+                said = progress.seconds
+                say(f"{progress.bytes / 1e6:,.0f} of {size / 1e6:,.0f} MB, {sampler.last / 1e6:,.0f} MB resident")
+    of = {"feed": options.feed}
+    peak = max(sampler.peak, *sampler.samples) if sampler.samples else sampler.peak
+    return [
+        Figure(PEAK, (*(sample / 1e6 for sample in sampler.samples), peak / 1e6), of, Goal(1000, at_most=True)),
+        Figure(SPEED, (size / 1e6 / load.result.seconds,), of),
+    ]
+
+
+class _Sampler:
+    """Looks at the worker processes among this one's children. ``peak``: the kernel's own high-water mark, in bytes."""
+
+    def __init__(self) -> None:
+        self.samples: list[int] = []
+        self.peak = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="rss", daemon=True)
+
+    @property
+    def last(self) -> int:
+        return self.samples[-1] if self.samples else 0
+
+    def _run(self) -> None:
+        found: list[psutil.Process] = []
+        while not self._stop.wait(0.1):
+            try:
+                if not found or not found[0].is_running():
+                    found = workers()
+                for worker in found:
+                    if resident := worker.memory_info().rss:  # a process that has just ended has none
+                        self.samples.append(resident)
+                        self.peak = max(self.peak, _high_water(worker.pid))
+            except psutil.Error:
+                found = []
+
+    def __enter__(self) -> _Sampler:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def _high_water(pid: int) -> int:
+    """``VmHWM`` of Linux; 0 where there is none."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), 0)

@@ -1,0 +1,58 @@
+"""Figures of engines beside one another: ratios of their medians, and whether all answer alike."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from watchfloor.loadgen.engines.rounds import Asked, Key
+from watchfloor.loadgen.harness.measure import Figure, Goal, Metric
+
+SAME = Metric(
+    "same_answers",
+    "",
+    "questions that all engines with these events answered with the same rows / all questions",
+    better="higher",
+    exact=True,
+)
+
+
+def ratio(
+    metric: Metric, over: Sequence[float], under: Sequence[float], of: Mapping[str, str], goal: Goal | None = None
+) -> Figure:
+    """The median of ``over`` / that of ``under``; samples: turn by turn."""
+    turns = tuple(a / b for a, b in zip(over, under, strict=True))
+    whole = Figure(metric, tuple(over)).value / Figure(metric, tuple(under)).value
+    return Figure(metric, turns, of, goal, whole)
+
+
+def beside(
+    metric: Metric,
+    theirs: tuple[str, Sequence[float]],
+    ours: tuple[str, Sequence[float]],
+    what: str,
+    goal: Goal | None = None,
+) -> Figure:
+    """The other engine's seconds or bytes / ours, each with its engine's name; the note says which engine is ahead."""
+    figure = ratio(metric, theirs[1], ours[1], {"engine": theirs[0], "what": what}, goal)
+    return replace(figure, note=f"{theirs[0] if figure.value < 1 else ours[0]} is ahead")
+
+
+def same_answers(answers: Mapping[Key, Asked], events: int, left_out: Sequence[str]) -> Figure:
+    """Of the engines that hold ``events`` events. The note names the questions that they answered differently, and
+    tells which engines are not among those compared, and why."""
+    found: dict[str, set[tuple[int, str]]] = defaultdict(set)
+    for (_, held, name), asked in answers.items():
+        if held == events:
+            found[name].add((asked.rows, asked.digest))
+    engines = dict.fromkeys(engine for engine, held, _ in answers if held == events)
+    differ = [name for name, different in found.items() if len(different) > 1]
+    of = {"events": f"{events:,}", "engines": ", ".join(engines)}
+    alone = ["nothing was compared"] if len(engines) == 1 else []
+    note = "; ".join((*differ, *alone, *(f"left out: {why}" for why in left_out)))
+    return Figure(SAME, (1 - len(differ) / len(found),), of, Goal(1, at_most=False), note=note)
+
+
+def milliseconds(seconds: Sequence[float]) -> tuple[float, ...]:
+    return tuple(each * 1000 for each in seconds)

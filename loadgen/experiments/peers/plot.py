@@ -1,0 +1,25 @@
+"""``bench peers``: load, disk and rows of each engine, and each other engine's ratio to ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.plots import general
+from watchfloor.loadgen.harness.plots.canvas import Sketch
+from watchfloor.loadgen.harness.plots.dots import Row, plot
+from watchfloor.loadgen.harness.plots.words import axis
+
+
+def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
+    rows = [figure for figure in figures if figure.metric.name == "row_ms"]
+    values = dict.fromkeys(figure.of["question"].partition(",")[0] for figure in rows)
+    for value in values:
+        found = [figure for figure in rows if figure.of["question"].partition(",")[0] == value]
+        lines = [
+            Row(question, {f.of["engine"]: f for f in found if f.of["question"] == question})
+            for question in dict.fromkeys(figure.of["question"] for figure in found)
+        ]
+        shows = f"Time to a row of a {value} value, newest first, by engine. {general.READ}."
+        yield plot(f"rows-{value}", shows, lines, axis(found[0]))
+    yield from general.dots([figure for figure in figures if figure.metric.name not in ("row_ms", "same_answers")])

@@ -1,0 +1,143 @@
+"""Watchfloor beside what one would use instead: DuckDB, ClickHouse (chDB), Tantivy, OpenSearch; those that are there.
+
+    file ─▶ loads, turn by turn ─▶ disk ─▶ the newest rows of three values, round by round ─▶ figures
+
+docs/peers.md has the rules by which they are compared.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from watchfloor.loadgen.engines.ours import Ours
+from watchfloor.loadgen.engines.peers import PEERS, Peer, open_peers
+from watchfloor.loadgen.engines.question import Question, newest_rows
+from watchfloor.loadgen.engines.rounds import Asked, Key, Party, ask_all
+from watchfloor.loadgen.harness.loads import Case, EventFile, load, write_events
+from watchfloor.loadgen.harness.measure import Figure, Metric
+from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.loadgen.harness.usage import rest
+from watchfloor.schema.errors import UserError
+from watchfloor.schema.source import Source
+from watchfloor.store.admin.tables import compact
+from watchfloor.store.bulk.tablet_files import table_files
+from watchfloor.store.store import Store
+
+from .figures import SAME, beside, milliseconds, same_answers
+
+SUMMARY = "beside DuckDB, ClickHouse, Tantivy and OpenSearch: load, disk, and the time to rows newest first"
+QUICK = ("--events", "50000", "--loads", "1", "--repeats", "3")
+HEAP = "512m"
+TSERVER_HEAP = "3g"
+LEAST_EVENTS = 10_000
+OURS = "watchfloor"
+
+LOAD = Metric(
+    "load_megabytes_per_second",
+    "MB/s",
+    "bytes of the file / 1,000,000 / seconds: from the first work item taken by the worker to the last one durable, "
+    "with index and counts; of the others: until the events are in the table for good, and found",
+)
+DISK = Metric(
+    "disk_share",
+    "%",
+    "bytes of the files of the three tables, compacted to one a tablet, or of the other engine's data, merged / bytes "
+    "of the file",
+    better="lower",
+)
+ROW = Metric(
+    "row_ms", "ms", "from the question to the 1st, 100th, 1,000th or last row, newest first, in the caller's hands"
+)
+PEER = Metric(
+    "peer_to_watchfloor",
+    "",
+    "median seconds, or bytes, of the other engine / Watchfloor's: below 1 the other is ahead; samples: turn by turn",
+    better="higher",
+)
+METRICS = (LOAD, DISK, ROW, PEER, SAME)
+
+_MOST_WHOLE_ANSWERS = 5
+"""Samples of all rows of a value: with 10,000,000 events some take a minute."""
+_LOADED = Case("block", of="whole", workers=1)
+
+
+@dataclass
+class Held:
+    """What an engine has loaded: seconds, and bytes on the disk, of each turn."""
+
+    seconds: list[float] = field(default_factory=list)
+    bytes: list[int] = field(default_factory=list)
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="proxy events (default 1000000)")
+    parser.add_argument("--loads", metavar="N", type=int, default=3, help="samples of each load (default 3)")
+    parser.add_argument("--repeats", metavar="N", type=int, default=20, help="samples of each answer (default 20)")
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    if options.events < LEAST_EVENTS:
+        raise UserError(f"--events is {options.events}; they have a rare value from {LEAST_EVENTS} on")
+    with open_peers(PEERS) as (peers, left_out):
+        file = write_events(rig.folder / "proxy.json", options.events, options.seed)
+        held, source = _loads(rig, file, peers, options.loads)
+        rest(rig.settings)
+        with Store.open(rig.settings, role="query") as store:
+            engines = {OURS: Ours(store, source.name).ask, **{peer.name: peer.ask for peer in peers}}
+            marks, whole = newest_rows(file.made)
+            few = min(_MOST_WHOLE_ANSWERS, options.repeats)
+            parties = [
+                Party(name, file.events, ask, asked, turns)
+                for name, ask in engines.items()
+                for asked, turns in ((marks, options.repeats), (whole, few))
+            ]
+            answers = ask_all(parties, options.repeats)
+    return [*_figures(file, held, [*marks, *whole], answers), same_answers(answers, file.events, left_out)]
+
+
+def _loads(rig: Rig, file: EventFile, peers: Sequence[Peer], turns: int) -> tuple[Mapping[str, Held], Source]:
+    """What each engine holds after the last turn, and the source that ours holds then."""
+    held = {name: Held() for name in (OURS, *(peer.name for peer in peers))}
+    for turn in range(turns):
+        source = rig.source(file.feed, layout=_LOADED.layout)
+        held[OURS].seconds.append(load(rig, source, file, _LOADED).seconds)
+        compact(rig.store.connection.client, source)
+        held[OURS].bytes.append(sum(files.bytes for files in table_files(rig.store, source).values()))
+        _say_speed(file, OURS, held[OURS].seconds, turns)
+        for peer in peers:
+            rest(rig.settings)
+            done = peer.load(file.path)
+            held[peer.name].seconds.append(done.seconds)
+            held[peer.name].bytes.append(done.bytes)
+            _say_speed(file, peer.name, held[peer.name].seconds, turns)
+        if turn < turns - 1:
+            rig.drop(source)
+    return held, source
+
+
+def _say_speed(file: EventFile, engine: str, seconds: Sequence[float], turns: int) -> None:
+    say(f"load {len(seconds)} of {turns}: {engine}: {file.bytes / 1e6 / seconds[-1]:.1f} MB/s")
+
+
+def _figures(
+    file: EventFile, held: Mapping[str, Held], questions: Sequence[Question], answers: Mapping[Key, Asked]
+) -> Iterator[Figure]:
+    for name, each in held.items():
+        yield Figure(LOAD, tuple(file.bytes / 1e6 / seconds for seconds in each.seconds), {"engine": name})
+    for name, each in held.items():
+        yield Figure(DISK, tuple(size / file.bytes * 100 for size in each.bytes), {"engine": name})
+    for question in questions:
+        for name in held:
+            asked = answers[name, file.events, question.name]
+            yield Figure(ROW, milliseconds(asked.seconds), {"question": question.name, "engine": name})
+    ours = held[OURS]
+    for name, each in held.items():
+        if name == OURS:
+            continue
+        yield beside(PEER, (name, each.seconds), (OURS, ours.seconds), "load")
+        yield beside(PEER, (name, each.bytes), (OURS, ours.bytes), "disk")
+        for question in questions:
+            theirs, our_answers = (answers[engine, file.events, question.name].seconds for engine in (name, OURS))
+            yield beside(PEER, (name, theirs), (OURS, our_answers), question.name)

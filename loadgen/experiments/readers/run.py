@@ -1,0 +1,178 @@
+"""Readers of JSON lines into typed columns: what a megabyte costs, and what becomes of lines that are not right.
+
+events ─▶ chunks ─▶ each reader, one thread, turn by turn ─▶ figures
+a few right lines with an odd one among them ─▶ each reader ─▶ figures
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import pyarrow as pa
+import pyarrow.json
+
+from watchfloor.ingest.files.lines import Chunk, read_chunks
+from watchfloor.ingest.formats.registry import open_parser
+from watchfloor.loadgen.harness.loads import write_events
+from watchfloor.loadgen.harness.measure import Figure, Metric
+from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.schema.source import ARROW_TYPES, FieldType, Source
+
+SUMMARY = "readers of JSON lines: megabytes a processor second, and what they make of lines that are not right"
+QUICK = ("--events", "50000", "--repeats", "1")
+HEAP = "256m"
+TSERVER_HEAP = None
+SPEED = Metric("read_megabytes_per_cpu_second", "MB/s", "bytes of JSON / 1,000,000 / CPU seconds of the process")
+TAKEN = Metric(
+    "odd_lines_taken",
+    "",
+    "lines that are not right and became events without a word; the note names them",
+    better="lower",
+    exact=True,
+)
+KEPT = Metric(
+    "right_lines_kept",
+    "%",
+    "right lines in one chunk with an odd line that became events / all of them, over the odd",
+    better="higher",
+    exact=True,
+)
+METRICS = (SPEED, TAKEN, KEPT)
+_RIGHT = 2
+"""Right lines before an odd one, and after it."""
+
+ODD = {
+    "unknown field": b'"zzz":1',
+    "number as text": b'"status":"200"',
+    "text as number": b'"user":7',
+    "fraction for a whole number": b'"bytes_in":1.5',
+    "number out of range": b'"src_port":70000',
+    "a key twice": b'"user":"a","user":"b"',
+    "a leading zero": b'"status":0200',
+    "NaN": b'"duration_ms":NaN',
+    "half a surrogate": b'"user":"\\ud800"',
+    "a raw control character": b'"user":"a\x01b"',
+    "a second object": b'"user":"a"} {"ts":"2026-01-01T00:00:03Z"',
+    "an end too soon": b'"user":"a',
+}
+"""What stands in an object beside its time, and is not right by the definition of ``proxy.events`` or by JSON's."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """``read``: the events of a chunk; raises any error if it refuses the chunk."""
+
+    name: str
+    read: Callable[[bytes], int]
+
+
+def add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--events", metavar="N", type=int, default=200_000, help="proxy events (default 200000)")
+    parser.add_argument("--repeats", metavar="N", type=int, default=5, help="samples of each speed (default 5)")
+
+
+def run(rig: Rig, options: Namespace) -> list[Figure]:
+    file = write_events(rig.folder / "proxy.json", options.events, options.seed)
+    chunks = [chunk.data for chunk in read_chunks(file.path)]
+    readers = list(_readers(rig.source("proxy.events"), rig.folder))
+    speeds: dict[str, list[float]] = {reader.name: [] for reader in readers}
+    for turn in range(-1, options.repeats):
+        for reader in readers:
+            started = time.process_time()
+            events = sum(map(reader.read, chunks))
+            if events != file.events:
+                raise ValueError(f"{reader.name} has read {events} of {file.events} events")
+            if turn >= 0:
+                speeds[reader.name].append(file.bytes / 1e6 / (time.process_time() - started))
+    figures = [Figure(SPEED, tuple(samples), {"reader": name}) for name, samples in speeds.items()]
+    for reader in readers:
+        figures += _odd(reader)
+    return figures
+
+
+def _odd(reader: Reader) -> Iterator[Figure]:
+    right = b'{"ts":"2026-01-01T00:00:00Z","user":"someone","status":200}\n'
+    taken, kept = [], []
+    for name, members in ODD.items():
+        odd = b'{"ts":"2026-01-01T00:00:01Z",' + members + b"}\n"
+        try:
+            events = reader.read(right * _RIGHT + odd + right * _RIGHT)
+        except Exception:  # each library has its own
+            events = 0
+        if events > 2 * _RIGHT:
+            taken.append(name)
+        kept.append(min(1.0, events / (2 * _RIGHT)) * 100)
+    of = {"reader": reader.name, "lines": f"{len(ODD)} odd lines"}
+    yield Figure(TAKEN, (float(len(taken)),), of, note="; ".join(taken))
+    yield Figure(KEPT, (sum(kept) / len(kept),), of)
+
+
+def _readers(source: Source, folder: Path) -> Iterator[Reader]:
+    """The worker's own parser, and the readers of libraries."""
+    parser = open_parser(source.name, b"", lambda name, derive: source)
+    yield Reader("watchfloor", lambda data: parser.parse(Chunk(0, data)).count)
+    # Addresses and times as text: what the libraries make of them differs, and checking them is the worker's affair.
+    plain = {FieldType.IP: pa.string(), FieldType.TIME: pa.string()}
+    schema = pa.schema([(f.name, plain.get(f.type, ARROW_TYPES.get(f.type, f.arrow))) for f in source.fields])
+    yield Reader("pyarrow", lambda data: _arrow(schema, data))
+    yield Reader(
+        "orjson", lambda data: len(pa.Table.from_pylist(list(map(orjson.loads, data.splitlines())), schema=schema))
+    )
+    for name, make in (("duckdb", _duckdb), ("polars", _polars)):
+        if importlib.util.find_spec(name) is None:
+            say(f"{name}: not installed: pip install 'watchfloor[bench]'")
+        else:
+            yield Reader(name, make(schema, folder))
+
+
+def _arrow(schema: pa.Schema, data: bytes) -> int:
+    return pyarrow.json.read_json(
+        pa.BufferReader(data),
+        pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+        pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+    ).num_rows
+
+
+_DUCKDB = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.uint16(): "USMALLINT", pa.float64(): "DOUBLE"}
+
+
+def _duckdb(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
+    import duckdb
+
+    connection = duckdb.connect(config={"threads": 1})
+    columns = ", ".join(f"'{field.name}': '{_DUCKDB.get(field.type, 'BOOLEAN')}'" for field in schema)
+    path = folder / "chunk.json"  # it reads files only
+
+    def read(data: bytes) -> int:
+        path.write_bytes(data)
+        sql = f"SELECT * FROM read_json(?, format = 'newline_delimited', columns = {{{columns}}})"
+        return len(connection.sql(sql, params=[str(path)]).to_arrow_table())
+
+    return read
+
+
+def _polars(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
+    os.environ["POLARS_MAX_THREADS"] = "1"  # looked at when it is imported
+    import polars
+
+    # It has no reader of 16-bit numbers: asked for one it panics.
+    types = {
+        name: polars.Int64 if kind == polars.UInt16 else kind
+        for name, kind in polars.DataFrame(schema.empty_table()).schema.items()
+    }
+
+    def read(data: bytes) -> int:
+        try:
+            return len(polars.read_ndjson(io.BytesIO(data), schema=types).to_arrow())
+        except polars.exceptions.PanicException as error:  # not an Exception
+            raise ValueError(str(error)) from None
+
+    return read

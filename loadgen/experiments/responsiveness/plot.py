@@ -1,0 +1,47 @@
+"""``bench responsiveness``: rows by query, scheme, layout and state, the paper's beside; waiting under a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.plots import general
+from watchfloor.loadgen.harness.plots.canvas import Sketch
+from watchfloor.loadgen.harness.plots.dots import Row, plot
+from watchfloor.loadgen.harness.plots.rows import row_times
+
+_SCHEDULED = {
+    "service_ms": "service time, median",
+    "service_p99_ms": "service time, 99th percentile",
+    "latency_ms": "latency, median",
+    "latency_p99_ms": "latency, 99th percentile",
+}
+_OTHERS = ("auto_to_best", "ingest_events_per_second", "ingest_delay_ms", "queries_per_second")
+
+
+def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
+    rows = [figure for figure in figures if figure.metric.name == "row_ms"]
+    for layout, state in dict.fromkeys((figure.of["layout"], figure.of["state"]) for figure in rows):
+        found = [figure for figure in rows if (figure.of["layout"], figure.of["state"]) == (layout, state)]
+        shows = f"Time to a row by scheme, a panel a query: {layout} layout, {state}"
+        yield row_times(f"rows-{layout}-{state}", shows, found, "query", "scheme")
+    if paper := [figure for figure in figures if figure.metric.name == "paper_ms"]:
+        yield row_times("rows-paper", "The same, as the paper has it", paper, "query", "scheme")
+    scheduled = [figure for figure in figures if figure.metric.name in _SCHEDULED]
+    for layout in dict.fromkeys(figure.of["layout"] for figure in scheduled):
+        yield _waiting(layout, [figure for figure in scheduled if figure.of["layout"] == layout])
+    yield from general.dots([figure for figure in figures if figure.metric.name in _OTHERS])
+
+
+def _waiting(layout: str, figures: Sequence[Figure]) -> Sketch:
+    """A row a state and a share of what a closed loop reaches."""
+    cases = dict.fromkeys((figure.of["state"], figure.of["load"]) for figure in figures)
+    rows = [
+        Row(
+            f"{state}, {load}",
+            {_SCHEDULED[f.metric.name]: f for f in figures if (f.of["state"], f.of["load"]) == (state, load)},
+        )
+        for state, load in cases
+    ]
+    shows = f"Queries that are due by a schedule, {layout} layout: service time, and latency, which has the waiting"
+    return plot(f"waiting-{layout}", f"{shows}. {general.READ}.", rows, "ms")

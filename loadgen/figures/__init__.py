@@ -1,1 +1,0 @@
-"""Experiments' figures, from what was found out."""

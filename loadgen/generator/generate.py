@@ -1,0 +1,153 @@
+"""Events in any number, the same bytes for the same arguments: JSON lines, oldest first.
+
+Each event is joined from fragments of JSON that were made and escaped once (``feeds``), a chunk of events at a time,
+so memory does not grow with the number of events. Three values of a feed's main field have known frequencies
+(``feeds/deal.py``), for queries that need a dense, a middling and a rare value.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from watchfloor.loadgen.generator.feeds.clock import DAY, Clock, Micros
+from watchfloor.loadgen.generator.feeds.deal import deal
+from watchfloor.loadgen.generator.feeds.draw import Ints
+from watchfloor.loadgen.generator.feeds.feed import Feed, open_feed
+from watchfloor.schema.errors import UserError
+
+DEFAULT_END = datetime(2026, 1, 8, tzinfo=UTC)
+DEFAULT_DAYS = 7.0
+MOST_DAYS = 36_500
+CHUNK = 50_000  # events; a multiple of ``deal.BLOCK``. Part of the format: other chunks would draw other events
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Sink(Protocol):
+    """What takes the lines; any binary file does."""
+
+    def write(self, data: memoryview, /) -> int: ...
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """A value of the main field and how many of the events have it."""
+
+    field: str
+    value: str
+    events: int
+
+    @property
+    def domain(self) -> str:
+        """The value, where the main field is ``domain``, as it is in proxy events."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What was written, in ``seconds`` of wall time; ``since`` ≤ every time < ``until``."""
+
+    events: int
+    bytes: int
+    seconds: float
+    since: datetime
+    until: datetime
+    popular: Frequency
+    middling: Frequency
+    rare: Frequency
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Events in the order of their times. ``values``: places of the main field's values. Line i ends before
+    ``ends[i]`` of ``text``."""
+
+    times: Micros
+    values: Ints
+    text: memoryview
+    ends: npt.NDArray[np.int32]
+
+
+def generate(
+    out: Sink,
+    events: int,
+    seed: int = 1,
+    days: float = DEFAULT_DAYS,
+    end: datetime = DEFAULT_END,
+    source: str = "proxy.events",
+    stop: threading.Event | None = None,
+) -> Generated:
+    """Writes ``events`` lines over the ``days`` before ``end`` to ``out``, fewer if ``stop`` is set meanwhile.
+
+    Raises ``UserError`` for bad arguments.
+    """
+    check(events, seed)
+    if not 0.001 <= days <= MOST_DAYS:
+        raise UserError(f"--days is {days:g}; it must lie between 0.001 and {MOST_DAYS}")
+    if end.tzinfo is None or end - timedelta(days=days) < _EPOCH:
+        raise UserError(
+            f"--end is {end.isoformat()}; it needs a zone, and the days before it must not begin before 1970"
+        )
+    started = time.perf_counter()
+    feed = open_feed(source)
+    until = round(end.timestamp() * 1_000_000)
+    clock = Clock(until - round(days * DAY), until, feed.rhythm)
+    tally = Tally(feed)
+    for chunk in chunks(feed, clock, events, seed):
+        if stop is not None and stop.is_set():
+            break
+        out.write(chunk.text)
+        tally.add(chunk, len(chunk.times))
+    return tally.generated(time.perf_counter() - started, end - timedelta(days=days), end)
+
+
+def check(events: int, seed: int) -> None:
+    """Raises ``UserError``."""
+    if events < 0:
+        raise UserError(f"--events is {events}; it must not be negative")
+    if seed < 0:
+        raise UserError(f"--seed is {seed}; it must not be negative")
+
+
+def chunks(feed: Feed, clock: Clock, events: int, seed: int) -> Generator[Chunk, None, None]:
+    """``events`` events by ``clock``; each chunk is drawn for itself."""
+    for first in range(0, events, CHUNK):
+        size = min(CHUNK, events - first)
+        rng = np.random.Generator(np.random.PCG64([seed, first // CHUNK, *feed.stream]))
+        times = clock.times(rng, first, size, events)
+        values = deal(rng, feed, first, size, events)
+        lines = feed.lines(rng, times, values)
+        _, offsets, text = lines.buffers()
+        ends = np.frombuffer(offsets, np.int32)[1 : size + 1]
+        yield Chunk(times, values, memoryview(text)[: ends[-1]], ends)
+
+
+class Tally:
+    """Counts what was written of chunks."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._named = np.array([named.place for named in feed.named])
+        self._seen = np.zeros(len(self._named), np.int64)
+        self.events = self.bytes = 0
+
+    def add(self, chunk: Chunk, events: int) -> None:
+        """The first ``events`` of a chunk."""
+        if events:
+            self.events += events
+            self.bytes += int(chunk.ends[events - 1])
+            self._seen += np.count_nonzero(chunk.values[:events] == self._named[:, None], axis=1)
+
+    def generated(self, seconds: float, since: datetime, until: datetime) -> Generated:
+        named = [
+            Frequency(self._feed.main, named.value, int(count))
+            for named, count in zip(self._feed.named, self._seen, strict=True)
+        ]
+        return Generated(self.events, self.bytes, seconds, since, until, *named)

@@ -1,0 +1,64 @@
+"""Watchfloor's own long-running commands as processes of their own, for the demo and the experiments."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from watchfloor.api.rest.auth import FIRST_TOKEN_FILE
+from watchfloor.schema.errors import StackError
+from watchfloor.schema.settings.settings import Settings
+
+_START_SECONDS = 60
+_STOP_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class Service:
+    """A REST service that answers."""
+
+    host: str
+    port: int
+    token: str
+
+
+@contextmanager
+def background(settings: Settings, log: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """``watchfloor ARGUMENTS`` until the end of the block; what it says goes to ``log``."""
+    command = [sys.executable, "-m", "watchfloor.api.cli.main", "--home", str(settings.home), *arguments]
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def serving(settings: Settings, log: Path) -> Iterator[Service]:
+    """``watchfloor serve`` on a free port. ``StackError`` when it does not start."""
+    with background(settings, log, "serve", "--port", "0") as process:
+        host, port = _address(process, log)
+        yield Service(host, port, (settings.secret / FIRST_TOKEN_FILE).read_text().strip())
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:
+    """Where the service says that it listens."""
+    until = time.monotonic() + _START_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        for line in log.read_text().splitlines():
+            if line.startswith("serving http://"):
+                host, _, port = line.removeprefix("serving http://").partition("/")[0].rpartition(":")
+                return host, int(port)
+        time.sleep(0.1)
+    raise StackError(f"`watchfloor serve` does not start: {log.read_text()[-500:]}")

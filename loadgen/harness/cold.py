@@ -1,0 +1,55 @@
+"""Cold tables: nothing of a source is in the caches of the tablet servers, nor, on a local stack, of the system."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+from watchfloor.schema.errors import StackError
+from watchfloor.schema.source import Source
+from watchfloor.store.admin.tables import tables_of
+from watchfloor.store.bulk.tablet_files import file_names
+
+from .rig import Rig
+
+_TICK, _PATIENCE = 0.02, 600.0
+
+
+def make_cold(rig: Rig, source: Source) -> None:
+    """Has all files of a source's tables written anew: no cache has seen these. ``StackError`` if that never ends.
+
+    The tablet servers keep blocks by the name of their file, and a compaction leaves none of what it reads and writes
+    there. They go on running: their code is compiled, as it is on a server that has not read a table for a while.
+    Entries that are not yet in files stay in memory; ``tables.compact`` leaves none.
+    """
+    operations = rig.store.connection.client.tableOperations()
+    names = tables_of(source)
+    before = file_names(rig.store, source)
+    # Not waited for by Accumulo's own means: the manager looks every half second a tablet.
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(lambda name: operations.compact(name, None, None, False, False), names))
+    until = time.monotonic() + _PATIENCE
+    while before & file_names(rig.store, source):
+        if time.monotonic() > until:
+            raise StackError(f"the tables of {source.name} are not compacted after {_PATIENCE:.0f} s")
+        time.sleep(_TICK)
+    if rig.settings.local_accumulo:
+        table_ids = operations.tableIdMap()
+        for name in names:
+            drop_pages(rig.settings.home / "data/accumulo/tables" / str(table_ids.get(name)))
+
+
+def drop_pages(folder: Path) -> None:
+    """Has the operating system forget what it holds in memory of all RFiles in a folder; without effect but on Linux.
+
+    That needs no rights but to read the files. Pages that are not yet on the disk would stay, so they go there first.
+    """
+    if not hasattr(os, "posix_fadvise"):
+        return
+    for path in folder.rglob("*.rf"):
+        with suppress(FileNotFoundError), path.open("rb") as file:  # Accumulo's collector removes those of no use
+            os.fdatasync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -1,0 +1,94 @@
+"""Ingest clients: worker processes with a queue of their own, given items and looked at through the ledger."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.queue.work_queue import ItemProducer
+from watchfloor.ingest.records.ledger import Ledger
+from watchfloor.ingest.worker.pool import Pool
+from watchfloor.loadgen.harness.rig import Rig, delete_topic
+from watchfloor.schema.errors import InternalError, StackError
+
+from .rates import Done
+
+_LOOK_SECONDS = 0.2
+_PATIENCE = 180.0
+_MAX_DEATHS = 3
+
+
+class Clients:
+    """``count`` worker processes that are up, or about to be."""
+
+    def __init__(self, count: int, pool: Pool, producer: ItemProducer, ledger: Ledger, log: Path) -> None:
+        self.count = count
+        self._pool, self._producer, self._ledger, self._log = pool, producer, ledger, log
+
+    def announce(self, items: Sequence[WorkItem]) -> None:
+        """Tells the ledger of items beforehand, so that to queue them takes no more than the queue does."""
+        self._ledger.queued(items)
+
+    def queue(self, items: Sequence[WorkItem]) -> None:
+        """Returns when the queue has the items; they must have been announced."""
+        self._producer.send(items)
+
+    def ended(self, items: Sequence[WorkItem]) -> dict[bytes, Done]:
+        """Those of the items that are durable, by item identity. Raises ``InternalError`` if one has failed."""
+        wanted = {item.item_id for item in items}
+        found = {}
+        for row in self._ledger.of_files({item.file_id for item in items}):
+            item, end = row.item, row.end
+            if item is None or end is None or item.item_id not in wanted:
+                continue
+            if end.state != "done" or end.quarantined:
+                raise InternalError(f"{item.name} of generated events ended with {end}; see {self._log}")
+            found[item.item_id] = Done(end.by, end.at - end.seconds, end.at, end.events, item.end - item.start)
+        return found
+
+    def wait(
+        self, items: Sequence[WorkItem], enough: Callable[[Mapping[bytes, Done]], bool] | None = None
+    ) -> dict[bytes, Done]:
+        """Sees to the clients until all of the items are durable, or ``enough`` of them; those that are, as ``ended``.
+
+        Raises ``StackError`` if the clients die, or if for minutes no further item became durable.
+        """
+        last, before = time.monotonic() + _PATIENCE, 0
+        while True:
+            found = self.ended(items)
+            if len(found) == len(items) if enough is None else enough(found):
+                return found
+            if len(found) > before:
+                last, before = time.monotonic() + _PATIENCE, len(found)
+            if time.monotonic() > last:
+                raise StackError(f"the ingest clients have ended nothing for {_PATIENCE:.0f} s; see {self._log}")
+            self.work(_LOOK_SECONDS)
+
+    def work(self, seconds: float) -> None:
+        """Sees to the clients for some time."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            self._pool.watch()
+            if self._pool.deaths >= _MAX_DEATHS:
+                raise StackError(f"the ingest clients die as soon as they start; see {self._log}")
+            time.sleep(min(left, _LOOK_SECONDS))
+
+
+@contextmanager
+def clients(rig: Rig, count: int) -> Iterator[Clients]:
+    """Starts ``count`` clients and stops them at the end, whatever is still queued."""
+    topic = f"{rig.settings.topic}.{secrets.token_hex(4)}"
+    settings = replace(rig.settings, topic=topic, group=topic)
+    log, ledger = rig.folder / "clients.log", Ledger(rig.store)
+    try:
+        with ItemProducer(settings) as producer, Pool(settings, count, log) as pool:
+            pool.watch()
+            yield Clients(count, pool, producer, ledger, log)
+    finally:
+        ledger.close()
+        delete_topic(settings)

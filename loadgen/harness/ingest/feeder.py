@@ -1,0 +1,84 @@
+"""Events that come in at a steady rate, as log files arrive, while something else is measured.
+
+A load hands over all that it has, and is as fast as the workers are. Here a schedule says when each item is due,
+whether or not those before it are durable: if the workers do not keep up, items wait, and the delay says so.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+
+from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.schema.errors import InternalError
+
+from .clients import Clients
+from .rates import Done
+
+LEAST_ITEMS = 3
+"""Fewer make no rate."""
+_TICK = 0.1
+
+
+@dataclass
+class Feed:
+    """The items that were due, in this order, and when: seconds since 1970. ``done`` is known when the feeding has
+    ended."""
+
+    items: list[WorkItem] = field(default_factory=list)
+    due: list[float] = field(default_factory=list)
+    done: list[Done] = field(default_factory=list)
+
+    @property
+    def events_per_second(self) -> float:
+        """Of all items but the one that was durable first; 0 of fewer than two."""
+        ends = sorted((done.ended, done.events) for done in self.done)
+        seconds = ends[-1][0] - ends[0][0] if ends else 0.0
+        return sum(events for _, events in ends[1:]) / seconds if seconds else 0.0
+
+    @property
+    def delays(self) -> list[float]:
+        """Seconds from when an item was due until it was durable."""
+        return [done.ended - due for done, due in zip(self.done, self.due, strict=True)]
+
+
+@contextmanager
+def feeding(clients: Clients, work: Iterator[WorkItem], rate: float) -> Iterator[Feed]:
+    """``rate`` items a second are due until the end of the block, which waits until all of them are durable.
+
+    Should it end before ``LEAST_ITEMS`` of them were due, it waits for these too. The clients should be at work
+    already: see ``warm``. ``InternalError`` if an item was loaded earlier: no worker reads it again.
+    """
+    feed, stop = Feed(), threading.Event()
+    with ThreadPoolExecutor(1, thread_name_prefix="feeder") as thread:
+        fed = thread.submit(_feed, clients, work, rate, stop, feed)
+        try:
+            yield feed
+        finally:
+            stop.set()
+    fed.result()
+    done = clients.wait(feed.items)
+    feed.done = [done[item.item_id] for item in feed.items]
+    for item, due, end in zip(feed.items, feed.due, feed.done, strict=True):
+        if end.ended < due:
+            raise InternalError(f"{item.name} was durable before it was due: it has been loaded earlier")
+
+
+def _feed(clients: Clients, work: Iterator[WorkItem], rate: float, stop: threading.Event, feed: Feed) -> None:
+    began = time.time()
+    for number in count():
+        due = began + number / rate
+        while (wait := due - time.time()) > 0 and not (stop.is_set() and number >= LEAST_ITEMS):
+            clients.work(min(wait, _TICK))
+        if stop.is_set() and number >= LEAST_ITEMS:
+            return
+        item = next(work)
+        clients.announce([item])
+        clients.queue([item])
+        feed.items.append(item)
+        feed.due.append(due)

@@ -1,0 +1,45 @@
+"""Work for ingest clients: the items of one generated file again and again, so that a run is as long as it likes.
+
+Each lap through the file gives it another identity. To a worker these are other files: their events get rows of their
+own, and the ledger does not know them yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+
+from watchfloor.ingest.files.cut import items_of, scan_file
+from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
+from watchfloor.loadgen.generator.generate import DEFAULT_END, generate
+
+ITEM_EVENTS = {"block": 16_000, "cell": 2_000}
+"""By layout, about: an item then takes a client some tenths of a second. In blocks it is nearly a full one: smaller
+items would make smaller blocks, and more entries of the index."""
+FILE_ITEMS, FILE_DAYS = 15, 3.0
+"""An item is of hours, as a log file is: few of them have events of two days, which would go into a block each."""
+
+
+class Work:
+    """A file of generated proxy events of the days before ``end``, cut into items of ``item_events`` each."""
+
+    def __init__(self, folder: Path, item_events: int, seed: int, end: datetime = DEFAULT_END) -> None:
+        self._path = folder / "work.json"
+        # The last item takes what the cuts at line ends leave over; without it all are of one size.
+        events = item_events * (FILE_ITEMS + 1)
+        with self._path.open("wb") as out:
+            self.item_bytes = generate(out, events, seed, FILE_DAYS, end).bytes // (FILE_ITEMS + 1)
+        self._scan = scan_file(self._path, self.item_bytes)
+        self.item_events = item_events
+
+    def items(self, feed: str) -> Iterator[WorkItem]:
+        """Items without end, for a source that is new."""
+        lap_items = items_of(self._scan, str(self._path), feed, b"", secrets.token_hex(8))[:FILE_ITEMS]
+        for lap in count():
+            file_id = hashlib.blake2b(self._scan.file_id + lap.to_bytes(4, "big"), digest_size=FILE_ID_BYTES).digest()
+            yield from (replace(item, file_id=file_id) for item in lap_items)

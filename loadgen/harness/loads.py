@@ -1,0 +1,97 @@
+"""A load through the queue and worker processes, timed by the workers' own clocks, with the CPU seconds it took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from watchfloor.ingest.intake.load import Load
+from watchfloor.ingest.records.ledger import Ledger
+from watchfloor.loadgen.generator.generate import Generated, generate
+from watchfloor.loadgen.generator.marks import mark
+from watchfloor.schema.errors import InternalError
+from watchfloor.schema.source import Source
+
+from .rig import Rig, say
+from .usage import CpuMeter, Part, rest
+
+_SAY_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A file of ``events`` lines; ``feed`` names the built-in definition that all of them fit."""
+
+    path: Path
+    feed: str
+    events: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class EventFile(LogFile):
+    """Generated proxy events with marks; ``spread`` events have the mark ``SPREAD``."""
+
+    made: Generated
+    spread: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A way to load: ``of`` says which file, ``mode`` how the workers write."""
+
+    layout: str
+    of: Literal["whole", "tenth", "access log"]
+    workers: int
+    mode: Literal["live", "bulk"] = "live"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """``seconds`` from the first item taken to the last item durable; ``cpu``: seconds of each part in that time."""
+
+    events: int
+    bytes: int
+    seconds: float
+    cpu: Mapping[Part, float]
+
+
+def case_words(case: Case, file: LogFile) -> dict[str, str]:
+    """What a figure of a load is of."""
+    workers = f"{case.workers} worker{'s' * (case.workers > 1)}"
+    words = {"engine": case.layout, "events": f"{file.events:,}", "workers": workers, "mode": case.mode}
+    return words if isinstance(file, EventFile) else {**words, "feed": file.feed}
+
+
+def write_events(path: Path, events: int, seed: int) -> EventFile:
+    with path.open("wb") as out:
+        made = generate(out, events, seed)
+    say(f"{events:,} events generated: {made.bytes / 1e6:,.0f} MB, {made.bytes / 1e6 / made.seconds:,.0f} MB/s")
+    return EventFile(path, "proxy.events", made.events, made.bytes, made, mark(path, events))
+
+
+def access_log(path: Path) -> LogFile:
+    with path.open("rb") as file:
+        lines = sum(1 for line in file if line.strip())
+    return LogFile(path, "web.access", lines, path.stat().st_size)
+
+
+def load(rig: Rig, source: Source, file: LogFile, case: Case) -> Loaded:
+    """Waits until the servers are at rest, then loads the whole file as ``watchfloor load`` does."""
+    rest(rig.settings)
+    settings = replace(rig.settings, ingest_mode=case.mode)
+    with CpuMeter(rig.settings) as meter:
+        running = Load(settings, [file.path], source.name, workers=case.workers)
+        said = 0.0
+        for progress in running:
+            if progress.seconds - said > _SAY_SECONDS:
+                said = progress.seconds
+                say(f"  {progress.events:,} events in {progress.seconds:.0f} s")
+    rows = [row for row in Ledger(rig.store).rows() if row.item and row.item.feed == source.name]
+    ends = [row.end for row in rows if row.end]
+    if not running.result.clean or running.result.events != file.events:
+        raise InternalError(f"{file.path} has {file.events} events, and loaded were {running.result}")
+    since, until = min(end.at - end.seconds for end in ends), max(end.at for end in ends)
+    return Loaded(file.events, file.bytes, until - since, meter.between(since, until))

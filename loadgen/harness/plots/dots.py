@@ -1,0 +1,74 @@
+"""Dot plots (Cleveland, "The Elements of Graphing Data", 1985): a row a figure, a dot its value, a bar its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from watchfloor.loadgen.harness.measure import Figure, number
+
+from .canvas import COLOURS, MARKERS, Sketch, panels, plain, plain_log
+
+_ROW, _FRAME = 0.26, 1.0
+"""Inches of a row, and of what is around the rows."""
+_LOG_FROM = 20
+"""The greatest value by the least from which on an axis is logarithmic."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a dot plot: figures by the name of their series, in the legend's order."""
+
+    label: str
+    figures: Mapping[str, Figure]
+
+
+def plot(name: str, caption: str, rows: Sequence[Row], unit: str) -> Sketch:
+    """One panel. With one series each row's value is written beside it, without a legend."""
+    series = list(dict.fromkeys(key for row in rows for key in row.figures))
+    step = 1 if len(series) == 1 else 0.7 * len(series)
+    drawn, (axes,) = panels(_FRAME + _ROW * step * len(rows) + (0.3 if len(series) > 1 else 0))
+    _draw(axes, rows, series)
+    values = [v for row in rows for f in row.figures.values() for v in _reached(f)]
+    _scale(axes, values)
+    axes.set_xlabel(unit)
+    if len(series) > 1:
+        drawn.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=min(5, len(series) + 1))
+    return Sketch(name, caption, drawn)
+
+
+def _draw(axes: Any, rows: Sequence[Row], series: Sequence[str]) -> None:
+    for at, key in enumerate(series):
+        found = {
+            place + (at - (len(series) - 1) / 2) * 0.8 / len(series): row.figures[key]
+            for place, row in enumerate(rows)
+            if key in row.figures
+        }
+        lows, highs = [min(f.samples) for f in found.values()], [max(f.samples) for f in found.values()]
+        colour, marker = COLOURS[at % len(COLOURS)], MARKERS[at % len(MARKERS)]
+        axes.hlines(list(found), lows, highs, color=colour, linewidth=3, alpha=0.35)
+        axes.plot([f.value for f in found.values()], list(found), marker, color=colour, markersize=5, label=key)
+        goals = [(figure.goal.limit, y) for y, figure in found.items() if figure.goal]
+        if goals:
+            stroke = COLOURS[1] if len(series) == 1 else colour
+            axes.plot(*zip(*goals, strict=True), "|", color=stroke, markersize=11, markeredgewidth=1.6)
+        for y, figure in found.items() if len(series) == 1 else ():
+            beside = axes.get_yaxis_transform()
+            axes.text(1.01, y, number(figure.value), transform=beside, va="center", fontsize=8.5)
+    axes.set_yticks(range(len(rows)), [row.label for row in rows])
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+
+
+def _scale(axes: Any, values: Sequence[float]) -> None:
+    if min(values) > 0 and max(values) / min(values) > _LOG_FROM:
+        plain_log(axes.xaxis, values)
+    else:
+        axes.set_xlim(left=min(0, min(values)) * 1.05)
+        plain(axes.xaxis)
+
+
+def _reached(figure: Figure) -> tuple[float, ...]:
+    """All that the axis must hold."""
+    return (*figure.samples, figure.value, *((figure.goal.limit,) if figure.goal else ()))

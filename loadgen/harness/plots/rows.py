@@ -1,0 +1,41 @@
+"""Time to the 1st, 100th, 1,000th and last row: a panel for each value of one word, a line for each of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from watchfloor.loadgen.harness.measure import Figure
+
+from .canvas import COLOURS, MARKERS, Sketch, panels, plain_log
+from .words import axis
+
+_LAST = "last"
+
+
+def row_times(name: str, caption: str, figures: Sequence[Figure], panel: str, line: str) -> Sketch:
+    """``figures`` are of a row, and of the words ``panel`` and ``line``: each point has the range of its samples."""
+    drawn, places = panels(4.0, columns=len(_words(figures, panel)), sharey=True)
+    lines = _words(figures, line)
+    for axes, title in zip(places, _words(figures, panel), strict=True):
+        here = [figure for figure in figures if figure.of[panel] == title]
+        # A rare value has no 100th row.
+        rows = sorted(_words(here, "row"), key=lambda row: float("inf") if row == _LAST else float(row))
+        for place, word in enumerate(lines):
+            points = sorted((f for f in here if f.of[line] == word), key=lambda figure: rows.index(figure.of["row"]))
+            xs = [rows.index(p.of["row"]) + (place - (len(lines) - 1) / 2) * 0.08 for p in points]
+            colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+            ends = [min(p.samples) for p in points], [max(p.samples) for p in points]
+            axes.vlines(xs, *ends, color=colour, alpha=0.35, linewidth=3)
+            axes.plot(
+                xs, [p.value for p in points], color=colour, marker=marker, label=word, markersize=5, linewidth=1.2
+            )
+        axes.set_xticks(range(len(rows)), [row if row == _LAST else f"{int(row):,}" for row in rows])
+        axes.set(title=title, xlabel="row", xlim=(-0.5, len(rows) - 0.5))
+    places[0].set_ylabel(axis(figures[0]))
+    plain_log(places[0].yaxis, [sample for figure in figures for sample in figure.samples])
+    drawn.legend(*places[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(lines))
+    return Sketch(name, f"{caption}: medians, with the range of the samples; the time axis is logarithmic.", drawn)
+
+
+def _words(figures: Sequence[Figure], key: str) -> list[str]:
+    return list(dict.fromkeys(figure.of[key] for figure in figures))

@@ -1,0 +1,155 @@
+"""Where processor time goes: CPU seconds of the servers and workers by kind of thread, as Linux counts them."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.stack.process import find
+
+Part = tuple[str, str]
+"""A process (``worker``, ``tserver``, ``other servers``, ``machine``) and a kind of its threads."""
+
+Seconds = dict[Part, float]
+MACHINE: Part = ("machine", "all")
+_TICKS = os.sysconf("SC_CLK_TCK")
+_JVM_THREADS = ("C1 ", "C2 ", "G1 ", "GC ", "VM ")
+_EVERY = 0.25
+_IDLE_CORES, _IDLE_SECONDS = 0.1, 0.5
+
+
+def workers() -> list[psutil.Process]:
+    """The worker processes that this process has started."""
+    found = []
+    for process in psutil.Process().children():
+        try:
+            if "watchfloor.ingest.worker.worker" in process.cmdline():
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def servers(settings: Settings) -> dict[str, list[int]]:
+    """Pids of the local stack's servers: the tablet servers', and those of all others. Empty for a cluster."""
+    found: dict[str, list[int]] = {}
+    for pid_file in sorted((settings.home / "run").glob("*.json")):
+        if process := find(pid_file):
+            name = "tserver" if pid_file.stem.startswith("tserver") else "other servers"
+            found.setdefault(name, []).append(process.pid)
+    return found
+
+
+def rest(settings: Settings, seconds: float = 60.0) -> None:
+    """Waits until the servers have nothing left to do (compactions, say), or for ``seconds``."""
+    pids = [pid for group in servers(settings).values() for pid in group]
+    until = time.monotonic() + seconds
+    used = sum(map(cpu_seconds, pids))
+    while time.monotonic() < until:
+        time.sleep(_IDLE_SECONDS)
+        before, used = used, sum(map(cpu_seconds, pids))
+        if used - before < _IDLE_CORES * _IDLE_SECONDS:
+            return
+
+
+class CpuMeter:
+    """Looks at the processes several times a second while it is entered; ``between`` answers afterwards."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._servers = servers(settings)
+        self._times: list[float] = []
+        self._samples: list[Seconds] = []
+        self._ended: Seconds = {}
+        """Of workers that are gone, as last seen."""
+        self._alive: dict[int, Seconds] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="cpu", daemon=True)
+
+    def between(self, since: float, until: float) -> dict[Part, float]:
+        """CPU seconds of each part from ``since`` to ``until``, both in seconds of ``time.time``."""
+        parts = dict.fromkeys(part for sample in self._samples for part in sample)
+        found = {}
+        for part in parts:
+            used = [sample.get(part, 0.0) for sample in self._samples]
+            first, last = np.interp([since, until], self._times, used)
+            found[part] = max(0.0, float(last - first))
+        return found
+
+    def __enter__(self) -> CpuMeter:
+        self._look()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._look()
+
+    def _run(self) -> None:
+        while not self._stop.wait(_EVERY):
+            self._look()
+
+    def _look(self) -> None:
+        busy = psutil.cpu_times()
+        sample: Seconds = {MACHINE: busy.user + busy.nice + busy.system}
+        for name, pids in self._servers.items():
+            for pid in pids:
+                _add(sample, _parts(name, pid) if name == "tserver" else {(name, "all"): cpu_seconds(pid)})
+        alive = {process.pid: _parts("worker", process.pid) for process in workers()}
+        for pid in self._alive.keys() - alive.keys():
+            _add(self._ended, self._alive[pid])
+        self._alive = alive
+        for parts in (self._ended, *alive.values()):
+            _add(sample, parts)
+        self._times.append(time.time())
+        self._samples.append(sample)
+
+
+def _add(to: Seconds, more: Seconds) -> None:
+    for part, seconds in more.items():
+        to[part] = to.get(part, 0.0) + seconds
+
+
+def _parts(name: str, pid: int) -> Seconds:
+    """CPU seconds of a process by kind of thread.
+
+    Threads that have ended are taken for the kind that does the process's work: a worker's, one an item, parse and
+    encode.
+    """
+    found: Seconds = {}
+    try:
+        whole = cpu_seconds(pid)
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            try:
+                thread, seconds = _stat(task / "stat")
+            except OSError:  # a thread that has just ended; the process may go on
+                continue
+            if not thread.startswith("python"):
+                kind = "compiler and collector" if thread.startswith(_JVM_THREADS) else "Java"
+                _add(found, {(name, kind): seconds})
+        left = max(0.0, whole - sum(found.values()))
+        _add(found, {(name, "Python" if name == "worker" else "Java"): left})
+    except OSError:  # it has just ended
+        pass
+    return found
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU seconds, user and system, of a process until now, ended threads included, to a hundredth; 0 if it is gone."""
+    try:
+        return _stat(Path(f"/proc/{pid}/stat"))[1]
+    except OSError:
+        return 0.0
+
+
+def _stat(path: Path) -> tuple[str, float]:
+    """The name and the CPU seconds (user and system) of a process or a thread."""
+    before, _, after = path.read_text(errors="replace").rpartition(")")
+    fields = after.split()
+    return before.partition("(")[2], (int(fields[11]) + int(fields[12])) / _TICKS

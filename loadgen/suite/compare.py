@@ -1,0 +1,156 @@
+"""``watchfloor compare A B``: two runs side by side: what they were run with, each figure's ratio, and what got worse.
+
+A, B ─▶ differences in machine, versions, options ─▶ figures in both ─▶ ratios with intervals ─▶ verdicts
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from watchfloor.loadgen.harness.measure import Figure, Measured, aligned, number
+from watchfloor.schema.errors import UserError
+
+from .folder import Run, read_run
+from .verdicts import LEVEL, RISK, THRESHOLD, Compared, Key, Verdict, compared, verdicts
+
+_PASSING = ("available_bytes", "home", "jars", "topic", "group")
+"""What differs from one run to the next and says nothing."""
+_LOAD_APART = 1.0
+"""A difference in load averages that is worth a word."""
+_WORDS: tuple[Verdict, ...] = ("worse", "better", "changed", "same", "too few samples", "no ratio")
+
+
+def compare(a: Path, b: Path, seed: int) -> int:
+    """Prints the comparison of two run folders, or of two JSON files of one experiment.
+
+    1 if anything is worse, or an experiment of A was asked of B too and is not in it; else 0.
+
+    Raises ``InputFileError`` for what is neither, and ``UserError`` if the two were not asked for the same experiment.
+    """
+    before, after = read_run(a), read_run(b)
+    pairs = _pairs(before, after)
+    lost = _lost(before, after)
+    print("\n".join(_differences(before, after, pairs)))
+    found = list(_compared(pairs, seed))
+    told = verdicts(found)
+    print(f"\n{_table(found, told)}\n")
+    print("\n".join(_summary(pairs, found, told, lost)), flush=True)
+    return 1 if lost or "worse" in told.values() else 0
+
+
+def _pairs(before: Run, after: Run) -> list[tuple[Measured, Measured]]:
+    """The experiments that both runs have. ``UserError`` if there is nothing to say."""
+    later = {measured.experiment: measured for measured in after.measured}
+    pairs = [(measured, later[measured.experiment]) for measured in before.measured if measured.experiment in later]
+    if not pairs and not _lost(before, after):
+        names = [", ".join(measured.experiment for measured in run.measured) or "none" for run in (before, after)]
+        raise UserError(f"no experiment is in both: {before.path} has {names[0]}, and {after.path} has {names[1]}")
+    return pairs
+
+
+def _lost(before: Run, after: Run) -> list[str]:
+    """The experiments that one run has, and that were asked of the other too, which has them not."""
+    return [measured.experiment for measured in before.measured if measured.experiment in after.missing]
+
+
+def _compared(pairs: Sequence[tuple[Measured, Measured]], seed: int) -> Iterator[Compared]:
+    for before, after in pairs:
+        later = _by_key(after)
+        for key, figure in _by_key(before).items():
+            if key in later:
+                yield compared(key, figure, later[key], seed)
+
+
+def _by_key(measured: Measured) -> dict[Key, Figure]:
+    return {(measured.experiment, f.metric.name, tuple(f.of.items())): f for f in measured.figures}
+
+
+def _differences(before: Run, after: Run, pairs: Sequence[tuple[Measured, Measured]]) -> Iterator[str]:
+    yield f"A: {_about(before)}\nB: {_about(after)}"
+    for run, other in ((before, after), (after, before)):
+        if only := {m.experiment for m in run.measured} - {m.experiment for m in other.measured}:
+            names = [_absent(name, other) for name in sorted(only)]
+            yield f"only in {'A' if run is before else 'B'}: {', '.join(names)}"
+    lines: dict[str, list[str]] = {}
+    for one, two in pairs:
+        for part in ("machine", "versions", "options", "settings"):
+            for line in _differing(getattr(one, part), getattr(two, part)):
+                lines.setdefault(f"{part}: {line}", []).append(one.experiment)
+    for line, names in lines.items():
+        yield line if len(names) == len(pairs) else f"{line} ({', '.join(names)})"
+    if pairs and not lines:
+        yield "machine, versions, options and settings are the same"
+
+
+def _absent(name: str, run: Run) -> str:
+    """An experiment that a run has not, with the reason, if it was asked of it."""
+    if name not in run.missing:
+        return name
+    return f"{name} (not measured: {run.missing[name]})" if run.missing[name] else f"{name} (not measured)"
+
+
+def _differing(one: Mapping[str, Any], two: Mapping[str, Any]) -> Iterator[str]:
+    for name in dict.fromkeys((*one, *two)):
+        a, b = one.get(name), two.get(name)
+        if a == b or name in _PASSING or (name == "load_average" and abs((a or 0) - (b or 0)) < _LOAD_APART):
+            continue
+        if name == "loop_ms" and a and b and 1 / THRESHOLD <= b / a <= THRESHOLD:
+            continue
+        yield f"{name} {'–' if a is None else a} → {'–' if b is None else b}"
+
+
+def _about(run: Run) -> str:
+    if not run.measured:
+        return f"{run.path}, in which nothing was measured"
+    begun = min(measured.started for measured in run.measured)
+    return f"{run.path}, begun {begun:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _table(found: Sequence[Compared], told: Mapping[Key, Verdict]) -> str:
+    rows = [("experiment", "metric", "of", "A", "B", "unit", "B/A", f"{LEVEL:.0%} interval", "")]
+    for each in found:
+        ratio = "–" if each.ratio is None else f"{each.ratio:.2f}"
+        interval = "–" if each.ratios is None else "{:.2f} to {:.2f}".format(*each.ratios.interval(LEVEL))
+        experiment, metric, of = each.key
+        values = (number(each.before.value), number(each.after.value), each.after.metric.unit)
+        words = " ".join(value for _, value in of)
+        rows.append((experiment, metric, words, *values, ratio, interval, told[each.key]))
+    return aligned(rows, right={3, 4, 6, 7})
+
+
+def _summary(
+    pairs: Sequence[tuple[Measured, Measured]],
+    found: Sequence[Compared],
+    told: Mapping[Key, Verdict],
+    lost: Sequence[str],
+) -> Iterator[str]:
+    for one, two in pairs:
+        mine = [told[each.key] for each in found if each.key[0] == one.experiment]
+        counts = Counter(mine)
+        words = [f"{counts[word]} {word}" for word in _WORDS if counts[word]]
+        alone = [
+            f"{len(m.figures) - len(mine)} only in {w}"
+            for m, w in ((one, "A"), (two, "B"))
+            if len(m.figures) > len(mine)
+        ]
+        yield f"{one.experiment}: {', '.join((*words, *alone)) or 'no figure is in both'}"
+    yield (
+        f"Worse or better is what changed by more than {THRESHOLD - 1:.0%}, and by more than the noise of its samples "
+        f"explains with {len(found)} figures compared: a chance of {RISK:.0%} that two equal runs differ anywhere. "
+        "Whether answers are right may not change at all."
+    )
+    worse: dict[str, list[str]] = {}
+    for each in found:
+        if told[each.key] == "worse" and each.key[1] not in worse.setdefault(each.key[0], []):
+            worse[each.key[0]].append(each.key[1])
+    worse.update({name: ["not measured"] for name in lost})
+    if worse:
+        yield "WORSE: " + "; ".join(f"{experiment} ({', '.join(metrics)})" for experiment, metrics in worse.items())
+    elif found and all(each.equal for each in found):
+        yield "The two have the same samples: every ratio is 1.00. Nothing is worse."
+    else:
+        few = sum(verdict == "too few samples" for verdict in told.values())
+        yield "Nothing is worse." + (f" Of {few} figures there are too few samples to tell." if few else "")

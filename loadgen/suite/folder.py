@@ -1,0 +1,147 @@
+"""A run folder: ``NAME.json`` of each experiment that has run, and ``run.json``, which says what was asked for.
+
+DIR/run.json     quick or not, seed, machine, versions; of each experiment its options, seconds, why it failed
+DIR/NAME.json    an experiment's figures, as ``bench NAME --json`` writes them
+DIR/log/NAME.log what it said while it ran
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from watchfloor.loadgen.experiments.experiment import NAMES
+from watchfloor.loadgen.harness.measure import Measured, write_json
+from watchfloor.schema.errors import InputFileError, UserError
+
+RECORD = "run.json"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run folder, or one experiment's JSON file, holds. ``missing``: why, by experiment; empty is not known."""
+
+    path: Path
+    record: Mapping[str, Any]
+    measured: tuple[Measured, ...]
+    missing: Mapping[str, str]
+
+
+def read_run(path: Path) -> Run:
+    """A run folder, its experiments in the order of ``NAMES``; or one JSON file, as a run of one experiment.
+
+    ``InputFileError`` if there is none, or a file in it is not what an experiment writes.
+    """
+    if not path.is_dir():
+        return Run(path, {}, (read_measured(path),), {})
+    ranks = {name: rank for rank, name in enumerate(NAMES)}
+    record = _record(path)
+    found = [read_measured(file) for file in sorted(path.glob("*.json")) if file.name != RECORD]
+    asked: Mapping[str, Any] = record.get("experiments", {})
+    if not found and not asked:
+        raise InputFileError(f"{path} holds no experiment's JSON: `watchfloor bench all --out {path}` writes them")
+    missing = {n: e.get("failed") or "" for n, e in asked.items() if n not in {m.experiment for m in found}}
+    measured = sorted(found, key=lambda m: (ranks.get(m.experiment, len(ranks)), m.experiment))
+    return Run(path, record, tuple(measured), missing)
+
+
+def read_measured(path: Path) -> Measured:
+    """What an experiment has written to a file; ``InputFileError`` for anything else."""
+    try:
+        return Measured.from_json(_json(path))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputFileError(
+            f"{path} is not what `watchfloor bench NAME --json` writes: {type(error).__name__}: {error}"
+        ) from None
+
+
+class RunFolder:
+    """A run folder that is written. ``surroundings``: the machine and versions of a run that begins here."""
+
+    def __init__(self, path: Path, quick: bool, seed: int, surroundings: Mapping[str, Any]) -> None:
+        """Begins a run in ``path``, or goes on with the one there.
+
+        Raises ``UserError`` if that one was asked for otherwise, or ``path`` holds something else.
+        """
+        self.path = path
+        if path.exists() and not path.is_dir():
+            raise UserError(f"--out {path} is a file; name a folder for the run")
+        self._record = _record(path)
+        asked = {"quick": quick, "seed": seed}
+        if not self._record:
+            if other := next(iter(sorted(path.glob("*.json"))), None):
+                raise UserError(f"--out {path} holds {other.name} and no {RECORD}: name another folder for the run")
+            self._record = {**asked, **surroundings, "experiments": {}}
+        for name, value in asked.items():
+            if self._record.get(name) != value:
+                raise UserError(
+                    f"--out {path} holds a run with {name} = {self._record.get(name)}, not {value}: "
+                    "ask for the same, or name another folder"
+                )
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """How long experiments took that have ended in this folder."""
+        entries = self._record["experiments"].items()
+        return {name: entry["seconds"] for name, entry in entries if "seconds" in entry}
+
+    def json(self, name: str) -> Path:
+        return self.path / f"{name}.json"
+
+    def log(self, name: str) -> Path:
+        return self.path / "log" / f"{name}.log"
+
+    def ask(self, name: str, options: Sequence[str]) -> bool:
+        """Notes what is asked of an experiment; whether it has run so already.
+
+        Raises ``UserError`` if it has run with other options.
+        """
+        entry = self._record["experiments"].get(name)
+        done = self.json(name).exists()
+        if done and (entry is None or entry["options"] != list(options)):
+            had = " ".join(entry["options"]) or "its defaults" if entry else "options that are not known"
+            raise UserError(
+                f"{self.json(name)} was measured with {had}, not {' '.join(options) or 'its defaults'}: "
+                "delete it, or name another folder"
+            )
+        if done:
+            read_measured(self.json(name))
+        elif entry is None or entry["options"] != list(options):
+            self._record["experiments"][name] = {"options": list(options)}
+        return done
+
+    def ended(self, name: str, seconds: float, failed: str = "") -> None:
+        """Notes how an experiment ended."""
+        entry = self._record["experiments"][name]
+        entry.update(seconds=round(seconds, 1), failed=failed)
+        if failed:
+            self.json(name).unlink(missing_ok=True)
+        self.save()
+
+    def save(self) -> None:
+        (self.path / "log").mkdir(parents=True, exist_ok=True)
+        write_json(self.path / RECORD, self._record)
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    """``run.json``; empty if there is none."""
+    path = folder / RECORD
+    if not path.exists():
+        return {}
+    record = _json(path)
+    if not isinstance(record, dict) or not isinstance(record.get("experiments"), dict):
+        raise InputFileError(f"{path} is not what `watchfloor bench all` writes")
+    return record
+
+
+def _json(path: Path) -> Any:
+    try:
+        return orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise InputFileError(f"{path} cannot be read: {error.strerror}") from None
+    except orjson.JSONDecodeError as error:
+        raise InputFileError(f"{path} is not JSON: {error}") from None

@@ -1,0 +1,168 @@
+"""``watchfloor report DIR``: what a run folder holds as one HTML file, its pictures, and its raw samples a line each.
+
+    DIR/*.json ─▶ figures ─▶ pictures ─▶ DIR/plots/*.svg, *.png ─┬▶ DIR/report.html
+                     └────▶ samples ───▶ DIR/samples.jsonl       │
+                     └────▶ tables, definitions ─────────────────┘
+
+The page needs nothing but itself: no script, no font, no picture from elsewhere.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from watchfloor.loadgen.experiments.drawers import Picture, pictures, require_matplotlib
+from watchfloor.loadgen.harness.measure import Figure, Measured, Metric, number, write_whole
+from watchfloor.schema.errors import InputFileError, UserError
+
+from .folder import Run, read_run
+
+PAGE, SAMPLES, PLOTS = "report.html", "samples.jsonl", "plots"
+_TEMPLATES = Path(__file__).parent / "templates"
+_ONES_OWN = ("home", "jars", "topic", "group")
+"""Settings that differ from one experiment to the next by design."""
+_MOMENTARY = ("available_bytes", "load_average")
+_OPEN_ROWS = 30
+"""A longer table is folded away until it is wanted."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A metric of an experiment: its figures, and what the columns say that tell them apart."""
+
+    metric: Metric
+    keys: Sequence[str]
+    figures: Sequence[Figure]
+
+    @property
+    def folded(self) -> bool:
+        return len(self.figures) > _OPEN_ROWS
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """An experiment of the report."""
+
+    measured: Measured
+    pictures: Sequence[Picture]
+    sections: Sequence[Section]
+
+    @property
+    def missed(self) -> list[Figure]:
+        return [figure for figure in self.measured.figures if figure.met is False]
+
+    @property
+    def met(self) -> list[Figure]:
+        return [figure for figure in self.measured.figures if figure.met]
+
+    @property
+    def ahead(self) -> list[Figure]:
+        """Figures of another engine whose note says that it is ahead of ours."""
+        return [f for f in self.measured.figures if f.note == f"{f.of.get('engine')} is ahead"]
+
+
+def require_libraries() -> None:
+    """Raises ``UserError`` if what draws and writes reports is not installed."""
+    require_matplotlib()
+    if importlib.util.find_spec("jinja2") is None:
+        raise UserError("a report needs Jinja2, which comes with Flask: pip install watchfloor")
+
+
+def write_report(folder: Path) -> Path:
+    """Writes the report, its pictures and its samples into a run folder; the page's path.
+
+    Raises ``InputFileError`` if the folder holds no run or no figure, and ``UserError`` if a library is missing.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder} is not a folder; `watchfloor bench all --out DIR` makes one")
+    require_libraries()
+    run = read_run(folder)
+    if not run.measured:
+        raise InputFileError(f"{folder} holds no figures: none of {', '.join(run.missing)} was measured")
+    chapters = [_chapter(measured) for measured in run.measured]
+    _write_pictures(folder / PLOTS, [picture for chapter in chapters for picture in chapter.pictures])
+    write_whole(folder / SAMPLES, b"".join(orjson.dumps(line) + b"\n" for m in run.measured for line in samples(m)))
+    write_whole(folder / PAGE, _page(run, chapters).encode())
+    return folder / PAGE
+
+
+def samples(measured: Measured) -> Iterator[dict[str, Any]]:
+    """A line for each raw sample of an experiment; ``number`` counts from 0 within its figure."""
+    for figure in measured.figures:
+        of = {"experiment": measured.experiment, "metric": figure.metric.name, "of": dict(figure.of)}
+        for place, value in enumerate(figure.samples):
+            at = {"at": figure.at[place]} if figure.at else {}
+            yield {**of, "number": place, **at, "value": value, "unit": figure.metric.unit}
+
+
+def _chapter(measured: Measured) -> Chapter:
+    sections = []
+    for metric in dict.fromkeys(figure.metric for figure in measured.figures):
+        found = [figure for figure in measured.figures if figure.metric == metric]
+        sections.append(Section(metric, list(dict.fromkeys(key for figure in found for key in figure.of)), found))
+    return Chapter(measured, pictures(measured.experiment, measured.figures), sections)
+
+
+def _page(run: Run, chapters: Sequence[Chapter]) -> str:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = number
+    environment.filters["json"] = lambda value: orjson.dumps(value).decode()
+    return environment.get_template(PAGE).render(
+        run=run, chapters=chapters, surroundings=_surroundings(run.measured), began=min(m.started for m in run.measured)
+    )
+
+
+def _surroundings(measured: Sequence[Measured]) -> dict[str, list[tuple[str, str]]]:
+    """Names and values of the machine, the versions and the settings; where experiments differ, who had which."""
+    parts: dict[str, list[Mapping[str, Any]]] = {
+        "Machine": [{k: v for k, v in m.machine.items() if k not in _MOMENTARY} for m in measured],
+        "Versions": [m.versions for m in measured],
+        "Settings": [{k: v for k, v in m.settings.items() if k not in _ONES_OWN} for m in measured],
+    }
+    names = [m.experiment for m in measured]
+    return {
+        title: [
+            (key, _differing(names, [each.get(key) for each in found]))
+            for key in dict.fromkeys(k for f in found for k in f)
+        ]
+        for title, found in parts.items()
+    }
+
+
+def _differing(names: Sequence[str], values: Sequence[Any]) -> str:
+    """The value that all have; or each value, with the experiments that have it."""
+    shown = [_shown(value) for value in values]
+    holders = {value: [n for n, v in zip(names, shown, strict=True) if v == value] for value in dict.fromkeys(shown)}
+    if len(holders) == 1:
+        return shown[0]
+    return "; ".join(f"{value} ({', '.join(who)})" for value, who in holders.items())
+
+
+def _shown(value: Any) -> str:
+    return "–" if value is None or value == "" else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _write_pictures(folder: Path, drawn: Sequence[Picture]) -> None:
+    """The pictures of this report, and none of an earlier one."""
+    folder.mkdir(exist_ok=True)
+    names = {f"{picture.name}.{kind}" for picture in drawn for kind in ("svg", "png")}
+    for old in (*folder.glob("*.svg"), *folder.glob("*.png")):
+        if old.name not in names:
+            old.unlink()
+    for picture in drawn:
+        write_whole(folder / f"{picture.name}.svg", picture.svg.encode())
+        write_whole(folder / f"{picture.name}.png", picture.png)

@@ -1,0 +1,100 @@
+"""What figures were measured on and with: the machine, the versions, the commit, the settings."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import platform
+import subprocess
+import time
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.java_home import find_java
+
+_PACKAGES = ("watchfloor", "pyarrow", "numpy", "jpype1", "kafka-python", "flask", "waitress")
+_OPTIONAL = ("duckdb", "chdb", "tantivy", "polars")
+_LOOPS = 5
+_ENGINES = ("accumulo-core", "zookeeper", "kafka-clients", "arrow-c-data")
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on, with its load average of the last minute, and how long the same plain work
+    takes at this moment: on a shared host that may double within minutes, and no load average tells."""
+    memory = psutil.virtual_memory()
+    return {
+        "system": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "usable_cores": len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else None,
+        "memory_bytes": memory.total,
+        "available_bytes": memory.available,
+        "load_average": round(os.getloadavg()[0], 2),
+        "loop_ms": round(_loop_ms(), 1),
+    }
+
+
+def versions(settings: Settings) -> dict[str, str]:
+    """Versions of Python, Java, the packages and the engines' jars, and the commit of a checkout."""
+    found = {"python": platform.python_version(), "java": _java_version()}
+    for package in _PACKAGES:
+        found[package] = metadata.version(package)
+    if commit := _commit():
+        found["commit"] = commit
+    for package in _OPTIONAL:
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    jars = dict.fromkeys(_ENGINES, settings.jars)
+    if home := os.environ.get("OPENSEARCH_HOME"):
+        jars["opensearch"] = Path(home) / "lib"
+    for engine, folder in jars.items():
+        jar = next(iter(sorted(folder.glob(f"{engine}-[0-9]*.jar"))), None)
+        if jar is not None:
+            found[engine] = jar.stem.removeprefix(f"{engine}-")
+    return found
+
+
+def plain(settings: Settings) -> dict[str, Any]:
+    """Settings as JSON has them."""
+    return {k: str(v) if isinstance(v, Path) else v for k, v in dataclasses.asdict(settings).items()}
+
+
+def _commit() -> str:
+    """What ``git describe`` calls the checkout that this file is in; empty for an installed package."""
+    folder = Path(__file__).resolve().parents[2]
+    if not (folder / ".git").exists():
+        return ""
+    try:
+        command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def _loop_ms() -> float:
+    """Milliseconds for a million steps of Python, the shortest of a few: what the processor can do."""
+    times = []
+    for _ in range(_LOOPS):
+        started = time.perf_counter()
+        for _ in range(1_000_000):
+            pass
+        times.append(time.perf_counter() - started)
+    return min(times) * 1000
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def _java_version() -> str:
+    said = subprocess.run([find_java() / "bin/java", "-version"], capture_output=True, text=True, timeout=20).stderr
+    return said.splitlines()[0] if said else ""

@@ -1,0 +1,174 @@
+"""Filter tree ↔ JSON form, for programs that would rather not write text.
+
+{"and": [FILTER, …]}    {"or": [FILTER, …]}    {"not": FILTER}
+{"field": "status", "op": ">=", "value": 500}           op: = != < <= > >= startswith endswith contains like
+{"field": "uri", "op": "~", "value": "x", "ignore_case": true}
+{"field": "method", "op": "in", "values": ["GET", "PUT"]}
+{"field": "status", "op": "in", "from": 500, "to": 599}
+{"field": "src", "op": "in", "value": "10.0.0.0/8"}
+{"field": "user", "op": "exists"}
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import Any
+
+from watchfloor.schema.errors import FilterError
+
+from .parse import check_depth, check_terms
+from .print import value_text
+from .tree import (
+    COMPARISONS,
+    And,
+    Between,
+    Cidr,
+    Compare,
+    Exists,
+    Filter,
+    In,
+    Matches,
+    Not,
+    Or,
+    Prefix,
+    Value,
+    Wildcard,
+    contains,
+    ends_with,
+)
+from .values import network_of, shown
+
+_MOST_BITS = 1_024
+"""Of whole numbers: beyond them not even floats go."""
+OPERATORS = (*COMPARISONS, "in", "startswith", "endswith", "contains", "~", "like", "exists")
+_KEYS = {"in": {"value", "values", "from", "to"}, "~": {"value", "ignore_case"}, "exists": set[str]()}
+
+
+def to_json(tree: Filter) -> dict[str, Any]:
+    """The JSON form; times and addresses become strings, and so do infinite floats, which JSON cannot hold."""
+    match tree:
+        case And(children):
+            return {"and": [to_json(child) for child in children]}
+        case Or(children):
+            return {"or": [to_json(child) for child in children]}
+        case Not(child):
+            return {"not": to_json(child)}
+        case Compare(field, op, value):
+            return {"field": field, "op": op, "value": _plain(value)}
+        case In(field, values):
+            return {"field": field, "op": "in", "values": [_plain(value) for value in values]}
+        case Between(field, low, high):
+            return {"field": field, "op": "in", "from": _plain(low), "to": _plain(high)}
+        case Cidr(field, network):
+            return {"field": field, "op": "in", "value": str(network)}
+        case Prefix(field, prefix):
+            return {"field": field, "op": "startswith", "value": prefix}
+        case Matches(field, pattern, ignore_case):
+            return {"field": field, "op": "~", "value": pattern} | ({"ignore_case": True} if ignore_case else {})
+        case Wildcard(field, pattern):
+            return {"field": field, "op": "like", "value": pattern}
+        case Exists(field):
+            return {"field": field, "op": "exists"}
+
+
+def from_json(form: Any) -> Filter:
+    """The untyped tree of a JSON form; raises ``FilterError`` that names the place, such as ``filter.and[1].op``."""
+    tree, terms = _node(form, "filter", 1)
+    check_terms(terms)
+    return tree
+
+
+def _node(form: Any, at: str, depth: int) -> tuple[Filter, int]:
+    """The tree of ``form`` and its number of terms."""
+    check_depth(depth)
+    if not isinstance(form, dict):
+        raise FilterError(f"{at}: an object was expected, found {_kind(form)}")
+    for key, kind in (("and", And), ("or", Or)):
+        if key in form:
+            _only(form, {key}, at)
+            parts = form[key]
+            if not isinstance(parts, list) or not parts:
+                raise FilterError(f"{at}.{key}: a list of one or more filters was expected")
+            nodes = [_node(part, f"{at}.{key}[{i}]", depth + 1) for i, part in enumerate(parts)]
+            tree = kind(tuple(node for node, _ in nodes)) if len(nodes) > 1 else nodes[0][0]
+            return tree, sum(terms for _, terms in nodes)
+    if "not" in form:
+        _only(form, {"not"}, at)
+        child, terms = _node(form["not"], f"{at}.not", depth + 1)
+        return Not(child), terms
+    return _condition(form, at)
+
+
+def _condition(form: dict[str, Any], at: str) -> tuple[Filter, int]:
+    field, op = form.get("field"), form.get("op")
+    if not isinstance(field, str):
+        raise FilterError(f"{at}: and, or, not, or the name of a field was expected")
+    if op not in OPERATORS:
+        found = shown(op) if isinstance(op, str) else _kind(op)
+        raise FilterError(f"{at}.op: one of {' '.join(OPERATORS)} was expected, found {found}")
+    _only(form, {"field", "op"} | _KEYS.get(op, {"value"}), at)
+    if op == "exists":
+        return Exists(field), 1
+    if op == "in" and "values" in form:
+        _only(form, {"field", "op", "values"}, at)
+        values = form["values"]
+        if not isinstance(values, list) or not values:
+            raise FilterError(f"{at}.values: a list of one or more values was expected")
+        return In(field, tuple(_value(value, f"{at}.values[{i}]") for i, value in enumerate(values))), len(values)
+    if op == "in" and ("from" in form or "to" in form):
+        _only(form, {"field", "op", "from", "to"}, at)
+        return Between(field, _value(form.get("from"), f"{at}.from"), _value(form.get("to"), f"{at}.to")), 1
+    value = _value(form.get("value"), f"{at}.value")
+    if op in COMPARISONS:
+        return Compare(field, op, value), 1
+    if not isinstance(value, str):
+        raise FilterError(f"{at}.value: a string was expected, found {_kind(value)}")
+    if op == "in":
+        return Cidr(field, _network(value, at)), 1
+    if op == "startswith":
+        return Prefix(field, value), 1
+    if op == "endswith":
+        return ends_with(field, value), 1
+    if op == "contains":
+        return contains(field, value), 1
+    if op == "like":
+        return Wildcard(field, value), 1
+    ignore_case = form.get("ignore_case", False)
+    if not isinstance(ignore_case, bool):
+        raise FilterError(f"{at}.ignore_case: true or false was expected")
+    return Matches(field, value, ignore_case), 1
+
+
+def _network(value: str, at: str) -> IPv4Network | IPv6Network:
+    network = network_of(value)
+    if network is None:
+        raise FilterError(f"{at}.value: {shown(value)} is no network such as 10.0.0.0/8; a list goes in values")
+    return network
+
+
+def _value(value: Any, at: str) -> Value:
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise FilterError(f"{at}: a number of so many digits fits no field")
+    if isinstance(value, (str, bool, int, float)):
+        return value
+    raise FilterError(f"{at}: a string, a number, true or false was expected, found {_kind(value)}")
+
+
+def _only(form: dict[str, Any], known: set[str], at: str) -> None:
+    extra = sorted(str(key) for key in form if key not in known)
+    if extra:
+        raise FilterError(f"{at}: {shown(extra[0])} does not belong beside {', '.join(sorted(known - {extra[0]}))}")
+
+
+def _plain(value: Value) -> str | int | float | bool:
+    if isinstance(value, (datetime, IPv4Address, IPv6Address)):
+        return value_text(value)
+    return repr(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    return {dict: "an object", list: "a list", str: "a string", bool: "a truth value"}.get(type(value), "a number")

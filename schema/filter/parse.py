@@ -1,0 +1,241 @@
+"""The filter language's text → filter tree.
+
+``grammar.lark`` says what may be written; this turns what was read into the tree's dataclasses, which hold words
+(``str``) as values until ``type_check`` has fitted them to a source. The tree carries no positions, so they
+stand beside it: one ``Place`` per condition, in the order in which the text has them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from lark import Lark, Token, Transformer, UnexpectedInput, v_args
+
+from watchfloor.schema.errors import FilterError
+
+from .quoting import unquote, unquote_pattern, unquote_starred
+from .syntax_errors import syntax_error
+from .tree import (
+    And,
+    Between,
+    Cidr,
+    Compare,
+    Condition,
+    Exists,
+    Filter,
+    In,
+    Matches,
+    Not,
+    Or,
+    Prefix,
+    Wildcard,
+    contains,
+    ends_with,
+    starred,
+)
+from .values import network_of, shown
+
+MAX_LENGTH = 65_536
+"""Characters in a filter's text."""
+MAX_DEPTH = 64
+"""Levels of ``and``, ``or`` and ``not`` in one another."""
+MAX_TERMS = 4_096
+"""Conditions and the values of ``in`` lists, together."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one condition stands: 0-based characters of its field and of each of its values."""
+
+    field: int
+    values: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """An untyped tree and the places of its conditions, left to right."""
+
+    tree: Filter
+    places: tuple[Place, ...]
+
+
+def parse_filter(text: str) -> Filter:
+    """The untyped tree of a filter's text; raises ``FilterError`` with the place and what was expected there."""
+    return parse(text).tree
+
+
+@lru_cache(maxsize=64)
+def parse(text: str) -> Parsed:
+    """As ``parse_filter``, with the places of the conditions. Pure, so that reading a text again costs nothing."""
+    if len(text) > MAX_LENGTH:
+        raise FilterError(
+            f"the filter has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed", text, MAX_LENGTH
+        )
+    if not text.strip():
+        raise FilterError("the filter is empty; a condition was expected, such as status = 404", text, len(text))
+    parser = _parser().parse_interactive(text)
+    try:
+        parser.exhaust_lexer()
+        node: _Node = parser.feed_eof()
+    except UnexpectedInput as error:
+        raise syntax_error(text, error, parser.accepts()) from None
+    except FilterError as error:
+        raise FilterError(error.message, text, error.position) from None
+    terms = [term for place in node.places for term in (place.values or (place.field,))]
+    check_terms(len(terms), text, terms)
+    return Parsed(node.tree, node.places)
+
+
+def check_terms(terms: int, text: str = "", places: Sequence[int] = ()) -> None:
+    """Raises ``FilterError`` if a filter has more terms than the servers are to be given; ``places`` are theirs."""
+    if terms > MAX_TERMS:
+        message = f"the filter has {terms:,} terms (conditions and listed values); at most {MAX_TERMS:,} fit"
+        raise FilterError(message, text, places[MAX_TERMS] if places else 0)
+
+
+def check_depth(depth: int, text: str = "", position: int = 0) -> None:
+    """Raises ``FilterError`` if a filter is nested deeper than is allowed."""
+    if depth > MAX_DEPTH:
+        raise FilterError(f"the filter is nested deeper than {MAX_DEPTH} levels", text, position)
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A part of the tree while it is built from its leaves up."""
+
+    tree: Filter
+    places: tuple[Place, ...]
+    depth: int
+
+    @property
+    def position(self) -> int:
+        return self.places[0].field
+
+
+@dataclass(frozen=True)
+class _Word:
+    text: str
+    position: int
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """What a field is compared with: the texts before, between and after its stars."""
+
+    parts: tuple[str, ...]
+    position: int
+
+
+@dataclass(frozen=True)
+class _Test:
+    """What follows a field's name: makes the condition once the name is known."""
+
+    make: Callable[[str], Condition]
+    values: tuple[int, ...]
+
+
+@v_args(inline=True)
+class _Builder(Transformer[Token, Any]):
+    """Grammar rules → nodes. Runs while the text is parsed, so no depth of nesting can overflow the stack."""
+
+    def any_of(self, *nodes: _Node) -> _Node:
+        return _join(Or, nodes)
+
+    def all_of(self, *nodes: _Node) -> _Node:
+        return _join(And, nodes)
+
+    def negation(self, node: _Node) -> _Node:
+        check_depth(node.depth + 1, position=node.position)
+        return _Node(Not(node.tree), node.places, node.depth + 1)
+
+    def exists(self, field: _Word) -> _Node:
+        return _Node(Exists(field.text), (Place(field.position),), 1)
+
+    def compare(self, field: _Word, op: Token, operand: _Operand) -> _Node:
+        place = Place(field.position, (operand.position,))
+        if len(operand.parts) == 1 or op not in ("=", "!="):
+            return _Node(Compare(field.text, str(op), "*".join(operand.parts)), (place,), 1)
+        node = _Node(starred(field.text, *operand.parts), (place,), 1)
+        return node if op == "=" else self.negation(node)
+
+    def positive(self, field: _Word, test: _Test) -> _Node:
+        return _Node(test.make(field.text), (Place(field.position, test.values),), 1)
+
+    def negative(self, field: _Word, test: _Test) -> _Node:
+        return self.negation(self.positive(field, test))
+
+    def member(self, *values: _Word) -> _Test:
+        words = tuple(value.text for value in values)
+        return _Test(lambda field: In(field, words), tuple(value.position for value in values))
+
+    def network(self, word: _Word) -> _Test:
+        if "/" not in word.text:
+            raise FilterError(
+                f"{shown(word.text)} is no network: write one as 10.0.0.0/8, a list as (VALUE, …), a range as 500..599",
+                "",
+                word.position,
+            )
+        network = network_of(word.text)
+        if network is None:
+            raise FilterError(f"{shown(word.text)} is no network such as 10.0.0.0/8", "", word.position)
+        return _Test(lambda field: Cidr(field, network), (word.position,))
+
+    def between(self, low: _Word, high: _Word) -> _Test:
+        return _Test(lambda field: Between(field, low.text, high.text), (low.position, high.position))
+
+    def prefix(self, word: _Word) -> _Test:
+        return _Test(lambda field: Prefix(field, word.text), (word.position,))
+
+    def suffix(self, word: _Word) -> _Test:
+        return _Test(lambda field: ends_with(field, word.text), (word.position,))
+
+    def infix(self, word: _Word) -> _Test:
+        return _Test(lambda field: contains(field, word.text), (word.position,))
+
+    def like(self, token: Token) -> _Test:
+        for escape in re.finditer(r"\\.", token):
+            if escape[0] == r"\*" and token.type == "QUOTED":
+                position = (token.start_pos or 0) + escape.start()
+                raise FilterError(r"in the quotes of a wildcard a star itself is written \\*", "", position)
+        word = self.value(token)
+        return _Test(lambda field: Wildcard(field, word.text), (word.position,))
+
+    def regex(self, token: Token) -> _Test:
+        position = token.start_pos or 0
+        pattern, ignore_case = unquote_pattern(str(token), position)
+        return _Test(lambda field: Matches(field, pattern, ignore_case), (position,))
+
+    def operand(self, token: Token) -> _Operand:
+        position = token.start_pos or 0
+        parts = unquote_starred(str(token), position) if token.type == "QUOTED" else str(token).split("*")
+        return _Operand(tuple(parts), position)
+
+    def bound(self, token: Token) -> _Word:
+        return self.value(token)
+
+    def field(self, token: Token) -> _Word:
+        if token.type == "BACKTICKED":
+            return _Word(token[1:-1], token.start_pos or 0)
+        return self.value(token)
+
+    def value(self, token: Token) -> _Word:
+        position = token.start_pos or 0
+        return _Word(unquote(str(token), position) if token.type == "QUOTED" else str(token), position)
+
+
+def _join(kind: type[And] | type[Or], nodes: tuple[_Node, ...]) -> _Node:
+    depth = 1 + max(node.depth for node in nodes)
+    check_depth(depth, position=nodes[0].position)
+    places = tuple(place for node in nodes for place in node.places)
+    return _Node(kind(tuple(node.tree for node in nodes)), places, depth)
+
+
+@cache
+def _parser() -> Lark:
+    grammar = (files(__package__) / "grammar.lark").read_text("utf-8")
+    return Lark(grammar, parser="lalr", lexer="contextual", transformer=_Builder(), maybe_placeholders=False)

@@ -1,0 +1,99 @@
+"""Checks of regular expressions and wildcards, so that no pattern fails for the first time on a tablet server."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .pattern_parts import parts_of
+from .tree import Condition, Matches, Wildcard
+
+MAX_PATTERN = 1_000
+"""Characters in a regular expression or wildcard, counted repeats written out: ``(ab){3}`` has about six."""
+MAX_PATTERNS = 10_000
+"""The same of all patterns of a filter together. Looking for a plain text (``contains``) costs nothing of it."""
+MAX_STARS = 100
+"""Stars in a wildcard; several in a row are one."""
+
+_ONE_STRING = pa.array([""], pa.string())
+# The tablet servers' RE2 knows the scripts of an older Unicode than ours; these both know.
+_CATEGORIES = "C Cc Cf Co Cs L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl Zp Zs"
+_SCRIPTS = (
+    "Any Arabic Armenian Bengali Common Cyrillic Devanagari Ethiopic Georgian Greek Han Hangul Hebrew Hiragana "
+    "Inherited Katakana Khmer Latin Mongolian Tamil Thai Tibetan"
+)
+_CLASSES = frozenset(f"{_CATEGORIES} {_SCRIPTS}".split())
+_CONTAINS = re.compile(r"\*(?:\\.|[^*?\\])*\*", re.DOTALL)
+_GROUP_NAME = re.compile(r"\w+", re.ASCII)
+# RE2/J looks for ever for the other cases of these, which are cases of letters that do not know of them.
+_ENDLESS = ("\u1c80", "\u1c8f")
+_MOST_REPEATS = 1_000
+
+
+@lru_cache(maxsize=256)
+def check_regex(pattern: str, ignore_case: bool) -> str:
+    """Why ``pattern`` cannot run as RE2 on the servers, or an empty string if it can."""
+    if len(pattern) > MAX_PATTERN:
+        return _too_long(pattern)
+    try:
+        pc.match_substring_regex(_ONE_STRING, pattern, ignore_case=ignore_case)
+    except pa.ArrowInvalid as error:
+        reason = str(error).removeprefix("Invalid regular expression: ")
+        return f"the pattern does not fit RE2's syntax: {reason}"
+    parts = parts_of(pattern)
+    if parts.takes_bytes:
+        return "\\C (one byte) is not available; . is any character"
+    if parts.repeats_brace:
+        return "a brace that is repeated needs a backslash: \\{"
+    if parts.half_class:
+        return "in brackets [: begins a class such as [:alpha:]; write \\[: for the characters"
+    if any("\ud800" <= end <= "\udfff" for ends in parts.ranges for end in ends):
+        return "half of a surrogate pair is no character"
+    if unknown := sorted(parts.classes - _CLASSES):
+        return f"the character class {unknown[0]} is not available"
+    if any(not _GROUP_NAME.fullmatch(name) for name in parts.groups):
+        return "the name of a group has letters from a to z, digits and _ only"
+    if len(set(parts.groups)) < len(parts.groups):
+        return "two groups have the same name"
+    if parts.count > _MOST_REPEATS:
+        return f"a part is repeated {parts.count:,} times; at most {_MOST_REPEATS:,} times are allowed"
+    if parts.steps > MAX_PATTERN:
+        return (
+            f"the pattern has {parts.steps:,} characters with its counted repeats written out; "
+            f"at most {MAX_PATTERN:,} are allowed"
+        )
+    if ignore_case or parts.ignores_case:
+        for low, high in parts.ranges:
+            if low <= _ENDLESS[1] and high >= _ENDLESS[0]:
+                return "the characters U+1C80 to U+1C8F are not available where case is ignored"
+    return ""
+
+
+def cost_of(condition: Condition) -> int:
+    """How much a pattern adds to ``MAX_PATTERNS``; other conditions add nothing."""
+    match condition:
+        case Matches(_, pattern, _):
+            return parts_of(pattern).steps
+        case Wildcard(_, pattern):
+            return 0 if _CONTAINS.fullmatch(pattern) else len(pattern)
+    return 0
+
+
+def check_wildcard(pattern: str) -> str:
+    """Why ``pattern`` is no wildcard, or an empty string if it is one."""
+    if len(pattern) > MAX_PATTERN:
+        return _too_long(pattern)
+    rest = re.sub(r"\\[*?\\]", "", pattern)
+    if "\\" in rest:
+        return r"a backslash in a wildcard escapes *, ? or \ only (in quotes write it twice)"
+    stars = len(re.findall(r"\*+", rest))
+    if stars > MAX_STARS:
+        return f"the pattern has {stars:,} stars; at most {MAX_STARS:,} are allowed"
+    return ""
+
+
+def _too_long(pattern: str) -> str:
+    return f"the pattern has {len(pattern):,} characters; at most {MAX_PATTERN:,} are allowed"

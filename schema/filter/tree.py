@@ -1,0 +1,159 @@
+"""The filter tree: a statement about one event of a source.
+
+Language, planner and store all speak it, so it stands here, in the lowest room. Logic is two-valued: a field that an
+event lacks satisfies no condition, ``f != v`` is ``not f = v`` (so it holds where ``f`` is missing), and a condition
+on a list field holds when any element satisfies it.
+
+Values are Python values of the field's type: ``str`` (string), ``int`` (int, port), ``float``, ``bool``, an aware
+``datetime`` (time), ``ipaddress`` addresses (ip); list fields take values of their element type. Before a tree has
+been typed against a source (``watchfloor.schema.filter.type_check``) values may still be the words of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import Union
+
+Address = Union[IPv4Address, IPv6Address]
+Network = Union[IPv4Network, IPv6Network]
+Value = Union[str, int, float, bool, datetime, IPv4Address, IPv6Address]
+
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+
+
+@dataclass(frozen=True)
+class And:
+    """All children hold. At least two children."""
+
+    children: tuple[Filter, ...]
+
+
+@dataclass(frozen=True)
+class Or:
+    """At least one child holds. At least two children."""
+
+    children: tuple[Filter, ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    child: Filter
+
+
+@dataclass(frozen=True)
+class Compare:
+    """``field op value`` with an op of ``COMPARISONS``; order is that of the type, strings by UTF-8 bytes."""
+
+    field: str
+    op: str
+    value: Value
+
+
+@dataclass(frozen=True)
+class In:
+    """``field in (a, b, …)``."""
+
+    field: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Between:
+    """``field in low..high``, both included, in the order of the type."""
+
+    field: str
+    low: Value
+    high: Value
+
+
+@dataclass(frozen=True)
+class Cidr:
+    """``field in 10.0.0.0/8``: an address within a network."""
+
+    field: str
+    network: Network
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """A string that starts with ``prefix``."""
+
+    field: str
+    prefix: str
+
+
+@dataclass(frozen=True)
+class Matches:
+    """``field ~ /pattern/``: an RE2 pattern that is found somewhere in a string."""
+
+    field: str
+    pattern: str
+    ignore_case: bool = False
+
+
+@dataclass(frozen=True)
+class Wildcard:
+    """A string that fits a pattern as a whole: ``*`` is any run of characters, ``?`` any one; ``\\*`` is a star."""
+
+    field: str
+    pattern: str
+
+
+@dataclass(frozen=True)
+class Exists:
+    """The event has the field."""
+
+    field: str
+
+
+Condition = Union[Compare, In, Between, Cidr, Prefix, Matches, Wildcard, Exists]
+Filter = Union[And, Or, Not, Condition]
+
+
+def starred(field: str, *parts: str) -> Wildcard:
+    """A string that has all these texts and any between them: it begins with the first and ends with the last."""
+    return Wildcard(field, "*".join(map(_literal, parts)))
+
+
+def ends_with(field: str, text: str) -> Wildcard:
+    """A string that ends with ``text``."""
+    return starred(field, "", text)
+
+
+def contains(field: str, text: str) -> Wildcard:
+    """A string that has ``text`` somewhere."""
+    return starred(field, "", text, "")
+
+
+def literal_ends(pattern: str) -> tuple[str, str, str]:
+    """What a string that fits a wildcard's pattern begins with and ends with, and the pattern between the two.
+
+    A pattern without a star or a question mark is all beginning.
+    """
+    parts = re.findall(r"\\.|.", pattern, re.DOTALL)
+    wild = [place for place, part in enumerate(parts) if part in ("*", "?")]
+    if not wild:
+        return _unescaped(parts), "", ""
+    first, last = wild[0], wild[-1] + 1
+    return _unescaped(parts[:first]), _unescaped(parts[last:]), "".join(parts[first:last])
+
+
+def _unescaped(parts: list[str]) -> str:
+    return "".join(part[-1] for part in parts)
+
+
+def _literal(text: str) -> str:
+    """``text`` as a part of a wildcard's pattern."""
+    return re.sub(r"[*?\\]", r"\\\g<0>", text)
+
+
+def fields_of(tree: Filter) -> set[str]:
+    """The names of all fields that ``tree`` speaks of."""
+    if isinstance(tree, (And, Or)):
+        return set().union(*(fields_of(child) for child in tree.children))
+    if isinstance(tree, Not):
+        return fields_of(tree.child)
+    return {tree.field}

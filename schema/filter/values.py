@@ -1,0 +1,144 @@
+"""One value of a filter → a Python value of a field's type."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import datetime
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from watchfloor.schema.source import FieldType
+from watchfloor.schema.times import epoch_micros, from_micros, parse_time
+
+from .tree import Value
+
+_INTEGER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
+# Reads every word in one go: a run of digits can be divided in one way only.
+_FLOAT = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
+_LONGEST_TIME = 100
+_TRUTH = {"true": True, "t": True, "yes": True, "1": True, "false": False, "f": False, "no": False, "0": False}
+
+
+def convert(value: Value, scalar: FieldType, now: int) -> Value:
+    """``value``, a word or already typed, as the Python type of ``scalar``; ``now`` in µs, for relative times.
+
+    Raises ``ValueError`` (times: ``TimeRangeError``) with a reason that names the value and the form that fits.
+    """
+    return _CONVERTERS[scalar](value, now)
+
+
+def rank(value: Value) -> bytes | tuple[int, int] | float | datetime:
+    """What sorts as values of one type do: strings by their UTF-8 bytes, IPv4 before IPv6."""
+    if isinstance(value, (IPv4Address, IPv6Address)):
+        return value.version, int(value)
+    return value.encode() if isinstance(value, str) else value
+
+
+def network_of(value: Value) -> IPv4Network | IPv6Network | None:
+    """The network that a word such as ``10.0.0.0/8`` names, or None. As with addresses, zones (``%eth0``) are none."""
+    if not isinstance(value, str) or "/" not in value or "%" in value:
+        return None
+    try:
+        return ip_network(value, strict=False)
+    except ValueError:
+        return None
+
+
+def _string(value: Value, now: int) -> Value:
+    if not isinstance(value, str):
+        raise ValueError(f"{shown(value)} is no string; put it in quotes")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("the value holds half of a surrogate pair, which is no character") from None
+    return value
+
+
+def _int(value: Value, now: int) -> Value:
+    return _whole(value, -(2**63), 2**63 - 1, "a whole number")
+
+
+def _port(value: Value, now: int) -> Value:
+    return _whole(value, 0, 65_535, "a port number")
+
+
+def _whole(value: Value, low: int, high: int, name: str) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{shown(value)} is not {name}")
+    if not low <= value <= high:
+        raise ValueError(f"{value} is outside {low}..{high}")
+    return value
+
+
+def _float(value: Value, now: int) -> Value:
+    if isinstance(value, str) and _FLOAT.fullmatch(value.strip()):
+        number = float(value)
+        if math.isinf(number) and "inf" not in value.lower():
+            raise ValueError(f"{shown(value)} is too large for a float")
+        value = number
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{shown(value)} is not a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{shown(value)} is too large for a float") from None
+    if math.isnan(number):
+        raise ValueError("nan equals nothing and has no order")
+    return number + 0.0  # -0.0 becomes 0.0, as in the store
+
+
+def _bool(value: Value, now: int) -> Value:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in _TRUTH:
+        return _TRUTH[value.strip().lower()]
+    raise ValueError(f"{shown(value)} is neither true nor false")
+
+
+def _time(value: Value, now: int) -> Value:
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise ValueError(f"{value} has no time zone")
+        return value
+    if isinstance(value, str):
+        if len(value) > _LONGEST_TIME:
+            raise ValueError(f"{shown(value)} is no time")
+        return from_micros(parse_time(value, now))
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{shown(value)} is no time")
+    return from_micros(epoch_micros(value))
+
+
+def _ip(value: Value, now: int) -> Value:
+    if isinstance(value, (IPv4Address, IPv6Address)):
+        return value
+    if network_of(value) is not None:
+        raise ValueError(f"{value} is a network; write in {value}")
+    try:
+        if not isinstance(value, str) or "%" in value:
+            raise ValueError
+        return ip_address(value.strip())
+    except ValueError:
+        raise ValueError(f"{shown(value)} is no address such as 10.0.0.1 or 2001:db8::1") from None
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it: cut where it is long."""
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+_CONVERTERS: dict[FieldType, Callable[[Value, int], Value]] = {
+    FieldType.STRING: _string,
+    FieldType.INT: _int,
+    FieldType.FLOAT: _float,
+    FieldType.BOOL: _bool,
+    FieldType.TIME: _time,
+    FieldType.IP: _ip,
+    FieldType.PORT: _port,
+}

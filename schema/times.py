@@ -1,0 +1,98 @@
+"""Points in time as people write them → integer microseconds since 1970 UTC, and back."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from .errors import TimeRangeError
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TIME_MIN = 0
+"""The earliest time that an event can have, in microseconds."""
+TIME_MAX = int(datetime(2262, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
+"""The end of the times that an event can have (exclusive), in microseconds."""
+
+_UNITS = {
+    "us": 1,
+    "ms": 1_000,
+    "s": 1_000_000,
+    "m": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+    "w": 604_800_000_000,
+}
+_RELATIVE = re.compile(r"(?:now)?([+-])((?:\d{1,12}(?:us|ms|[smhdw]))+)", re.ASCII | re.IGNORECASE)
+_DURATION = re.compile(r"(?:\d{1,12}(?:us|ms|[smhdw]))+", re.ASCII | re.IGNORECASE)
+_STEP = re.compile(r"(\d+)([a-z]+)", re.ASCII)
+_NUMBER = re.compile(r"[+-]?\d{1,20}(?:\.\d{1,20})?", re.ASCII)
+# A bare "2016" or "20160301" is more likely a date than the epoch second that it would be.
+_SHORTEST_EPOCH = 9
+FORMS = "2016-03-01, 2016-03-01T12:00:00+01:00, 1456833600, now or -4h"
+
+
+def parse_time(text: str, now: int) -> int:
+    """Microseconds since 1970 UTC of ISO 8601 (no zone means UTC), epoch seconds, ``now``, or ``-4h``, ``-1d12h``.
+
+    ``now`` is the moment that relative times count from, in microseconds. Units are us, ms, s, m, h, d, w. Anything
+    finer than a microsecond is cut off. Raises ``TimeRangeError`` for what is no time in the years 1 to 9999.
+    """
+    word = text.strip()
+    if word.lower() == "now":
+        return now
+    if match := _RELATIVE.fullmatch(word):
+        steps = _STEP.findall(match[2].lower())
+        return _checked(now + int(match[1] + "1") * sum(int(n) * _UNITS[unit] for n, unit in steps), text)
+    if _NUMBER.fullmatch(word):
+        if word.strip("+-").isdigit() and len(word.strip("+-")) < _SHORTEST_EPOCH and word != "0":
+            raise TimeRangeError(f"{text!r} is ambiguous: write a date as 2016-03-01, an epoch second as 1456833600.0")
+        return epoch_micros(Decimal(word), text)
+    try:
+        moment = datetime.fromisoformat(word.upper())
+    except ValueError:
+        raise TimeRangeError(f"{text!r} is no time; write it as {FORMS}") from None
+    return _checked(to_micros(moment if moment.tzinfo else moment.replace(tzinfo=UTC)), text)
+
+
+def parse_duration(text: str) -> int:
+    """Microseconds of ``1h``, ``90m``, ``1d12h`` or ``0s``. Raises ``TimeRangeError`` for anything else."""
+    if not _DURATION.fullmatch(text.strip()):
+        raise TimeRangeError(f"{text!r} is no duration; write it as 1h, 90m or 1d12h (us, ms, s, m, h, d, w)")
+    return sum(int(n) * _UNITS[unit] for n, unit in _STEP.findall(text.lower()))
+
+
+def epoch_micros(seconds: int | float | Decimal, text: str = "") -> int:
+    """Microseconds of a number of seconds since 1970; raises ``TimeRangeError`` beyond the years 1 to 9999."""
+    try:
+        micros = int((Decimal(str(seconds)) * 1_000_000).to_integral_value(rounding="ROUND_FLOOR"))
+    except ArithmeticError:
+        raise TimeRangeError(f"{text or seconds!r} is no time") from None
+    return _checked(micros, text or str(seconds))
+
+
+def to_micros(moment: datetime) -> int:
+    """Microseconds since 1970 UTC of an aware ``datetime``, exactly."""
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def from_micros(micros: int) -> datetime:
+    """The aware ``datetime`` in UTC; raises ``TimeRangeError`` beyond the years 1 to 9999."""
+    try:
+        return EPOCH + timedelta(microseconds=micros)
+    except OverflowError:
+        raise TimeRangeError(f"{micros:,} µs since 1970 is outside the years 1 to 9999") from None
+
+
+def iso(micros: int) -> str:
+    """ISO 8601 in UTC with microseconds: ``2026-01-08T12:00:00.000000Z``."""
+    return f"{from_micros(micros):%Y-%m-%dT%H:%M:%S.%f}Z"
+
+
+def _checked(micros: int, text: str) -> int:
+    try:
+        EPOCH + timedelta(microseconds=micros)
+    except OverflowError:
+        hint = "; epoch times are seconds, not milliseconds" if _NUMBER.fullmatch(text.strip()) else ""
+        raise TimeRangeError(f"{text!r} is outside the years 1 to 9999{hint}") from None
+    return micros

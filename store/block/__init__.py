@@ -1,1 +1,0 @@
-"""The ``block`` layout: ``layout.py`` first; ``compaction.py`` merges what is small."""

@@ -1,0 +1,149 @@
+"""The JVM inside this process: started once, with all its settings here.
+
+A JVM lives as long as its process, cannot be started a second time, and does not survive a fork: its threads are left
+behind and the first call into it hangs. So a server that forks starts it after the fork, and workers are processes of
+their own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jpype
+import jpype.config
+
+from watchfloor.schema.errors import InternalError, StoreError
+from watchfloor.store.runtime.java_home import OURS, archived_jars, find_java
+from watchfloor.store.stack.make_archive import CLIENTS, cache, flags
+
+# Servers that share the folder of jars with us; a JVM that need not open them is up sooner.
+_NOT_OURS = ("kafka", "scala", "accumulo-tserver", "accumulo-manager", "accumulo-gc", "accumulo-server")
+
+_OPTIONS = (
+    # Arrow reaches into java.nio for the addresses of buffers.
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "-Darrow.enable_unsafe_memory_access=true",
+    "-Darrow.enable_null_check_for_get=false",
+    # Signals stay Python's: ^C is a KeyboardInterrupt, and SIGTERM is the worker's to handle.
+    "-Xrs",
+    "-XX:+UseSerialGC",
+    # JPype asks for a full collection when a process has grown since Python's last one: a worker's does all the time.
+    "-XX:+DisableExplicitGC",
+    # The second compiler costs queries and workers more than it gains: long loops are the servers', and Python's.
+    "-XX:TieredStopAtLevel=1",
+    # The writer of sorted files compares keys with it byte by byte, and the first compiler finds it too long to inline.
+    "-XX:CompileCommand=quiet",
+    "-XX:CompileCommand=inline,org.apache.accumulo.core.data.ArrayByteSequence::byteAt",
+    "-XX:-UsePerfData",
+    "-Djava.awt.headless=true",
+    "-Dlog4j2.configurationFile=classpath:watchfloor-bridge-log4j2.properties",
+    "-Dlog4j2.disableJmx=true",
+    "-Dlog4j.shutdownHookEnabled=false",
+)
+
+_lock = threading.Lock()
+_owner: int | None = None
+
+
+def class_path(jars: Path) -> list[str]:
+    """What the bridge runs on, our jar last. StoreError if that is missing."""
+    ours = sorted(jars.glob(f"{OURS}*.jar"))
+    if not ours:
+        raise StoreError(f"no {OURS}*.jar in {jars}: run `make setup`, or set `jars` to the folder that holds it")
+    others = [jar for jar in archived_jars(jars) if not jar.name.startswith(_NOT_OURS)]
+    return [str(jar) for jar in (*others, ours[0])]
+
+
+def _library(home: Path) -> Path:
+    """The JVM's shared library in a Java home."""
+    for name in ("libjvm.so", "libjvm.dylib"):
+        if (home / "lib/server" / name).exists():
+            return home / "lib/server" / name
+    raise StoreError(f"no lib/server/libjvm in {home}: it is not a whole Java installation")
+
+
+def start(jars: Path, heap: str = "256m") -> None:
+    """Starts the JVM if it does not run yet; later calls find it running, whatever they ask for.
+
+    ``jars`` is the folder that the Maven module filled, ``heap`` what the JVM reads after ``-Xmx``. Raises
+    ``StackError`` if there is no Java 17 or 21, ``StoreError`` if it does not start, and ``InternalError`` in a process
+    that was forked from one with a JVM.
+    """
+    global _owner
+    with _lock:
+        if _owner is not None:
+            _check_owner()
+            return
+        # At exit Python may still hold batches in Java's memory, which it gives back by calls into the JVM: so the
+        # JVM is not destroyed, it ends with the process.
+        jpype.config.destroy_jvm = False
+        java = find_java()
+        archive = cache(jars, java, archived_jars(jars)) / CLIENTS
+        try:
+            jpype.startJVM(
+                str(_library(java)),
+                *_OPTIONS,
+                *flags(archive),
+                f"-Xmx{heap}",
+                classpath=class_path(jars),
+                convertStrings=False,
+                interrupt=False,
+            )
+        except (OSError, RuntimeError, jpype.JVMNotFoundException, jpype.JVMNotSupportedException) as error:
+            raise StoreError(f"the JVM does not start: {error}") from error
+        # JPype has Python collect all its garbage whenever Java has collected its own. What stays for good anyway is
+        # left out of that: it takes 1 ms then instead of 40, in which no other thread of Python can run.
+        gc.collect()
+        gc.freeze()
+        _owner = os.getpid()
+        atexit.register(_stop_calling_python)
+
+
+def is_running() -> bool:
+    return _owner is not None
+
+
+def _stop_calling_python() -> None:
+    """Ends JPype's thread in the JVM that drops references to Python objects.
+
+    Only a JVM that is destroyed would end it, and a thread that wants the interpreter's lock while the interpreter
+    ends is killed in a way that aborts the whole process.
+    """
+    if _owner == os.getpid():
+        jpype.JClass("org.jpype.ref.JPypeReferenceQueue").getInstance().stop()
+
+
+def java_class(name: str) -> Any:
+    """A Java class by its full name; ``InternalError`` if there is no JVM in this process."""
+    if _owner is None:
+        raise InternalError("the JVM has not been started")
+    _check_owner()
+    return jpype.JClass(name)
+
+
+@contextmanager
+def visit() -> Iterator[None]:
+    """Around what a thread does that may call Java and ends soon; ``visit()(function)`` is a function that does it so.
+
+    The JVM keeps what it knows of a thread, 8 KB, until the thread says that it leaves. One that it does not know costs
+    it most of a millisecond each time that it lets go of one of Java's batches.
+    """
+    if _owner == os.getpid():
+        jpype.JClass("java.lang.Thread").attachAsDaemon()
+    try:
+        yield
+    finally:
+        if _owner == os.getpid():
+            jpype.JClass("java.lang.Thread").detach()
+
+
+def _check_owner() -> None:
+    if _owner != os.getpid():
+        raise InternalError("the JVM does not survive a fork: start it in the process that uses it")

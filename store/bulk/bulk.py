@@ -1,0 +1,176 @@
+"""Entries as sorted files that Accumulo's tables take in whole: how a backfill writes (``docs/bulk.md``)."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+import jpype
+import pyarrow as pa
+
+from watchfloor.store.bridge import jvm
+from watchfloor.store.bridge.sources import _Handover, _java
+from watchfloor.store.encoding.key_order import sorted_entries, sorted_rows
+from watchfloor.store.store import Store
+
+from .folders import folder_name, folder_root
+from .tablet_files import most_files
+
+HELD_BYTES = 192 << 20
+"""Bytes of entries, as they are held here, that become a file of each table. Once more as much may be on its way."""
+FILES_AT_ONCE = 4
+"""Files of a table that are imported without waiting for ``flush``."""
+MOST_FILES = 30
+"""Files of a tablet above which nothing more is imported: Accumulo compacts from 15 on (``table.file.max``), and cannot
+read a tablet of more than 100 (``tserver.scan.files.open.max``)."""
+_THREADS = 2
+_LOOK_SECONDS = 1.0
+_SAY_SECONDS = 30.0
+_Sort = Callable[[list[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+log = logging.getLogger("watchfloor.bulk")
+
+
+class BulkSink:
+    """Takes what an ``EntrySink`` takes; it may not be in the tables before ``flush`` has returned.
+
+    While entries gather, those before them are written to a file, and imported, by a thread of the sink's own. For one
+    work item, then to be closed. Not for use by several threads at once.
+    """
+
+    def __init__(self, store: Store, waiting: Callable[[], None]) -> None:
+        """``waiting`` is called every second while files are waited for; may raise to stop."""
+        self._store, self._waiting = store, waiting
+        self._root = folder_root(store.settings, store.connection)
+        self._held: dict[str, _Held] = {}
+        self._bytes = 0
+        self._folders: dict[str, _Folder] = {}
+        self._threads = ThreadPoolExecutor(_THREADS, "bulk")
+        self._writing: list[Future[None]] = []
+        self._closed = threading.Event()
+
+    def write_entries(self, table: str, batch: pa.RecordBatch) -> None:
+        self._hold(table, batch, sorted_entries)
+
+    def write_rows(self, table: str, batch: pa.RecordBatch) -> None:
+        self._hold(table, batch, sorted_rows)
+
+    def flush(self) -> None:
+        """Returns when all that was written is part of its tables. Raises ``StoreError``."""
+        self._wait()
+        self._begin([partial(self._write, *held) for held in self._taken()])
+        self._wait()
+        self._begin([self._import])
+        self._wait()
+
+    def close(self) -> None:
+        """Drops what was not flushed; waits for an import that has begun."""
+        self._closed.set()
+        self._threads.shutdown(cancel_futures=True)
+        self._remove_folders()
+
+    def __enter__(self) -> BulkSink:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _hold(self, table: str, batch: pa.RecordBatch, ordered: _Sort) -> None:
+        if not len(batch):
+            return
+        self._held.setdefault(table, _Held(ordered)).batches.append(batch)
+        self._bytes += batch.nbytes
+        if self._bytes >= HELD_BYTES:
+            self._wait()
+            self._begin([partial(self._write_on, self._taken())])
+
+    def _taken(self) -> list[tuple[str, _Held]]:
+        """What was held."""
+        held, self._held, self._bytes = self._held, {}, 0
+        return list(held.items())
+
+    def _begin(self, jobs: list[Callable[[], None]]) -> None:
+        self._writing = [self._threads.submit(jvm.visit()(job)) for job in jobs]
+
+    def _wait(self) -> None:
+        """Returns when nothing is being written; raises what went wrong there."""
+        for writing in self._writing:
+            while not wait([writing], _LOOK_SECONDS).done:
+                self._waiting()
+            writing.result()
+
+    # What follows is done in the sink's threads.
+
+    def _write_on(self, all_held: list[tuple[str, _Held]]) -> None:
+        for table, held in all_held:
+            self._write(table, held)
+        if max(folder.files for folder in self._folders.values()) >= FILES_AT_ONCE:
+            self._import()
+
+    def _write(self, table: str, held: _Held) -> None:
+        if table not in self._folders:
+            path = f"{self._root}/{folder_name(secrets.token_hex(4), table)}"
+            self._folders[table] = _Folder(self._store, table, path)
+        self._folders[table].write(held)
+
+    def _import(self) -> None:
+        if self._folders and self._has_room():
+            java = jvm.java_class("watchfloor.bridge.BulkFolder")
+            _java(java.load, jpype.JArray(java)([folder.java for folder in self._folders.values()]))
+            self._remove_folders()
+
+    def _remove_folders(self) -> None:
+        for folder in self._folders.values():
+            folder.close()
+        self._folders.clear()
+
+    def _has_room(self) -> bool:
+        """Waits until none of the tables has a tablet of too many files; False if the sink is closed first."""
+        said = -_SAY_SECONDS
+        while not self._closed.is_set():
+            table, files = most_files(self._store, list(self._folders))
+            if files <= MOST_FILES:
+                return True
+            if time.monotonic() - said >= _SAY_SECONDS:
+                said = time.monotonic()
+                log.warning("waiting: a tablet of %s has %d files, more than %d", table, files, MOST_FILES)
+            self._closed.wait(_LOOK_SECONDS)
+        return False
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Entries of one table that will be one file."""
+
+    ordered: _Sort
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+
+
+class _Folder:
+    """Sorted files of one table that are imported together."""
+
+    def __init__(self, store: Store, table: str, path: str) -> None:
+        java = jvm.java_class("watchfloor.bridge.BulkFolder")
+        self.java: Any = _java(java, store.connection.java, table, path, store.settings.durability == "sync")
+        self.files = 0
+
+    def write(self, held: _Held) -> None:
+        _java(self.java.begin)
+        append = self.java.writeRows if held.ordered is sorted_rows else self.java.writeEntries
+        for batch in held.ordered(held.batches):
+            handover = _Handover()
+            _java(append, *handover.give(batch))
+        _java(self.java.end)
+        self.files += 1
+
+    def close(self) -> None:
+        _java(self.java.close)

@@ -1,1 +1,0 @@
-"""The ``cell`` layout: ``layout.py`` first."""

@@ -1,0 +1,124 @@
+"""A typed filter tree as the bytes that tablet servers evaluate (``watchfloor.iterators.FilterProgram``).
+
+The program is a preorder walk of the tree over encoded values (``values``): every comparison has
+become a comparison of bytes, so the servers know no types. ``docs/keys.md`` has the format.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from watchfloor.schema.errors import InternalError
+from watchfloor.schema.filter.tree import (
+    And,
+    Between,
+    Cidr,
+    Compare,
+    Exists,
+    Filter,
+    In,
+    Matches,
+    Not,
+    Or,
+    Prefix,
+    Wildcard,
+)
+from watchfloor.schema.source import Source
+
+from .values import encode_value, network_bounds
+
+_AND, _OR, _NOT, _RANGE, _IN, _REGEX, _EXISTS, _EQUAL = 0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x13, 0x14
+_HAS_LO, _LO_INCLUSIVE, _HAS_HI, _HI_INCLUSIVE = 1, 2, 4, 8
+_SCALAR, _LIST, _TIME = 0, 1, 2
+
+
+def compile_filter(tree: Filter, source: Source) -> bytes:
+    """The program of a tree that has been typed against ``source``."""
+    match tree:
+        case And(children):
+            return struct.pack(">BH", _AND, len(children)) + b"".join(compile_filter(c, source) for c in children)
+        case Or(children):
+            return struct.pack(">BH", _OR, len(children)) + b"".join(compile_filter(c, source) for c in children)
+        case Not(child):
+            return bytes([_NOT]) + compile_filter(child, source)
+        case Compare(name, "=", value):
+            return bytes([_EQUAL]) + _field(name, source) + _bytes(encode_value(source.field(name).scalar, value))
+        case Compare(name, "!=", value):
+            return compile_filter(Not(Compare(name, "=", value)), source)
+        case Compare(name, op, value):
+            constant = encode_value(source.field(name).scalar, value)
+            inclusive = op.endswith("=")
+            return (
+                _range(name, source, hi=constant, hi_inclusive=inclusive)
+                if op[0] == "<"
+                else _range(name, source, lo=constant, lo_inclusive=inclusive)
+            )
+        case In(name, values):
+            kind = source.field(name).scalar
+            constants = sorted({encode_value(kind, v) for v in values})
+            head = bytes([_IN]) + _field(name, source) + struct.pack(">I", len(constants))
+            return head + b"".join(map(_bytes, constants))
+        case Between(name, low, high):
+            kind = source.field(name).scalar
+            bounds = encode_value(kind, low), encode_value(kind, high)
+            return _range(name, source, lo=bounds[0], hi=bounds[1], hi_inclusive=True)
+        case Cidr(name, network):
+            first, last = network_bounds(network)
+            return _range(name, source, lo=first, hi=last, hi_inclusive=True)
+        case Prefix(name, prefix):
+            return _range(name, source, lo=prefix.encode(), hi=successor(prefix.encode()))
+        case Matches(name, pattern, ignore_case):
+            return _regex(name, source, pattern, ignore_case)
+        case Wildcard(name, pattern):
+            return _regex(name, source, wildcard_regex(pattern), False)
+        case Exists(name):
+            return bytes([_EXISTS]) + _field(name, source)
+    raise InternalError(f"no program for {tree!r}")
+
+
+def successor(prefix: bytes) -> bytes | None:
+    """The least bytes that sort after everything that starts with ``prefix``; None where there are none."""
+    stripped = prefix.rstrip(b"\xff")
+    return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
+
+
+def wildcard_regex(pattern: str) -> str:
+    """The RE2 pattern of a wildcard pattern, for the whole string."""
+    # Stars in a row say no more than one, and each would cost the servers a step more for every character.
+    parts = re.findall(r"\\.|\*+|\?|[^*?\\]+|\\", pattern, re.DOTALL)
+    words = {"*": ".*", "?": "."}
+    body = (words.get(part[0]) or _quote(part[1:] if len(part) == 2 and part[0] == "\\" else part) for part in parts)
+    return r"(?s)\A" + "".join(body) + r"\z"
+
+
+def _quote(text: str) -> str:
+    return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", text)
+
+
+def _regex(name: str, source: Source, pattern: str, ignore_case: bool) -> bytes:
+    return bytes([_REGEX]) + _field(name, source) + bytes([ignore_case]) + _bytes(pattern.encode())
+
+
+def _range(
+    name: str,
+    source: Source,
+    lo: bytes | None = None,
+    hi: bytes | None = None,
+    lo_inclusive: bool = True,
+    hi_inclusive: bool = False,
+) -> bytes:
+    flags = (_HAS_LO | _LO_INCLUSIVE * lo_inclusive) * (lo is not None)
+    flags |= (_HAS_HI | _HI_INCLUSIVE * hi_inclusive) * (hi is not None)
+    bounds = b"".join(_bytes(b) for b in (lo, hi) if b is not None)
+    return bytes([_RANGE]) + _field(name, source) + bytes([flags]) + bounds
+
+
+def _field(name: str, source: Source) -> bytes:
+    kind = _TIME if name == source.time_field else _LIST if source.field(name).is_list else _SCALAR
+    encoded = name.encode()
+    return struct.pack(">BH", kind, len(encoded)) + encoded
+
+
+def _bytes(value: bytes) -> bytes:
+    return struct.pack(">I", len(value)) + value

@@ -1,0 +1,136 @@
+"""Counts of one work item's events, summed before they are written.
+
+For each indexed field's value, and for the source as a whole, events are counted per hour. A value that the item has
+in only one hour of a day gets one cell (family ``s``: it stands for the hour and for the day); a value with several
+hours gets a cell per hour (``h``) and one for the day (``d``). So a value that is seen once costs one entry, and a day
+is read from the fewest cells. The total has minutes (``m``) too. Every cell carries the item's ID, so writing an item
+again writes the same cells again and changes no sum.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.schema.source import Field, Source
+from watchfloor.store.encoding.keys import (
+    DAY,
+    HOUR,
+    MINUTE,
+    aggregate_rows,
+    aggregate_shard,
+    index_prefix,
+    reverse_times,
+)
+from watchfloor.store.encoding.values import fixed_binary
+
+TOTAL = ""
+"""The field name, and the value, of a source's total."""
+
+_FOLD_AFTER = 200_000
+"""Pending groups of a field after which they are summed, to bound memory."""
+
+
+class ItemCounts:
+    """Counts of one source's events within one work item."""
+
+    def __init__(self, source: Source, item_id: bytes) -> None:
+        self._source, self._item_id = source, item_id
+        self._groups: dict[str, list[pa.Table]] = defaultdict(list)
+        self._minutes: dict[int, int] = defaultdict(int)
+
+    def add_total(self, times: np.ndarray) -> None:
+        """Counts a batch's events; ``times`` int64 microseconds."""
+        for minute, count in zip(*np.unique(times // MINUTE, return_counts=True), strict=True):
+            self._minutes[int(minute)] += int(count)
+
+    def add(self, field: Field, values: pa.Array, codes: np.ndarray, times: np.ndarray) -> None:
+        """Counts the values of a field: ``values`` distinct and encoded, ``codes`` (into them) one per ``times``."""
+        if not len(codes):
+            return
+        hours = times // HOUR
+        first, span = int(hours.min()), int(hours.max() - hours.min()) + 1
+        groups, counts = np.unique(codes.astype(np.int64) * span + (hours - first), return_counts=True)
+        table = pa.table(
+            {
+                "value": values.take(pa.array(groups // span)),
+                "hour": pa.array(groups % span + first),
+                "count": pa.array(counts),
+            }
+        )
+        pending = self._groups[field.name]
+        pending.append(table)
+        if sum(map(len, pending)) > _FOLD_AFTER and len(pending) > 1:
+            self._groups[field.name] = [_fold(pending)]
+
+    def entries(self) -> list[pa.RecordBatch]:
+        """The cells, ready for the sink."""
+        batches = [self._total_entries()] if self._minutes else []
+        for name, pending in self._groups.items():
+            batches.append(self._field_entries(name, _fold(pending)))
+        return batches
+
+    def _total_entries(self) -> pa.RecordBatch:
+        cells: dict[tuple[str, int], int] = defaultdict(int)
+        for minute, count in self._minutes.items():
+            start = minute * MINUTE
+            for family, width in (("m", MINUTE), ("h", HOUR), ("d", DAY)):
+                cells[family, start // width * width] += count
+        families = [family.encode() for family, _ in cells]
+        starts = np.array([start for _, start in cells], np.int64)
+        row = aggregate_shard(TOTAL, b"", self._source.shards) + index_prefix(TOTAL)
+        rows = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(cells), np.int32)), pa.array([row], pa.binary()))
+        counts = np.array(list(cells.values()), np.int64)
+        return self._batch(rows, pa.array(families, pa.binary()), starts, counts, self._source.visibility)
+
+    def _field_entries(self, name: str, hours: pa.Table) -> pa.RecordBatch:
+        values = hours["value"].combine_chunks().dictionary_encode()
+        codes, starts = values.indices.to_numpy().astype(np.int64), hours["hour"].to_numpy() * HOUR
+        counts, days = hours["count"].to_numpy(), starts // DAY
+        first, span = int(days.min()), int(days.max() - days.min()) + 1
+        groups, of, size = np.unique(codes * span + (days - first), return_inverse=True, return_counts=True)
+        sums = np.zeros(len(groups), np.int64)
+        np.add.at(sums, of, counts)
+        several = size > 1
+        # 0: the only hour of its value and day; 1: one of several hours; 2: a day of several hours
+        kinds = np.concatenate([several[of].astype(np.int64), np.full(several.sum(), 2)])
+        codes = np.concatenate([codes, groups[several] // span])
+        starts = np.concatenate([starts, (groups[several] % span + first) * DAY])
+        counts = np.concatenate([counts, sums[several]])
+        order = np.argsort(codes, kind="stable")
+        row_values = aggregate_rows(name, values.dictionary.to_pylist(), self._source.shards)
+        rows = pa.DictionaryArray.from_arrays(
+            pa.array(codes[order].astype(np.int32)), pa.array(row_values, pa.binary())
+        )
+        families = pa.array([b"s", b"h", b"d"], pa.binary()).take(pa.array(kinds[order]))
+        visibility = self._source.visibility_of(self._source.field(name))
+        return self._batch(rows, families, starts[order], counts[order], visibility)
+
+    def _batch(
+        self, rows: pa.Array, families: pa.Array, starts: np.ndarray, counts: np.ndarray, visibility: str
+    ) -> pa.RecordBatch:
+        qualifiers = np.empty((len(rows), 16), np.uint8)
+        qualifiers[:, :8] = reverse_times(starts)
+        qualifiers[:, 8:] = np.frombuffer(self._item_id, np.uint8)
+        columns = {
+            "row": rows,
+            "family": families,
+            "qualifier": fixed_binary(qualifiers),
+            "visibility": constant(visibility.encode(), len(rows)),
+            "value": fixed_binary(counts.astype(">i8").view(np.uint8).reshape(-1, 8)),
+        }
+        return pa.RecordBatch.from_pydict(columns)
+
+
+def constant(value: bytes, rows: int) -> pa.DictionaryArray:
+    """A column with the same bytes in each row."""
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value], pa.binary()))
+
+
+def _fold(pending: list[pa.Table]) -> pa.Table:
+    if len(pending) == 1:
+        return pending[0]
+    summed = pa.concat_tables(pending).group_by(["value", "hour"]).aggregate([("count", "sum")])
+    return summed.rename_columns(["value", "hour", "count"])

@@ -1,0 +1,143 @@
+"""Counts in the aggregate table, read as the fewest buckets that cover a time range (``aggregates`` writes them)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.schema.source import Source
+from watchfloor.store.encoding.keys import (
+    DAY,
+    HOUR,
+    MAX_TIME,
+    MINUTE,
+    aggregate_shard,
+    aggregate_table,
+    index_prefix,
+    times_of_keys,
+)
+from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.encoding.values import encode_value, fixed_rows, index_value
+from watchfloor.store.layout import Term
+
+from .aggregates import TOTAL
+
+if TYPE_CHECKING:
+    from watchfloor.store.store import Store
+
+_COUNT_ITERATOR = "watchfloor.iterators.CountIterator"
+
+Span = tuple[int, int]
+"""Microseconds, half-open."""
+
+
+@dataclass(frozen=True)
+class Cover:
+    """How a time range is read: whole days, whole hours (not in the days), and the edges that are left."""
+
+    days: tuple[Span, ...]
+    hours: tuple[Span, ...]
+    edges: tuple[Span, ...]
+
+
+def cover(since: int, until: int) -> Cover:
+    """The fewest buckets that cover [since, until), in microseconds."""
+    hours = (-(-since // HOUR) * HOUR, until // HOUR * HOUR)
+    if hours[0] >= hours[1]:
+        return Cover((), (), spans_of((since, until)))
+    days = (-(-since // DAY) * DAY, until // DAY * DAY)
+    edges = spans_of((since, hours[0]), (hours[1], until))
+    if days[0] >= days[1]:
+        return Cover((), spans_of(hours), edges)
+    return Cover(spans_of(days), spans_of((hours[0], days[0]), (days[1], hours[1])), edges)
+
+
+def spans_of(*spans: Span) -> tuple[Span, ...]:
+    """Those of the spans that are not empty."""
+    return tuple(span for span in spans if span[0] < span[1])
+
+
+def hours_around(since: int, until: int) -> Span:
+    """The whole hours that touch [since, until)."""
+    return since // HOUR * HOUR, -(-until // HOUR) * HOUR
+
+
+def bucket_row(source: Source, term: Term | None) -> bytes:
+    """The aggregate row of a ``field = value``; of all events with None."""
+    name = TOTAL if term is None else term[0].name
+    value = b"" if term is None else index_value(encode_value(term[0].scalar, term[1]))
+    return aggregate_shard(name, value, source.shards) + index_prefix(name) + value
+
+
+def one_row(row: bytes) -> Ranges:
+    ranges = Ranges()
+    ranges.add_row(row)
+    return ranges
+
+
+def read_counts(
+    store: Store, source: Source, ranges: Ranges, cells: bytes, by: str
+) -> Iterator[tuple[bytes, int, int]]:
+    """(row, start of the bucket, count) of the ``cells`` in ``ranges``, summed ``by`` ``row`` or ``bucket``."""
+    with begin_counts(store, source, ranges, cells, by) as batches:
+        yield from counts_in(batches)
+
+
+def begin_counts(
+    store: Store, source: Source, ranges: Ranges, cells: bytes, by: str
+) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
+    """The same as a scan that is read ahead from now on; for ``counts_in``."""
+    options: dict[str, str | bytes] = {"mode": "cells", "ranges": cells, "by": by}
+    # One range is sooner read by one request after the other, which come without a pool of threads.
+    ordered = len(ranges) == 1
+    return store.begin_scan(aggregate_table(source), ranges, [(30, "counts", _COUNT_ITERATOR, options)], ordered)
+
+
+def counts_in(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[bytes, int, int]]:
+    """(row, start of the bucket, count); the start is 0 of what was summed by row."""
+    for batch in batches:
+        starts, counts = _columns(batch)
+        yield from zip(batch.column("row").to_pylist(), starts.tolist(), counts.tolist(), strict=True)
+
+
+def bucket_counts(batches: Iterable[pa.RecordBatch]) -> tuple[np.ndarray, np.ndarray]:
+    """Starts of buckets, ascending, and the count of each over all rows, of what was summed by bucket."""
+    parts = [_columns(batch) for batch in batches]
+    if not parts:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    starts, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+    distinct, of = np.unique(starts, return_inverse=True)
+    sums = np.zeros(len(distinct), np.int64)
+    np.add.at(sums, of, counts)
+    return distinct, sums
+
+
+def _columns(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
+    counts = fixed_rows(batch.column("value"), 8).view(">i8").reshape(-1).astype(np.int64)
+    qualifiers, starts = batch.column("qualifier"), np.zeros(len(batch), np.int64)
+    if len(batch) and qualifiers[0].as_py():  # by bucket: all have one; by row: none has
+        starts = times_of_keys(fixed_rows(qualifiers, 8))
+    return starts, counts
+
+
+def summed_cells(parts: Cover) -> bytes:
+    """The cells that a cover sums. A cell of family ``s`` counts for its hour and for its day."""
+    days = b"".join(cells_of(family, span) for family in "ds" for span in parts.days)
+    return days + b"".join(cells_of(family, span) for family in "hs" for span in parts.hours)
+
+
+def bucket_cells(width: int, span: Span) -> bytes:
+    """The cells that make up the buckets of a width, whole ones, in ``span``."""
+    families = {MINUTE: "m", HOUR: "hs", DAY: "ds"}[width]
+    return b"".join(cells_of(family, span) for family in families)
+
+
+def cells_of(family: str, span: Span) -> bytes:
+    """Buckets of a family that start in ``span``, as the iterator reads them: reversed, half-open."""
+    return struct.pack(">B1sQQ", 1, family.encode(), MAX_TIME - span[1] + 1, MAX_TIME - span[0] + 1)

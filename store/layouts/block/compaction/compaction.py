@@ -1,0 +1,208 @@
+"""Compaction: small blocks of closed days become full ones, while queries and ingest go on (``docs/compaction.md``).
+
+    list the blocks ─▶ plan groups ─▶ for each round: begin an epoch ─▶ write merged blocks ─▶ say which they replace
+        ─▶ commit ─▶ … ─▶ after the grace: delete what was replaced
+
+Blocks that were written before a field was indexed can be written anew too, and then the index covers all events.
+
+It may end anywhere. An epoch that was not committed is never seen, and the next run removes its blocks; of one that
+was, the next run deletes what it replaced.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.schema.coverage import is_partial
+from watchfloor.schema.source import Source
+from watchfloor.store.admin.tables import SOURCES_TABLE
+from watchfloor.store.layouts.block.entries import BLOCK_ROWS
+from watchfloor.store.layouts.block.epochs.epochs import Epochs, Superseded
+from watchfloor.store.layouts.block.epochs.view import DIED_FAMILY, EPOCH_BYTES, State, epochs_of_names
+from watchfloor.store.layouts.block.keys import is_merged, item_of_block
+from watchfloor.store.layouts.block.read import alike, read_blocks, remove_blocks
+
+from .merge import write_merged
+from .plan import Group, Listing, list_blocks, plan, rounds_of
+
+if TYPE_CHECKING:
+    from watchfloor.store.store import Store
+
+PATIENCE = 120.0
+"""Seconds that another's epoch may take before it is aborted."""
+_DELETED_AT_ONCE = 1024
+
+Step = Callable[[str], None]
+"""Is told what has just been done."""
+Settled = Callable[[], set[bytes]]
+"""The tags of the work items whose blocks may be merged now: those that nobody writes, unless told to do so again."""
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """``before`` and ``after``: blocks of the source. ``events`` were moved to other blocks, in so many ``rounds``.
+
+    ``lacking``: blocks that still lack index entries, as their work items are not done.
+    """
+
+    before: int
+    after: int
+    events: int
+    rounds: int
+    seconds: float
+    lacking: int = 0
+
+
+def compact(
+    store: Store,
+    source: Source,
+    settled: Settled,
+    closed: int,
+    block_rows: int = BLOCK_ROWS,
+    step: Step = lambda done: None,
+    index: bool = False,
+) -> Compacted:
+    """Merges the small blocks of all days that ended before ``closed`` (µs), until nothing is left to merge.
+
+    ``index``: if an index does not cover all events, writes all blocks anew, after which it does, unless there are
+    work items that are not done. Returns when what was replaced is deleted, so not before ``store.grace`` is over.
+    Raises ``StoreError``.
+    """
+    return _Compaction(store, source, settled, closed, block_rows, step, index).run()
+
+
+class _Compaction:
+    def __init__(
+        self, store: Store, source: Source, settled: Settled, closed: int, block_rows: int, step: Step, index: bool
+    ) -> None:
+        self._store, self._source, self._settled = store, source, settled
+        self._closed, self._block_rows, self._step = closed, block_rows, step
+        self._epochs = Epochs(store, source)
+        self._index, self._lacking = index, frozenset[bytes]()
+        """Blocks that were there when the index had been defined, and may lack entries of it."""
+        self._due: deque[tuple[int, float]] = deque()
+        """Epochs of which the dead are still there, and from when on they may go, by the monotonic clock."""
+
+    def run(self) -> Compacted:
+        began, before, events, rounds = time.monotonic(), -1, 0, 0
+        self._adopt(self._epochs.turn(PATIENCE))
+        self._know_all()
+        self._empty_lists()
+        defined = self._source
+        while True:
+            # In this order: who begins an epoch after this turn reads a definition that is as new as ``defined``.
+            self._epochs.turn(PATIENCE)
+            self._know_all()
+            listing = list_blocks(self._store, self._source)
+            self._remove_aborted(listing)
+            seen = int(listing.seen.sum())
+            there = frozenset(row.tobytes() for row in listing.rows[listing.seen]) if self._index else frozenset()
+            if before < 0:
+                before, self._lacking = seen, there if is_partial(defined) else frozenset()
+            self._lacking &= there
+            groups = plan(listing, self._settled(), self._closed, self._block_rows, self._lacking)
+            if not groups:
+                break
+            state = listing.view.state
+            for batch in rounds_of(groups, self._block_rows):
+                committed = self._round(state, batch)
+                if committed is None:
+                    break  # another has changed the blocks: look again
+                state, moved = committed
+                events, rounds = events + moved, rounds + 1
+                self._delete_dead()
+        while self._due:
+            self._step("waiting")
+            time.sleep(max(0.0, self._due[-1][1] - time.monotonic()))
+            self._delete_dead()
+        if self._index and not self._lacking:
+            self._store.complete_indexes(defined)
+        return Compacted(before, seen, events, rounds, time.monotonic() - began, len(self._lacking))
+
+    def _round(self, state: State, groups: Sequence[Group]) -> tuple[State, int] | None:
+        """One epoch: the state after it and the events moved. None if the blocks are not what was planned for."""
+        mine = self._epochs.begin(state)
+        if mine is None:
+            return None
+        try:
+            self._step("begun")
+            self._know_all()
+            # Looked at once more: who reads an item again from now on sees that an epoch has begun.
+            settled = self._settled()
+            replaced: list[bytes] = []
+            events = 0
+            with self._store.sink() as sink:
+                for group in groups:
+                    rows = [row for row in group.rows if is_merged(row) or item_of_block(row) in settled]
+                    for blocks in alike(read_blocks(self._store, self._source, rows)):
+                        if len(blocks) > 1 or not self._lacking.isdisjoint(blocks):
+                            events += write_merged(sink, self._source, blocks, mine.begun, self._block_rows, None)
+                            replaced += blocks
+                    self._step("written")
+            self._epochs.replaces(mine, replaced)
+            self._step("listed")
+            committed = self._epochs.commit()
+        except Superseded:
+            return None
+        except BaseException:
+            self._epochs.abort()
+            raise
+        self._adopt(committed)
+        self._step("committed")
+        return committed, events
+
+    def _know_all(self) -> None:
+        """Has all fields that a block can have by now, and sees them: what it did not see would be lost."""
+        self._source = self._store.sources()[self._source.name]
+        self._store = self._store.seeing_all_of(self._source)
+
+    def _adopt(self, state: State) -> None:
+        """Notes what is to be deleted; of an epoch of another's the grace begins now, as clocks of hosts may differ."""
+        if state.epoch > state.horizon:
+            self._due.append((state.epoch, time.monotonic() + self._store.grace))
+
+    def _delete_dead(self) -> None:
+        """Deletes what was replaced by epochs whose grace is over."""
+        horizon = 0
+        while self._due and self._due[0][1] <= time.monotonic():
+            horizon, _ = self._due.popleft()
+        if horizon:
+            self._epochs.pass_horizon(horizon)
+            self._step("horizon")
+            self._empty_lists()
+
+    def _empty_lists(self) -> None:
+        """Deletes the blocks behind the horizon that are still named as replaced, and then their names."""
+        state, entries = self._epochs.state(), self._store.catalog(self._source.name)
+        names = entries.column("qualifier").filter(pc.equal(entries.column("family"), DIED_FAMILY))
+        epochs = epochs_of_names(names)
+        # What an aborted epoch was to replace lives on.
+        aborted = np.isin(epochs, state.aborted)
+        names = names.filter(pa.array(aborted | (epochs <= state.horizon)))
+        alive = set(names.filter(pa.array(np.isin(epochs_of_names(names), state.aborted))).to_pylist())
+        with self._store.sink() as sink:
+            for start in range(0, len(names), _DELETED_AT_ONCE):
+                some = names.slice(start, _DELETED_AT_ONCE)
+                dead = [name[EPOCH_BYTES:] for name in some.to_pylist() if name not in alive]
+                remove_blocks(self._store, self._source, dead)
+                self._step("deleted")
+                columns = {
+                    "row": pa.array([self._source.name.encode()] * len(some), pa.binary()),
+                    "family": pa.array([DIED_FAMILY] * len(some), pa.binary()),
+                    "qualifier": some,
+                }
+                sink.delete_entries(SOURCES_TABLE, pa.RecordBatch.from_pydict(columns))
+                sink.flush()
+
+    def _remove_aborted(self, listing: Listing) -> None:
+        """Deletes the blocks of epochs that never were seen, and never will be."""
+        rows = listing.rows[np.isin(listing.epochs, listing.view.state.aborted)]
+        remove_blocks(self._store, self._source, [row.tobytes() for row in rows])

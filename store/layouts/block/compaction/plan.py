@@ -1,0 +1,120 @@
+"""Which blocks are merged with which: small ones of a closed day, neighbours in time. Pure, but for the listing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from watchfloor.schema.source import Source
+from watchfloor.store.encoding.keys import DAY, SHARD_BYTES
+from watchfloor.store.encoding.values import fixed_rows
+from watchfloor.store.layouts.block.epochs.view import View, read_view
+from watchfloor.store.layouts.block.keys import BLOCK_ROW_BYTES, block_times, epochs_of_blocks, tags_of_blocks
+from watchfloor.store.layouts.block.read import stored_blocks
+from watchfloor.store.layouts.block.vectors.vector import rows_of_each
+
+if TYPE_CHECKING:
+    from watchfloor.store.store import Store
+
+SMALL_SHARE = 1 / 2
+"""A block with less than so much of the events that it may have is small."""
+GROUP_FULL, GROUP_BLOCKS = 16, 2048
+"""Full blocks' worth of events, and blocks, that are merged together at most: what must fit into memory."""
+ROUND_FULL, ROUND_BLOCKS = 64, 4096
+"""And what one epoch replaces at most."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The blocks of a source: ``rows`` (n, 24) bytes, how many events each has, and whether a query sees it."""
+
+    view: View
+    rows: np.ndarray
+    events: np.ndarray
+    seen: np.ndarray
+
+    @property
+    def epochs(self) -> np.ndarray:
+        return epochs_of_blocks(self.rows[:, SHARD_BYTES:])
+
+
+@dataclass(frozen=True)
+class Group:
+    """Blocks of one day that become few; ``events`` in all."""
+
+    rows: list[bytes]
+    events: int
+
+
+def list_blocks(store: Store, source: Source) -> Listing:
+    """All blocks of a source, and which of them are seen now."""
+    view = read_view(store, source.name)
+    rows, events, seen = [], [], []
+    for names, files in stored_blocks(store, source):
+        rows.append(fixed_rows(names, BLOCK_ROW_BYTES))
+        events.append(rows_of_each(files))
+        which = view.sees_rows(names)
+        seen.append(np.ones(len(names), bool) if which is None else which)
+    if not rows:
+        return Listing(view, np.empty((0, BLOCK_ROW_BYTES), np.uint8), np.empty(0, np.int64), np.empty(0, bool))
+    return Listing(view, np.concatenate(rows), np.concatenate(events), np.concatenate(seen))
+
+
+def plan(
+    listing: Listing, settled: set[bytes], closed: int, block_rows: int, lacking: frozenset[bytes] = frozenset()
+) -> list[Group]:
+    """Groups of two and more small blocks of days that ended before ``closed`` (µs).
+
+    A block from ingest takes part if its work item's tag is in ``settled``. What comes of a group is fewer blocks, at
+    most one of them small; so a day with one small block is done with. The blocks ``lacking`` index entries are
+    written anew however large, young or alone they are.
+    """
+    keys = np.ascontiguousarray(listing.rows[:, SHARD_BYTES:])
+    newest, _ = block_times(keys)
+    tags = np.ascontiguousarray(tags_of_blocks(keys)).view(">u4").reshape(-1)
+    known = np.frombuffer(b"".join(settled), ">u4") if settled else np.empty(0, ">u4")
+    fit = listing.seen & (listing.events < block_rows * SMALL_SHARE) & ((newest // DAY + 1) * DAY <= closed)
+    named = np.array([row.tobytes() in lacking for row in listing.rows], bool) if lacking else np.zeros(len(fit), bool)
+    fit |= listing.seen & named
+    fit &= (listing.epochs > 0) | np.isin(tags, known)
+    places = np.flatnonzero(fit)
+    places = places[np.argsort(-newest[places], kind="stable")]
+    days = newest[places] // DAY
+    groups: list[Group] = []
+    ends = [*(np.flatnonzero(np.diff(days)) + 1).tolist(), len(places)]
+    for start, end in zip([0, *ends], ends, strict=False):
+        for part in _cut(places[start:end], listing.events, GROUP_FULL * block_rows):
+            if len(part) == 1 and not named[part[0]]:
+                continue
+            rows = [listing.rows[place].tobytes() for place in part.tolist()]
+            groups.append(Group(rows, int(listing.events[part].sum())))
+    return groups
+
+
+def _cut(places: np.ndarray, events: np.ndarray, most: int) -> Iterator[np.ndarray]:
+    """Blocks of a day in parts of at most so many events and of ``GROUP_BLOCKS``."""
+    start, held = 0, 0
+    for end, place in enumerate(places.tolist()):
+        if end > start and (held + events[place] > most or end - start == GROUP_BLOCKS):
+            yield places[start:end]
+            start, held = end, 0
+        held += int(events[place])
+    if len(places) > start:
+        yield places[start:]
+
+
+def rounds_of(groups: Sequence[Group], block_rows: int) -> Iterator[list[Group]]:
+    """Groups by the epochs that merge them."""
+    batch: list[Group] = []
+    blocks = events = 0
+    for group in groups:
+        if batch and (blocks + len(group.rows) > ROUND_BLOCKS or events + group.events > ROUND_FULL * block_rows):
+            yield batch
+            batch, blocks, events = [], 0, 0
+        batch.append(group)
+        blocks, events = blocks + len(group.rows), events + group.events
+    if batch:
+        yield batch

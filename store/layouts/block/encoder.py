@@ -1,0 +1,112 @@
+"""Entries of the ``block`` layout: events as column vectors, some thousands in a row (``docs/keys.md``).
+
+A work item's events are cut into *slabs*, in the order of the file and whatever the batches that they come in. Within
+a slab they are split by day, sorted newest first and cut into blocks. So what is written depends on the events alone.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.schema.source import Source
+from watchfloor.store.encoding.keys import aggregate_table, event_hashes
+from watchfloor.store.index.aggregates import ItemCounts, constant
+from watchfloor.store.layout import TableWrite
+from watchfloor.store.layouts.block.vectors.column import binary_column, make_column
+from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression
+
+from .entries import BLOCK_ROWS, SLAB_BLOCKS, Block, Labelled, cut, event_write, index_writes, make_block
+from .keys import FILE, OFFSET, OFFSET_FIELD, item_tag
+from .sweep import sweep
+
+if TYPE_CHECKING:
+    from watchfloor.store.store import Store
+
+
+class BlockEncoder:
+    """Entries of one work item's events of one source."""
+
+    def __init__(
+        self,
+        source: Source,
+        file_id: bytes,
+        item_id: bytes,
+        block_rows: int = BLOCK_ROWS,
+        compression: Compression = CODEC,
+        generation: int = 0,
+    ) -> None:
+        """``generation``: 0, or of an item that has been read to its end before the last epoch that was begun."""
+        self._source, self._file_id, self._item_id = source, file_id, item_id
+        self._block_rows, self._compression = block_rows, compression
+        self._counts = ItemCounts(source, item_id)
+        self._pending: list[pa.RecordBatch] = []
+        self._pending_rows = 0
+        self._slabs = 0
+        # A reading with another definition, or after blocks were merged, makes blocks of other names, whatever it
+        # finds in the lines: a name that has died must never come back.
+        self._origin = item_id + blake2b(source.to_json().encode()).digest()
+        if generation:
+            self._origin += generation.to_bytes(4, "big")
+        self._first_shard = int.from_bytes(blake2b(self._origin, digest_size=4).digest(), "big")
+        self._written: set[bytes] = set()
+
+    def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
+        """Entries of the slabs that are full now; the rest waits for more events, or for ``finish``."""
+        writes: list[TableWrite] = []
+        size = SLAB_BLOCKS * self._block_rows
+        while len(events):
+            part = events.slice(0, size - self._pending_rows)
+            events = events.slice(len(part))
+            self._pending.append(part)
+            self._pending_rows += len(part)
+            if self._pending_rows == size:
+                writes += self._slab()
+        return writes
+
+    def finish(self) -> list[TableWrite]:
+        writes = self._slab() if self._pending else []
+        table = aggregate_table(self._source)
+        return [*writes, *(TableWrite(table, batch, False, len(batch)) for batch in self._counts.entries())]
+
+    def sweep(self, store: Store) -> None:
+        sweep(store, self._source, self._file_id, self._item_id, self._written)
+
+    def _slab(self) -> list[TableWrite]:
+        source = self._source
+        events = pa.concat_batches(self._pending) if len(self._pending) > 1 else self._pending[0]
+        self._pending, self._pending_rows = [], 0
+        times = events.column(source.time_field).cast(pa.int64()).to_numpy()
+        self._counts.add_total(times)
+        offsets = events.column(events.num_columns - 1)
+        shard = (self._first_shard + self._slabs) % source.shards
+        self._slabs += 1
+        blocks = self._blocks(shard, times, offsets.to_numpy())
+        self._written.update(block.row for block in blocks)
+        columns = [
+            Labelled(
+                f.name,
+                source.visibility_of(f),
+                make_column(f, events.column(f.name), self._compression),
+                f.indexed,
+                f.reversed,
+            )
+            for f in source.fields
+        ]
+        files = constant(self._file_id, len(events))
+        about = [
+            Labelled(OFFSET, source.visibility, make_column(OFFSET_FIELD, offsets, self._compression)),
+            Labelled(FILE, source.visibility, binary_column(files, self._compression)),
+        ]
+        return [event_write(source, blocks, [*columns, *about]), *index_writes(source, blocks, columns)]
+
+    def _blocks(self, shard: int, times: np.ndarray, offsets: np.ndarray) -> list[Block]:
+        """The blocks of a slab, in the order of their rows."""
+        tag, found = item_tag(self._item_id), []
+        for events in cut(times, event_hashes(self._file_id, offsets), self._block_rows):
+            own = blake2b(self._origin + offsets[events].tobytes(), digest_size=4).digest()
+            found.append(make_block(shard, events, times, tag, own))
+        return sorted(found, key=lambda block: block.row)

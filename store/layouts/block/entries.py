@@ -1,0 +1,143 @@
+"""Blocks of events as entries: what ingest and the merging of blocks have in common (``docs/keys.md``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.schema.source import Source
+from watchfloor.store.encoding.keys import (
+    DAY,
+    SHARD_BYTES,
+    event_table,
+    index_prefix,
+    index_table,
+    reversed_prefix,
+    shard_names,
+)
+from watchfloor.store.encoding.values import fixed_binary, index_values, joined, reversed_values
+from watchfloor.store.index.aggregates import constant
+from watchfloor.store.layout import TableWrite
+from watchfloor.store.layouts.block.vectors.column import Column
+
+from .keys import block_row
+from .newest import newest_first
+
+BLOCK_ROWS = 16384
+"""Events that a block has at most."""
+SLAB_BLOCKS = 4
+"""Blocks' worth of events that stand in one shard, so that an index row takes all their hits in one mutation."""
+_MOST_CELLS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Block:
+    """Events, as places among those that are written together, newest first, and the row that they go to."""
+
+    row: bytes
+    shard: int
+    events: np.ndarray
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A column of the events that are written together: a field's, or one about them."""
+
+    name: str
+    visibility: str
+    column: Column
+    indexed: bool = False
+    reversed: bool = False
+
+
+def cut(times: np.ndarray, hashes: np.ndarray, block_rows: int) -> Iterator[np.ndarray]:
+    """Events as places, newest first, at most ``block_rows`` at a time and all of one day."""
+    order = newest_first(times, hashes)
+    days = times[order] // DAY
+    start = 0
+    for end in (*(np.flatnonzero(np.diff(days)) + 1).tolist(), len(order)):
+        for first in range(start, end, block_rows):
+            yield order[first : min(end, first + block_rows)]
+        start = end
+
+
+def make_block(shard: int, events: np.ndarray, times: np.ndarray, tag: bytes, own: bytes) -> Block:
+    """``own`` (4 bytes) tells the block from others with its ``tag``."""
+    return Block(block_row(shard, int(times[events[0]]), int(times[events[-1]]), tag + own), shard, events)
+
+
+def event_write(source: Source, blocks: Sequence[Block], columns: Sequence[Labelled]) -> TableWrite:
+    """A row a block, a cell a column that has values in it."""
+    fields, arrays = [pa.field("row", pa.binary())], [pa.array([block.row for block in blocks], pa.binary())]
+    for labelled in columns:
+        array = pa.array([labelled.column.vector(block.events) for block in blocks], pa.binary())
+        if array.null_count < len(array):
+            metadata = {"qualifier": labelled.name, "visibility": labelled.visibility}
+            fields.append(pa.field(labelled.name, pa.binary(), metadata=metadata))
+            arrays.append(array)
+    entries = sum(len(array) - array.null_count for array in arrays[1:])
+    batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+    return TableWrite(event_table(source), batch, True, entries)
+
+
+def index_writes(source: Source, blocks: Sequence[Block], columns: Sequence[Labelled]) -> Iterator[TableWrite]:
+    """An entry per value and block with its number of hits, grouped by row. ``blocks`` are sorted by row.
+
+    Of columns that are ``reversed`` a second one, in the row of the reversed value.
+    """
+    block_of = np.empty(sum(len(block.events) for block in blocks), np.int64)
+    for number, block in enumerate(blocks):
+        block_of[block.events] = number
+    rows = np.frombuffer(b"".join(block.row for block in blocks), np.uint8).reshape(len(blocks), -1)
+    keys = np.ascontiguousarray(rows[:, SHARD_BYTES:])
+    shards = np.array([block.shard for block in blocks], np.int64)
+    for labelled in columns:
+        if labelled.indexed:
+            values, codes, places = labelled.column.indexed()
+            if len(codes):
+                pairs = codes.astype(np.int64) * len(blocks) + block_of.take(places)
+                found = _counted(pairs, len(values) * len(blocks))
+                yield from _entries(source, labelled, values, found, keys, shards)
+
+
+def _entries(
+    source: Source,
+    labelled: Labelled,
+    values: pa.BinaryArray,
+    found: tuple[np.ndarray, np.ndarray],
+    keys: np.ndarray,
+    shards: np.ndarray,
+) -> Iterator[TableWrite]:
+    pairs, hits = found
+    codes, blocks = pairs // len(keys), pairs % len(keys)
+    # The blocks are sorted by shard, so the pairs of one row follow each other.
+    groups = codes * source.shards + shards[blocks]
+    first = np.concatenate(([True], groups[1:] != groups[:-1]))
+    distinct, positions = groups[first], np.cumsum(first) - 1
+    names = pa.array(shard_names(source.shards), pa.binary())
+    shard_of, value_of = names.take(pa.array(distinct % source.shards)), pa.array(distinct // source.shards)
+    row_of = pa.array(positions.astype(np.int32))
+    cells = {
+        "qualifier": pa.DictionaryArray.from_arrays(pa.array(blocks.astype(np.int32)), fixed_binary(keys)),
+        "visibility": constant(labelled.visibility.encode(), len(pairs)),
+        "value": fixed_binary(hits.astype(">u4").view(np.uint8).reshape(-1, 4)),
+    }
+    forms = [(index_prefix(labelled.name), index_values(values))]
+    if labelled.reversed:
+        forms.append((reversed_prefix(labelled.name), reversed_values(values)))
+    for prefix, written in forms:
+        rows = joined(shard_of, pa.scalar(prefix, pa.binary()), written.take(value_of))
+        batch = pa.RecordBatch.from_pydict({"row": pa.DictionaryArray.from_arrays(row_of, rows), **cells})
+        yield TableWrite(index_table(source), batch, False, len(batch))
+
+
+def _counted(pairs: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct numbers among ``pairs``, all below ``most``, ascending, and how often each occurs."""
+    if most > max(_MOST_CELLS, 4 * len(pairs)):
+        return np.unique(pairs, return_counts=True)
+    counts = np.bincount(pairs, minlength=1)
+    found = np.flatnonzero(counts)
+    return found, counts[found]

@@ -1,0 +1,112 @@
+"""Who changes the blocks of a source, and when it is seen: one at a time, by compare-and-set (``docs/compaction.md``).
+
+An epoch is begun, its blocks are written where nobody sees them, and it is committed by one swap of the state. Who
+finds another at work waits a while and then aborts it, on which that one's commit fails: so nobody needs to know
+whether the other is slow or dead.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from watchfloor.schema.errors import StoreError
+from watchfloor.schema.source import Source
+from watchfloor.store.admin.tables import SOURCES_TABLE
+
+from .view import DIED_FAMILY, STATE, STATE_FAMILY, State, died_name, read_view
+
+if TYPE_CHECKING:
+    from watchfloor.store.store import Store
+
+_POLL_SECONDS = 0.1
+
+
+class Superseded(StoreError):
+    """Another has aborted the epoch that was to be committed."""
+
+
+class Epochs:
+    """The epochs of one source, for one who changes its blocks."""
+
+    def __init__(self, store: Store, source: Source) -> None:
+        self._store, self._source = store, source
+        self._me = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+    def state(self) -> State:
+        return read_view(self._store, self._source.name).state
+
+    def turn(self, patience: float) -> State:
+        """The state when nobody is at work. An epoch that takes longer (s), or whose owner is dead, is aborted."""
+        deadline, waited_for = 0.0, -1
+        while (state := self.state()).owner:
+            if state.begun != waited_for:
+                deadline, waited_for = time.monotonic() + patience, state.begun
+            if time.monotonic() > deadline or _is_gone(state.owner):
+                self._swap(state, _aborted(state))
+            else:
+                time.sleep(_POLL_SECONDS)
+        return state
+
+    def begin(self, planned: State) -> State | None:
+        """Begins the next epoch. None if another has begun one since the state was what it was for planning."""
+        state = self.state()
+        if planned.owner or state.owner or state.begun != planned.begun:
+            return None
+        mine = replace(state, begun=state.begun + 1, owner=self._me)
+        return mine if self._swap(state, mine) else None
+
+    def replaces(self, state: State, rows: Iterable[bytes]) -> None:
+        """Says durably which blocks the epoch that was begun replaces, for when it is committed."""
+        name = self._source.name.encode()
+        entries = [(name, DIED_FAMILY, died_name(state.begun, row), b"") for row in rows]
+        if entries:
+            self._store.put(SOURCES_TABLE, entries)
+
+    def commit(self) -> State:
+        """From now on queries see the epoch that was begun. ``Superseded`` if another has aborted it."""
+        return self._leave(lambda mine: replace(mine, epoch=mine.begun, owner=""))
+
+    def abort(self) -> None:
+        """Gives up the epoch that was begun; nothing of it is ever seen."""
+        with suppress(Superseded):
+            self._leave(_aborted)
+
+    def pass_horizon(self, epoch: int) -> None:
+        """Says that blocks that died by this epoch are being deleted."""
+        while (state := self.state()).horizon < epoch:
+            self._swap(state, replace(state, horizon=epoch))
+
+    def _leave(self, change: Callable[[State], State]) -> State:
+        while (state := self.state()).owner == self._me:
+            if self._swap(state, changed := change(state)):
+                return changed
+        raise Superseded(f"the compaction of {self._source.name} was aborted by another; try again")
+
+    def _swap(self, old: State, new: State) -> bool:
+        cell = self._source.name.encode(), STATE_FAMILY, STATE
+        return self._store.swap(SOURCES_TABLE, cell, None if old == State() else old.to_json(), new.to_json())
+
+
+def _aborted(state: State) -> State:
+    return replace(state, owner="", aborted=(*state.aborted, state.begun))
+
+
+def _is_gone(owner: str) -> bool:
+    """Whether an owner was a process of this host that is no more."""
+    host, pid, _ = owner.rsplit(":", 2)
+    if host != socket.gethostname():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass
+    return False

@@ -1,0 +1,255 @@
+"""The ``block`` layout: some thousands of events a row, a column vector a field (``docs/keys.md``).
+
+The index finds blocks, the filter finds events: a hit is a block that may hold some, and the tablet servers evaluate
+the whole filter on it. Blocks are read by their newest event; events are held back until no block that is still to
+come can have newer ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.schema.filter.tree import And, Compare, Condition
+from watchfloor.schema.source import Source
+from watchfloor.store.encoding.keys import (
+    KEY_BYTES,
+    REVTS_BYTES,
+    SHARD_BYTES,
+    UNKNOWN_HASH,
+    event_table,
+    mixed_hashes,
+    reverse_times,
+    shard_names,
+    times_of_keys,
+)
+from watchfloor.store.encoding.program import compile_filter
+from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.encoding.values import comes_as, fixed_binary, fixed_rows, joined, typed_column
+from watchfloor.store.layout import Wanted
+from watchfloor.store.layouts.block.epochs.view import View, read_view
+from watchfloor.store.scans import MANY_REQUESTS, NEXT_ROW
+
+from .counts import BlockCounts, read_hits
+from .encoder import BlockEncoder
+from .keys import BLOCK_KEY_BYTES, FILE, OFFSET_FIELD, block_bounds, block_times
+from .newest import Runs, in_order
+
+if TYPE_CHECKING:
+    from watchfloor.store.store import Store
+
+_READER = "watchfloor.block.BlockSource"
+"""``row`` is null but at the first event of a block. Blocks without the first wanted column are left out."""
+FEW_BLOCKS = 10
+"""Hits that are looked up all at once, if a limit does not say that fewer will do: two first and the others after them
+would bring the first rows in two thirds of the time, and all of them, less than a screen shows, a fifth later."""
+FIRST_BLOCKS = 2
+"""Blocks that are looked up first of more."""
+FEW_ROWS = 1000
+"""If no more events than these make a first batch, few blocks are read before the others: one may have thousands."""
+BATCH_BLOCKS = 8
+"""Blocks that a scan hands over at once, then."""
+FETCH_BLOCKS = 64
+"""Blocks that are looked up at once, at most."""
+
+REQUEST_BLOCKS = 4
+"""Blocks that are worth a request of their own, if they are looked up."""
+
+MANY_EVENTS = 1 << 15
+"""About so many events are looked up at once, at most: the servers look more up while something is made of them."""
+
+SPARE = 1.25
+"""How many times the blocks that should have what is still missing to the limit are looked up."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = 253_402_300_799_999_999
+"""The last microsecond that Python's datetime knows."""
+
+
+class BlockLayout:
+    """Reading and writing of blocks."""
+
+    name = "block"
+    hits_exact = False
+    most_entries = 1024
+
+    def __init__(self) -> None:
+        self.counts = BlockCounts(self)
+
+    def encoder(self, source: Source, file_id: bytes, item_id: bytes, reread: Store | None = None) -> BlockEncoder:
+        generation = read_view(reread, source.name).state.begun if reread is not None else 0
+        return BlockEncoder(source, file_id, item_id, generation=generation)
+
+    def scan(self, store: Store, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        if wanted.since >= wanted.until:
+            return
+        low, high = block_bounds(wanted.since, wanted.until)
+        ranges = Ranges()
+        for shard in shard_names(source.shards):
+            ranges.add_rows(shard + low, shard + high)
+        reader = _Reader(store, source, wanted)
+        runs = Runs()
+        with reader.begin(ranges, ordered=True) as begun:
+            for events in reader.checked(begun):
+                if len(events):
+                    reader.add(runs, events)
+                    yield from runs.take(_newest_to_come(events))
+        yield from runs.take()
+
+    def hits(
+        self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int
+    ) -> list[pa.Array]:
+        found = read_hits(store, source, conditions, since, until)
+        return [hits.ids.take(pc.sort_indices(hits.ids)) for hits in found]
+
+    def fetch(self, store: Store, source: Source, hits: pa.Array, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        reader = _Reader(store, source, wanted)
+        runs = Runs()
+        with closing(_looked_up(reader, hits, wanted.limit)) as found:
+            for events, done in found:
+                if events is not None:
+                    reader.add(runs, events)
+                if done < len(hits):
+                    newest, _ = block_times(np.frombuffer(hits[done].as_py(), np.uint8).reshape(1, -1))
+                    yield from runs.take(int(newest[0]))
+        yield from runs.take()
+
+
+def _looked_up(
+    reader: _Reader, hits: pa.BinaryArray, limit: int | None
+) -> Generator[tuple[pa.RecordBatch | None, int], None, None]:
+    """The events of some blocks after those of others, newest blocks first, and how many blocks have been looked up.
+
+    The servers look the next ones up while these are made something of, unless these may be all that is wanted.
+    """
+    few = FEW_BLOCKS if limit is None else min(limit, FEW_BLOCKS)
+    step = few if len(hits) <= few else reader.first_looked_up
+    done, rows = 0, 0
+    with ExitStack() as scan:
+        begun: Iterable[pa.RecordBatch] | None = None
+        while done < len(hits):
+            if begun is None:
+                begun = scan.enter_context(reader.begin(_ranges(hits.slice(done, step)), ordered=False))
+            parts, begun = list(reader.checked(begun)), None
+            scan.close()
+            done, rows = done + step, rows + sum(map(len, parts))
+            step = min(step * 4, FETCH_BLOCKS)
+            if rows:
+                most = MANY_EVENTS if limit is None else min(MANY_EVENTS, SPARE * (limit - rows))
+                step = max(1, min(step, math.ceil(most * done / rows)))
+            if done < len(hits) and (limit is None or rows < limit):
+                begun = scan.enter_context(reader.begin(_ranges(hits.slice(done, step)), ordered=False))
+            yield pa.concat_batches(parts) if parts else None, done
+
+
+class _Reader:
+    """Reads the events of some blocks that are wanted, and checks that it may."""
+
+    def __init__(self, store: Store, source: Source, wanted: Wanted) -> None:
+        self._store, self._source, self._columns, self._limit = store, source, wanted.columns, wanted.limit
+        few = wanted.first_rows <= FEW_ROWS
+        self.first_scanned, self.first_looked_up = (1, FIRST_BLOCKS) if few else (BATCH_BLOCKS, BATCH_BLOCKS)
+        self._view = store.view_of(source)
+        time, where = source.time_field, wanted.where
+        inside = (Compare(time, ">=", _moment(wanted.since)), Compare(time, "<", _moment(wanted.until)))
+        self._program = compile_filter(And((*inside, where) if where is not None else inside), source)
+        fields = [OFFSET_FIELD, *(source.field(name) for name in wanted.columns if name != time)]
+        self._wanted = {time: comes_as(source.field(time)), FILE: "bytes", **{f.name: comes_as(f) for f in fields}}
+
+    def begin(self, ranges: Ranges, ordered: bool) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
+        """Batches of blocks' events from now on; see ``_add`` for the columns."""
+        return self._store.begin_events(
+            _READER,
+            event_table(self._source),
+            ranges,
+            self._program,
+            self._source.time_field,
+            self._wanted,
+            self.first_scanned if ordered else FETCH_BLOCKS,
+            BATCH_BLOCKS if ordered else FETCH_BLOCKS,
+            ordered,
+            max(1, min(MANY_REQUESTS, len(ranges) // REQUEST_BLOCKS)),
+            most=self._limit,
+        )
+
+    def checked(self, begun: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What was begun, as long as the view of its blocks is right. Raises ``StoreError``."""
+        for events in begun:
+            self._view.check(self._store, self._source.name)
+            yield events
+        self._view.check(self._store, self._source.name)
+
+    def add(self, runs: Runs, events: pa.RecordBatch) -> None:
+        """Adds those events to ``runs`` of which the view sees the block."""
+        _add(runs, _seen(self._view, events), self._source, self._columns)
+
+
+def _ranges(hits: pa.BinaryArray) -> Ranges:
+    """The rows of blocks."""
+    shards = pc.binary_slice(hits, BLOCK_KEY_BYTES, BLOCK_KEY_BYTES + SHARD_BYTES)
+    return Ranges.exact_rows(joined(shards, pc.binary_slice(hits, 0, BLOCK_KEY_BYTES)))
+
+
+def _moment(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=min(max(micros, 0), _LAST))
+
+
+def _newest_to_come(events: pa.RecordBatch) -> int:
+    """The time that no event of the blocks to come is newer than: as the batch tells, or of its last block."""
+    row = bytes.fromhex((events.schema.metadata or {}).get(NEXT_ROW, b"").decode())
+    if len(row) < SHARD_BYTES + REVTS_BYTES:
+        rows = events.column(0).drop_null()
+        row = rows[len(rows) - 1].as_py()
+    return int(times_of_keys(np.frombuffer(row, np.uint8)[None, SHARD_BYTES:])[0])
+
+
+def _seen(view: View, events: pa.RecordBatch) -> pa.RecordBatch:
+    """Without the events of blocks that the view does not see."""
+    rows = events.column(0)
+    blocks = view.sees_rows(rows.drop_null())
+    if blocks is None:
+        return events
+    block_of = np.cumsum(rows.is_valid().to_numpy(zero_copy_only=False)) - 1
+    return events.filter(pa.array(blocks[block_of]))
+
+
+def _add(runs: Runs, events: pa.RecordBatch, source: Source, columns: Sequence[str]) -> None:
+    """Adds typed events to ``runs``, if there are any.
+
+    The columns of ``events``, as the bridge gives them: the block's row, null but at its first event, the time, FILE,
+    OFFSET, and those of ``columns`` that are not the time.
+    """
+    if not len(events):
+        return
+    times = events.column(1)
+    fields = [source.field(name) for name in columns]
+    stored = iter(events.columns[4:])
+    decoded = [times if f.name == source.time_field else typed_column(f, next(stored)) for f in fields]
+    micros = times.cast(pa.int64()).to_numpy()
+    hashes = _hashes(events.column(2), events.column(3))
+    keys = np.empty((len(events), KEY_BYTES), np.uint8)
+    keys[:, :8] = reverse_times(micros)
+    keys[:, 8:] = hashes.astype(">u8").view(np.uint8).reshape(-1, 8)
+    schema = pa.schema([pa.field(f.name, f.arrow) for f in fields] + [pa.field("_key", pa.binary())])
+    run = pa.RecordBatch.from_arrays([*decoded, fixed_binary(keys)], schema=schema)
+    runs.add(in_order(run, micros, hashes))
+
+
+def _hashes(files: pa.BinaryArray, offsets: pa.BinaryArray) -> np.ndarray:
+    """HASH of events; where the reader may not see what it is made of, so that ties stay as they are in the block."""
+    hashes = np.full(len(files), UNKNOWN_HASH, np.uint64)
+    shown = pc.and_(files.is_valid(), offsets.is_valid())
+    known = shown.to_numpy(zero_copy_only=False)
+    if not known.all():
+        files, offsets = files.filter(shown), offsets.filter(shown)
+    if len(files):
+        first = np.ascontiguousarray(fixed_rows(files, 16)[:, :8]).view(">u8").reshape(-1).astype(np.uint64)
+        hashes[known] = mixed_hashes(first, offsets.to_numpy())
+    return hashes

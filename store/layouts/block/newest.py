@@ -1,0 +1,73 @@
+"""Events newest first: within a block, and out of blocks whose times overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.store.encoding.keys import KEY_BYTES, times_of_keys
+from watchfloor.store.encoding.values import fixed_rows
+
+PIECE_ROWS = 4096
+"""Events that are given out at once, at most."""
+
+
+def newest_first(times: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+    """The order of events, newest first and then by hash."""
+    order = np.argsort(-times, kind="stable")
+    ordered = times[order]
+    same = ordered[1:] == ordered[:-1]
+    if same.any():
+        tied = np.flatnonzero(np.concatenate(([False], same)) | np.concatenate((same, [False])))
+        events = order[tied]
+        order[tied] = events[np.lexsort((hashes[events], -times[events]))]
+    return order
+
+
+def in_order(events: pa.RecordBatch, times: np.ndarray, hashes: np.ndarray) -> pa.RecordBatch:
+    """The events newest first. They often are, and to find that out costs little beside moving all their values."""
+    same = times[1:] == times[:-1]
+    if (times[1:] <= times[:-1]).all() and (hashes[:-1][same] <= hashes[1:][same]).all():
+        return events
+    return events.take(pa.array(newest_first(times, hashes)))
+
+
+class Runs:
+    """Batches of events, each newest first, that come out as one: what is newer than anything still to come.
+
+    A batch's last column is its events' keys (REVTS HASH).
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[tuple[pa.RecordBatch, np.ndarray]] = []
+
+    def add(self, run: pa.RecordBatch) -> None:
+        if len(run):
+            keys = fixed_rows(run.column(run.num_columns - 1), KEY_BYTES)
+            self._runs.append((run, -times_of_keys(keys)))
+
+    def take(self, upto: int | None = None) -> Iterator[pa.RecordBatch]:
+        """The events newer than ``upto`` (µs; None: all there are), in pieces. The rest is held back."""
+        heads, held = [], []
+        for run, ages in self._runs:
+            cut = len(ages) if upto is None else int(np.searchsorted(ages, -upto))
+            if cut:
+                heads.append(run.slice(0, cut))
+            if cut < len(ages):
+                held.append((run.slice(cut), ages[cut:]))
+        self._runs = held
+        if heads:
+            merged = _merged(heads)
+            for start in range(0, len(merged), PIECE_ROWS):
+                yield merged.slice(start, PIECE_ROWS)
+
+
+def _merged(runs: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(runs) == 1:
+        return runs[0]
+    merged = pa.concat_batches(runs)
+    keys = fixed_rows(merged.column(merged.num_columns - 1), KEY_BYTES)
+    hashes = np.ascontiguousarray(keys[:, 8:]).view(">u8").reshape(-1)
+    return in_order(merged, times_of_keys(keys), hashes)

@@ -1,0 +1,134 @@
+"""Blocks as they are stored: which there are, their cells, their hits, and how they are removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.schema.errors import StoreError
+from watchfloor.schema.source import Field, Source
+from watchfloor.store.encoding.keys import SHARD_BYTES, event_table
+from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.layout import TableWrite
+from watchfloor.store.layouts.block.vectors.column import make_column
+from watchfloor.store.layouts.block.vectors.vector import decode_vector, rows_of
+
+from .entries import Block, Labelled, index_writes
+from .keys import FILE, ITEM, OFFSET
+
+if TYPE_CHECKING:
+    from watchfloor.store.store import Store
+
+Cells = dict[str, tuple[str, bytes]]
+"""A block's cells: by qualifier the label and the vector."""
+
+_FIRST_ENTRY: tuple[int, str, str, dict[str, str]] = (
+    20, "first", "org.apache.accumulo.core.iterators.FirstEntryInRowIterator", {},
+)  # fmt: skip
+_KEYS = pa.schema([(name, pa.binary()) for name in ("row", "qualifier", "visibility")])
+_AT_ONCE = 64
+"""Blocks that are removed at once."""
+
+
+def stored_blocks(store: Store, source: Source) -> Iterator[tuple[pa.BinaryArray, pa.BinaryArray]]:
+    """All blocks that there are, seen or not, in any order: their rows, and their vectors of files' identities.
+
+    Those are the first cell of a row, and tell how many events it has: nothing else is read.
+    """
+    everything = Ranges()
+    everything.add_rows(b"", None)
+    for batch in store.scan(event_table(source), everything, [_FIRST_ENTRY], ordered=False):
+        whole = batch.filter(pc.equal(batch.column("qualifier"), FILE.encode()))
+        yield whole.column("row"), whole.column("value")
+
+
+def read_blocks(store: Store, source: Source, rows: Iterable[bytes]) -> dict[bytes, Cells]:
+    """The cells of those blocks among ``rows`` that there are, in the order of their rows."""
+    known = {FILE, ITEM, OFFSET, *source.by_name}
+    ranges = Ranges()
+    for row in rows:
+        ranges.add_row(row)
+    found: dict[bytes, Cells] = {}
+    for batch in store.scan(event_table(source), ranges, ordered=False):
+        columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "visibility", "value"))
+        for row, qualifier, visibility, value in zip(*columns, strict=True):
+            name = qualifier.decode()
+            if name not in known:
+                raise StoreError(f"a block of {source.name} has values of {name}, which its definition does not know")
+            found.setdefault(row, {})[name] = visibility.decode(), value
+    return dict(sorted(found.items()))
+
+
+def alike(blocks: Mapping[bytes, Cells]) -> list[dict[bytes, Cells]]:
+    """Blocks in groups within which a column has one label only: almost always one group."""
+    groups: list[tuple[dict[str, str], dict[bytes, Cells]]] = []
+    for row, cells in blocks.items():
+        labels = {name: label for name, (label, _) in cells.items()}
+        place = next((n for n, (known, _) in enumerate(groups) if _agree(known, labels)), len(groups))
+        if place == len(groups):
+            groups.append(({}, {}))
+        groups[place][0].update(labels)
+        groups[place][1][row] = cells
+    return [group for _, group in groups]
+
+
+def _agree(known: dict[str, str], labels: dict[str, str]) -> bool:
+    return all(known.get(name, label) == label for name, label in labels.items())
+
+
+def sizes_of(blocks: Mapping[bytes, Cells]) -> list[int]:
+    """How many events each block has."""
+    return [rows_of(cells[FILE][1]) for cells in blocks.values()]
+
+
+def label_of(name: str, blocks: Mapping[bytes, Cells]) -> str | None:
+    """The label of a column of blocks that are ``alike``; None if none has it."""
+    return next((cells[name][0] for cells in blocks.values() if name in cells), None)
+
+
+def column_of(field: Field, blocks: Mapping[bytes, Cells], sizes: Sequence[int]) -> pa.Array:
+    """A field's values of all events of blocks, one after the other."""
+    parts = []
+    for cells, size in zip(blocks.values(), sizes, strict=True):
+        values = decode_vector(field, cells[field.name][1]) if field.name in cells else pa.nulls(size, field.arrow)
+        if len(values) != size:
+            raise StoreError(f"a stored block is damaged: {len(values)} values of {field.name} for {size} events")
+        parts.append(values)
+    return pa.concat_arrays(parts)
+
+
+def hits_of(source: Source, blocks: Mapping[bytes, Cells]) -> Iterator[TableWrite]:
+    """The index entries of blocks that are ``alike``, and sorted."""
+    sizes = sizes_of(blocks)
+    ends = np.cumsum(sizes)
+    places = [
+        Block(row, int(row[:SHARD_BYTES]), np.arange(end - size, end))
+        for row, size, end in zip(blocks, sizes, ends.tolist(), strict=True)
+    ]
+    for field in source.indexed:
+        label = label_of(field.name, blocks)
+        if label is not None:
+            column = make_column(field, column_of(field, blocks, sizes), "none")
+            yield from index_writes(source, places, [Labelled(field.name, label, column, True, field.reversed)])
+
+
+def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
+    """Deletes blocks after their hits, durably, each at once, so that it can be cut off and done again."""
+    with store.sink() as sink:
+        for start in range(0, len(rows), _AT_ONCE):
+            blocks = read_blocks(store, source, rows[start : start + _AT_ONCE])
+            for group in alike(blocks):
+                for hits in hits_of(source, group):
+                    sink.delete_entries(hits.table, hits.batch)
+            sink.flush()
+            cells = [
+                {"row": row, "qualifier": name.encode(), "visibility": label.encode()}
+                for row, cells in blocks.items()
+                for name, (label, _) in cells.items()
+            ]
+            sink.delete_entries(event_table(source), pa.RecordBatch.from_pylist(cells, schema=_KEYS))
+            sink.flush()

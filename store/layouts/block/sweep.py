@@ -1,0 +1,103 @@
+"""Removes what an earlier reading of a work item has left and the last one has not written again.
+
+A reading makes the same blocks as the one before unless its events or the definition differ: a field was added, a
+retry has taken lines on, or blocks were merged in between. The item's own blocks are known by their rows, which name
+it; a block goes after its hits in the index, so that a sweep that is cut off can be done again. Merged blocks with
+events of the item are replaced by ones without them, in an epoch of the sweep's own (``docs/compaction.md``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.schema.errors import StoreError
+from watchfloor.schema.source import Source
+from watchfloor.store.encoding.keys import SHARD_BYTES
+from watchfloor.store.encoding.values import fixed_rows
+from watchfloor.store.layouts.block.compaction.merge import Origin, holds_events_of, write_merged
+from watchfloor.store.layouts.block.epochs.epochs import Epochs, Superseded
+from watchfloor.store.layouts.block.epochs.view import read_view
+from watchfloor.store.layouts.block.vectors.vector import decode_binary
+
+from .entries import BLOCK_ROWS
+from .keys import BLOCK_ROW_BYTES, epochs_of_blocks, item_tag, tags_of_blocks
+from .read import read_blocks, remove_blocks, stored_blocks
+
+if TYPE_CHECKING:
+    from watchfloor.store.store import Store
+
+_AT_ONCE = 16
+"""Blocks that are read at once."""
+_PATIENCE = 5.0
+"""Seconds that a sweep waits for another's epoch: other workers must not take this one for dead."""
+_TRIES = 5
+
+
+def sweep(store: Store, source: Source, file_id: bytes, item_id: bytes, written: set[bytes]) -> None:
+    """``written``: the rows of the item's blocks as they should be."""
+    store, source = _all_of(store, source)
+    origin, epochs = Origin(item_tag(item_id), file_id), Epochs(store, source)
+    # Whoever has begun an epoch before now may be merging blocks of the item; who begins one from now on sees in the
+    # ledger that the item is being read, and leaves them alone.
+    state = epochs.state()
+    own, merged = _blocks_of(store, source, origin)
+    if merged or state.owner:
+        _take_out(store, source, origin, epochs)
+    remove_blocks(store, source, sorted(own - written))
+
+
+def _all_of(store: Store, source: Source) -> tuple[Store, Source]:
+    """With all fields that a block can have by now, and seeing them: what was not seen would be lost."""
+    source = store.sources()[source.name]
+    return store.seeing_all_of(source), source
+
+
+def _blocks_of(store: Store, source: Source, origin: Origin) -> tuple[set[bytes], set[bytes]]:
+    """The blocks that the item has written, and the merged ones that are seen and have events of it."""
+    view = read_view(store, source.name)
+    tag, file_id = np.frombuffer(origin.tag, np.uint8), pa.scalar(origin.file_id, pa.binary())
+    own: list[bytes] = []
+    merged: list[bytes] = []
+    for rows, files in stored_blocks(store, source):
+        keys = fixed_rows(rows, BLOCK_ROW_BYTES)[:, SHARD_BYTES:]
+        seen = view.sees_rows(rows)
+        epochs = epochs_of_blocks(keys)
+        candidates = (epochs > 0) if seen is None else (epochs > 0) & seen
+        for found, which in ((own, (tags_of_blocks(keys) == tag).all(axis=1)), (merged, candidates)):
+            for place in np.flatnonzero(which).tolist():
+                # Another item's block may have the same tag; not one of the same file, of all items that there are.
+                if file_id in decode_binary(files[place].as_buffer()).unique():
+                    found.append(rows[place].as_py())
+    holding: set[bytes] = set()
+    for start in range(0, len(merged), _AT_ONCE):
+        blocks = read_blocks(store, source, merged[start : start + _AT_ONCE])
+        holding.update(row for row, cells in blocks.items() if holds_events_of(origin, row, cells))
+    view.check(store, source.name)
+    return set(own), holding
+
+
+def _take_out(store: Store, source: Source, origin: Origin, epochs: Epochs) -> None:
+    """Replaces the merged blocks that hold events of an item by blocks without these."""
+    for _ in range(_TRIES):
+        state = epochs.begin(epochs.turn(_PATIENCE))
+        if state is None:
+            continue
+        try:
+            store, source = _all_of(store, source)
+            _, merged = _blocks_of(store, source, origin)
+            with store.sink() as sink:
+                for row in sorted(merged):
+                    blocks = read_blocks(store, source, [row])
+                    write_merged(sink, source, blocks, state.begun, BLOCK_ROWS, without=origin)
+            epochs.replaces(state, merged)
+            epochs.commit()
+            return
+        except Superseded:
+            continue
+        except BaseException:
+            epochs.abort()
+            raise
+    raise StoreError(f"others are changing the blocks of {source.name} all the time; try again")

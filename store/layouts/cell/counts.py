@@ -1,0 +1,123 @@
+"""Counts of ``field = value`` in the cell layout: from the aggregate table, the edges from the index or the events."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from watchfloor.schema.filter.tree import Condition
+from watchfloor.schema.source import Field, Source
+from watchfloor.store.encoding.keys import (
+    KEY_BYTES,
+    MINUTE,
+    SHARD_BYTES,
+    index_prefix,
+    index_table,
+    key_bounds,
+    shard_names,
+    times_of_keys,
+)
+from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.encoding.values import count_values, fixed_rows
+from watchfloor.store.index.buckets import (
+    Span,
+    bucket_cells,
+    bucket_row,
+    cover,
+    hours_around,
+    one_row,
+    read_counts,
+    spans_of,
+    summed_cells,
+)
+from watchfloor.store.index.places import apart, read_places
+from watchfloor.store.index.rows import index_ranges, index_suffixes
+from watchfloor.store.layout import IndexCount, Layout, Term, Wanted
+
+if TYPE_CHECKING:
+    from watchfloor.store.store import Store
+
+_EDGE_ROWS = 4096
+
+
+class CellCounts:
+    """Counts from a cell per value and hour, and per value and day."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    def estimates(
+        self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
+    ) -> list[IndexCount | None]:
+        """Of equalities the counts of the hours that touch the range, by one scan; of others what the index has."""
+        terms, others = apart(conditions)
+        rows = {term: bucket_row(source, (source.field(term.field), term.value)) for term in terms}
+        ranges = Ranges()
+        for row in dict.fromkeys(rows.values()):
+            ranges.add_row(row)
+        counts: Counter[bytes] = Counter()
+        if rows:
+            cells = summed_cells(cover(*hours_around(since, until)))
+            for row, _, count in read_counts(store, source, ranges, cells, "row"):
+                counts[row] += count
+        found: dict[Condition, IndexCount | None] = {t: _exact(counts[row]) for t, row in rows.items()}
+        places = read_places(store, source, others, since, until, key_bounds, KEY_BYTES, most)
+        for condition, place in zip(others, places, strict=True):
+            count = len(place.ids)
+            newest = int(times_of_keys(place.ids).max()) if count else None
+            found[condition] = IndexCount(count, count, place.entries, newest) if place.complete else None
+        return [found[condition] for condition in conditions]
+
+    def count(self, store: Store, source: Source, term: Term, since: int, until: int) -> int:
+        parts = cover(since, until)
+        cells = summed_cells(parts)
+        total = 0
+        if cells:
+            scan = read_counts(store, source, one_row(bucket_row(source, term)), cells, "row")
+            total = sum(count for _, _, count in scan)
+        return total + sum(len(_edge_times(store, source, term, span)) for span in parts.edges)
+
+    def timeline(self, store: Store, source: Source, term: Term, width: int, since: int, until: int) -> Counter[int]:
+        counts: Counter[int] = Counter()
+        whole = (-(-since // width) * width, until // width * width)
+        edges: tuple[Span, ...] = ((since, until),)
+        if whole[0] < whole[1] and width != MINUTE:  # values have no counts by the minute
+            edges = spans_of((since, whole[0]), (whole[1], until))
+            cells = bucket_cells(width, whole)
+            for _, start, count in read_counts(store, source, one_row(bucket_row(source, term)), cells, "bucket"):
+                counts[start // width * width] += count
+        for span in edges:
+            counts.update((_edge_times(store, source, term, span) // width * width).tolist())
+        return counts
+
+    def values(self, store: Store, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
+        counts: Counter[bytes] = Counter()
+        parts = cover(since, until)
+        prefix = index_prefix(field.name)
+        cells = summed_cells(parts)
+        if cells:
+            ranges = Ranges()
+            for shard in shard_names(source.shards):
+                ranges.add_prefix(shard + prefix)
+            for row, _, count in read_counts(store, source, ranges, cells, "row"):
+                counts[row[SHARD_BYTES + len(prefix) :]] += count
+        for span in parts.edges:
+            for batch in self._layout.scan(store, source, Wanted(*span, None, [field.name], _EDGE_ROWS)):
+                count_values(field, batch.column(0), counts)
+        return counts
+
+
+def _exact(count: int) -> IndexCount:
+    """Of an equality: an entry for each event."""
+    return IndexCount(count, count, count)
+
+
+def _edge_times(store: Store, source: Source, term: Term, span: Span) -> np.ndarray:
+    """The times of the events with the term in ``span``, from the index."""
+    ranges = index_ranges(source, index_suffixes([term]), *key_bounds(*span))
+    batches = store.scan(index_table(source), ranges, ordered=False)
+    keys = [fixed_rows(batch.column("qualifier"), KEY_BYTES) for batch in batches]
+    return times_of_keys(np.concatenate(keys)) if keys else np.empty(0, np.int64)

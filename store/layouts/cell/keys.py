@@ -1,0 +1,21 @@
+"""The rows of events that are cells (``docs/keys.md``)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from watchfloor.store.encoding.keys import KEY_BYTES, SHARD_BYTES, event_hashes, reverse_times, shard_names
+
+ROW_BYTES = SHARD_BYTES + KEY_BYTES
+
+
+def event_rows(file_id: bytes, times: np.ndarray, offsets: np.ndarray, shards: int) -> tuple[np.ndarray, np.ndarray]:
+    """(n, 20) row IDs of events and their shard numbers; ``times`` int64 microseconds."""
+    hashes = event_hashes(file_id, offsets)
+    numbers = (hashes % np.uint64(shards)).astype(np.int64)
+    names = np.frombuffer(b"".join(shard_names(shards)), np.uint8).reshape(-1, SHARD_BYTES)
+    rows = np.empty((len(times), ROW_BYTES), np.uint8)
+    rows[:, :4] = names[numbers]
+    rows[:, 4:12] = reverse_times(times)
+    rows[:, 12:] = hashes.astype(">u8").view(np.uint8).reshape(-1, 8)
+    return rows, numbers

@@ -1,0 +1,170 @@
+"""Counts of events: all of a source's from the aggregate table, those with a value from wherever its layout has them.
+
+A time range is read as the fewest buckets that cover it: whole days, then whole hours at both ends. What is left at
+the edges is counted exactly from the events.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.schema.errors import UserError
+from watchfloor.schema.filter.tree import Condition, Value
+from watchfloor.schema.source import END_OF_TIME, Field, Source
+from watchfloor.store.encoding.keys import DAY, HOUR, MAX_TIME, MINUTE
+from watchfloor.store.encoding.values import decode_value
+from watchfloor.store.index.buckets import (
+    Span,
+    begin_counts,
+    bucket_cells,
+    bucket_counts,
+    bucket_row,
+    cells_of,
+    cover,
+    hours_around,
+    one_row,
+    read_counts,
+    spans_of,
+    summed_cells,
+)
+from watchfloor.store.layout import IndexCount, Wanted
+
+from .registry import layout_of
+
+if TYPE_CHECKING:
+    from watchfloor.store.store import Store
+
+BUCKETS = {"minute": MINUTE, "hour": HOUR, "day": DAY}
+END = END_OF_TIME
+_EDGE_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What there is in a time range [since, until), in µs.
+
+    ``hours``: the starts of the hours that touch it and have events, ascending; ``events`` of each. ``busy``: these
+    hours, merged, newest first. ``total``: of all. ``counts``: what the index has for each condition; None if that is
+    too much to read.
+    """
+
+    since: int
+    until: int
+    hours: np.ndarray
+    events: np.ndarray
+    busy: list[Span]
+    total: int
+    counts: list[IndexCount | None]
+
+    def newer(self, time: int) -> int:
+        """About how many of the events are newer than ``time``."""
+        shares = np.clip((self.hours + HOUR - time) / HOUR, 0, 1)
+        return int(self.events @ shares)
+
+
+class CountReader:
+    """Counts of one source. ``None`` as a field means all events of the source."""
+
+    def __init__(self, store: Store, source: Source) -> None:
+        self._store, self._source, self._layout = store.snapshot(), source, layout_of(source)
+
+    def survey(
+        self, conditions: Sequence[Condition], since: int | None, until: int | None, thorough: bool = False
+    ) -> Survey:
+        """What a plan needs to know of [since, until), where None is as far as there are events: scans at once.
+
+        Conditions of many values are given up where the layout finds it not worth its while, unless ``thorough``.
+        """
+        most = None if thorough else self._layout.most_entries
+        low, high = 0 if since is None else since, END if until is None else until
+        hours = bucket_cells(HOUR, hours_around(low, high))
+        with begin_counts(self._store, self._source, one_row(bucket_row(self._source, None)), hours, "bucket") as read:
+            found = self._layout.counts.estimates(self._store, self._source, conditions, low, high, most)
+            buckets, events = bucket_counts(read)
+        busy = _spans(buckets)
+        # An end that is not given is that of the events; an empty range stands at the one that is.
+        newest, oldest = (busy[0][1], busy[-1][0]) if busy else (0, 0)
+        since = oldest if since is None else since
+        until = max(since, newest) if until is None else until
+        return Survey(since, until, buckets, events, busy, int(events.sum()), found)
+
+    def count(self, since: int, until: int, field: Field | None = None, value: Value | None = None) -> int:
+        """Exactly how many events in [since, until) there are, or have this value."""
+        if field is not None and value is not None:
+            return self._layout.counts.count(self._store, self._source, (field, value), since, until)
+        parts = cover(since, until)
+        minutes, edges = _whole_minutes(parts.edges)
+        cells = summed_cells(parts) + b"".join(cells_of("m", span) for span in minutes)
+        total = 0
+        if cells:
+            total = sum(count for _, _, count in self._totals(cells, "row"))
+        return total + sum(len(self._times(span)) for span in edges)
+
+    def timeline(
+        self, bucket: str, since: int, until: int, field: Field | None = None, value: Value | None = None
+    ) -> list[tuple[int, int]]:
+        """(start of the bucket, count) of the buckets in [since, until) that have events, oldest first."""
+        if bucket not in BUCKETS:
+            raise UserError(f"unknown bucket {bucket!r}; known are {', '.join(BUCKETS)}")
+        width = BUCKETS[bucket]
+        if field is not None and value is not None:
+            found = self._layout.counts.timeline(self._store, self._source, (field, value), width, since, until)
+            return sorted(found.items())
+        counts: Counter[int] = Counter()
+        whole = (-(-since // width) * width, until // width * width)
+        edges: tuple[Span, ...] = ((since, until),)
+        if whole[0] < whole[1]:
+            edges = spans_of((since, whole[0]), (whole[1], until))
+            for _, start, count in self._totals(bucket_cells(width, whole), "bucket"):
+                counts[start // width * width] += count
+        for span in edges:
+            counts.update((self._times(span) // width * width).tolist())
+        return sorted(counts.items())
+
+    def bounds(self) -> Span | None:
+        """[start of the oldest day with events, end of the newest); None for a source without events."""
+        days = [start for _, start, _ in self._totals(cells_of("d", (0, MAX_TIME // DAY * DAY)), "bucket")]
+        return (min(days), max(days) + DAY) if days else None
+
+    def top(self, field: Field, since: int, until: int, limit: int) -> list[tuple[object, int]]:
+        """The values of an indexed field with the most events in [since, until), exactly; ties by value."""
+        counts = self._layout.counts.values(self._store, self._source, field, since, until)
+        best = heapq.nsmallest(limit, counts.items(), key=lambda item: (-item[1], item[0]))
+        return [(decode_value(field.scalar, value), count) for value, count in best]
+
+    def _totals(self, cells: bytes, by: str) -> list[tuple[bytes, int, int]]:
+        return list(read_counts(self._store, self._source, one_row(bucket_row(self._source, None)), cells, by))
+
+    def _times(self, span: Span) -> np.ndarray:
+        """The times of the events in ``span``, read from the events."""
+        name = self._source.time_field
+        batches = self._layout.scan(self._store, self._source, Wanted(*span, None, [name], _EDGE_ROWS))
+        times = [batch.column(0).cast(pa.int64()).to_numpy() for batch in batches]
+        return np.concatenate(times) if times else np.empty(0, np.int64)
+
+
+def _spans(hours: np.ndarray) -> list[Span]:
+    """Ascending hours, merged where they touch, newest first."""
+    if not len(hours):
+        return []
+    first = np.concatenate(([True], np.diff(hours) > HOUR))
+    starts, ends = hours[first], hours[np.append(first[1:], True)] + HOUR
+    return list(zip(starts[::-1].tolist(), ends[::-1].tolist(), strict=True))
+
+
+def _whole_minutes(edges: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """Edges as whole minutes, of which a source's total has cells, and what is left of them."""
+    minutes = [(-(-since // MINUTE) * MINUTE, until // MINUTE * MINUTE) for since, until in edges]
+    inner = tuple(span for span in minutes if span[0] < span[1])
+    outer = [
+        spans_of((edge[0], span[0]), (span[1], edge[1])) if span[0] < span[1] else (edge,)
+        for edge, span in zip(edges, minutes, strict=True)
+    ]
+    return inner, tuple(span for spans in outer for span in spans)

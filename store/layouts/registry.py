@@ -1,0 +1,14 @@
+"""The layouts there are, by name."""
+
+from __future__ import annotations
+
+from watchfloor.schema.source import Source
+from watchfloor.store.layout import Layout
+from watchfloor.store.layouts.block.layout import BlockLayout
+from watchfloor.store.layouts.cell.layout import CellLayout
+
+_LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (CellLayout(), BlockLayout())}
+
+
+def layout_of(source: Source) -> Layout:
+    return _LAYOUTS[source.layout]

@@ -1,0 +1,86 @@
+"""Writes the events of one work item and, at its end, their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from watchfloor.schema.coverage import lacks_index
+from watchfloor.schema.source import Source
+from watchfloor.store.layout import Encoder, TableWrite
+
+from .registry import layout_of
+
+if TYPE_CHECKING:
+    from watchfloor.store.store import Store
+
+
+class Sink(Protocol):
+    """Where entries go: an ``EntrySink``, a ``BulkSink``, or what stands in for one in a measurement."""
+
+    def write_entries(self, table: str, batch: pa.RecordBatch) -> None: ...
+
+    def write_rows(self, table: str, batch: pa.RecordBatch) -> None: ...
+
+    def flush(self) -> None: ...
+
+
+class ItemWriter:
+    """What is written is a pure function of the events, ``file_id`` (16 bytes) and ``item_id`` (8 bytes).
+
+    Nothing is promised to be durable, or counted, before ``finish`` has returned, or the sink's ``flush`` after
+    the ``rest`` was put. Raises ``StoreError``.
+    """
+
+    def __init__(self, sink: Sink, item_id: bytes, file_id: bytes, reread: Store | None = None) -> None:
+        """``reread``: the store, if the item was read to its end before."""
+        self._sink, self._item_id, self._file_id, self._reread = sink, item_id, file_id, reread
+        self._encoders: dict[str, Encoder] = {}
+        self._sources: dict[str, Source] = {}
+        self.events = 0
+        self.entries = 0
+
+    def encode(self, source: Source, events: pa.RecordBatch) -> list[TableWrite]:
+        """Entries of a batch; counts it. To be called in the order of the file."""
+        encoder = self._encoders.get(source.name)
+        if encoder is None:
+            encoder = layout_of(source).encoder(source, self._file_id, self._item_id, self._reread)
+            self._encoders[source.name], self._sources[source.name] = encoder, source
+        self.events += len(events)
+        return encoder.encode(events)
+
+    def put(self, writes: list[TableWrite]) -> None:
+        """Hands entries to the sink; waits while it is full."""
+        for write in writes:
+            if write.wide:
+                self._sink.write_rows(write.table, write.batch)
+            else:
+                self._sink.write_entries(write.table, write.batch)
+            self.entries += write.entries
+
+    def write(self, source: Source, events: pa.RecordBatch) -> None:
+        self.put(self.encode(source, events))
+
+    def rest(self) -> list[TableWrite]:
+        """Entries of what is left when all events have been encoded, and the counts."""
+        return [write for encoder in self._encoders.values() for write in encoder.finish()]
+
+    def finish(self) -> tuple[int, int]:
+        """Writes the rest and makes everything durable; the numbers of events and of entries."""
+        self.put(self.rest())
+        self._sink.flush()
+        return self.events, self.entries
+
+    def lacks_index(self, now: Mapping[str, Source]) -> bool:
+        """Whether what was written lacks index entries by the definitions ``now`` in the catalog.
+
+        To be asked, of a catalog that is read then, when all is durable; if so, it must be written again by these.
+        """
+        return any(name in now and lacks_index(source, now[name]) for name, source in self._sources.items())
+
+    def sweep(self, store: Store) -> None:
+        """When all is durable, if the item was read before: removes what that reading wrote and this one did not."""
+        for encoder in self._encoders.values():
+            encoder.sweep(store)

@@ -1,0 +1,57 @@
+"""Short-lived commands beside the servers: formatting, initialising, asking Accumulo something."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from watchfloor.schema.errors import StackError
+from watchfloor.schema.settings.settings import Settings
+
+from .process import Server, find, tail
+
+_POLL = 0.1
+
+
+def run(settings: Settings, name: str, command: Sequence[str], deadline: float, watch: Sequence[Server] = ()) -> str:
+    """What the command printed. Its other output goes to ``log/NAME.out``.
+
+    StackError when it fails, when ``deadline`` (monotonic seconds) passes, or as soon as a server of ``watch`` ends:
+    without it the command would only wait.
+    """
+    path = settings.home / "log" / f"{name}.out"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as errors:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=settings.home, text=True
+        )
+        try:
+            while True:
+                try:
+                    printed, _ = process.communicate(timeout=_POLL)
+                    break
+                except subprocess.TimeoutExpired:
+                    _check(watch)
+                    if time.monotonic() > deadline:
+                        raise StackError(f"{name} took too long; {_last(path)}see {settings.home / 'log'}") from None
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+    if process.returncode:
+        raise StackError(f"{name} failed: {_last(path) or f'exit {process.returncode}; '}see {path}")
+    return printed
+
+
+def _check(watch: Sequence[Server]) -> None:
+    for server in watch:
+        if find(server.pid_file) is None:
+            raise StackError(f"{server.name} ended{tail(server)}")
+
+
+def _last(path: Path) -> str:
+    with path.open(errors="replace") as file:
+        lines = [line.strip() for line in file if line.strip()]
+    return "\n  ".join(lines[-8:]) + "; " if lines else ""

@@ -1,0 +1,174 @@
+"""One server: started, probed and stopped by its pid file, which also holds the process's start time.
+
+A pid is given out again by the system; pid and start time together name one process, for ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import psutil
+
+from watchfloor.schema.errors import StackError
+
+from .conf import LOOPBACK, write
+
+State = Literal["running", "not answering", "died", "stopped"]
+_POLL = 0.05
+
+
+@dataclass(frozen=True)
+class Server:
+    """What is needed to run one server. ``answers(port)`` tells whether it is ready, within about a second."""
+
+    name: str
+    command: tuple[str, ...]
+    home: Path
+    ports: dict[str, int]
+    answers: Callable[[int], bool]
+    memory: int = 0
+
+    @property
+    def pid_file(self) -> Path:
+        return self.home / "run" / f"{self.name}.json"
+
+    @property
+    def log(self) -> Path:
+        return self.home / "log" / f"{self.name}.log"
+
+    @property
+    def out(self) -> Path:
+        return self.home / "log" / f"{self.name}.out"
+
+    @property
+    def port(self) -> int:
+        return next(iter(self.ports.values()))
+
+
+def find(pid_file: Path) -> psutil.Process | None:
+    """The living process that a pid file names; None if there is no file, or it tells of a process that has ended."""
+    try:
+        record = json.loads(pid_file.read_text())
+        process = psutil.Process(int(record["pid"]))
+        if abs(process.create_time() - float(record["started"])) > 1:
+            return None
+        return None if _ended(process) else process
+    except (FileNotFoundError, ValueError, KeyError, TypeError, psutil.Error):
+        return None
+
+
+def _ended(process: psutil.Process) -> bool:
+    """A child of ours stays a zombie until it is waited for, and holds its ports until its last thread is gone."""
+    try:
+        return os.waitpid(process.pid, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+
+
+def state(server: Server) -> State:
+    """How the server is now."""
+    if find(server.pid_file) is None:
+        return "died" if server.pid_file.exists() else "stopped"
+    return "running" if server.answers(server.port) else "not answering"
+
+
+def start(server: Server) -> None:
+    """Starts the process in a session of its own, so that neither Ctrl-C nor a closed terminal reaches it."""
+    with server.out.open("wb") as out:
+        process = subprocess.Popen(
+            server.command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            cwd=server.home,
+            start_new_session=True,
+        )
+    try:
+        started = psutil.Process(process.pid).create_time()
+    except psutil.Error:
+        raise StackError(f"{server.name} ended at once{tail(server)}") from None
+    finally:
+        # It outlives this process on purpose; told so, Python does not warn of it.
+        process.returncode = 0
+    write(server.pid_file, json.dumps({"pid": process.pid, "started": started}) + "\n")
+
+
+def await_ready(server: Server, deadline: float) -> None:
+    """Returns when the server answers. StackError with the log's last lines when it ends or ``deadline`` passes."""
+    while not server.answers(server.port):
+        if find(server.pid_file) is None:
+            raise StackError(f"{server.name} ended while it started{tail(server)}")
+        if time.monotonic() > deadline:
+            raise StackError(f"{server.name} does not answer on port {server.port}{tail(server)}")
+        time.sleep(_POLL)
+
+
+def await_end(pid_file: Path, deadline: float) -> bool:
+    """Whether the process has ended by ``deadline``; its pid file is then gone too."""
+    while find(pid_file) is not None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL)
+    pid_file.unlink(missing_ok=True)
+    return True
+
+
+def send(pid_file: Path, number: signal.Signals) -> None:
+    """Sends a signal to the process that the pid file names, if it lives."""
+    process = find(pid_file)
+    if process is not None:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(number)
+
+
+def stop(pid_file: Path, seconds: float) -> bool:
+    """SIGTERM, and SIGKILL when that did not end the process within ``seconds``. Whether SIGTERM was enough."""
+    send(pid_file, signal.SIGTERM)
+    if await_end(pid_file, time.monotonic() + seconds):
+        return True
+    send(pid_file, signal.SIGKILL)
+    await_end(pid_file, time.monotonic() + 10)
+    return False
+
+
+def tail(server: Server, lines: int = 8) -> str:
+    """The last lines of what the server printed and logged, to stand at the end of an error."""
+    found = []
+    for path in (server.out, server.log):
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 16_384))
+            found += [f"  {line[:300]}" for line in file.read().decode(errors="replace").splitlines()[-lines:] if line]
+    return f"; see {server.log}\n" + "\n".join(found[-2 * lines :]) if found else f"; see {server.log}"
+
+
+def exchange(port: int, request: bytes, least: int = 1, seconds: float = 1.0) -> bytes:
+    """What a server on the loopback address answers to ``request``; empty when it does not."""
+    try:
+        with socket.create_connection((LOOPBACK, port), timeout=seconds) as connection:
+            connection.settimeout(seconds)
+            connection.sendall(request)
+            answer = b""
+            while len(answer) < least and (part := connection.recv(4096)):
+                answer += part
+            return answer
+    except OSError:
+        return b""
+
+
+def listens(port: int) -> bool:
+    """Whether something accepts connections on ``port`` of the loopback address."""
+    try:
+        socket.create_connection((LOOPBACK, port), timeout=1).close()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,126 @@
+"""The servers of a local stack and the command line of each."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.schema.settings.value import size
+from watchfloor.store.runtime.java_home import class_path, find_java, native_library
+
+from .conf import LOOPBACK, StackState, tserver_names
+from .process import Server, exchange, listens
+
+# Kafka's ApiVersions request, version 0, correlation 1, no client: the first that a broker answers when it serves.
+_API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+# One collector thread and cheap compiled code: small daemons start sooner and do not fight over two cores.
+_SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:CICompilerCount=1")
+# Requests are read and answered by the thread that hears of them: with a handful of clients, handing each over to
+# another thread costs a third of ZooKeeper's processor time.
+_ONE_READER = ("-Dzookeeper.nio.numSelectorThreads=1", "-Dzookeeper.nio.numWorkerThreads=0")
+_COMMON = (
+    "-XX:+ExitOnOutOfMemoryError",
+    "-XX:-UsePerfData",
+    "-Djava.net.preferIPv4Stack=true",
+    "-Dzookeeper.jmx.log4j.disable=true",
+    "-Dzookeeper.admin.enableServer=false",
+)
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """All servers of a stack."""
+
+    zookeeper: Server
+    kafka: Server
+    manager: Server
+    gc: Server
+    tservers: tuple[Server, ...]
+
+    @property
+    def accumulo(self) -> tuple[Server, ...]:
+        return (self.manager, *self.tservers, self.gc)
+
+    @property
+    def all(self) -> tuple[Server, ...]:
+        return (self.zookeeper, *self.accumulo, self.kafka)
+
+
+def fleet(settings: Settings, state: StackState) -> Fleet:
+    """The servers that ``state`` tells of, ready to be started. StackError when the JDK or jars are missing."""
+    base = _java(settings)
+    conf = settings.conf
+    native = native_library(settings)
+
+    def server(name: str, heap: str, answers: Callable[[int], bool], *command: str, extra: int = 0) -> Server:
+        log = f"-Dwatchfloor.log={settings.home / 'log' / (name + '.log')}"
+        ports = {part: port for part, port in state.ports.items() if part == name or part.startswith(name + "_")}
+        return Server(
+            name=name,
+            command=(*base, f"-Xmx{heap}", log, f"-Dwatchfloor.server={name}", *command),
+            home=settings.home,
+            ports=ports,
+            answers=answers,
+            memory=size(heap) + extra,
+        )
+
+    def accumulo(name: str, kind: str, heap: str, flags: tuple[str, ...], port: str, extra: int = 0) -> Server:
+        main = (f"-Daccumulo.properties=file://{conf}/accumulo.properties", "org.apache.accumulo.start.Main", kind)
+        return server(
+            name, heap, listens, *flags, *main, "-a", LOOPBACK, "-o", f"{port}={state.ports[name]}", extra=extra
+        )  # fmt: skip
+
+    maps = (f"-Daccumulo.native.lib.path={native}",) if native else ()
+    tserver_flags = ("-XX:+UseG1GC", f"-Xms{settings.tserver_heap}", *maps)
+    return Fleet(
+        zookeeper=server(
+            "zookeeper", settings.zookeeper_heap, _zookeeper_answers, *_SMALL, *_ONE_READER,
+            "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(conf / "zoo.cfg"),
+        ),
+        kafka=server(
+            "kafka", settings.kafka_heap, _kafka_answers, *_SMALL,
+            "kafka.Kafka", str(conf / "kafka.properties"),
+        ),
+        manager=accumulo("manager", "manager", settings.manager_heap, _SMALL, "manager.port.client"),
+        gc=accumulo("gc", "gc", settings.gc_heap, _SMALL, "gc.port.client"),
+        tservers=tuple(
+            accumulo(
+                name, "tserver", settings.tserver_heap, tserver_flags, "tserver.port.client",
+                extra=size(settings.tserver_maps) if native else 0,
+            )
+            for name in tserver_names(state.tservers)
+        ),
+    )  # fmt: skip
+
+
+def admin(settings: Settings, *arguments: str | Path) -> list[str]:
+    """The command of one short errand to Accumulo (``watchfloor.stack.Admin``)."""
+    flags = ["-Xmx96m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'admin.log'}"]
+    flags.append(f"-Daccumulo.properties=file://{settings.conf}/accumulo.properties")
+    return [*_java(settings), *flags, "watchfloor.stack.Admin", *map(str, arguments)]
+
+
+def format_kafka(settings: Settings, kafka_id: str) -> list[str]:
+    """The command that makes Kafka's empty data folder."""
+    flags = ["-Xmx128m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'kafka-format.log'}"]
+    tool = ["kafka.tools.StorageTool", "format", "-t", kafka_id, "-c", str(settings.conf / "kafka.properties")]
+    return [*_java(settings), *flags, *tool, "--ignore-formatted"]
+
+
+def _java(settings: Settings) -> list[str]:
+    java = find_java()
+    logging = f"-Dlog4j2.configurationFile={settings.conf / 'log4j2.properties'}"
+    # Accumulo makes a folder in the temporary one at each start and leaves it there: let it be ours.
+    temporary = f"-Djava.io.tmpdir={settings.home / 'tmp'}"
+    return [str(java / "bin" / "java"), *_COMMON, temporary, logging, *class_path(settings, java)]
+
+
+def _zookeeper_answers(port: int) -> bool:
+    return b"Mode: standalone" in exchange(port, b"srvr", least=100_000)
+
+
+def _kafka_answers(port: int) -> bool:
+    return len(exchange(port, _API_VERSIONS, least=8)) >= 8

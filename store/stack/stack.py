@@ -1,0 +1,198 @@
+"""The local stack: ZooKeeper, Accumulo and Kafka as real processes on the loopback address.
+
+``up`` brings the stack to the state "everything runs" from whatever state it is in: nothing there, stopped, half
+started, some servers killed, set up half way. ``down`` stops it, ``status`` (``stack_status.py``) tells how it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from watchfloor.schema.errors import StackError
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.java_home import native_library, stage_jar
+
+from . import checks as stack_checks
+from . import conf as stack_conf
+from . import process as stack_process
+from .conf import StackState, save_state
+from .errand import run
+from .lock import alone
+from .process import Server, await_end, await_ready, find
+from .servers import Fleet, admin, fleet, format_kafka
+from .status import StackStatus, status
+
+__all__ = ["StackStatus", "down", "status", "up"]
+
+Report = Callable[[str], None]
+
+
+def _silent(line: str) -> None:
+    pass
+
+
+def up(settings: Settings, tservers: int | None = None, report: Report = _silent) -> None:
+    """Starts what does not run, and returns when Accumulo serves all tablets and Kafka answers.
+
+    ``tservers``: how many tablet servers from now on (None: as many as before). ``report`` gets a line per step.
+    Data of earlier runs is kept. StackError names what stands in the way, with the last lines of the log.
+    """
+    _require_ours(settings)
+    stack_conf.make_folders(settings)
+    with alone(settings):
+        before = stack_conf.load_state(settings)
+        count = tservers or (before.tservers if before else settings.tservers)
+        state = stack_conf.grow_state(before, count)
+        stage_jar(settings)
+        servers = fleet(settings, state)
+        for surplus in _tservers_beyond(settings, count):
+            report(f"stopping {surplus}, {count} tablet servers are wanted")
+            _unload(settings, state, servers, [surplus])
+        idle = [server for server in servers.all if find(server.pid_file) is None]
+        if not idle and state.prepared and all(server.answers(server.port) for server in servers.all):
+            save_state(settings, state)
+            report("the stack is running already")
+            return
+        stack_checks.check_disk(settings.home)
+        stack_checks.check_memory(sum(server.memory for server in idle))
+        stack_checks.check_ports({name: port for server in idle for name, port in server.ports.items()})
+        save_state(settings, state)
+        stack_conf.make_secrets(settings)
+        native = native_library(settings)
+        if native is None:
+            report("no native map library (it needs g++ at `make setup`): tablet servers use the slower Java map")
+        stack_conf.write_conf(settings, state, native)
+        _start(settings, state, servers, report)
+
+
+def _start(settings: Settings, state: StackState, servers: Fleet, report: Report) -> None:
+    deadline = time.monotonic() + settings.up_seconds
+    with ThreadPoolExecutor(1) as pool:
+        kafka = pool.submit(_start_kafka, settings, state, servers, deadline, report)
+        state = _start_accumulo(settings, state, servers, deadline, report)
+        kafka.result()
+    save_state(settings, dataclasses.replace(state, formatted=True, prepared=True))
+
+
+def _start_kafka(settings: Settings, state: StackState, servers: Fleet, deadline: float, report: Report) -> None:
+    if not state.formatted:
+        report("formatting Kafka's storage")
+        run(settings, "kafka-format", format_kafka(settings, state.kafka_id), deadline)
+    _launch(servers.kafka, report)
+    await_ready(servers.kafka, deadline)
+    report("Kafka answers")
+
+
+def _start_accumulo(
+    settings: Settings, state: StackState, servers: Fleet, deadline: float, report: Report
+) -> StackState:
+    if not state.initialised:
+        _clear_half_made(settings, servers)
+    _launch(servers.zookeeper, report)
+    await_ready(servers.zookeeper, deadline)
+    root = settings.password_file("ingest")
+    if not state.initialised:
+        report("initialising Accumulo")
+        run(settings, "init", admin(settings, "init", stack_conf.INSTANCE, root), deadline)
+        state = save_state(settings, dataclasses.replace(state, initialised=True))
+    for server in servers.accumulo:
+        _launch(server, report)
+    query = (settings.query_user, settings.password_file("query"))
+    left = max(5, int(deadline - time.monotonic()))
+    command = admin(settings, "prepare", settings.client_properties, settings.ingest_user, root, *query, str(left))
+    run(settings, "prepare", command, deadline, watch=(servers.zookeeper, *servers.accumulo))
+    for server in servers.accumulo:
+        await_ready(server, deadline)
+    report("Accumulo serves all tablets")
+    return state
+
+
+def _launch(server: Server, report: Report) -> None:
+    if find(server.pid_file) is None:
+        report(f"{'restarting' if server.pid_file.exists() else 'starting'} {server.name}")
+        stack_process.start(server)
+
+
+def _clear_half_made(settings: Settings, servers: Fleet) -> None:
+    """An `init` that was interrupted cannot be gone on with: what it left is removed, if nothing was ever stored."""
+    data = settings.home / "data"
+    if (data / "accumulo" / "wal").exists():
+        raise StackError(
+            f"{data / 'accumulo'} holds data of an Accumulo that {settings.conf / 'stack.json'} does not know: "
+            "restore that file, or move the data away"
+        )
+    if (data / "accumulo").exists() or find(servers.zookeeper.pid_file) is not None:
+        stack_process.stop(servers.zookeeper.pid_file, 5)
+        shutil.rmtree(data / "accumulo", ignore_errors=True)
+        shutil.rmtree(data / "zookeeper", ignore_errors=True)
+
+
+def down(settings: Settings, report: Report = _silent) -> None:
+    """Stops every server that a pid file names, in an order that leaves nothing to recover; data stays.
+
+    Tablet servers write out what they hold first, for ``settings.down_seconds`` at most; whatever does not end
+    when it is asked to is killed after a bounded wait (the write-ahead log then brings its data back).
+    """
+    _require_ours(settings)
+    if not (settings.home / "run").is_dir():
+        return report(f"no stack in {settings.home}")
+    with alone(settings):
+        running = [path.stem for path in _pid_files(settings) if find(path)]
+        state = stack_conf.load_state(settings)
+        _signal(settings, [name for name in running if name == "kafka"])
+        if state and state.prepared and {"zookeeper", "manager"} < set(running):
+            report("stopping Accumulo: tablets are written out")
+            try:
+                _unload(settings, state, fleet(settings, state), [])
+            except StackError as error:
+                report(f"tablets were not written out, the next start recovers them from the log: {error}")
+        rest = [name for name in running if name != "zookeeper"]
+        _signal(settings, rest)
+        for name in (*rest, "zookeeper"):
+            path = settings.home / "run" / f"{name}.json"
+            if name in running and not stack_process.stop(path, 10):
+                report(f"{name} did not end when asked to and was killed")
+        for path in _pid_files(settings):
+            path.unlink(missing_ok=True)
+        shutil.rmtree(settings.home / "tmp", ignore_errors=True)
+        report(f"stopped {', '.join(running)}" if running else "nothing was running")
+
+
+def _unload(settings: Settings, state: StackState, servers: Fleet, tservers: list[str]) -> None:
+    """Has the manager unload the tablets of these servers (none: of all, and end itself), and waits for their end."""
+    deadline = time.monotonic() + settings.down_seconds
+    addresses = [f"{stack_conf.LOOPBACK}:{state.ports[name]}" for name in tservers]
+    root = settings.password_file("ingest")
+    command = admin(settings, "stop", settings.client_properties, settings.ingest_user, root, *addresses)
+    run(settings, "stop", command, min(deadline, time.monotonic() + 20), watch=(servers.zookeeper, servers.manager))
+    for name in tservers or [*(server.name for server in servers.tservers), "manager"]:
+        path = settings.home / "run" / f"{name}.json"
+        if not await_end(path, deadline):
+            stack_process.stop(path, 5)
+
+
+def _signal(settings: Settings, names: list[str]) -> None:
+    for name in names:
+        stack_process.send(settings.home / "run" / f"{name}.json", signal.SIGTERM)
+
+
+def _pid_files(settings: Settings) -> list[Path]:
+    return sorted((settings.home / "run").glob("*.json"))
+
+
+def _tservers_beyond(settings: Settings, count: int) -> list[str]:
+    names = [path.stem for path in _pid_files(settings) if path.stem.startswith("tserver") and find(path)]
+    return [name for name in names if int(name.removeprefix("tserver")) > count]
+
+
+def _require_ours(settings: Settings) -> None:
+    if not settings.local_accumulo or not settings.local_kafka:
+        raise StackError(
+            "the settings name an existing cluster (client_properties or kafka): it is not ours to start or stop"
+        )

@@ -1,0 +1,130 @@
+"""How the stack is: each server, Accumulo's tables, the queue's lag. Asking takes seconds at most, whatever is down."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import psutil
+
+from watchfloor.schema.errors import StackError, WatchfloorError
+from watchfloor.schema.settings.settings import Settings
+
+from .conf import load_state
+from .errand import run
+from .process import Server, State, find, state
+from .servers import admin, fleet
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    """One server. ``memory``: resident bytes, ``uptime``: seconds; both 0 when it does not run."""
+
+    name: str
+    state: State
+    ports: dict[str, int]
+    pid: int = 0
+    memory: int = 0
+    uptime: float = 0.0
+
+
+@dataclass(frozen=True)
+class TableStatus:
+    """One Accumulo table: ``tablets`` it has, ``served`` of them now; ``entries``, some of them still ``in_memory``.
+
+    Entries are what the tablet servers count: one that was written again counts twice until a compaction.
+    """
+
+    name: str
+    online: bool
+    tablets: int
+    served: int
+    entries: int
+    in_memory: int
+
+
+@dataclass(frozen=True)
+class StackStatus:
+    """``servers`` is empty for a cluster that is not ours; ``lag`` is None when it was not asked for or not to be had.
+
+    ``problems`` says in words what could not be found out, or does not run.
+    """
+
+    home: str
+    servers: tuple[ServerStatus, ...] = ()
+    tables: tuple[TableStatus, ...] = ()
+    lag: int | None = None
+    problems: tuple[str, ...] = ()
+
+    @property
+    def healthy(self) -> bool:
+        """Whether everything runs and answers."""
+        return not self.problems
+
+
+def status(settings: Settings, queue_lag: Callable[[Settings], int] | None = None, seconds: float = 15) -> StackStatus:
+    """The state of the stack or of the cluster that the settings name. ``queue_lag`` reads the lag (the queue's own
+    knowledge); ``seconds`` bounds the question to Accumulo. Raises nothing for what is down: it is in ``problems``."""
+    problems: list[str] = []
+    servers: tuple[ServerStatus, ...] = ()
+    if settings.local_accumulo or settings.local_kafka:
+        saved = load_state(settings)
+        if saved is None:
+            return StackStatus(str(settings.home), problems=(f"no stack in {settings.home} yet: run `watchfloor up`",))
+        all_servers = fleet(settings, saved).all
+        with ThreadPoolExecutor(len(all_servers)) as pool:
+            servers = tuple(pool.map(_server, all_servers))
+        servers = tuple(s for s in servers if settings.local_kafka or s.name != "kafka")
+        servers = tuple(s for s in servers if settings.local_accumulo or s.name == "kafka")
+    down = {s.name for s in servers if s.state != "running"}
+    problems += [f"{s.name}: {s.state}" for s in servers if s.name in down]
+    tables: tuple[TableStatus, ...] = ()
+    if not down & {"zookeeper", "manager"} and not (servers and _all_tservers_down(servers)):
+        try:
+            tables = read_tables(settings, seconds)
+            problems += [f"table {t.name}: {t.served} of {t.tablets} tablets served" for t in tables if _lacks(t)]
+        except WatchfloorError as error:
+            problems.append(str(error))
+    lag = None
+    if queue_lag is not None and "kafka" not in down:
+        try:
+            lag = queue_lag(settings)
+        except WatchfloorError as error:
+            problems.append(str(error))
+    return StackStatus(str(settings.home), servers, tables, lag, tuple(problems))
+
+
+def read_tables(settings: Settings, seconds: float = 15) -> tuple[TableStatus, ...]:
+    """Accumulo's tables in order of name, asked by a process of its own. StackError when there is no answer in time."""
+    user, _ = settings.credentials("ingest")
+    command = admin(settings, "tables", settings.client_properties, user, settings.password_file("ingest"))
+    printed = run(settings, "tables", command, time.monotonic() + seconds)
+    tables = []
+    for line in printed.splitlines():
+        name, online, *numbers = line.split("\t")
+        if len(numbers) != 4:
+            raise StackError(f"unexpected answer about tables: {line!r}")
+        tables.append(TableStatus(name, online == "online", *map(int, numbers)))
+    return tuple(tables)
+
+
+def _lacks(table: TableStatus) -> bool:
+    return table.online and table.served < table.tablets
+
+
+def _all_tservers_down(servers: tuple[ServerStatus, ...]) -> bool:
+    return all(s.state != "running" for s in servers if s.name.startswith("tserver"))
+
+
+def _server(server: Server) -> ServerStatus:
+    now = state(server)
+    process = find(server.pid_file)
+    try:
+        if process is not None:
+            uptime = time.time() - process.create_time()
+            return ServerStatus(server.name, now, server.ports, process.pid, process.memory_info().rss, uptime)
+    except psutil.NoSuchProcess:
+        now = "died"
+    return ServerStatus(server.name, now, server.ports)

@@ -1,0 +1,208 @@
+"""Telling what kind of log a file is."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from parsing_support import shared
+
+from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.schema.errors import InputFileError, UnknownSourceError
+from watchfloor.schema.source import FieldType, builtin_definitions, parse_definition
+
+HEADER = "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n"
+INDEXED = ("uid", "id.orig_h", "id.orig_p", "id.resp_h", "id.resp_p", "proto", "host", "note", "a", "b")
+ACCESS = '192.0.2.1 - - [05/Mar/2024:08:00:01 +0100] "GET / HTTP/1.1" 200 5\n'
+
+
+def zeek(path: str, fields: str, types: str, *lines: str, opened: str = "2024-03-05-08-00-00") -> str:
+    columns = f"#fields\t{chr(9).join(fields.split())}\n#types\t{chr(9).join(types.split())}\n"
+    return HEADER + f"#path\t{path}\n#open\t{opened}\n" + columns + "".join(f"{line}\n" for line in lines)
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    def _write(content: str | bytes, name: str = "some.log") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return _write
+
+
+def test_zeek_tsv_by_its_header(write) -> None:
+    found = sniff(write(zeek("door", "ts who", "time addr", "1.0\t10.0.0.1")), None, {})
+    assert found.feed == "zeek.door" and found.splittable
+    assert found.header.startswith(b"#separator") and b"#fields\tts\twho" in found.header
+    (source,) = found.sources
+    assert [(f.name, f.type_name, f.indexed) for f in source.fields] == [
+        ("ts", "time", False),
+        ("who", "ip", True),
+        ("extra", "string", False),
+    ]
+
+
+def test_a_curated_source_is_extended_by_a_header(write) -> None:
+    found = sniff(write(zeek("conn", "ts uid site.floor", "time string count", "1.0\tC\t3")), "zeek", {})
+    (source,) = found.sources
+    assert source.by_name["site.floor"].type is FieldType.INT
+    assert source.fields[: len(builtin_definitions()["zeek.conn"].fields)] == builtin_definitions()["zeek.conn"].fields
+
+
+def test_indexes_of_a_derived_source_are_few_and_useful(write) -> None:
+    fields = "ts uid id.orig_h id.orig_p id.resp_h id.resp_p proto host note msg a b c d"
+    types = "time string addr port addr port enum string enum string addr addr addr addr"
+    (source,) = sniff(write(zeek("thing", fields, types, "\t".join("-" * 14))), None, {}).sources
+    assert [f.name for f in source.indexed] == list(INDEXED)
+
+
+def test_a_header_that_changes_on_the_way_makes_a_file_one_item(write) -> None:
+    one = zeek("door", "ts who", "time addr", "1.0\t10.0.0.1")
+    later = zeek("door", "ts who", "time addr", "2.0\t10.0.0.1", opened="2024-03-05-09-00-00")
+    other = zeek("door", "ts what", "time string", "1.0\t10.0.0.1")
+    assert sniff(write(one + one), None, {}).splittable
+    assert sniff(write(one + later), None, {}).splittable
+    assert not sniff(write(one + other), None, {}).splittable
+    timeless = zeek("door", "who", "addr", "10.0.0.1")
+    assert not sniff(write(timeless + zeek("door", "who", "addr", opened="2024-03-05-09-00-00")), None, {}).splittable
+    assert not sniff(write(gzip.compress(one.encode()), "a.log.gz"), None, {}).splittable
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "feed", "sources"),
+    [
+        ("conn.log", [{"ts": 1.5, "id.orig_h": "10.0.0.1"}], "zeek.conn", ["zeek.conn"]),
+        ("dns.2024-03-05.log", [{"ts": 1.5, "id_orig_h": "10.0.0.1"}], "zeek.dns", ["zeek.dns"]),
+        ("any.json", [{"_path": "http", "ts": 1}, {"_path": "cat", "ts": 2}], "zeek", ["zeek.http", "zeek.cat"]),
+        ("stats.log", [{"ts": 1.5, "peer": "zeek"}], "zeek.stats", ["zeek.stats"]),
+        ("eve.json", [{"timestamp": "x", "event_type": "dns"}], "suricata", ["suricata.dns"]),
+        ("eve.json", [{"timestamp": "x", "event_type": "odd"}], "suricata", ["suricata.odd"]),
+    ],
+)
+def test_json_by_its_keys_and_name(write, name: str, lines: list, feed: str, sources: list[str]) -> None:
+    found = sniff(write("".join(json.dumps(line) + "\n" for line in lines), name), None, {})
+    assert (found.feed, found.header) == (feed, b"")
+    assert [s.name for s in found.sources] == sources
+
+
+def test_types_of_zeek_json_come_from_a_sample(write) -> None:
+    lines = [
+        {"ts": 1.5, "uid": "a", "id_orig_h": "10.0.0.1", "id_orig_p": 5, "n": 1, "x": 1, "on": True, "l": []},
+        {"ts": 2.5, "uid": "b", "id_orig_h": "10.0.0.1", "n": 2, "x": 1.5, "l": [1], "mixed": 1, "nest": {"a": "b"}},
+        {"ts": 3, "mixed": "two", "bad name": 1},
+    ]
+    (source,) = sniff(write("".join(json.dumps(line) + "\n" for line in lines), "lamp.log"), "zeek", {}).sources
+    assert source.name == "zeek.lamp" and source.unknown_fields == "extra"
+    assert {f.name: f.type_name for f in source.fields} == {
+        "ts": "time",
+        "uid": "string",
+        "id.orig_h": "ip",
+        "id.orig_p": "port",
+        "n": "int",
+        "x": "float",
+        "on": "bool",
+        "l": "list of int",
+        "nest.a": "string",
+        "extra": "string",
+    }
+
+
+def test_access_logs_by_any_of_their_first_lines(write) -> None:
+    assert sniff(write("# a remark\n\n" + ACCESS), None, {}).feed == "web.access"
+    assert sniff(write(gzip.compress(ACCESS.encode()), "a.gz"), None, {}).feed == "web.access"
+
+
+def test_a_source_of_the_user(write) -> None:
+    source = parse_definition(
+        {
+            "name": "lab.door",
+            "parser": {"format": "json"},
+            "timestamp": {"field": "ts"},
+            "fields": [{"name": "ts", "type": "time"}],
+        }
+    )
+    found = sniff(write('{"ts": 1}\n'), "lab.door", {"lab.door": source})
+    assert (found.feed, found.sources) == ("lab.door", (source,))
+
+
+@pytest.mark.parametrize("name", ["dns.json", "conn.log", "any.log"])
+def test_generated_events_whatever_their_file_is_called(write, name: str) -> None:
+    for source in builtin_definitions().values():
+        if source.parser["format"] == "json":
+            whole = dict.fromkeys((f.name for f in source.fields), None) | {"ts": "2026-01-01T00:00:00Z"}
+            assert sniff(write(json.dumps(whole) + "\n", name), None, {}).feed == source.name
+
+
+def test_fields_that_generated_events_have_too_tell_nothing(write) -> None:
+    few = '{"ts": 1.5, "host": "10.0.0.1"}\n'
+    assert sniff(write(few, "known_hosts.log"), None, {}).feed == "zeek.known_hosts"
+    with pytest.raises(InputFileError, match="no known source fits"):
+        sniff(write(few, "some.log"), None, {})
+    fields = [{"name": "ts", "type": "time"}, {"name": "host", "type": "ip"}, {"name": "user", "type": "string"}]
+    own = parse_definition(
+        {"name": "lab.door", "parser": {"format": "json"}, "timestamp": {"field": "ts"}, "fields": fields}
+    )
+    assert sniff(write(few, "some.log"), None, {"lab.door": own}).feed == "lab.door"
+
+
+def test_an_empty_file(write) -> None:
+    assert sniff(write(""), "web.access", {}).sources == ()
+    assert sniff(write(b"\n \n"), "zeek", {}).feed == "zeek"
+    with pytest.raises(InputFileError, match=r"some\.log: no lines, so nothing tells its kind; name its source"):
+        sniff(write(""), None, {})
+
+
+@pytest.mark.parametrize(
+    ("content", "feed", "message"),
+    [
+        (bytes(range(256)) * 9, None, "not a Zeek log, JSON lines or an access log; it begins .*; if it is one all"),
+        ("Aug 31 12:37:51 host postfix/qmgr[1]: warning\n", None, "it begins 'Aug 31 12:37:51 host"),
+        ('{"a": 1}\n', None, "JSON lines, and no known source fits.*write a source definition"),
+        ('{"a": 1}\n', "web.access", "JSON lines, not web.access"),
+        (zeek("dns", "ts", "time"), "zeek.conn", "a Zeek dns log, not zeek.conn; name zeek.dns or no source"),
+        (zeek("dns", "ts", "time"), "web.access", "a Zeek dns log, not web.access"),
+        (zeek("x", "ts ts", "time time"), None, "header cannot be used: .*'ts' is defined twice"),
+        (zeek("x", "ts a", "time"), None, "names 2 fields but 1 types"),
+        ("#fields\ta\tb\nx\ty\n", None, "it has no #path line; mend the header"),
+        ("#separator ab\n#fields\ta\n", None, "its separator is not one byte"),
+        (zeek("x", "who", "addr", opened="once"), None, "no time, and it has no #open line"),
+    ],
+)
+def test_what_does_not_fit_names_the_file_what_was_seen_and_the_remedy(
+    write, content: str | bytes, feed: str | None, message: str
+) -> None:
+    with pytest.raises(InputFileError, match=message) as caught:
+        sniff(write(content), feed, {})
+    assert "some.log: " in str(caught.value)
+
+
+def test_an_unknown_source_and_a_missing_file(write, tmp_path: Path) -> None:
+    with pytest.raises(UnknownSourceError, match=r"unknown source 'web.acess'; did you mean web.access"):
+        sniff(write(ACCESS), "web.acess", {})
+    with pytest.raises(InputFileError, match="cannot be read"):
+        sniff(tmp_path / "none.log", None, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "feed"),
+    [
+        ("zeek/brobeat/conn.log", "zeek.conn"),
+        ("zeek/wrccdc/dns.log.gz", "zeek.dns"),
+        ("zeek/zat/data/json/dns.log", "zeek.dns"),
+        ("zeek/apt29/apt29/day1/zeek/combined_zeek.log", "zeek"),
+        ("suricata/aecid/eve.json", "suricata"),
+        ("web_access/nasa-50k.log.gz", "web.access"),
+        ("web_access/elastic_apache_logs", "web.access"),
+    ],
+)
+def test_real_files(name: str, feed: str) -> None:
+    assert sniff(shared(name), None, {}).feed == feed
+
+
+@pytest.mark.parametrize("name", ["mail/maillog", "squid/log.squid", "auth/auth.log", "auth/lanl_auth_sample.csv"])
+def test_real_files_of_other_kinds(name: str) -> None:
+    with pytest.raises(InputFileError):
+        sniff(shared(name), None, {})

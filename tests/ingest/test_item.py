@@ -1,0 +1,167 @@
+"""Work items and how files become some: identity, ranges, growth."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from watchfloor.ingest.files.cut import WHOLE, Mark, check_unchanged, items_of, open_regular, scan_file
+from watchfloor.ingest.files.lines import GZIP_MAGIC
+from watchfloor.ingest.intake.intake import item_bytes
+from watchfloor.ingest.intake.load import bulk_item_bytes
+from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.schema.errors import InputFileError, InternalError
+from watchfloor.schema.settings.settings import Settings
+
+LINES = st.lists(st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"")), max_size=40)
+
+
+def content(lines: list[bytes], ends: bool) -> bytes:
+    return b"\n".join(lines) + (b"\n" if ends and lines else b"")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("item") / "a.log"
+
+
+def write(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def one(path: Path, split: int = 1 << 20) -> WorkItem:
+    return items_of(scan_file(path, split), str(path), "web.access", b"", "t")[0]
+
+
+@settings(max_examples=200)
+@given(lines=LINES, ends=st.booleans(), split=st.integers(1, 50))
+def test_ranges_cover_the_file_and_cut_at_line_ends(file: Path, lines: list[bytes], ends: bool, split: int) -> None:
+    data = content(lines, ends)
+    assume(not data.startswith(GZIP_MAGIC))
+    scan = scan_file(write(file, data), split)
+    assert scan.length == len(data)
+    at = 0
+    for start, end in scan.ranges:
+        assert start == at < end
+        assert end == len(data) or data[end - 1 : end] == b"\n"
+        # A range is not longer than it must be: without its last line it would be under the size.
+        assert data.rfind(b"\n", start, end - 1) + 1 - start < split
+        at = end
+    assert at == len(data)
+
+
+@settings(max_examples=100)
+@given(lines=LINES, more=LINES, ends=st.booleans(), split=st.integers(1, 50), zipped=st.booleans())
+def test_only_what_was_added_to_a_file_is_new(
+    file: Path, lines: list[bytes], more: list[bytes], ends: bool, split: int, zipped: bool
+) -> None:
+    old = content(lines, ends)
+    data = old + content(more, True)
+    assume(not data.startswith(GZIP_MAGIC))  # not a text that could grow
+    first = scan_file(write(file, old), split)
+    pack = gzip.compress if zipped else bytes
+    grown = scan_file(write(file, pack(data)), split, Mark(first.file_id, first.length))
+    assert grown.file_id == scan_file(file, split).file_id
+    if old and data != old:
+        last_line = old.rfind(b"\n") + 1
+        assert (grown.base, grown.before) == (last_line, first.file_id.hex())
+        assert [r[0] for r in grown.ranges][:1] == ([last_line] if last_line < len(data) else [])
+    else:
+        assert (grown.base, grown.before) == (0, "")
+    items = items_of(grown, str(file), "f", b"", "t")
+    if items:
+        assert scan_file(file, split * 3, cut_like=items[0]).ranges == grown.ranges
+
+
+def test_a_file_that_was_replaced_is_all_new(file: Path) -> None:
+    first = scan_file(write(file, b"a\nb\n"), 100)
+    second = scan_file(write(file, b"c\nd\ne\n"), 100, Mark(first.file_id, first.length))
+    assert (second.base, second.before, second.ranges) == (0, "", ((0, 6),))
+
+
+def test_identity_is_of_the_uncompressed_content(file: Path) -> None:
+    plain = scan_file(write(file, b"line\n" * 1000), 100)
+    zipped = scan_file(write(file, gzip.compress(b"line\n" * 1000)), 100)
+    assert plain.file_id == zipped.file_id
+    assert zipped.compressed and zipped.split == WHOLE and zipped.ranges == ((0, 5000),)
+    members = scan_file(write(file, gzip.compress(b"line\n" * 400) + gzip.compress(b"line\n" * 600) + b"\0" * 512), 100)
+    assert members.file_id == plain.file_id and not members.damaged
+
+
+def test_a_cut_off_gzip_is_another_file_until_it_is_complete(file: Path) -> None:
+    data = os.urandom(50_000).hex().encode().replace(b"0", b"\n")
+    packed = gzip.compress(data)
+    half = scan_file(write(file, packed[: len(packed) // 2]), 100)
+    assert half.damaged and 0 < half.length < len(data)
+    assert half.file_id != scan_file(write(file, data[: half.length]), 100).file_id
+    full = scan_file(write(file, packed), 100, Mark(half.file_id, half.length))
+    assert full.before == half.file_id.hex() and full.base == data.rfind(b"\n", 0, half.length) + 1
+
+
+def test_item_ids_tell_feeds_files_and_ranges_apart(file: Path) -> None:
+    item = one(write(file, b"a\nb\n"))
+    others = [replace(item, feed="x"), replace(item, file_id=b"1" * 16), replace(item, start=2), replace(item, end=3)]
+    assert len({i.item_id for i in [item, *others]}) == 5
+    assert replace(item, ticket="u", again=True, path="/b", mtime_ns=1).item_id == item.item_id
+
+
+@given(path=st.binary(min_size=1, max_size=20), header=st.binary(max_size=30), start=st.integers(0, 1 << 50))
+def test_items_survive_the_queue(path: bytes, header: bytes, start: int) -> None:
+    item = WorkItem(os.fsdecode(path), b"x" * 16, start, start + 1, "f", header, 1, 2, 3, 4, 5, "", False, "t", True)
+    assert WorkItem.from_json(item.to_json()) == item
+
+
+@pytest.mark.parametrize("junk", [b"", b"{}", b"[]", b"\xff", b'{"path": 1}', b'"x"'])
+def test_what_is_no_item_is_said_to_be_none(junk: bytes) -> None:
+    with pytest.raises(InternalError, match="not a work item"):
+        WorkItem.from_json(junk)
+
+
+def test_growth_is_no_change_but_other_bytes_are(file: Path) -> None:
+    item = one(write(file, b"a\nb\n"))
+    check_unchanged(item)
+    write(file, b"a\nb\nc\n")
+    check_unchanged(item)
+    os.utime(file, ns=(1, 1))
+    check_unchanged(item)
+    for data in (b"a\nX\nc\n", b"a\n", b""):
+        with pytest.raises(InputFileError, match="changed after it was queued"):
+            check_unchanged(_touched(write(file, data), item))
+
+
+def _touched(file: Path, item: WorkItem) -> WorkItem:
+    os.utime(file, ns=(7, 7))
+    return item
+
+
+def test_only_regular_files_are_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, why in (
+        (tmp_path, "a folder"),
+        (tmp_path / "pipe", "not a regular file"),
+        (tmp_path / "no", "No such file"),
+    ):
+        with pytest.raises(InputFileError, match=why):
+            open_regular(path)
+    with pytest.raises(InputFileError, match="not a regular file"):
+        open_regular("/dev/null")
+
+
+def test_items_of_long_files_are_longer_and_each_partition_gets_one() -> None:
+    live = Settings(item_bytes=1 << 20, partitions=8)
+    assert [item_bytes(live, size << 20) >> 20 for size in (0, 5, 8, 16, 32, 500)] == [1, 1, 1, 2, 4, 4]
+    bulk = replace(live, ingest_mode="bulk")
+    assert [item_bytes(bulk, size) for size in (0, 1, 500 << 20, (1 << 20) + 1)] == [1 << 20, 1, 1 << 20, (1 << 19) + 1]
+
+
+def test_items_of_a_bulk_load_are_long_and_two_for_each_worker() -> None:
+    mb = 1 << 20
+    assert [bulk_item_bytes(mb, 40 * mb, workers) // mb for workers in (0, 1, 2, 3, 9)] == [8, 32, 10, 8, 8]
+    assert bulk_item_bytes(mb, 5000 * mb, 2) == 32 * mb

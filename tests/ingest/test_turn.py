@@ -1,0 +1,97 @@
+"""Whose turn it is with an item, and what state the ledger shows: pure functions of what was written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.records.ledger import End, LedgerRow, Run, item_row
+from watchfloor.ingest.worker.claim import MAX_ATTEMPTS, STALE_SECONDS, Act, Turns
+
+ITEM = WorkItem("/a.log", b"f" * 16, 0, 10, "web.access", b"", 10, 1, 10, 64, 0, "", False, "new")
+DONE = End("old", "done", 50.0, "w")
+
+
+def row(run: Run | None = None, end: End | None = None, item: WorkItem = ITEM, at: float = 100.0) -> LedgerRow | None:
+    cells = {"queued": orjson.dumps({"at": at, "by": "m", "item": item.to_json().decode()})}
+    if run:
+        cells["run"] = orjson.dumps(run)
+    if end:
+        cells["end"] = orjson.dumps(end)
+    return item_row(cells)
+
+
+@pytest.mark.parametrize(
+    ("run", "end", "again", "act"),
+    [
+        (None, None, False, Act.READ),
+        (None, DONE, False, Act.SKIP),
+        (None, DONE, True, Act.READ),
+        (None, replace(DONE, ticket="new"), True, Act.SKIP),
+        (None, replace(DONE, state="failed"), False, Act.READ),
+        (None, replace(DONE, state="failed", ticket="new"), False, Act.SKIP),
+        (Run("new", 1, 199.0, "other"), None, False, Act.WAIT),
+        (Run("old", 1, 199.0, "other"), None, False, Act.WAIT),
+        (Run("old", 1, 199.0, "other"), replace(DONE, state="failed"), False, Act.READ),
+        (Run("new", 1, 199.0 - STALE_SECONDS, "other"), None, False, Act.READ),
+        (Run("new", MAX_ATTEMPTS, 100.0, "other"), None, False, Act.GIVE_UP),
+        (Run("old", MAX_ATTEMPTS, 100.0, "other"), None, False, Act.READ),
+        (Run("new", MAX_ATTEMPTS - 1, 0.0, "other"), None, False, Act.READ),
+    ],
+)
+def test_turn(run: Run | None, end: End | None, again: bool, act: Act) -> None:
+    item = replace(ITEM, again=again)
+    assert Turns().take(item, row(run, end, item), now=200.0, clock=0.0).act is act
+
+
+def test_an_unknown_item_is_read_and_attempts_are_counted_per_ticket() -> None:
+    assert Turns().take(ITEM, None, 200.0, 0.0).attempt == 1
+    assert Turns().take(ITEM, row(Run("new", 1, 100.0, "x")), 200.0, 0.0).attempt == 2
+    assert Turns().take(ITEM, row(Run("old", 2, 100.0, "x")), 200.0, 0.0).attempt == 1
+
+
+def test_a_clock_that_is_ahead_does_not_hold_an_item_for_ever() -> None:
+    turns, future = Turns(), row(Run("new", 1, 10_000.0, "other"))
+    assert turns.take(ITEM, future, 200.0, 0.0).act is Act.WAIT
+    assert turns.take(ITEM, future, 200.0, STALE_SECONDS).act is Act.WAIT
+    assert turns.take(ITEM, row(Run("new", 1, 10_001.0, "other")), 200.0, STALE_SECONDS + 1).act is Act.WAIT
+    assert turns.take(ITEM, row(Run("new", 1, 10_001.0, "other")), 200.0, 2 * STALE_SECONDS + 2).act is Act.READ
+
+
+@pytest.mark.parametrize(
+    ("run", "end", "again", "state"),
+    [
+        (None, None, False, "queued"),
+        (Run("new", 1, 101.0, "w"), None, False, "running"),
+        (Run("new", 0, 0.0, "w"), None, False, "queued"),
+        (Run("old", 1, 90.0, "w"), None, False, "queued"),
+        (Run("later", 1, 101.0, "w"), None, False, "running"),
+        (Run("new", 1, 101.0, "w"), End("new", "done", 105.0, "w"), False, "done"),
+        # A worker that took the item on a second time, in vain, does not undo its end.
+        (Run("new", 2, 110.0, "z"), End("new", "done", 105.0, "w"), False, "done"),
+        (None, DONE, False, "done"),
+        (None, DONE, True, "queued"),
+        (Run("old", 1, 40.0, "w"), replace(DONE, state="failed"), False, "queued"),
+        (Run("new", 1, 120.0, "w"), replace(DONE, state="failed"), False, "running"),
+        (None, End("later", "failed", 120.0, "w"), False, "failed"),
+    ],
+)
+def test_state(run: Run | None, end: End | None, again: bool, state: str) -> None:
+    found = row(run, end, replace(ITEM, again=again))
+    assert found is not None and found.state == state
+
+
+def test_figures_of_a_row() -> None:
+    running = row(Run("new", 1, 101.0, "w", bytes=4, events=3, quarantined=1))
+    assert running is not None and (running.progress, running.events, running.quarantined, running.lines) == (
+        4,
+        3,
+        1,
+        4,
+    )
+    done = row(None, End("new", "done", 105.0, "w", events=7, quarantined=2, retried=1, entries=90))
+    assert done is not None and (done.progress, done.events, done.quarantined, done.entries) == (10, 8, 2, 90)
+    assert item_row({"run": b"{}"}) is None

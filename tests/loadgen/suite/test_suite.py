@@ -1,0 +1,294 @@
+"""``bench all``: one experiment after the other, resumed and interrupted, and that nothing runs afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from runs import RATE, experiment
+
+from watchfloor.api.cli import main as cli
+from watchfloor.loadgen.experiments import experiment as experiments
+from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.suite import bench, child, suite
+from watchfloor.loadgen.suite.suite import Progress, clock
+from watchfloor.schema.errors import UserError
+
+pytest.importorskip("matplotlib", reason="reports need matplotlib: pip install 'watchfloor[bench]'")
+
+NAMES = ("asking", "loading", "third")
+
+
+class Rehearsal:
+    """Experiments that are scripts, on a stack that is none. ``breaks``: which exit with 3; ``ran``: which have run."""
+
+    def __init__(self) -> None:
+        self.breaks: set[str] = set()
+        self.ran: list[tuple[str, bool]] = []
+        self.stacks = 0
+
+    def command(self, name: str, arguments: list[str], stack: object) -> tuple[list[str], dict[str, str]]:
+        self.ran.append((name, stack is not None))
+        written = json.dumps(experiment(name, [Figure(RATE, (1.0, 2.0))]).to_json())
+        script = (
+            f"import sys; print('halfway', file=sys.stderr); open(sys.argv[1], 'w').write({written!r}); print('end')"
+        )
+        if name in self.breaks:
+            script += "; sys.exit('watchfloor: no more horses')"
+        assert arguments[0] == "--json"
+        return [sys.executable, "-c", script, arguments[1]], dict(os.environ)
+
+    @contextmanager
+    def stack(self, home: str | None, sharing: list[object]) -> Iterator[object]:
+        self.stacks += bool(sharing)
+        yield object() if sharing else None
+
+
+@pytest.fixture
+def rehearsal(monkeypatch: pytest.MonkeyPatch) -> Rehearsal:
+    made = Rehearsal()
+    modules = {
+        name: SimpleNamespace(
+            QUICK=("--events", "10"), TSERVER_HEAP=None, OWN_STACK=name == "third", SUMMARY=name, add_options=print
+        )
+        for name in NAMES
+    }
+    monkeypatch.setattr(experiments, "NAMES", dict.fromkeys(NAMES, ""))
+    monkeypatch.setattr(suite, "experiment", modules.__getitem__)
+    monkeypatch.setattr(suite, "_command", made.command)
+    monkeypatch.setattr(suite, "_stack", made.stack)
+    return made
+
+
+def run(*arguments: str) -> int:
+    parser = ArgumentParser()
+    suite.add_options(parser)
+    return suite.run_all(parser.parse_args(arguments))
+
+
+def test_all_run_and_a_second_time_none(
+    rehearsal: Rehearsal, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert run("--quick", "--out", str(out)) == 0
+    assert rehearsal.ran == [("asking", True), ("loading", True), ("third", False)]
+    told = capsys.readouterr()
+    assert told.out == f"{out / 'report.html'}\n"
+    for line in ("[1/3 asking, 0:00] begins", "[1/3 asking, 0:00] halfway", "[3/3 third, 0:0", "left] halfway"):
+        assert line in told.err
+    record = json.loads((out / "run.json").read_text())
+    assert record["quick"] and record["seed"] == 1 and record["machine"]["cores"] and record["versions"]["python"]
+    asked = {name: entry["options"] for name, entry in record["experiments"].items()}
+    assert asked == {name: ["--events", "10"] for name in NAMES}
+    assert sorted((out / "log" / "asking.log").read_text().splitlines()) == ["end", "halfway"]
+    before = (out / "report.html").read_bytes()
+    assert run("--quick", "--out", str(out)) == 0
+    assert len(rehearsal.ran) == 3 and rehearsal.stacks == 1
+    assert "asking has run already" in capsys.readouterr().err
+    assert (out / "report.html").read_bytes() == before
+
+
+def test_one_that_fails_is_named_and_run_again(
+    rehearsal: Rehearsal, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    rehearsal.breaks = {"loading"}
+    assert run("--out", str(out)) == 1
+    told = capsys.readouterr()
+    assert "loading FAILED" in told.err and "no more horses" in told.err and "third FAILED" not in told.err
+    assert "no more horses" in (out / "report.html").read_text()
+    assert not (out / "loading.json").exists()
+    rehearsal.breaks = set()
+    assert run("--out", str(out)) == 0
+    assert [name for name, _ in rehearsal.ran] == [*NAMES, "loading"]
+    assert "no more horses" not in (out / "report.html").read_text()
+
+
+def test_some_can_be_chosen_and_others_follow(rehearsal: Rehearsal, tmp_path: Path) -> None:
+    out = str(tmp_path / "run")
+    assert run("--quick", "--out", out, "--only", "third") == 0
+    assert rehearsal.stacks == 0
+    assert run("--quick", "--out", out, "--only", "loading, asking") == 0
+    assert [name for name, _ in rehearsal.ran] == ["third", "asking", "loading"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--seed", "1"], "quick = True, not False"),
+        (["--quick", "--seed", "2"], "seed = 1, not 2"),
+        (["--quick", "--only", "horses"], "no such experiment"),
+    ],
+)
+def test_a_run_goes_on_only_as_it_began(
+    arguments: list[str],
+    told: str,
+    rehearsal: Rehearsal,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("--quick", "--out", str(tmp_path / "run"), "--only", "asking") == 0
+    monkeypatch.setattr(bench, "NAMES", {})
+    assert cli.main(["bench", "all", "--out", str(tmp_path / "run"), *arguments]) == cli.USER
+    assert told in capsys.readouterr().err
+    assert len(rehearsal.ran) == 1
+
+
+def test_options_that_have_changed_since_are_refused(
+    rehearsal: Rehearsal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert run("--quick", "--out", str(out), "--only", "asking") == 0
+    monkeypatch.setattr(bench, "NAMES", {})
+    suite.experiment("asking").QUICK = ("--events", "11")
+    arguments = ["bench", "all", "--quick", "--out", str(out)]
+    assert cli.main(arguments) == cli.USER
+    assert "was measured with --events 10, not --events 11" in capsys.readouterr().err
+    suite.experiment("asking").QUICK = ("--events", "10")
+    (out / "asking.json").write_text("{}")
+    assert cli.main(arguments) == cli.USER
+    (out / "run.json").unlink()
+    assert cli.main(arguments) == cli.USER
+    assert "holds asking.json and no run.json" in capsys.readouterr().err
+    assert cli.main([*arguments[:3], "--out", str(out / "asking.json")]) == cli.USER
+
+
+def test_the_papers_values_are_for_responsiveness_alone() -> None:
+    module = SimpleNamespace(QUICK=("--events", "10"))
+    args = Namespace(quick=True, paper=Path("/values.json"))
+    assert suite._options("responsiveness", module, args) == ("--events", "10", "--paper", "/values.json")  # type: ignore[arg-type]
+    assert suite._options("readers", module, args) == ("--events", "10")  # type: ignore[arg-type]
+
+
+def test_remaining_time_is_what_it_took_before_or_a_guess() -> None:
+    names = ["a", "b", "c", "d"]
+    assert Progress(names, {}, {}).left(0, 5) is None
+    progress = Progress(names, {"b": 10.0, "c": 30.0}, {})
+    assert progress.left(0, 0) == 20 + 10 + 30 + 20
+    assert progress.left(2, 12) == 18 + 20
+    assert progress.left(3, 100) == 0
+    usual = dict.fromkeys(names, 5.0)
+    assert Progress(names, {}, usual).left(0, 1) == 4 + 5 + 5 + 5
+    assert Progress(names, {"a": 10.0}, usual).left(1, 0) == 3 * 10  # this machine takes twice as long
+    assert (clock(5), clock(65.4), clock(3_725)) == ("0:05", "1:05", "1:02:05")
+
+
+def test_every_experiment_has_a_usual_time() -> None:
+    assert suite._QUICK_SECONDS.keys() == experiments.NAMES.keys()
+
+
+CHILD = """
+import sys, time
+try:
+    print("up", file=sys.stderr, flush=True)
+    while True:
+        time.sleep(0.1)  # a signal just before a long sleep would be noticed after it
+finally:
+    open(sys.argv[1], "w").write("tidy")
+"""
+
+
+def test_an_interrupt_ends_the_child_in_order(tmp_path: Path) -> None:
+    """The signal comes while the child runs, and once more while it tidies up."""
+    tidy, log = tmp_path / "tidy", tmp_path / "log"
+    before = signal.getsignal(signal.SIGTERM)
+
+    def heard(line: str) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt), child.interrupted_once():
+        try:
+            child.run([sys.executable, "-c", CHILD, str(tidy)], os.environ, log, heard)
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert tidy.read_text() == "tidy"
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert "KeyboardInterrupt" in log.read_text()
+
+
+def test_the_largest_tablet_server_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    monkeypatch.setattr(suite, "up", lambda settings, report: started.append(settings))
+    monkeypatch.setattr(suite, "down", lambda settings, report: None)
+    modules = [SimpleNamespace(TSERVER_HEAP=heap) for heap in (None, "3g", "1500m")]
+    with suite._stack(None, modules) as stack:  # type: ignore[arg-type]
+        assert stack is not None and stack.tserver_heap == "3072m"
+        command, env = suite._command("readers", ["--seed", "1"], stack)
+        assert command[-4:] == ["--seed", "1", "--home", str(stack.home)]
+        assert env["WATCHFLOOR_TSERVER_HEAP"] == "3072m"
+    with suite._stack(None, modules[:1]) as stack:  # type: ignore[arg-type]
+        assert stack is not None and stack.tserver_heap == "768m"
+    with suite._stack("/elsewhere", modules) as stack:  # type: ignore[arg-type]
+        assert stack is not None and stack.home == Path("/elsewhere") and len(started) == 2
+    monkeypatch.setenv("WATCHFLOOR_HOME", "/elsewhere")
+    command, env = suite._command("ingest", [], None)
+    assert "--home" not in command and "WATCHFLOOR_HOME" not in env
+
+
+def processes_of(folder: Path) -> list[psutil.Process]:
+    return [p for p in psutil.process_iter(["cmdline"]) if any(str(folder) in word for word in p.info["cmdline"] or ())]
+
+
+def terminated(folder: Path, *arguments: str) -> list[str]:
+    """What ``bench`` has said on standard error when it got SIGTERM in the middle of an experiment. It has left no
+    process, and no folder of its stack."""
+    command = [sys.executable, "-m", "watchfloor.api.cli.main", "bench", *arguments]
+    env = {key: value for key, value in os.environ.items() if key != "WATCHFLOOR_HOME"} | {"TMPDIR": str(folder)}
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        told = []
+        for line in process.stderr:
+            told.append(line)
+            if "events generated" in line:
+                assert processes_of(folder)
+                process.terminate()
+        assert process.wait(60) == cli.INTERRUPTED, told
+    until = time.monotonic() + 10
+    while processes_of(folder) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not processes_of(folder)
+    assert not list(folder.glob("watchfloor-bench-*"))
+    return told
+
+
+@pytest.mark.stack
+def test_a_real_run_that_is_terminated_leaves_nothing(tmp_path: Path) -> None:
+    """The experiment ends, then the stack; the run's folder can go on."""
+    told = terminated(tmp_path, "all", "--quick", "--only", "readers", "--out", str(tmp_path / "run"))
+    assert any("interrupted; the same command goes on" in line for line in told)
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["experiments"]["readers"]["options"]
+    assert not (tmp_path / "run" / "readers.json").exists()
+
+
+@pytest.mark.stack
+def test_a_real_experiment_that_is_terminated_leaves_nothing(tmp_path: Path) -> None:
+    told = terminated(tmp_path, "readers", "--events", "20000", "--json", str(tmp_path / "readers.json"))
+    assert any("SIGTERM: stopping what was started" in line for line in told)
+    assert not (tmp_path / "readers.json").exists()
+
+
+def test_what_changes_the_stack_never_runs_on_one_that_is_there(
+    rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "NAMES", {"third": ""})
+    with pytest.raises(UserError, match="on a stack of its own only"):
+        bench.main(["third", "--home", "/somewhere"])
+
+
+def test_bench_all_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        bench.main(["all", "--help"])
+    assert "--quick" in capsys.readouterr().out
+    assert isinstance(bench._parser().parse_args(["all", "--out", "x"]), Namespace)

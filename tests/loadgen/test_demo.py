@@ -1,0 +1,48 @@
+"""``make demo``, small, on a stack of its own: its logs are in sources that other tests count."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import stack_folder
+
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with stack_folder() as settings:
+        yield settings.home
+
+
+def test_the_demo_shows_the_main_job(home: Path, tmp_path: Path) -> None:
+    extra = tmp_path / "site.log"
+    extra.write_text('203.0.113.7 - - [01/Mar/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 12 "-" "curl/8"\n')
+    command = [sys.executable, "-m", "watchfloor.api.cli.main", "--home", str(home)]
+    done = subprocess.run(
+        [*command, "demo", "--events", "20000", str(extra)], capture_output=True, text=True, timeout=540, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = done.stdout
+    for command_shown in (
+        "up",
+        "generate",
+        "worker --workers 2",
+        "master --watch",
+        "items",
+        "count",
+        "timeline",
+        "top",
+    ):
+        assert f"$ watchfloor {command_shown}" in shown
+    assert len(re.findall(r"^\$ watchfloor query proxy.events", shown, re.MULTILINE)) == 3
+    # What a query says of itself goes to standard error: its plan and its first-result time.
+    assert len(re.findall(r"^ +scheme +batched-(index|scan)", done.stderr, re.MULTILINE)) == 3
+    assert len(re.findall(r"^5 rows in .* first after [0-9.]+ m?s", done.stderr, re.MULTILINE)) == 3
+    assert '"status": "complete"' in shown and '"rows": 10' in shown, "the rare value's ten events over REST"
+    assert "make down" in shown

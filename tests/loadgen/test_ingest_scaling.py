@@ -1,0 +1,194 @@
+"""``bench ingest`` on a stack of this module's own, to which it adds a tablet server; and servers that pause.
+
+A server that stands still shows in the latency of all that was due meanwhile. A client that waits for its answer before
+it goes on would have noticed once: coordinated omission.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from conftest import stack_folder
+from ingest_support import wait_for
+
+from watchfloor.ingest.worker.reading import read_item
+from watchfloor.loadgen.experiments.ingest import run as ingest
+from watchfloor.loadgen.harness.ingest.clients import clients
+from watchfloor.loadgen.harness.ingest.rates import STEP
+from watchfloor.loadgen.harness.ingest.runs import open_run, warm
+from watchfloor.loadgen.harness.ingest.server_watch import ServerWatch
+from watchfloor.loadgen.harness.ingest.work import FILE_ITEMS, ITEM_EVENTS, Work
+from watchfloor.loadgen.harness.measure import STATISTICS
+from watchfloor.loadgen.harness.open_loop import Response, even, run_open
+from watchfloor.loadgen.harness.rig import Rig
+from watchfloor.loadgen.suite import bench
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.errors import UserError
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.admin.server_metrics import tablet_servers
+from watchfloor.store.encoding.keys import event_table
+from watchfloor.store.stack.process import find
+from watchfloor.store.stack.stack import up
+from watchfloor.store.store import Store
+
+STALL = 2.0
+ROUNDS = 20
+
+
+@pytest.fixture(scope="module")
+def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    with stack_folder() as settings:
+        small = replace(settings, tserver_heap="256m", tserver_maps="8m", topic="t", group="t")
+        up(small)
+        with Store.open(small) as store:
+            yield Rig(small, store, tmp_path_factory.mktemp("rig"))
+
+
+@contextmanager
+def paused(settings: Settings, after: float) -> Iterator[None]:
+    """``after`` seconds from now the tablet servers stand still for ``STALL`` seconds."""
+    servers = [process for path in (settings.home / "run").glob("tserver*.json") if (process := find(path))]
+    assert servers
+
+    def stall() -> None:
+        time.sleep(after)
+        try:
+            for server in servers:
+                os.kill(server.pid, signal.SIGSTOP)
+            time.sleep(STALL)
+        finally:
+            for server in servers:
+                os.kill(server.pid, signal.SIGCONT)
+
+    thread = threading.Thread(target=stall)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def assert_the_stall_shows(responses: Sequence[Response]) -> None:
+    """Of responses that were due evenly in three times ``STALL``, to a client that makes one request at a time."""
+    latency, service = [r.latency for r in responses], [r.service for r in responses]
+    assert all(a >= b for a, b in zip(latency, service, strict=True))
+    # A sixth of all was due in the first half of the stall, and waited for the other half at least.
+    p90 = STATISTICS["90th percentile"]
+    assert p90(latency) > STALL / 2
+    assert p90(latency) > 2 * p90(service)
+    # The request that was under way is all that a closed loop would have seen.
+    assert sum(seconds > STALL / 2 for seconds in latency) >= 3 * max(
+        1, sum(seconds > STALL / 2 for seconds in service)
+    )
+
+
+def test_it_runs_on_no_stack_that_is_there(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"a stack of its own .*--home"):
+        bench.main(["ingest", "--home", str(tmp_path)])
+
+
+@pytest.mark.parametrize("wrong", ["--clients=0,1", "--tservers=two", "--shares=", "--layout=heap"])
+def test_bad_options_are_refused(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        bench.main(["ingest", wrong])
+    assert wrong.split("=")[0] in capsys.readouterr().err
+
+
+def test_the_same_file_again_is_other_work_of_the_same_size(tmp_path: Path) -> None:
+    work = Work(tmp_path, 100, seed=3)
+    items = list(islice(work.items("proxy.events"), 2 * FILE_ITEMS + 1))
+    assert len({item.item_id for item in items}) == len(items)
+    assert [(item.start, item.end) for item in items[:FILE_ITEMS]] == [
+        (item.start, item.end) for item in items[FILE_ITEMS : 2 * FILE_ITEMS]
+    ]
+    sizes = [item.end - item.start for item in items]
+    assert max(sizes) - min(sizes) < 1000 < min(sizes)
+    again = [replace(item, ticket="") for item in islice(Work(tmp_path, 100, seed=3).items("proxy.events"), 5)]
+    assert [replace(item, ticket="", mtime_ns=0) for item in items[:5]] == [replace(i, mtime_ns=0) for i in again]
+
+
+@pytest.mark.stack
+def test_a_paused_tablet_server_is_in_the_latency_of_items_and_hardly_in_their_service_time(rig: Rig) -> None:
+    source = rig.source("proxy.events")
+    items = Work(rig.folder, 500, seed=1).items(source.name)
+    with clients(rig, 1) as pool:
+        warm(pool, items)
+        with paused(rig.settings, after=STALL / 2):
+            run = open_run(rig, pool, items, even(4, 3 * STALL), 3 * STALL)
+    assert len(run.responses) == 4 * 3 * STALL
+    assert_the_stall_shows(run.responses)
+    silent = [look.silent for look in run.looks]
+    assert (min(silent), max(silent)) == (0, 1)
+
+
+@pytest.mark.stack
+def test_writes_that_a_full_server_holds_up_are_seen(rig: Rig) -> None:
+    """More is written at once than the server may keep in memory: it lets nothing through until some is in a file."""
+    table = event_table(rig.source("proxy.events"))
+    value = os.urandom(1 << 18)
+    with ServerWatch(rig.store) as watch:
+        for written in range(ROUNDS):
+            rig.store.put(table, [(b"%04d%d %d" % (n % 2, n, written), b"", b"q", value) for n in range(256)])
+            if any(look.hold_ms for look in watch.looks):
+                break
+    assert any(look.hold_ms > 0 and not look.silent for look in watch.looks)
+    wait_for(lambda: tablet_servers(rig.store.connection.client)[0].hold_ms == 0)
+
+
+@pytest.mark.stack
+def test_a_paused_tablet_server_is_in_the_latency_of_queries_and_hardly_in_their_service_time(rig: Rig) -> None:
+    source = rig.source("proxy.events")
+    item = next(Work(rig.folder, 500, seed=1).items(source.name))
+    with rig.store.sink() as sink:
+        events = read_item(rig.store, sink, item, lambda *progress: None).events
+    service = QueryService(rig.store)
+
+    def ask(number: int) -> None:
+        with closing(service.run(QueryRequest(source.name, where="status >= 0"))) as result:
+            assert sum(map(len, result)) == events
+
+    ask(0)
+    with paused(rig.settings, after=STALL / 2):
+        assert_the_stall_shows(run_open(even(6, 3 * STALL), ask, clients=1))
+
+
+@pytest.mark.stack
+def test_a_small_run_has_every_figure_and_spreads_tablets_over_the_servers(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ITEM_EVENTS, "block", 2000)
+    parser = ArgumentParser()
+    ingest.add_options(parser)
+    options = parser.parse_args(["--clients", "2", "--tservers", "2", "--seconds", "2", "--shares", "120"])
+    options.seed = 1
+    figures = ingest.run(rig, options)
+    assert {figure.metric.name for figure in figures} == {metric.name for metric in ingest.METRICS}
+    assert all(figure.samples and len(figure.at) in (0, len(figure.samples)) for figure in figures)
+    found = {(figure.metric.name, *figure.of.values()): figure for figure in figures}
+    assert len(found) == len(figures)
+    assert len(tablet_servers(rig.store.connection.client)) == 2
+
+    of = ("2 clients", "2 tservers", "closed loop")
+    rate, whole = found["steady_events_per_second", *of], found["instantaneous_events_per_second", *of]
+    assert whole.at[0] < found["steady_state_seconds", *of].at[0] < rate.at[0] < rate.at[-1] < whole.at[-1] + STEP
+    assert found["rate_variation", *of].value == pytest.approx(found["rate_variance", *of].value ** 0.5 / rate.value)
+    assert found["saturation_clients", "2 tservers"].value == 2
+    assert found["saturation_events_per_second", "2 tservers"].value == rate.value > 0
+
+    of = ("2 tservers", "open loop", "120 %")
+    latency, service = found["item_latency_ms", *of], found["item_service_ms", *of]
+    assert latency.note == "by 2 clients"
+    assert all(a >= b for a, b in zip(latency.samples, service.samples, strict=True))
+    offered = found["offered_events_per_second", *of].value
+    assert offered * options.seconds == pytest.approx(len(latency.samples) * 2000, rel=0.01)
+    assert offered == pytest.approx(1.2 * rate.value, abs=2000 / options.seconds)

@@ -1,0 +1,201 @@
+"""Merging of blocks without a server: what is planned, what merged blocks hold, and which blocks a view sees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from block_store import BlockStore
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_block import NAMES, SOURCE, as_dicts, check, elements, encoded, events_of, stored
+from test_cell import FILE
+
+from watchfloor.schema.filter.tree import Compare
+from watchfloor.store.encoding import keys
+from watchfloor.store.layout import TableWrite, Wanted
+from watchfloor.store.layouts.block.compaction.merge import Origin, holds_events_of, write_merged
+from watchfloor.store.layouts.block.compaction.plan import Group, Listing, plan, rounds_of
+from watchfloor.store.layouts.block.epochs.view import State, View, died_name, epochs_of_names, views_of
+from watchfloor.store.layouts.block.keys import (
+    BLOCK_ROW_BYTES,
+    block_row,
+    epoch_tag,
+    epochs_of_blocks,
+    is_merged,
+    item_tag,
+)
+from watchfloor.store.layouts.block.layout import BlockLayout
+from watchfloor.store.layouts.block.read import Cells, alike, hits_of, read_blocks
+from watchfloor.store.layouts.counts import CountReader
+
+EPOCH = 3
+ITEMS = [bytes([number]) * 8 for number in range(3)]
+Events = list[tuple[Any, ...]]
+
+
+class Sink:
+    """Puts entries into a ``BlockStore``."""
+
+    def __init__(self, store: BlockStore) -> None:
+        self._store = store
+
+    def write_rows(self, table: str, batch: pa.RecordBatch) -> None:
+        self._store.put([TableWrite(table, batch, True, 0)])
+
+    def write_entries(self, table: str, batch: pa.RecordBatch) -> None:
+        self._store.put([TableWrite(table, batch, False, 0)])
+
+    def flush(self) -> None:
+        """All is written."""
+
+
+def blocks_of(store: Any) -> dict[bytes, Cells]:
+    rows = {row for row, _, _ in store.tables[keys.event_table(SOURCE)]}
+    return read_blocks(store, SOURCE, rows)
+
+
+def merge(items: list[Events], without: Origin | None = None) -> tuple[Any, dict[bytes, Cells]]:
+    """A store with the items' blocks and what they are merged into, and the blocks that were merged."""
+    store: Any = stored(*(encoded(events, item=item) for item, events in zip(ITEMS, items, strict=False)))
+    old = blocks_of(store)
+    sink: Any = Sink(store)
+    write_merged(sink, SOURCE, old, EPOCH, 16, without)
+    return store, old
+
+
+def view(old: dict[bytes, Cells], state: State) -> View:
+    names = pa.array([died_name(EPOCH, row) for row in old], pa.binary())
+    entries = {
+        "row": pa.array([b"s"] * (len(names) + 1), pa.binary()),
+        "family": pa.array([b"compaction", *[b"died"] * len(names)], pa.binary()),
+        "qualifier": pa.concat_arrays([pa.array([b"state"], pa.binary()), names]),
+        "value": pa.array([state.to_json(), *[b""] * len(names)], pa.binary()),
+    }
+    assert set(epochs_of_names(names).tolist()) <= {EPOCH}
+    return views_of(pa.RecordBatch.from_pydict(entries), 0.0)[b"s"]
+
+
+BEFORE, AFTER = State(EPOCH - 1, EPOCH, 0, "me"), State(EPOCH, EPOCH)
+ABORTED = State(EPOCH + 1, EPOCH + 1, 0, "", (EPOCH,))
+
+
+@pytest.mark.parametrize("state", [BEFORE, AFTER, ABORTED], ids=["before", "after", "aborted"])
+@given(items=st.lists(events_of, min_size=1, max_size=3))
+@settings(max_examples=30)
+def test_a_view_sees_each_event_once(state: State, items: list[Events]) -> None:
+    store, old = merge(items)
+    store.view = view(old, state)
+    events = [event for item in items for event in item]
+    layout = BlockLayout()
+    check(list(layout.scan(store, SOURCE, Wanted(0, 4 * keys.DAY, None, NAMES, 20))), as_dicts(events))
+    (hits,) = layout.hits(store, SOURCE, [Compare("row", "=", "a")], 0, 4 * keys.DAY)
+    having = [e for e in as_dicts(events) if e["row"] == "a"]
+    check(list(layout.fetch(store, SOURCE, hits, Wanted(0, 4 * keys.DAY, Compare("row", "=", "a"), NAMES, 20))), having)
+    reader = CountReader(store, SOURCE)
+    assert reader.count(0, 4 * keys.DAY, SOURCE.field("row"), "a") == len(having)
+    counted = Counter(tag for event in as_dicts(events) for tag in elements(event["tags"]))
+    assert dict(reader.top(SOURCE.field("tags"), 0, 4 * keys.DAY, 9)) == dict(counted)
+
+
+@given(st.lists(events_of, min_size=1, max_size=3))
+@settings(max_examples=40)
+def test_merged_blocks_are_full_and_keep_labels_and_origins(items: list[Events]) -> None:
+    store, old = merge(items)
+    new = {row: cells for row, cells in blocks_of(store).items() if row not in old}
+    days: Counter[int] = Counter(event[0] // keys.DAY for events in items for event in events)
+    assert len(new) == sum(-(-count // 16) for count in days.values())
+    for row, cells in new.items():
+        assert is_merged(row) and epochs_of_blocks(np.frombuffer(row[4:], np.uint8).reshape(1, -1)) == EPOCH
+        assert {name: label for name, (label, _) in cells.items()} == {
+            name: "secret" if name == "size" else "staff" for name in cells
+        }
+    for number, item in enumerate(ITEMS):
+        origin = Origin(item_tag(item), FILE)
+        held = [row for row, cells in new.items() if holds_events_of(origin, row, cells)]
+        assert bool(held) == (number < len(items))
+        assert not any(holds_events_of(Origin(origin.tag, b"x" * 16), row, cells) for row, cells in new.items())
+
+
+@given(st.lists(events_of, min_size=2, max_size=3))
+@settings(max_examples=30)
+def test_an_item_is_taken_out_of_merged_blocks(items: list[Events]) -> None:
+    store, old = merge(items)
+    merged = {row: cells for row, cells in blocks_of(store).items() if row not in old}
+    rest: Any = BlockStore(SOURCE)
+    write_merged(Sink(rest), SOURCE, merged, EPOCH + 1, 16, Origin(item_tag(ITEMS[1]), FILE))  # type: ignore[arg-type]
+    rest.view = View(State(EPOCH + 1, EPOCH + 1))
+    left = [event for number, events in enumerate(items) if number != 1 for event in events]
+    check(list(BlockLayout().scan(rest, SOURCE, Wanted(0, 4 * keys.DAY, None, NAMES, 20))), as_dicts(left))
+
+
+@given(st.lists(events_of, min_size=1, max_size=2))
+@settings(max_examples=30)
+def test_the_hits_of_stored_blocks_are_those_that_were_written(items: list[Events]) -> None:
+    store, _ = merge(items)
+    found: Any = BlockStore(SOURCE)
+    for group in alike(blocks_of(store)):
+        found.put(list(hits_of(SOURCE, group)))
+    assert found.tables[keys.index_table(SOURCE)] == store.tables[keys.index_table(SOURCE)]
+
+
+def test_blocks_with_other_labels_are_not_merged_with_each_other() -> None:
+    cells: list[Cells] = [{"a": ("x", b"")}, {"a": ("y", b"")}, {"b": ("", b"")}, {"a": ("y", b""), "b": ("", b"")}]
+    groups = alike({bytes([number]): cell for number, cell in enumerate(cells)})
+    assert [list(group) for group in groups] == [[b"\0", b"\2"], [b"\1", b"\3"]]
+
+
+# What is planned
+
+TAGS = [item_tag(bytes([i])) for i in range(4)]
+planned = st.lists(
+    st.tuples(
+        st.integers(0, 4 * keys.DAY - 1),
+        st.integers(1, 40),
+        st.sampled_from([*TAGS, epoch_tag(1), epoch_tag(9)]),
+    ),
+    max_size=60,
+)
+
+
+def listing(blocks: list[tuple[int, int, bytes]]) -> Listing:
+    rows = [block_row(0, time, time, tag + number.to_bytes(4, "big")) for number, (time, _, tag) in enumerate(blocks)]
+    array = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, BLOCK_ROW_BYTES)
+    seen = epochs_of_blocks(array[:, keys.SHARD_BYTES :]) <= 1
+    return Listing(View(State(1, 1)), array, np.array([events for _, events, _ in blocks], np.int64), seen)
+
+
+@given(planned)
+@settings(max_examples=200)
+def test_groups_are_small_settled_neighbours_of_one_closed_day(blocks: list[tuple[int, int, bytes]]) -> None:
+    settled, closed, full = set(TAGS[:2]), 3 * keys.DAY, 16
+    known = listing(blocks)
+    groups = plan(known, settled, closed, full)
+    chosen = [int.from_bytes(row[-4:], "big") for group in groups for row in group.rows]
+    assert len(chosen) == len(set(chosen))
+    may = {
+        number
+        for number, (time, events, tag) in enumerate(blocks)
+        if time < closed and events < full / 2 and (tag in settled or tag == epoch_tag(1))
+    }
+    assert set(chosen) <= may
+    days = Counter(blocks[number][0] // keys.DAY for number in may)
+    assert {blocks[number][0] // keys.DAY for number in chosen} == {day for day, count in days.items() if count > 1}
+    for group in groups:
+        members = [blocks[int.from_bytes(row[-4:], "big")] for row in group.rows]
+        assert len(members) > 1 and sum(events for _, events, _ in members) == group.events <= 16 * full
+        assert len({time // keys.DAY for time, _, _ in members}) == 1
+        assert [time for time, _, _ in members] == sorted((time for time, _, _ in members), reverse=True)
+    assert [row for batch in rounds_of(groups, full) for group in batch for row in group.rows] == [
+        row for group in groups for row in group.rows
+    ]
+
+
+def test_rounds_are_bounded() -> None:
+    groups = [Group([b""] * 1000, 10) for _ in range(10)] + [Group([b""] * 2, 500) for _ in range(10)]
+    batches = list(rounds_of(groups, 16))
+    assert [len(batch) for batch in batches] == [4, 4, 4, 2, 2, 2, 2]
+    assert [group for batch in batches for group in batch] == groups

@@ -1,0 +1,85 @@
+"""A scan of blocks knows which row comes next, so events need not wait for the block after theirs to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from ingest_support import RUN
+from loaded import batch_of, write
+
+from watchfloor.schema.filter.tree import Compare, Condition
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.times import to_micros
+from watchfloor.store.encoding.keys import SHARD_BYTES, shard_names
+from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.layout import Wanted
+from watchfloor.store.layouts.block.keys import block_bounds
+from watchfloor.store.layouts.block.layout import BlockLayout, _Reader
+from watchfloor.store.scans import NEXT_ROW
+from watchfloor.store.store import Store
+
+pytestmark = pytest.mark.stack
+
+EVENTS, ITEMS, BLOCK_ROWS = 1200, 6, 20
+START = datetime(2024, 3, 1, tzinfo=UTC)
+SOURCE = parse_definition(
+    {
+        "name": f"next{RUN}.rows",
+        "parser": {"format": "json"},
+        "timestamp": {"field": "ts"},
+        "shards": 3,
+        "layout": "block",
+        "fields": [{"name": "ts", "type": "time"}, {"name": "number", "type": "int"}],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def store(store_settings: Settings) -> Iterator[Store]:
+    with Store.open(store_settings) as writer, writer.sink() as sink:
+        kind = writer.register(SOURCE)
+        for item in range(ITEMS):
+            mine = [n for n in range(EVENTS) if n // 100 % ITEMS == item or n % 7 == item]
+            events = [{"ts": START + timedelta(seconds=n), "number": n} for n in mine]
+            write(sink, kind, item, batch_of(kind, events), BLOCK_ROWS)
+        sink.flush()
+    with Store.open(store_settings, role="query") as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("where", [None, Compare("number", "<", 900), Compare("number", "=", 30)])
+@pytest.mark.parametrize("first_rows", [1, 1000])
+def test_what_a_batch_says_comes_next_is_true(store: Store, where: Condition | None, first_rows: int) -> None:
+    source: Source = store.source(SOURCE.name)
+    since, until = to_micros(START), to_micros(START + timedelta(seconds=EVENTS))
+    wanted = Wanted(since, until, where, ["ts", "number"], first_rows)
+    low, high = block_bounds(since, until)
+    ranges = Ranges()
+    for shard in shard_names(source.shards):
+        ranges.add_rows(shard + low, shard + high)
+    told: list[bytes | None] = []
+    rows: list[list[bytes]] = []
+    with _Reader(store, source, wanted).begin(ranges, ordered=True) as begun:
+        for batch in begun:
+            named = (batch.schema.metadata or {}).get(NEXT_ROW)
+            told.append(None if named is None else bytes.fromhex(named.decode()))
+            rows.append(batch.column(0).drop_null().to_pylist())
+    assert sum(map(len, rows)) >= 1
+    assert len(told) > 3 or where == Compare("number", "=", 30)
+    for number, row in enumerate(told[:-1]):
+        assert row is not None, "more comes, and every feed has said what"
+        following = rows[number + 1][0]
+        assert row[SHARD_BYTES:] <= following[SHARD_BYTES:]
+        assert where is not None or row == following, "all blocks answer: the next one is known by its name"
+    if told[-1] is not None:
+        # The range's end: no block is so old.
+        assert rows[-1][-1][SHARD_BYTES:] < told[-1][SHARD_BYTES:]
+    found = list(BlockLayout().scan(store, source, wanted))
+    numbers = [n for batch in found for n in batch.column("number").to_pylist()]
+    expected = [e for e in range(EVENTS) for i in range(ITEMS) if e // 100 % ITEMS == i or e % 7 == i]
+    if where is not None:
+        expected = [n for n in expected if (n < 900 if where == Compare("number", "<", 900) else n == 30)]
+    assert numbers == sorted(expected, reverse=True)

@@ -1,0 +1,178 @@
+"""A stack of this module's own: interrupted, started, started again, crashed, repaired, stopped, started anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from watchfloor.schema.errors import StackError
+from watchfloor.schema.settings.settings import Settings, load_settings
+from watchfloor.store.stack import conf as stack_conf
+from watchfloor.store.stack import errand as stack_errand
+from watchfloor.store.stack import process as stack_process
+from watchfloor.store.stack import stack
+from watchfloor.store.stack.stack import down, status, up
+
+pytestmark = pytest.mark.stack
+SERVERS = {"zookeeper", "manager", "tserver1", "gc", "kafka"}
+
+# Clients run as processes of their own: their JVM then ends with them and does not mourn a stack that is stopped.
+WRITE = """
+with Store.open(settings) as store:
+    store.put("watchfloor.items", [(b"row%d" % n, b"", b"q", b"v%d" % n) for n in range(1000)])
+"""
+READ = """
+with Store.open(settings) as store:
+    every = Ranges()
+    every.add_rows(b"", None)
+    print(sum(len(batch) for batch in store.scan("watchfloor.items", every)))
+"""
+QUEUE = """
+with ItemProducer(settings): pass
+print(queue_lag(settings))
+"""
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    small = {"tserver_heap": "256m", "tserver_maps": "64m", "manager_heap": "128m", "kafka_heap": "256m", "topic": "t"}
+    settings = load_settings(tmp_path_factory.mktemp("stack") / "home", small)
+    try:
+        yield settings
+    finally:
+        down(settings)
+
+
+@pytest.fixture
+def running(settings: Settings) -> Settings:
+    up(settings)
+    return settings
+
+
+def pids(settings: Settings) -> dict[str, int]:
+    return {path.stem: json.loads(path.read_text())["pid"] for path in (settings.home / "run").glob("*.json")}
+
+
+def ask(settings: Settings, code: str) -> str:
+    """What ``code`` prints in a Python process of its own, with ``settings`` of the stack."""
+    head = (
+        "from watchfloor.schema.settings.settings import load_settings\n"
+        "from watchfloor.store.store import Store\n"
+        "from watchfloor.store.encoding.ranges import Ranges\n"
+        "from watchfloor.ingest.queue.work_queue import ItemProducer, queue_lag\n"
+        f"settings = load_settings({str(settings.home)!r}, {{'topic': 't'}})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", head + code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_an_init_that_was_interrupted_is_made_good(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(settings: Settings, name: str, *arguments: object, **more: object) -> str:
+        if name == "init":
+            ran = stack_errand.run(settings, name, *arguments, **more)  # type: ignore[arg-type]
+            assert (settings.home / "data/accumulo").is_dir()
+            raise StackError(f"cut off after {ran!r}")
+        return stack_errand.run(settings, name, *arguments, **more)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stack, "run", interrupted)
+        with pytest.raises(StackError, match="cut off"):
+            up(settings)
+    up(settings)
+    assert set(pids(settings)) == SERVERS
+    found = status(settings)
+    assert found.problems == ()
+    assert {s.name for s in found.servers} == SERVERS
+    assert all(s.memory > 1 << 20 and s.uptime > 0 for s in found.servers)
+    assert {t.name for t in found.tables} >= {"accumulo.root", "accumulo.metadata"}
+
+
+def test_up_on_a_running_stack_does_nothing(running: Settings) -> None:
+    before, started = pids(running), time.monotonic()
+    lines: list[str] = []
+    up(running, report=lines.append)
+    assert time.monotonic() - started < 3
+    assert lines == ["the stack is running already"]
+    assert pids(running) == before
+
+
+def test_all_ports_are_on_the_loopback_address_only(running: Settings) -> None:
+    for pid in pids(running).values():
+        listening = [c for c in psutil.Process(pid).net_connections("inet") if c.status == psutil.CONN_LISTEN]
+        assert listening
+        assert {c.laddr.ip.removeprefix("::ffff:") for c in listening} == {"127.0.0.1"}
+
+
+def test_secrets_are_private_and_not_in_any_command_line(running: Settings) -> None:
+    files = list(running.secret.iterdir())
+    assert len(files) == 3
+    commands = " ".join(" ".join(psutil.Process(pid).cmdline()) for pid in pids(running).values())
+    for path in files:
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert path.read_text().strip() not in commands
+    assert (running.conf / "accumulo.properties").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.crash
+def test_a_killed_tablet_server_is_started_again_and_has_lost_nothing(running: Settings) -> None:
+    ask(running, WRITE)
+    killed = pids(running)["tserver1"]
+    process = psutil.Process(killed)
+    process.kill()
+    process.wait(10)
+    found = status(running)
+    assert found.problems[0] == "tserver1: died"
+    lines: list[str] = []
+    up(running, report=lines.append)
+    assert "restarting tserver1" in lines
+    assert pids(running)["tserver1"] != killed
+    assert ask(running, READ) == "1000"
+
+
+def test_a_taken_port_is_said_and_down_and_up_keep_the_data(running: Settings) -> None:
+    ask(running, WRITE)
+    assert ask(running, QUEUE) == "0"
+    before = pids(running)
+    down(running)
+    assert not pids(running)
+    assert not any(psutil.pid_exists(pid) for pid in before.values())
+    assert {s.state for s in status(running).servers} == {"stopped"}
+
+    port = json.loads((running.conf / "stack.json").read_text())["ports"]["kafka"]
+    with socket.create_server(("127.0.0.1", port)):
+        with pytest.raises(StackError, match=f"port {port} of kafka is taken by process {os.getpid()}"):
+            up(running)
+        assert not pids(running)
+
+    # A pid file of before a reboot: the pid is now somebody else's, who must not be taken for the server or stopped.
+    stale = running.home / "run" / "gc.json"
+    stale.write_text(json.dumps({"pid": os.getpid(), "started": 1.0}))
+    up(running)
+    assert set(pids(running)) == SERVERS
+    assert pids(running)["gc"] != os.getpid()
+    assert ask(running, READ) == "1000"
+    assert ask(running, QUEUE) == "0"
+
+
+def test_a_second_stack_has_other_ports(running: Settings) -> None:
+    ours = json.loads((running.conf / "stack.json").read_text())["ports"]
+    theirs = stack_conf.grow_state(None, 3).ports
+    assert not set(ours.values()) & set(theirs.values())
+
+
+def test_down_leaves_nothing_behind(settings: Settings) -> None:
+    up(settings)
+    home = str(settings.home)
+    down(settings)
+    left = [p.pid for p in psutil.process_iter(["cmdline"]) if home in " ".join(p.info["cmdline"] or [])]
+    assert left == []
+    assert stack_process.find(settings.home / "run/kafka.json") is None

@@ -1,0 +1,188 @@
+"""The stack's parts without a stack: pid files, errors, what is checked before a start."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from watchfloor.schema.errors import StackError
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime import java_home as stack_java
+from watchfloor.store.stack import checks as stack_checks
+from watchfloor.store.stack import conf as stack_conf
+from watchfloor.store.stack import process as stack_process
+from watchfloor.store.stack.process import Server
+from watchfloor.store.stack.stack import down, status, up
+
+
+def make_server(home: Path, code: str) -> Server:
+    """A Python process in a server's place; it answers as soon as the file ``ready`` is there."""
+    for folder in ("run", "log"):
+        (home / folder).mkdir(exist_ok=True)
+    command = (sys.executable, "-c", code)
+    return Server("thing", command, home, {"thing": 1}, answers=lambda port: (home / "ready").exists())
+
+
+@pytest.fixture
+def sleeper(tmp_path: Path) -> Iterator[Server]:
+    server = make_server(tmp_path, "import time; time.sleep(60)")
+    stack_process.start(server)
+    yield server
+    stack_process.stop(server.pid_file, 0)
+
+
+def test_a_server_is_found_by_its_pid_file_until_it_ends(sleeper: Server) -> None:
+    assert stack_process.state(sleeper) == "not answering"
+    (sleeper.home / "ready").touch()
+    assert stack_process.state(sleeper) == "running"
+    stack_process.send(sleeper.pid_file, signal.SIGKILL)
+    deadline = time.monotonic() + 5
+    while stack_process.find(sleeper.pid_file) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert stack_process.state(sleeper) == "died"
+    sleeper.pid_file.unlink()
+    assert stack_process.state(sleeper) == "stopped"
+
+
+def test_a_pid_that_was_given_to_another_process_is_not_mistaken(tmp_path: Path) -> None:
+    pid_file = tmp_path / "thing.json"
+    pid_file.write_text(json.dumps({"pid": os.getpid(), "started": time.time() - 1e6}))
+    assert stack_process.find(pid_file) is None
+    assert stack_process.stop(pid_file, 1)
+    assert not pid_file.exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "7", '{"pid": "x", "started": 1}', '{"pid": 0}', '{"pid": -5, "started": 1}']
+)
+def test_a_damaged_pid_file_names_nothing(tmp_path: Path, text: str) -> None:
+    pid_file = tmp_path / "thing.json"
+    pid_file.write_text(text)
+    assert stack_process.find(pid_file) is None
+
+
+def test_a_server_that_ends_at_once_is_told_with_its_last_lines(tmp_path: Path) -> None:
+    server = make_server(tmp_path, "print('bad luck'); raise SystemExit(3)")
+    with pytest.raises(StackError, match=r"thing ended (.|\n)*bad luck"):
+        stack_process.start(server)
+        stack_process.await_ready(server, time.monotonic() + 10)
+
+
+def test_waiting_for_an_answer_is_bounded(sleeper: Server) -> None:
+    started = time.monotonic()
+    with pytest.raises(StackError, match="does not answer on port 1"):
+        stack_process.await_ready(sleeper, time.monotonic() + 0.3)
+    assert time.monotonic() - started < 3
+
+
+def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
+    code = (
+        "import pathlib, signal, time; signal.signal(15, signal.SIG_IGN); pathlib.Path('ready').touch(); time.sleep(60)"
+    )
+    server = make_server(tmp_path, code)
+    stack_process.start(server)
+    stack_process.await_ready(server, time.monotonic() + 10)
+    assert not stack_process.stop(server.pid_file, 0.2)
+    assert stack_process.state(server) == "stopped"
+
+
+def test_a_taken_port_is_named_with_its_holder() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(StackError, match=f"port {port} of kafka is taken by process {os.getpid()} "):
+            stack_checks.check_ports({"kafka": port})
+        assert port not in stack_checks.free_ports(5, taken={port})
+    stack_checks.check_ports({"kafka": port})
+
+
+def test_short_memory_and_disk_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(StackError, match="not enough memory: the servers to start may use 1048576 MiB"):
+        stack_checks.check_memory(1 << 40)
+    monkeypatch.setattr(stack_checks, "DISK_BYTES", 1 << 60)
+    with pytest.raises(StackError, match=r"not enough disk: .* MiB are free"):
+        stack_checks.check_disk(tmp_path)
+
+
+def test_a_missing_or_wrong_java_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\n")
+    java.chmod(0o755)
+    (tmp_path / "release").write_text('JAVA_VERSION="25.0.1"\n')
+    monkeypatch.setattr(stack_java, "_java_homes", lambda: iter([tmp_path, tmp_path / "none"]))
+    with pytest.raises(StackError, match=r"Java 17 or 21 is wanted .* is 25, .*none is not a JDK"):
+        stack_java.find_java()
+    (tmp_path / "release").write_text('JAVA_VERSION="21.0.4"\n')
+    assert stack_java.find_java() == tmp_path
+
+
+def test_missing_jars_are_said_before_anything_starts(tmp_path: Path) -> None:
+    with pytest.raises(StackError, match="run `make setup`"):
+        up(Settings(home=tmp_path / "home", jars=tmp_path))
+    assert not list((tmp_path / "home/run").glob("*.json"))
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StackError, match=r"cannot be written: .*choose another --home"):
+        up(Settings(home=tmp_path / "file" / "home"))
+
+
+def test_damaged_memory_of_a_stack_is_said(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path)
+    stack_conf.make_folders(settings)
+    (settings.conf / "stack.json").write_text('{"ports": {}, "unheard": 1}')
+    with pytest.raises(StackError, match=r"stack\.json is damaged"):
+        up(settings)
+
+
+def test_a_cluster_of_others_is_neither_started_nor_stopped(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, cluster_properties=Path("/etc/accumulo-client.properties"))
+    for change in (up, down):
+        with pytest.raises(StackError, match="not ours to start or stop"):
+            change(settings)
+
+
+def test_without_a_stack_down_and_status_say_so(tmp_path: Path) -> None:
+    lines: list[str] = []
+    down(Settings(home=tmp_path), lines.append)
+    assert lines == [f"no stack in {tmp_path}"]
+    found = status(Settings(home=tmp_path))
+    assert not found.healthy
+    assert "run `watchfloor up`" in found.problems[0]
+
+
+def test_data_that_no_stack_file_knows_is_not_removed(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path)
+    (tmp_path / "data/accumulo/wal").mkdir(parents=True)
+    with pytest.raises(StackError, match="move the data away"):
+        up(settings)
+    assert (tmp_path / "data/accumulo/wal").exists()
+    assert not list((tmp_path / "run").glob("zookeeper.json"))
+    down(settings)
+
+
+def test_ports_stay_and_new_servers_get_new_ones() -> None:
+    one = stack_conf.grow_state(None, 1)
+    three = stack_conf.grow_state(one, 3)
+    assert one.ports.items() <= three.ports.items()
+    assert len(set(three.ports.values())) == len(three.ports) == 8
+
+
+def test_the_write_ahead_log_never_forces_flushes_before_memory_does(tmp_path: Path) -> None:
+    for maps in ("32m", "256m", "2048m"):
+        settings = Settings(home=tmp_path, tserver_maps=maps)
+        stack_conf.make_folders(settings)
+        stack_conf.make_secrets(settings)
+        stack_conf.write_conf(settings, stack_conf.grow_state(None, 1), native=tmp_path)
+        lines = dict(line.split("=", 1) for line in (settings.conf / "accumulo.properties").read_text().splitlines())
+        assert 3 * int(lines["tserver.wal.max.size"]) >= int(lines["tserver.memory.maps.max"])
+    assert oct((settings.conf / "accumulo.properties").stat().st_mode & 0o777) == "0o600"

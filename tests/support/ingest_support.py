@@ -1,0 +1,200 @@
+"""What the tests of ingest share: sources of their own, files of known content, counts read straight from tables."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+
+from watchfloor.ingest.intake.load import Load, LoadResult, Progress
+from watchfloor.ingest.records.ledger import Ledger, LedgerRow
+from watchfloor.ingest.worker.pool import Pool
+from watchfloor.ingest.worker.worker import work
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.schema.source import DEFAULT_LAYOUT, Source, parse_definition
+from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table
+from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.layouts.block.keys import FILE, OFFSET, OFFSET_FIELD
+from watchfloor.store.layouts.block.vectors.vector import decode_binary, decode_vector
+from watchfloor.store.store import Store
+
+START = 1_700_000_000
+RUN = secrets.token_hex(3)
+"""Sources of this run have names of their own, so that a stack may serve several."""
+
+
+def own(settings: Settings, name: str, **changes: object) -> Settings:
+    """Settings with a queue of this test's own, and small pieces so that a small file is long work."""
+    queue = f"{name}.{secrets.token_hex(3)}"
+    small: dict[str, object] = {"partitions": 4, "item_bytes": 32 << 10, "chunk_bytes": 32 << 10}
+    return replace(settings, topic=queue, group=queue, **{**small, **changes})  # type: ignore[arg-type]
+
+
+def source(name: str, layout: str = DEFAULT_LAYOUT, extra: tuple[dict[str, object], ...] = ()) -> Source:
+    """A source of a test's own; its names in the two layouts differ."""
+    fields = [
+        {"name": "ts", "type": "time"},
+        {"name": "host", "type": "string", "indexed": True},
+        {"name": "n", "type": "int", "indexed": True},
+        {"name": "text", "type": "string"},
+        *extra,
+    ]
+    definition = {
+        "name": f"test{RUN}.{name}_{layout}",
+        "parser": {"format": "json"},
+        "timestamp": {"field": "ts"},
+        "fields": fields,
+        "layout": layout,
+    }
+    return parse_definition({**definition, "shards": 2})
+
+
+def line(number: int, salt: str = "", **more: object) -> str:
+    event = {"ts": START + number * 7, "host": f"h{number % 5}", "n": number % 3, "text": f"{salt}{number:07d}" * 4}
+    return json.dumps({**event, **more})
+
+
+def log_file(path: Path, lines: int, salt: str = "") -> Path:
+    path.write_text("".join(line(i, salt) + "\n" for i in range(lines)))
+    return path
+
+
+def ledger_rows(store: Store, path: Path) -> list[LedgerRow]:
+    return [row for row in Ledger(store).rows() if row.path == str(path)]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the three tables say of a whole source, each on its own."""
+
+    events: int
+    index: int
+    total_days: int
+    total_hours: int
+    total_minutes: int
+    hosts_days: int
+    hosts_hours: int
+
+
+def counts(store: Store, source: Source) -> Counts:
+    """Counted by hand from the tables' bytes: the code under test has no part in it."""
+    events, index = _blocks(store, source) if source.layout == "block" else _cells(store, source)
+    sums: Counter[tuple[bytes, bytes]] = Counter()
+    for batch in _scan(store, aggregate_table(source)):
+        columns = (batch.column(name).to_pylist() for name in ("row", "family", "value"))
+        for row, family, value in zip(*columns, strict=True):
+            sums[row[4:].split(b"\x00")[0], family] += int.from_bytes(value, "big")
+    return Counts(
+        events,
+        index,
+        sums[b"", b"d"],
+        sums[b"", b"h"],
+        sums[b"", b"m"],
+        sums[b"host", b"d"] + sums[b"host", b"s"],
+        sums[b"host", b"h"] + sums[b"host", b"s"],
+    )
+
+
+def _cells(store: Store, source: Source) -> tuple[int, int]:
+    """Events, and entries of the index."""
+    rows = set()
+    for batch in _scan(store, event_table(source)):
+        rows.update(batch.column("row").to_pylist())
+    return len(rows), sum(batch.num_rows for batch in _scan(store, index_table(source)))
+
+
+def _blocks(store: Store, source: Source) -> tuple[int, int]:
+    """Events, and hits of the index. Fails if two blocks have the same line."""
+    lines: list[tuple[bytes, int]] = []
+    vectors: dict[bytes, dict[bytes, bytes]] = defaultdict(dict)
+    for batch in _scan(store, event_table(source)):
+        columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "value"))
+        for row, qualifier, value in zip(*columns, strict=True):
+            vectors[row][qualifier] = value
+    for cells in vectors.values():
+        files = decode_binary(cells[FILE.encode()]).to_pylist()
+        lines += zip(files, decode_vector(OFFSET_FIELD, cells[OFFSET.encode()]).to_pylist(), strict=True)
+    assert len(lines) == len(set(lines)), "an event is in two blocks"
+    batches = _scan(store, index_table(source))
+    return len(lines), sum(int.from_bytes(v, "big") for batch in batches for v in batch.column("value").to_pylist())
+
+
+def exactly(source: Source, events: int) -> Counts:
+    """The counts of ``events`` events that have all fields. In blocks it is the index that counts values."""
+    hosts = events if source.layout == "cell" else 0
+    return Counts(events, 2 * events, events, events, events, hosts, hosts)
+
+
+def _scan(store: Store, table: str) -> Iterator:  # type: ignore[type-arg]
+    ranges = Ranges()
+    ranges.add_rows(b"", None)
+    return store.scan(table, ranges)
+
+
+@contextmanager
+def worker_here(settings: Settings) -> Iterator[None]:
+    """A worker in this process, whose JVM is warm: seconds sooner at work than a process of its own."""
+    stop = threading.Event()
+    thread = threading.Thread(target=work, args=(settings, stop))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def load(settings: Settings, *paths: Path, feed: str, again: bool = False) -> LoadResult:
+    """Loads files by a worker in this process."""
+    run = Load(settings, paths, feed, workers=0, again=again)
+    with worker_here(settings):
+        for _ in run:
+            pass
+    return run.result
+
+
+def load_while(run: Load, act: Callable[[Progress], bool]) -> LoadResult:
+    """Loads; calls ``act`` with the progress until it says that it has acted. Fails if the load ends before."""
+    acted = False
+    for progress in run:
+        if not acted and progress.phase == "loading":
+            acted = act(progress)
+    assert acted, "the load was over before anything happened to it"
+    return run.result
+
+
+@contextmanager
+def pool(settings: Settings, workers: int = 1) -> Iterator[Pool]:
+    stop = threading.Event()
+    workers_pool = Pool(settings, workers, settings.home / "log" / "test-worker.log")
+    thread = threading.Thread(target=workers_pool.run, args=(stop,))
+    thread.start()
+    try:
+        yield workers_pool
+    finally:
+        stop.set()
+        thread.join()
+
+
+def workers_of(settings: Settings) -> list[psutil.Process]:
+    """Worker processes that this process has started."""
+    found = []
+    for child in psutil.Process().children():
+        if child.is_running() and "watchfloor.ingest.worker.worker" in child.cmdline():
+            found.append(child)
+    return found
+
+
+def wait_for(what: Callable[[], object], seconds: float = 60.0) -> None:
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.2)

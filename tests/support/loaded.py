@@ -1,0 +1,112 @@
+"""Real logs in the store, and the same events as plain Python has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.ingest.files.lines import read_chunks
+from watchfloor.ingest.formats.registry import open_parser
+from watchfloor.ingest.intake.load import Load, LoadResult
+from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.ingest.queue.item import FILE_ID_BYTES, ITEM_ID_BYTES
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.schema.source import Field, FieldType, Source, parse_definition
+from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.layout import Encoder
+from watchfloor.store.layouts.block.encoder import BlockEncoder
+from watchfloor.store.layouts.registry import layout_of
+from watchfloor.store.store import Store
+
+LAYOUTS = ("cell", "block")
+BLOCK_ROWS = 200
+"""Small, so that a few thousand events are many blocks."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A source's events as its file has them, newest first."""
+
+    source: Source
+    events: list[dict[str, Any]]
+    batch: pa.RecordBatch
+
+
+def load(
+    settings: Settings, *paths: Path, feed: str | None = None, workers: int = 1, again: bool = False
+) -> LoadResult:
+    """Loads files as ``watchfloor load`` does."""
+    running = Load(settings, paths, feed, workers=workers, again=again)
+    for _ in running:
+        pass
+    return running.result
+
+
+def in_layout(store: Store, loaded: Loaded, layout: str) -> Loaded:
+    """Writes a source's events in a layout, from items that overlap in time; ``zeek.conn`` becomes ``block.conn``.
+
+    It goes past the queue: no worker need start for it.
+    """
+    name = f"{layout}.{loaded.source.name.partition('.')[2]}"
+    source = store.register(parse_definition({**loaded.source.definition, "name": name, "layout": layout}))
+    items = np.random.default_rng(1).integers(0, 3, len(loaded.batch))
+    with store.sink() as sink:
+        for item in range(3):
+            some = loaded.batch.filter(pa.array(items == item))
+            oldest_first = some.take(pa.array(range(len(some) - 1, -1, -1)))
+            write(sink, source, item, oldest_first)
+        sink.flush()
+    return Loaded(source, loaded.events, loaded.batch)
+
+
+def numbered(loaded: Loaded) -> Loaded:
+    """The same with a field ``number``, counted from the newest: it tells each event from all others."""
+    source = loaded.source.with_fields([Field("number", FieldType.INT)])
+    numbers = pa.array(range(len(loaded.batch)), pa.int64())
+    batch = pa.RecordBatch.from_arrays([*loaded.batch.columns, numbers], names=[*loaded.batch.schema.names, "number"])
+    events = [{**event, "number": number} for number, event in enumerate(loaded.events)]
+    return Loaded(source, events, batch)
+
+
+def write(sink: EntrySink, source: Source, item: int, events: pa.RecordBatch, block_rows: int = BLOCK_ROWS) -> None:
+    """Writes the events of one work item, which is a file of its own, and its counts."""
+    # Random in all their bytes, as those of real files are.
+    file_id, item_id = (blake2b(b"%d" % item, digest_size=size).digest() for size in (FILE_ID_BYTES, ITEM_ID_BYTES))
+    encoder: Encoder = layout_of(source).encoder(source, file_id, item_id)
+    if source.layout == "block":
+        encoder = BlockEncoder(source, file_id, item_id, block_rows)
+    for entries in encoder.encode(events) + encoder.finish():
+        (sink.write_rows if entries.wide else sink.write_entries)(entries.table, entries.batch)
+
+
+def batch_of(source: Source, events: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
+    """Events as a parser hands them over; a field that an event lacks is null."""
+    columns = [pa.array([event.get(f.name) for event in events], f.arrow) for f in source.fields]
+    offsets = pa.array(range(0, 10 * len(events), 10), pa.int64())
+    schema = source.arrow_schema.append(pa.field("_offset", pa.int64()))
+    return pa.RecordBatch.from_arrays([*columns, offsets], schema=schema)
+
+
+def parse(path: Path, feed: str | None = None, known: dict[str, Source] | None = None) -> list[Loaded]:
+    """The events of a file, straight from the parser, by source."""
+    seen = dict(known or {})
+    found = sniff(path, feed, seen)
+    seen.update({source.name: source for source in found.sources})
+    parser = open_parser(found.feed, found.header, lambda name, derive: seen.setdefault(name, derive()))
+    batches: dict[str, list[pa.RecordBatch]] = {}
+    sources: dict[str, Source] = {}
+    for chunk in read_chunks(path):
+        for source, batch in parser.parse(chunk).events:
+            sources[source.name] = source
+            batches.setdefault(source.name, []).append(batch)
+    loaded = []
+    for name, source in sources.items():
+        batch = pa.concat_batches(batches[name]).sort_by([(source.time_field, "descending")])
+        loaded.append(Loaded(source, batch.drop_columns("_offset").to_pylist(), batch))
+    return loaded

@@ -1,0 +1,141 @@
+"""What the tests of lines, parsers and sniffing share."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from watchfloor.ingest.files.lines import Chunk, Rejected, read_chunks
+from watchfloor.ingest.formats.registry import open_parser
+from watchfloor.ingest.intake.sniff import Sniffed, sniff
+from watchfloor.schema.errors import UnknownSourceError
+from watchfloor.schema.source import Source
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("WATCHFLOOR_TEST_DATA") or CHECKOUT.parent / "shared" / "data")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def shared(name: str) -> Path:
+    """A file of the shared logs; skips the test where they are absent."""
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"the shared logs are absent: {path}; set WATCHFLOOR_TEST_DATA to their folder")
+    return path
+
+
+def unzipped(name: str, folder: Path) -> Path:
+    with zipfile.ZipFile(shared(name)) as archive:
+        return Path(archive.extract(archive.namelist()[0], folder))
+
+
+class Catalog:
+    """A catalog in memory: ``resolve`` as ingest has it."""
+
+    def __init__(self, sources: Iterable[Source] = ()) -> None:
+        self.sources = {source.name: source for source in sources}
+
+    def __call__(self, name: str, derive: Callable[[], Source]) -> Source:
+        known = self.sources.get(name)
+        try:
+            wanted = derive()
+        except UnknownSourceError:  # of a definition that only a catalog can know
+            if known is None:
+                raise
+            return known
+        self.sources[name] = known.with_fields(list(wanted.fields)) if known else wanted
+        return self.sources[name]
+
+
+@dataclass
+class Loaded:
+    """All that became of a file."""
+
+    sniffed: Sniffed | None = None
+    events: list[tuple[Source, pa.RecordBatch]] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    lines: int = 0
+
+    @property
+    def count(self) -> int:
+        return sum(batch.num_rows for _, batch in self.events)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Events in file order: source, ``_offset`` and the fields that have a value."""
+        out = []
+        for source, batch in self.events:
+            names = batch.schema.names
+            columns = [_plain(column) for column in batch.columns]
+            for values in zip(*columns, strict=True):
+                row = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+                out.append({"source": source.name, **row})
+        return sorted(out, key=lambda row: row["_offset"])
+
+    def faults(self) -> list[tuple[int, str]]:
+        return [(r.offset, r.reason) for r in self.rejected]
+
+
+def outcome(loaded: Loaded) -> list[dict[str, Any]]:
+    """Events and rejected lines, as fixtures have them."""
+    faults = [{"rejected": offset, "reason": reason} for offset, reason in sorted(loaded.faults())]
+    return loaded.rows() + faults
+
+
+def _plain(column: pa.Array) -> list[Any]:
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.int64()).to_pylist()
+    if pa.types.is_list(column.type) and pa.types.is_timestamp(column.type.value_type):
+        return column.cast(pa.list_(pa.int64())).to_pylist()
+    return column.to_pylist()
+
+
+def parse_chunks(chunks: Iterable[Chunk], feed: str, header: bytes, catalog: Catalog) -> Loaded:
+    parser = open_parser(feed, header, catalog)
+    loaded = Loaded()
+    for chunk in chunks:
+        parsed = parser.parse(chunk)
+        assert parsed.lines == parsed.count + len(parsed.rejected)
+        for source, batch in parsed.events:
+            check_batch(source, batch)
+        loaded.events += parsed.events
+        loaded.rejected += parsed.rejected
+        loaded.lines += parsed.lines
+    assert all(r.reason for r in loaded.rejected)
+    return loaded
+
+
+def check_batch(source: Source, batch: pa.RecordBatch) -> None:
+    """A batch is what the contract of events in memory says."""
+    batch.validate(full=True)
+    assert batch.schema == source.arrow_schema.append(pa.field("_offset", pa.int64()))
+    times = batch.column(source.time_field)
+    assert times.null_count == 0
+    micros = times.cast(pa.int64()).to_pylist()
+    assert not micros or (min(micros) >= 0 and max(micros) < 9_214_646_400_000_000)
+
+
+def load(path: Path, feed: str | None = None, chunk_bytes: int = 4 << 20) -> Loaded:
+    """A file as ingest reads it: sniffed, its sources registered, parsed."""
+    sniffed = sniff(path, feed, {})
+    chunks = read_chunks(path, chunk_bytes=chunk_bytes)
+    loaded = parse_chunks(chunks, sniffed.feed, sniffed.header, Catalog(sniffed.sources))
+    loaded.sniffed = sniffed
+    return loaded
+
+
+def log_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Offset and bytes of each line that counts, read in the plainest way."""
+    offset = 0
+    data = b"".join(chunk.data for chunk in read_chunks(path))
+    for line in data.split(b"\n"):
+        if line.strip(b" \t\r"):
+            yield offset, line.rstrip(b"\r")
+        offset += len(line) + 1

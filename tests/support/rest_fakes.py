@@ -1,0 +1,168 @@
+"""A query service for tests of what HTTP and the command line make of it; the real one is tested on the stack."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from watchfloor.api.rest.auth import Holder
+from watchfloor.query.service import SCHEMES, QueryRequest
+from watchfloor.schema.errors import UnknownSourceError, UserError
+from watchfloor.schema.filter.type_check import typed_filter
+from watchfloor.schema.source import Source, parse_definition
+
+TOKEN = "a-token-for-tests"
+SOURCE = parse_definition(
+    {
+        "name": "web.access",
+        "title": "Web accesses",
+        "parser": {"format": "access_log"},
+        "timestamp": {"field": "ts", "format": "iso8601"},
+        "fields": [
+            {"name": "ts", "type": "time"},
+            {"name": "client", "type": "ip", "indexed": True},
+            {"name": "path", "type": "string"},
+            {"name": "status", "type": "int", "indexed": True},
+            {"name": "tags", "type": "list", "items": "string"},
+        ],
+    }
+)
+NEWEST = datetime(2026, 1, 8, 12, tzinfo=UTC)
+
+
+def events(first: int, count: int) -> pa.RecordBatch:
+    """Events ``first`` … of an endless log, newest first."""
+    rows = [
+        {
+            "ts": NEWEST - timedelta(seconds=n),
+            "client": f"192.0.2.{n % 250}",
+            "path": f"/{n}",
+            "status": 200 if n % 3 else None,
+            "tags": ["a", None] if n % 2 else None,
+        }
+        for n in range(first, first + count)
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema=SOURCE.arrow_schema)
+
+
+class FakePlan:
+    def text(self) -> str:
+        return "scheme    batched-scan\naccess    scan of 5 events"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"scheme": "batched-scan", "text": self.text()}
+
+
+class FakeExplained:
+    def text(self) -> str:
+        return FakePlan().text()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"plan": FakePlan().to_json(), "batching": {"policy": "none", "first": None}, "text": self.text()}
+
+
+class FakeResult:
+    """Gives ``batches``; one that is an exception is raised, an event is waited for (until ``close``)."""
+
+    def __init__(self, batches: list[Any]) -> None:
+        self.plan, self._batches = FakePlan(), batches
+        self.rows, self.status, self.closed = 0, "running", threading.Event()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            if isinstance(batch, Exception):
+                self.status = "failed"
+                raise batch
+            if isinstance(batch, threading.Event):
+                while not batch.wait(0.01) and not self.closed.is_set():
+                    pass
+                continue
+            self.rows += batch.num_rows
+            yield batch
+        self.status = "complete"
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        plan = self.plan.to_json()
+        return {
+            "status": self.status, "rows": self.rows, "batches": 1, "plan": plan, "seconds": 0.012,
+            "first_seconds": 0.004,
+        }  # fmt: skip
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+@dataclass
+class FakeService:
+    batches: list[Any] = field(default_factory=lambda: [events(0, 2), events(2, 3)])
+    asked: list[QueryRequest] = field(default_factory=list)
+    watched: list[QueryRequest] = field(default_factory=list)
+    results: list[FakeResult] = field(default_factory=list)
+    error: Exception | None = None
+
+    def run(self, request: QueryRequest) -> FakeResult:
+        self._check(request.source)
+        typed_filter(request.where, SOURCE)
+        for name in request.columns or ():
+            SOURCE.field(name)
+        assert request.scheme in SCHEMES
+        self.asked.append(request)
+        self.results.append(FakeResult(self.batches))
+        return self.results[-1]
+
+    def watch(self, request: QueryRequest) -> FakeResult:
+        self.watched.append(request)
+        return self.run(request)
+
+    def explain(self, request: QueryRequest) -> FakeExplained:
+        self.run(request)
+        return FakeExplained()
+
+    def count(self, source: str, since: Any, until: Any, field: Any = None, value: Any = None) -> int:
+        self._check(source)
+        return 5 if field is None else 2
+
+    def top(self, source: str, field: str, since: Any, until: Any, n: int) -> list[tuple[Any, int]]:
+        self._check(source)
+        if not SOURCE.field(field).indexed:
+            raise UserError(f"{field} is not indexed")
+        return [("192.0.2.1", 3), ("192.0.2.2", 2)][:n]
+
+    def timeline(
+        self, source: str, since: Any, until: Any, bucket: str, field: Any = None, value: Any = None
+    ) -> list[tuple[int, int]]:
+        self._check(source)
+        return [(1_767_870_000_000_000, 1), (1_767_873_600_000_000, 4)]
+
+    def _check(self, source: str) -> None:
+        if self.error is not None:
+            raise self.error
+        if source != SOURCE.name:
+            raise UnknownSourceError(source, [SOURCE.name])
+
+
+class FakeServices:
+    """One service for everybody; remembers the authorizations that it was asked for."""
+
+    def __init__(self, service: FakeService) -> None:
+        self.service, self.authorizations = service, []  # type: ignore[var-annotated]
+
+    def __call__(self, authorizations: tuple[str, ...] | None) -> Any:
+        self.authorizations.append(authorizations)
+        return self.service
+
+    def sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
+        if self.service.error is not None:
+            raise self.service.error
+        return {SOURCE.name: SOURCE}
+
+
+class FakeTokens:
+    def holder(self, token: str) -> Holder | None:
+        return Holder("tests", ("tlp_amber",)) if token == TOKEN else None
