@@ -30,7 +30,7 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
 log = logging.getLogger(__name__)
 
-# name → (status, title). The names stand in docs/rest.md.
+# name → (status, title). The names stand in docs/using/rest.md.
 KINDS: Mapping[str, tuple[int, str]] = {
     "bad-request": (400, "The request cannot be answered as it is"),
     "bad-body": (400, "The body does not fit its schema"),

@@ -117,7 +117,9 @@ def missing(name: str) -> str:
     """What is to be done to have an engine; empty if it is there."""
     if name == "opensearch":
         return (
-            "" if os.environ.get("OPENSEARCH_HOME") else "OPENSEARCH_HOME is not set: docs/peers.md says how to get it"
+            ""
+            if os.environ.get("OPENSEARCH_HOME")
+            else "OPENSEARCH_HOME is not set: docs/measuring/peers.md says how to get it"
         )
     return "" if importlib.util.find_spec(name) else "not installed: pip install 'watchfloor[bench]'"
 

@@ -65,7 +65,7 @@ def run_one(args: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="watchfloor bench", description="Experiments; docs/bench.md defines each metric."
+        prog="watchfloor bench", description="Experiments; docs/measuring/bench.md defines each metric."
     )
     commands = parser.add_subparsers(dest="name", required=True, metavar="NAME")
     whole = commands.add_parser("all", help=suite.SUMMARY, description=f"Runs {suite.SUMMARY}.")

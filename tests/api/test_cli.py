@@ -101,7 +101,7 @@ def test_the_commands_are_those_of_the_design() -> None:
 
 
 def test_every_command_and_flag_is_documented() -> None:
-    text = (DOCS / "cli.md").read_text()
+    text = (DOCS / "using/cli.md").read_text()
     for name, parser in commands():
         assert f"watchfloor {name}".strip() in text, name
         for flag in (flag for action in parser._actions for flag in action.option_strings):

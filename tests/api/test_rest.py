@@ -408,7 +408,7 @@ def test_tokens_that_others_can_read_are_refused(tmp_path: Path) -> None:
 
 
 def test_every_endpoint_and_problem_is_documented(app: Flask) -> None:
-    text = (Path(__file__).parents[2] / "docs" / "rest.md").read_text()
+    text = (Path(__file__).parents[2] / "docs/using/rest.md").read_text()
     for rule in app.url_map.iter_rules():
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
             assert f"{method} {rule.rule.replace('<name>', 'NAME')}" in text

@@ -39,7 +39,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import builtin_definitions
 from watchfloor.store.store import Store
 
-DOC = (Path(__file__).parents[2] / "docs/bench.md").read_text()
+DOC = (Path(__file__).parents[2] / "docs/measuring/bench.md").read_text()
 SPEED = Metric("speed", "m/s", "metres / seconds")
 EXPERIMENTS = {
     "batching": batching,

@@ -373,7 +373,7 @@ def test_an_engine_that_is_missing_is_said_and_left_out(
         assert found == []
     assert left_out == [
         "no_such_engine: not installed: pip install 'watchfloor[bench]'",
-        "opensearch: OPENSEARCH_HOME is not set: docs/peers.md says how to get it",
+        "opensearch: OPENSEARCH_HOME is not set: docs/measuring/peers.md says how to get it",
     ]
     said = capsys.readouterr().err
     assert all(why in said for why in left_out)

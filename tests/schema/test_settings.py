@@ -134,7 +134,7 @@ def test_every_setting_is_described() -> None:
 
 
 def test_the_manual_lists_every_setting_as_it_is() -> None:
-    manual = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+    manual = (Path(__file__).parents[2] / "docs/using/operations.md").read_text()
     for setting in describe():
         default = f"`{setting.default}`" if setting.default else ""
         assert f"| `{setting.name}` | {default} | {setting.doc} |" in manual

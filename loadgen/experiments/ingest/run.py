@@ -3,7 +3,7 @@
     a tablet server ─▶ 1, 2, 4 clients, closed loop ─▶ two tablet servers ─▶ the same ─▶ open loop at shares of the rate
 
 After figures 3 and 4 of Sawyer and O'Gwynn, "Evaluating Accumulo Performance for a Scalable Cyber Data Processing
-Pipeline", HPEC 2014. ``docs/ingest-scaling.md`` says how a run goes and what its figures mean.
+Pipeline", HPEC 2014. ``docs/measuring/ingest-scaling.md`` says how a run goes and what its figures mean.
 """
 
 from __future__ import annotations

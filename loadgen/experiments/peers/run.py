@@ -2,7 +2,7 @@
 
     file ─▶ loads, turn by turn ─▶ disk ─▶ the newest rows of three values, round by round ─▶ figures
 
-docs/peers.md has the rules by which they are compared.
+docs/measuring/peers.md has the rules by which they are compared.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import builtin_definitions
 
 FEEDS = tuple(NAMES)
-PAGE = Path(__file__).parents[3] / "docs/generator.md"
+PAGE = Path(__file__).parents[3] / "docs/measuring/generator.md"
 NULLABLE = {
     "proxy.events": {"user", "query", "referrer"},
     "dns.events": {"answers", "ttls"},
