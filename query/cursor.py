@@ -17,7 +17,7 @@ from hashlib import blake2b
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.json_form import to_json
 from watchfloor.schema.filter.tree import Filter
-from watchfloor.store.encoding.keys import KEY_BYTES, MAX_TIME, UNKNOWN_HASH
+from watchfloor.store.encoding.keys import KEY_BYTES, is_hash_known, time_of_key
 
 _VERSION = 1
 _QUERY_BYTES = 8
@@ -35,12 +35,12 @@ class Cursor:
     @property
     def time(self) -> int:
         """The last event's, in µs."""
-        return MAX_TIME - int.from_bytes(self.key[:8], "big")
+        return time_of_key(self.key)
 
     @property
     def exact(self) -> bool:
         """Whether the key tells its event from others of the same microsecond."""
-        return int.from_bytes(self.key[8:], "big") != UNKNOWN_HASH
+        return is_hash_known(self.key)
 
     def text(self, source: str, tree: Filter | None) -> str:
         """For people to hand back, with the same source and typed filter."""

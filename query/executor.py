@@ -16,6 +16,7 @@ from watchfloor.query.batches.policies import Batch, Policy
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.filter.tree import Condition
 from watchfloor.schema.source import Source
+from watchfloor.store.encoding.keys import KEY_COLUMN
 from watchfloor.store.layout import Wanted
 from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.store import Store
@@ -123,7 +124,7 @@ def _execute(store: Store, asked: Asked, run: Run, stop: Stop) -> Generator[pa.R
                     if len(events):
                         if run.first_seconds is None:
                             run.first_seconds = time.perf_counter() - started
-                        run.last_key = events.column(events.num_columns - 1)[-1].as_py()
+                        run.last_key = events.column(KEY_COLUMN)[-1].as_py()
                         yield events
                     clock = time.perf_counter()
                     if run.limited or stop.why:
@@ -153,7 +154,7 @@ def read_span(store: Store, source: Source, plan: Plan, wanted: Wanted) -> Gener
 
 def _after(events: pa.RecordBatch, cursor: Cursor) -> pa.RecordBatch:
     """The events whose keys come after the cursor's."""
-    keys = events.column(events.num_columns - 1)
+    keys = events.column(KEY_COLUMN)
     return events.filter(pc.greater(keys, pa.scalar(cursor.key, pa.binary())))
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from watchfloor.query.batches.policies import BatchSettings
 from watchfloor.schema.errors import UserError, WatchfloorError
-from watchfloor.store.encoding.keys import KEY_BYTES, UNKNOWN_HASH
+from watchfloor.store.encoding.keys import KEY_BYTES, KEY_COLUMN, are_hashes_known
 from watchfloor.store.encoding.values import fixed_rows
 
 if TYPE_CHECKING:
@@ -151,8 +151,8 @@ def unseen(keys: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _keys(batch: pa.RecordBatch) -> np.ndarray:
-    keys = fixed_rows(batch.column(batch.num_columns - 1), KEY_BYTES)
-    if (np.ascontiguousarray(keys[:, 8:]).view(">u8") == UNKNOWN_HASH).any():
+    keys = fixed_rows(batch.column(KEY_COLUMN), KEY_BYTES)
+    if not are_hashes_known(keys):
         raise UserError(
             "these events cannot be watched: this reader may not see where they come from (the label of the source), "
             "so that new ones cannot be told from those seen"

@@ -64,7 +64,10 @@ class Encoder(Protocol):
     """Turns the events of one work item into entries. How they are cut into batches makes no difference."""
 
     def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
-        """Entries of a batch of events (``source.arrow_schema`` and ``_offset``); some may come with a later batch."""
+        """Returns entries of a batch of events, which has the source's columns and ``keys.OFFSET_COLUMN``.
+
+        Some of them may come with a later batch.
+        """
 
     def finish(self) -> list[TableWrite]:
         """What is left, and the item's counts."""
@@ -108,10 +111,7 @@ class Layout(Protocol):
         """``reread``: the store, if the item was read to its end before, and may have been compacted since."""
 
     def scan(self, store: Store, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """The events that are wanted, newest first, as typed columns and ``_key``, by which ties are ordered.
-
-        ``_key`` is REVTS HASH; HASH is ``keys.UNKNOWN_HASH`` where the reader may not see what it is made of.
-        """
+        """The events that are wanted, newest first, as typed columns and ``keys.KEY_COLUMN``, by which ties are ordered."""
 
     def hits(
         self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int

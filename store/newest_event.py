@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from watchfloor.schema.source import Source
-from watchfloor.store.encoding.keys import MAX_TIME, SHARD_BYTES, event_table, shard_names
+from watchfloor.store.encoding.keys import event_table, shard_names, time_of_row
 from watchfloor.store.encoding.ranges import Ranges
 
 if TYPE_CHECKING:
@@ -27,5 +27,5 @@ def newest_event(store: Store, source: Source) -> int | None:
             first = next(iter(batches), None)
         if first is not None:
             row = first.column("row")[0].as_py()
-            found.append(MAX_TIME - int.from_bytes(row[SHARD_BYTES : SHARD_BYTES + 8], "big"))
+            found.append(time_of_row(row))
     return max(found, default=None)

@@ -9,12 +9,11 @@ import pyarrow as pa
 
 from watchfloor.ingest.files.lines import Rejected
 from watchfloor.schema.source import Source
+from watchfloor.store.encoding.keys import OFFSET_COLUMN
 
 from .convert import Reasons
 from .rows import Rows
 from .scalars import TIME_END
-
-OFFSET_COLUMN = "_offset"
 
 
 def event_batch(

@@ -25,6 +25,7 @@ from watchfloor.ingest.records.quarantine import CLEARED, OPEN, RETRIED, Quarant
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.jvm import visit
 from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.encoding.keys import OFFSET_COLUMN
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.writer import ItemWriter, Sink
 from watchfloor.store.store import Store
@@ -237,7 +238,7 @@ def part_id(item_id: bytes, part: int) -> bytes:
 
 def _parts(batch: pa.RecordBatch, start: int, taken: Offsets) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The wanted events of a batch by the part of the item that they lie in."""
-    offsets = batch.column("_offset").to_numpy()
+    offsets = batch.column(OFFSET_COLUMN).to_numpy()
     wanted = _is_wanted(offsets, start, taken)
     parts = (offsets - start) // PART_BYTES
     for part in np.unique(parts[wanted]).tolist():

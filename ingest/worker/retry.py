@@ -37,6 +37,7 @@ from watchfloor.ingest.records.quarantine import OPEN, RETRIED, Quarantine, Quar
 from watchfloor.schema.errors import OperatorError, UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.encoding.keys import OFFSET_COLUMN
 from watchfloor.store.layouts.writer import ItemWriter
 from watchfloor.store.store import Store
 
@@ -153,9 +154,9 @@ class _Retry:
         events: Events = []
         fits: set[int] = set()
         for source, batch in parsed.events:
-            at = batch.schema.get_field_index("_offset")
+            at = batch.schema.get_field_index(OFFSET_COLUMN)
             places = np.searchsorted(starts, batch.column(at).to_numpy(), side="right") - 1
-            events.append((source, batch.set_column(at, "_offset", pa.array(offsets[places]))))
+            events.append((source, batch.set_column(at, OFFSET_COLUMN, pa.array(offsets[places]))))
             fits.update(offsets[places].tolist())
         return events, fits
 

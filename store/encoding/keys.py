@@ -10,12 +10,18 @@ from watchfloor.schema.source import Source
 
 MAX_TIME = (1 << 63) - 1
 REVTS_BYTES = 8
-KEY_BYTES = 16
-"""REVTS and HASH: what tells an event from all others of its source; sorts newest first."""
+HASH_BYTES = 8
+KEY_BYTES = REVTS_BYTES + HASH_BYTES
+"""Length of an event's key, REVTS HASH: it identifies the event within its source and sorts the newest first."""
 UNKNOWN_HASH = 0
-"""In place of the HASH of an event of which the reader may not see where it came from: tells it from none of its time,
-and sorts first among them."""
+"""Stands for HASH if the reader may not see the columns that HASH is computed from. Such a key does not identify its
+event; it sorts before the other keys of the same microsecond."""
 SHARD_BYTES = 4
+
+KEY_COLUMN = "_key"
+"""Name of the binary column with the events' keys, in every batch of events that a layout returns."""
+OFFSET_COLUMN = "_offset"
+"""Name of the int64 column with the byte offset of each event's line in its file, in every batch that is written."""
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
@@ -64,7 +70,40 @@ def key_bounds(since: int, until: int) -> tuple[bytes, bytes]:
 
 def times_of_keys(keys: np.ndarray) -> np.ndarray:
     """The times, int64 microseconds, of (n, 16) keys."""
-    return np.int64(MAX_TIME) - np.ascontiguousarray(keys[:, :8]).view(">i8").reshape(-1).astype(np.int64)
+    return np.int64(MAX_TIME) - np.ascontiguousarray(keys[:, :REVTS_BYTES]).view(">i8").reshape(-1).astype(np.int64)
+
+
+def time_of_key(key: bytes) -> int:
+    """The time, microseconds since 1970 UTC, in what begins with REVTS: a key of an event or of a block."""
+    return MAX_TIME - int.from_bytes(key[:REVTS_BYTES], "big")
+
+
+def time_of_row(row: bytes) -> int:
+    """The time, microseconds since 1970 UTC, in a row of an event table: of the event or of the block's newest one."""
+    return time_of_key(row[SHARD_BYTES:])
+
+
+def event_keys(times: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+    """The keys of events, (n, 16) bytes; ``times`` int64 microseconds, ``hashes`` uint64."""
+    keys = np.empty((len(times), KEY_BYTES), np.uint8)
+    keys[:, :REVTS_BYTES] = reverse_times(times)
+    keys[:, REVTS_BYTES:] = hashes.astype(">u8").view(np.uint8).reshape(-1, HASH_BYTES)
+    return keys
+
+
+def hashes_of_keys(keys: np.ndarray) -> np.ndarray:
+    """The HASH parts, uint64, of (n, 16) keys."""
+    return np.ascontiguousarray(keys[:, REVTS_BYTES:]).view(">u8").reshape(-1)
+
+
+def is_hash_known(key: bytes) -> bool:
+    """Returns whether a key identifies its event among those of the same microsecond."""
+    return int.from_bytes(key[REVTS_BYTES:], "big") != UNKNOWN_HASH
+
+
+def are_hashes_known(keys: np.ndarray) -> bool:
+    """Returns whether all of (n, 16) keys identify their events."""
+    return bool((hashes_of_keys(keys) != UNKNOWN_HASH).all())
 
 
 def event_hashes(file_id: bytes, offsets: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.source import Source
-from watchfloor.store.encoding.keys import aggregate_table, event_hashes
+from watchfloor.store.encoding.keys import OFFSET_COLUMN, aggregate_table, event_hashes
 from watchfloor.store.index.aggregates import ItemCounts, constant
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.vectors.column import binary_column, make_column
@@ -81,7 +81,7 @@ class BlockEncoder:
         self._pending, self._pending_rows = [], 0
         times = events.column(source.time_field).cast(pa.int64()).to_numpy()
         self._counts.add_total(times)
-        offsets = events.column(events.num_columns - 1)
+        offsets = events.column(OFFSET_COLUMN)
         shard = (self._first_shard + self._slabs) % source.shards
         self._slabs += 1
         blocks = self._blocks(shard, times, offsets.to_numpy())

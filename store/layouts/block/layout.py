@@ -20,15 +20,15 @@ import pyarrow.compute as pc
 from watchfloor.schema.filter.tree import And, Compare, Condition
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import (
-    KEY_BYTES,
+    KEY_COLUMN,
     REVTS_BYTES,
     SHARD_BYTES,
     UNKNOWN_HASH,
+    event_keys,
     event_table,
     mixed_hashes,
-    reverse_times,
     shard_names,
-    times_of_keys,
+    time_of_row,
 )
 from watchfloor.store.encoding.program import compile_filter
 from watchfloor.store.encoding.ranges import Ranges
@@ -207,7 +207,7 @@ def _newest_to_come(events: pa.RecordBatch) -> int:
     if len(row) < SHARD_BYTES + REVTS_BYTES:
         rows = events.column(0).drop_null()
         row = rows[len(rows) - 1].as_py()
-    return int(times_of_keys(np.frombuffer(row, np.uint8)[None, SHARD_BYTES:])[0])
+    return time_of_row(row)
 
 
 def _seen(view: View, events: pa.RecordBatch) -> pa.RecordBatch:
@@ -234,10 +234,8 @@ def _add(runs: Runs, events: pa.RecordBatch, source: Source, columns: Sequence[s
     decoded = [times if f.name == source.time_field else typed_column(f, next(stored)) for f in fields]
     micros = times.cast(pa.int64()).to_numpy()
     hashes = _hashes(events.column(2), events.column(3))
-    keys = np.empty((len(events), KEY_BYTES), np.uint8)
-    keys[:, :8] = reverse_times(micros)
-    keys[:, 8:] = hashes.astype(">u8").view(np.uint8).reshape(-1, 8)
-    schema = pa.schema([pa.field(f.name, f.arrow) for f in fields] + [pa.field("_key", pa.binary())])
+    keys = event_keys(micros, hashes)
+    schema = pa.schema([pa.field(f.name, f.arrow) for f in fields] + [pa.field(KEY_COLUMN, pa.binary())])
     run = pa.RecordBatch.from_arrays([*decoded, fixed_binary(keys)], schema=schema)
     runs.add(in_order(run, micros, hashes))
 

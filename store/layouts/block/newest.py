@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from watchfloor.store.encoding.keys import KEY_BYTES, times_of_keys
+from watchfloor.store.encoding.keys import KEY_BYTES, KEY_COLUMN, hashes_of_keys, times_of_keys
 from watchfloor.store.encoding.values import fixed_rows
 
 PIECE_ROWS = 4096
@@ -37,7 +37,7 @@ def in_order(events: pa.RecordBatch, times: np.ndarray, hashes: np.ndarray) -> p
 class Runs:
     """Batches of events, each newest first, that come out as one: what is newer than anything still to come.
 
-    A batch's last column is its events' keys (REVTS HASH).
+    The column ``KEY_COLUMN`` of a batch has its events' keys.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Runs:
 
     def add(self, run: pa.RecordBatch) -> None:
         if len(run):
-            keys = fixed_rows(run.column(run.num_columns - 1), KEY_BYTES)
+            keys = fixed_rows(run.column(KEY_COLUMN), KEY_BYTES)
             self._runs.append((run, -times_of_keys(keys)))
 
     def take(self, upto: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -68,6 +68,5 @@ def _merged(runs: list[pa.RecordBatch]) -> pa.RecordBatch:
     if len(runs) == 1:
         return runs[0]
     merged = pa.concat_batches(runs)
-    keys = fixed_rows(merged.column(merged.num_columns - 1), KEY_BYTES)
-    hashes = np.ascontiguousarray(keys[:, 8:]).view(">u8").reshape(-1)
-    return in_order(merged, times_of_keys(keys), hashes)
+    keys = fixed_rows(merged.column(KEY_COLUMN), KEY_BYTES)
+    return in_order(merged, times_of_keys(keys), hashes_of_keys(keys))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from watchfloor.store.encoding.keys import KEY_BYTES, SHARD_BYTES, event_hashes, reverse_times, shard_names
+from watchfloor.store.encoding.keys import KEY_BYTES, SHARD_BYTES, event_hashes, event_keys, shard_names
 
 ROW_BYTES = SHARD_BYTES + KEY_BYTES
 
@@ -15,7 +15,6 @@ def event_rows(file_id: bytes, times: np.ndarray, offsets: np.ndarray, shards: i
     numbers = (hashes % np.uint64(shards)).astype(np.int64)
     names = np.frombuffer(b"".join(shard_names(shards)), np.uint8).reshape(-1, SHARD_BYTES)
     rows = np.empty((len(times), ROW_BYTES), np.uint8)
-    rows[:, :4] = names[numbers]
-    rows[:, 4:12] = reverse_times(times)
-    rows[:, 12:] = hashes.astype(">u8").view(np.uint8).reshape(-1, 8)
+    rows[:, :SHARD_BYTES] = names[numbers]
+    rows[:, SHARD_BYTES:] = event_keys(times, hashes)
     return rows, numbers

@@ -13,6 +13,8 @@ from watchfloor.schema.filter.tree import Condition
 from watchfloor.schema.source import Field, Source
 from watchfloor.store.encoding.keys import (
     KEY_BYTES,
+    KEY_COLUMN,
+    OFFSET_COLUMN,
     SHARD_BYTES,
     aggregate_table,
     event_table,
@@ -62,7 +64,7 @@ class CellEncoder:
     def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
         source = self._source
         times = events.column(source.time_field).cast(pa.int64()).to_numpy()
-        rows, shards = event_rows(self._file_id, times, events.column(events.num_columns - 1).to_numpy(), source.shards)
+        rows, shards = event_rows(self._file_id, times, events.column(OFFSET_COLUMN).to_numpy(), source.shards)
         self._counts.add_total(times)
         cells: dict[str, pa.Array] = {}
         writes: list[TableWrite] = []
@@ -218,7 +220,7 @@ def _equal(store: Store, source: Source, terms: Sequence[Term], since: int, unti
 
 
 def _typed(batch: pa.RecordBatch, source: Source, columns: Sequence[str]) -> pa.RecordBatch:
-    """A batch as the bridge gives it as typed columns, with ``_key`` (REVTS HASH) last."""
+    """A batch as the bridge gives it as typed columns, with ``KEY_COLUMN``."""
     rows = fixed_rows(batch.column(0), ROW_BYTES)
     stored = iter(batch.columns[1:])
     arrays = []
@@ -227,10 +229,12 @@ def _typed(batch: pa.RecordBatch, source: Source, columns: Sequence[str]) -> pa.
             arrays.append(pa.array(times_of_keys(rows[:, SHARD_BYTES:])).cast(pa.timestamp("us", tz="UTC")))
         else:
             arrays.append(typed_column(source.field(name), next(stored)))
-    schema = pa.schema([pa.field(name, source.field(name).arrow) for name in columns] + [pa.field("_key", pa.binary())])
+    schema = pa.schema(
+        [pa.field(name, source.field(name).arrow) for name in columns] + [pa.field(KEY_COLUMN, pa.binary())]
+    )
     key = fixed_binary(np.ascontiguousarray(rows[:, SHARD_BYTES:]))
     return pa.RecordBatch.from_arrays([*arrays, key], schema=schema)
 
 
 def _newest_first(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch.take(pc.sort_indices(batch.column(batch.num_columns - 1)))
+    return batch.take(pc.sort_indices(batch.column(KEY_COLUMN)))
