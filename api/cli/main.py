@@ -14,10 +14,10 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 
+from watchfloor.api.cli.terminal.context import Add, Run
 from watchfloor.schema.errors import OperatorError, UserError, WatchfloorError
 
 from .commands import counts, events, ingest, ledger, serving, sources, stack
-from .context import Add, Run
 
 OK, PARTLY, USER, OPERATOR, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 70, 130
 GROUPS = (stack, sources, ingest, ledger, events, counts, serving)

@@ -21,8 +21,8 @@ import pyarrow.csv
 
 from watchfloor.schema.errors import UserError
 
-from .ndjson import iso_times, to_ndjson
-from .table import PAGE, TableWriter, cells
+from .ndjson_writer import iso_times, to_ndjson
+from .table_writer import PAGE, TableWriter, cells
 from .visible import VisibleStream
 
 FORMATS = ("table", "ndjson", "csv", "arrow")

@@ -15,14 +15,14 @@ from flask import Flask, Response, g, request
 
 from watchfloor.api.answers import count_answer, source_answer, sources_answer, timeline_answer, top_answer
 from watchfloor.api.requests import query_request
+from watchfloor.api.rest.base.health import Health
+from watchfloor.api.rest.base.problems import RETRY_SECONDS, Problem, problem_of
+from watchfloor.api.rest.base.stream import Abandoned, QueryStream
+from watchfloor.api.rest.base.validate import MAX_BODY, number, read_parameters, read_query
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.source import Source
 
 from .auth import Holder
-from .health import Health
-from .problems import RETRY_SECONDS, Problem, problem_of
-from .stream import Abandoned, QueryStream
-from .validate import MAX_BODY, number, read_parameters, read_query
 
 PREFIX = "/api/v1"
 NDJSON = "application/x-ndjson"

@@ -19,6 +19,7 @@ from typing import Any
 from flask import Flask
 from waitress import create_server
 
+from watchfloor.api.rest.base.validate import MAX_BODY
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import OperatorError, SettingsError
 from watchfloor.schema.settings.settings import Settings
@@ -27,7 +28,6 @@ from watchfloor.store.store import Store
 
 from .app import create_app
 from .auth import FIRST_TOKEN_FILE, Tokens
-from .validate import MAX_BODY
 
 THREADS = 8
 CONNECTIONS = 200

@@ -7,7 +7,7 @@ import os
 from argparse import Namespace
 from pathlib import Path
 
-from watchfloor.api.cli.context import Add
+from watchfloor.api.cli.terminal.context import Add
 
 _MODULES = {
     "bench": "watchfloor.loadgen.suite.bench",

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from watchfloor.api.cli.context import Add, open_store, say, settings_of, stopped_by_signals
+from watchfloor.api.cli.terminal.context import Add, open_store, say, settings_of, stopped_by_signals
 
 if TYPE_CHECKING:
     import threading

@@ -22,8 +22,8 @@ from rest_fakes import FakeService, events
 from watchfloor.api.cli import main as cli
 from watchfloor.api.cli.commands import counts
 from watchfloor.api.cli.commands import events as query_command
-from watchfloor.api.cli.context import settings_of
-from watchfloor.api.cli.progress import follow, line, summary
+from watchfloor.api.cli.terminal.context import settings_of
+from watchfloor.api.cli.terminal.progress import follow, line, summary
 from watchfloor.ingest.intake.load import FileResult, LoadResult, Progress
 from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.schema.settings.settings import Settings

@@ -25,7 +25,7 @@ from ingest_support import load
 from loaded import LAYOUTS
 
 from watchfloor.api.cli import main as cli
-from watchfloor.api.rest.problems import type_of
+from watchfloor.api.rest.base.problems import type_of
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import DEFAULT_LAYOUT, builtin_definitions
 

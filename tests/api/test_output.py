@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchfloor.api.formats.ndjson import to_ndjson
+from watchfloor.api.formats.ndjson_writer import to_ndjson
 from watchfloor.api.formats.output import open_output, open_writer
-from watchfloor.api.formats.table import TableWriter, fit, pad
+from watchfloor.api.formats.table_writer import TableWriter, fit, pad
 from watchfloor.api.formats.visible import VisibleStream, visible, visible_bytes
 from watchfloor.schema.errors import UserError
 

@@ -21,9 +21,9 @@ from served import served
 
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.auth import Tokens, digest
-from watchfloor.api.rest.health import Health
-from watchfloor.api.rest.problems import KINDS, type_of
-from watchfloor.api.rest.validate import MAX_BODY
+from watchfloor.api.rest.base.health import Health
+from watchfloor.api.rest.base.problems import KINDS, type_of
+from watchfloor.api.rest.base.validate import MAX_BODY
 from watchfloor.schema.errors import SettingsError, StoreError
 
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

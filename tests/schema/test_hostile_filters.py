@@ -26,9 +26,9 @@ from scan_sessions import assert_scans_end
 
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.auth import Holder
-from watchfloor.api.rest.problems import type_of
+from watchfloor.api.rest.base.problems import type_of
+from watchfloor.api.rest.base.validate import MAX_BODY
 from watchfloor.api.rest.serve import StoreServices
-from watchfloor.api.rest.validate import MAX_BODY
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import FilterError, UserError
 from watchfloor.schema.filter.json_form import to_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from watchfloor.api.cli.context import Add, add_format, add_range, open_service, print_rows
+from watchfloor.api.cli.terminal.context import Add, add_format, add_range, open_service, print_rows
 
 BUCKETS = ("minute", "hour", "day")
 BAR = 40
@@ -49,7 +49,7 @@ def top(args: Namespace) -> None:
 
 def timeline(args: Namespace) -> None:
     from watchfloor.api.answers import timeline_answer
-    from watchfloor.api.cli.context import default_format
+    from watchfloor.api.cli.terminal.context import default_format
 
     with open_service(args) as service:
         rows = timeline_answer(service, vars(args))["buckets"]

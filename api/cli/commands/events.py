@@ -6,11 +6,11 @@ from argparse import Namespace
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from watchfloor.api.cli.context import Add, add_format, add_range, default_format, open_service, say
+from watchfloor.api.cli.terminal.context import Add, add_format, add_range, default_format, open_service, say
 
 if TYPE_CHECKING:
     from watchfloor.api.formats.output import Writer
-    from watchfloor.api.rest.stream import Result
+    from watchfloor.api.rest.base.stream import Result
     from watchfloor.query.service import QueryRequest, QueryService
 
 FORMATS = ("table", "ndjson", "csv", "arrow")

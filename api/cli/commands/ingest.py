@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from watchfloor.api.cli.context import Add, open_store, say, settings_of, stopped_by_signals
+from watchfloor.api.cli.terminal.context import Add, open_store, say, settings_of, stopped_by_signals
 
 
 def register(add: Add) -> None:
@@ -60,7 +60,7 @@ def worker(args: Namespace) -> None:
 
 
 def load(args: Namespace) -> int:
-    from watchfloor.api.cli.progress import follow, summary
+    from watchfloor.api.cli.terminal.progress import follow, summary
     from watchfloor.ingest.intake.load import Load
 
     _at_least_one(args.workers)

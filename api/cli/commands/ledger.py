@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from watchfloor.api.cli.context import Add, add_format, open_store, print_rows, say, settings_of
+from watchfloor.api.cli.terminal.context import Add, add_format, open_store, print_rows, say, settings_of
 from watchfloor.api.formats.visible import visible, visible_bytes
 
 if TYPE_CHECKING:

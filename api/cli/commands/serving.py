@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from watchfloor.api.cli.context import Add, say, settings_of
+from watchfloor.api.cli.terminal.context import Add, say, settings_of
 
 
 def register(add: Add) -> None:

@@ -6,7 +6,7 @@ import json
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from watchfloor.api.cli.context import Add, add_format, open_store, print_rows, say, settings_of
+from watchfloor.api.cli.terminal.context import Add, add_format, open_store, print_rows, say, settings_of
 
 if TYPE_CHECKING:
     from watchfloor.schema.source import Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from watchfloor.api.cli.context import Add, say, settings_of
+from watchfloor.api.cli.terminal.context import Add, say, settings_of
 
 if TYPE_CHECKING:
     from watchfloor.store.stack.status import StackStatus

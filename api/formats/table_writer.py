@@ -12,7 +12,7 @@ from typing import BinaryIO
 import pyarrow as pa
 from rich.cells import cell_len, set_cell_size
 
-from .ndjson import iso_times
+from .ndjson_writer import iso_times
 from .visible import visible
 
 PAGE = 20

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import orjson
 import pyarrow as pa
 
-from watchfloor.api.formats.ndjson import to_ndjson
+from watchfloor.api.formats.ndjson_writer import to_ndjson
 from watchfloor.store.bridge.jvm import visit
 
 from .problems import problem_of
