@@ -29,7 +29,7 @@ class JsonLines:
         places = {name: place for place, name in enumerate(columns)}
         fields = [-1 if column is None else places[column] for column in names.values()]
         self._java = _java(
-            jvm.java_class("watchfloor.bridge.JsonLines"),
+            jvm.java_class("watchfloor.json.JsonLines"),
             _strings(list(columns)),
             _strings(list(columns.values())),
             _strings(list(names)),

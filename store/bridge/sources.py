@@ -116,7 +116,7 @@ class EntrySink:
 
     def __init__(self, connection: Connection, memory_bytes: int, threads: int, latency_millis: int) -> None:
         """``memory_bytes`` and ``threads`` are per table; ``latency_millis`` 0 means entries go when memory is full."""
-        sink = jvm.java_class("watchfloor.bridge.EntrySink")
+        sink = jvm.java_class("watchfloor.bridge.sink.EntrySink")
         self._java = _java(sink, connection.java, memory_bytes, threads, latency_millis)
 
     def write_entries(self, table: str, batch: pa.RecordBatch) -> None:
@@ -216,7 +216,7 @@ class EntrySource(_Source):
         requests: int,
         ordered: bool,
     ) -> None:
-        source = jvm.java_class("watchfloor.bridge.EntrySource")
+        source = jvm.java_class("watchfloor.bridge.scan.EntrySource")
         settings = jpype.JArray(jpype.JString, 2)([list(setting) for setting in iterators])
         handover = _Handover()
         given = handover.give(ranges)

@@ -124,7 +124,7 @@ class BulkSink:
 
     def _import(self) -> None:
         if self._folders and self._has_room():
-            java = jvm.java_class("watchfloor.bridge.BulkFolder")
+            java = jvm.java_class("watchfloor.bridge.sink.BulkFolder")
             _java(java.load, jpype.JArray(java)([folder.java for folder in self._folders.values()]))
             self._remove_folders()
 
@@ -159,7 +159,7 @@ class _Folder:
     """Sorted files of one table that are imported together."""
 
     def __init__(self, store: Store, table: str, path: str) -> None:
-        java = jvm.java_class("watchfloor.bridge.BulkFolder")
+        java = jvm.java_class("watchfloor.bridge.sink.BulkFolder")
         self.java: Any = _java(java, store.connection.java, table, path, store.settings.durability == "sync")
         self.files = 0
 

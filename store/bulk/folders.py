@@ -22,7 +22,7 @@ def folder_root(settings: Settings, connection: Connection) -> str:
     """The folder of all folders: on a file system that the store's servers read. Raises ``StoreError``."""
     if settings.local_accumulo:
         return f"file://{settings.home}/data/bulk"
-    volume = _java(jvm.java_class("watchfloor.bridge.BulkFiles").volume, connection.java)
+    volume = _java(jvm.java_class("watchfloor.bridge.sink.BulkFiles").volume, connection.java)
     return f"{volume}/{_CLUSTER_FOLDER}"
 
 
@@ -33,7 +33,7 @@ def folder_name(unique: str, table: str) -> str:
 
 def remove_left_overs(store: Store) -> list[str]:
     """Removes folders of processes of this machine that are gone; their names. Raises ``StoreError``."""
-    files = jvm.java_class("watchfloor.bridge.BulkFiles")
+    files = jvm.java_class("watchfloor.bridge.sink.BulkFiles")
     root = folder_root(store.settings, store.connection)
     left = [name for name in map(str, _java(files.names, root)) if _is_left_over(name)]
     for name in left:

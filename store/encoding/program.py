@@ -1,4 +1,4 @@
-"""A typed filter tree as the bytes that tablet servers evaluate (``watchfloor.iterators.FilterProgram``).
+"""A typed filter tree as the bytes that tablet servers evaluate (``watchfloor.iterators.filter.FilterProgram``).
 
 The program is a preorder walk of the tree over encoded values (``values``): every comparison has
 become a comparison of bytes, so the servers know no types. ``docs/keys.md`` has the format.

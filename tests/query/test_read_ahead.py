@@ -72,7 +72,7 @@ def held() -> int:
     histogram = str(server.invoke(diagnostics, "gcClassHistogram", arguments, signature))
     name, _, heap = histogram.splitlines()[-1].split()
     assert name == "Total", histogram[-200:]
-    return int(heap) + int(jpype.JClass("watchfloor.bridge.Connection").allocated())
+    return int(heap) + int(jpype.JClass("watchfloor.bridge.columns.ArrowMemory").allocated())
 
 
 def test_a_result_that_is_read_slowly_waits_on_the_servers(layout: str, store: Store) -> None:

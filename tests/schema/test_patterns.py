@@ -106,7 +106,7 @@ class Servers:
     def __init__(self) -> None:
         jvm.start(load_settings().jars)
         self._pattern = jvm.java_class("watchfloor.shaded.re2j.Pattern")
-        self._match = jvm.java_class("watchfloor.iterators.Condition$Match")
+        self._match = jvm.java_class("watchfloor.iterators.filter.Condition$Match")
 
     def find(self, pattern: str, ignore_case: bool, texts: Sequence[str]) -> list[bool]:
         """In which of ``texts`` the pattern is found."""

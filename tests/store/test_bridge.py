@@ -425,7 +425,7 @@ def test_no_memory_is_left_at_exit(store_settings: Settings, events: str) -> Non
     program = textwrap.dedent(f"""
         import sys
         from watchfloor.schema.settings.settings import load_settings
-        from watchfloor.store.bridge import Connection, EntrySink, EntrySource
+        from watchfloor.store.bridge.sources import Connection, EntrySink, EntrySource
         from watchfloor.store.encoding.ranges import Ranges
         settings = load_settings({str(store_settings.home)!r})
         connection = Connection.connect(settings, settings.client_properties.read_text(), {user!r}, sys.stdin.read())
@@ -446,7 +446,7 @@ def test_java_holds_no_vectors(connection: Connection, table: str, events: str) 
     batches = scan_events(connection, events, shards(), ["host"])
     with sink(connection) as writer:
         writer.write_rows(table, events_batch(100))
-    allocated = jpype.JClass("watchfloor.bridge.Connection").allocated
+    allocated = jpype.JClass("watchfloor.bridge.columns.ArrowMemory").allocated
     assert allocated() > 0
     del batches
     assert allocated() == 0

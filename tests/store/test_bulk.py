@@ -64,7 +64,7 @@ def item_of(path: Path, kind: Source) -> WorkItem:
 
 
 def folders(store: Store) -> list[str]:
-    names = jvm.java_class("watchfloor.bridge.BulkFiles").names
+    names = jvm.java_class("watchfloor.bridge.sink.BulkFiles").names
     return [str(name) for name in names(folder_root(store.settings, store.connection))]
 
 

@@ -17,7 +17,7 @@ class PlainWriter:
 
     def __init__(self, store: Store) -> None:
         s = store.settings
-        java = jvm.java_class("watchfloor.bridge.PlainWriter")
+        java = jvm.java_class("watchfloor.bridge.sink.PlainWriter")
         self._java = _java(java, store.connection.java, s.sink_memory_mb << 20, s.sink_threads, s.sink_latency_ms)
 
     def write_entries(self, table: str, batch: pa.RecordBatch) -> None:

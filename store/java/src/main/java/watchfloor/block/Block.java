@@ -13,8 +13,8 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import watchfloor.iterators.Answers;
-import watchfloor.iterators.Bounds;
 import watchfloor.iterators.Bytes;
+import watchfloor.iterators.filter.Bounds;
 
 /**
  * The block that a scan stands at: finds the cells that are asked for and reads no other.

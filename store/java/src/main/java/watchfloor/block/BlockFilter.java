@@ -3,10 +3,10 @@ package watchfloor.block;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;
-import watchfloor.iterators.Bounds;
-import watchfloor.iterators.Condition;
-import watchfloor.iterators.FilterProgram;
-import watchfloor.iterators.Verdict;
+import watchfloor.iterators.filter.Bounds;
+import watchfloor.iterators.filter.Condition;
+import watchfloor.iterators.filter.FilterProgram;
+import watchfloor.iterators.filter.Verdict;
 
 /**
  * A filter over all events of a block at once, one field after the other. A selection is an array of ascending rows and

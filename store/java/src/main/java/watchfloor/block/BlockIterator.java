@@ -15,7 +15,7 @@ import watchfloor.iterators.AnswerIterator;
 import watchfloor.iterators.Answers;
 import watchfloor.iterators.Beat;
 import watchfloor.iterators.EventOptions;
-import watchfloor.iterators.Verdict;
+import watchfloor.iterators.filter.Verdict;
 
 /**
  * One entry for each block that has events that satisfy a filter, with their values of the fields that were asked for.

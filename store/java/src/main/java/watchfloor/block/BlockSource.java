@@ -5,7 +5,7 @@ import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
 import org.apache.arrow.vector.FieldVector;
 import watchfloor.bridge.Connection;
-import watchfloor.bridge.EventSource;
+import watchfloor.bridge.scan.EventSource;
 
 /**
  * The events of blocks' answers: as an {@link EventSource}, with a row for each event. The column {@code row} has a

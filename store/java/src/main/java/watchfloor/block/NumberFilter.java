@@ -2,7 +2,7 @@ package watchfloor.block;
 
 import java.util.Arrays;
 import watchfloor.iterators.Bytes;
-import watchfloor.iterators.Condition;
+import watchfloor.iterators.filter.Condition;
 
 /** A condition on a field of numbers: narrows a selection of rows by a vector of that form. */
 final class NumberFilter {

@@ -1,7 +1,7 @@
 package watchfloor.block;
 
 import java.util.Arrays;
-import watchfloor.iterators.Bounds;
+import watchfloor.iterators.filter.Bounds;
 
 /**
  * Reads a vector: a field's encoded values in the events of a block.

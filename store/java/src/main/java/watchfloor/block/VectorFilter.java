@@ -1,9 +1,9 @@
 package watchfloor.block;
 
 import java.util.Arrays;
-import watchfloor.iterators.Condition;
-import watchfloor.iterators.RequiredLiteral;
-import watchfloor.iterators.Verdict;
+import watchfloor.iterators.filter.Condition;
+import watchfloor.iterators.filter.RequiredLiteral;
+import watchfloor.iterators.filter.Verdict;
 
 /** A condition on one field of a block: narrows a selection of rows by the field's vector. */
 final class VectorFilter {

@@ -1,7 +1,7 @@
 package watchfloor.block;
 
 import java.util.zip.CRC32;
-import watchfloor.iterators.Bounds;
+import watchfloor.iterators.filter.Bounds;
 
 /**
  * What a vector says before its payload is looked at: form, codec, sizes and bounds. One object reads any number of

@@ -16,8 +16,6 @@ import org.apache.accumulo.core.client.security.SecurityErrorCode;
 import org.apache.accumulo.core.client.security.tokens.PasswordToken;
 import org.apache.accumulo.core.data.Condition;
 import org.apache.accumulo.core.data.ConditionalMutation;
-import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.memory.RootAllocator;
 
 /**
  * A client of one Accumulo instance as one user.
@@ -27,9 +25,6 @@ import org.apache.arrow.memory.RootAllocator;
  * after which a store that does not answer is an error.
  */
 public final class Connection implements AutoCloseable {
-  /** Of all vectors; what is exported stays counted here until its reader lets go of it. */
-  static final BufferAllocator ALLOCATOR = new RootAllocator();
-
   private static final String OUR_KEYS = "watchfloor.";
   private static final long CLOSE_SECONDS = 2;
 
@@ -115,12 +110,12 @@ public final class Connection implements AutoCloseable {
   }
 
   /** Threads of a BatchScanner: so many, but one for each tablet server at least; it makes as many requests at once. */
-  int threads(int requests) {
+  public int threads(int requests) {
     return Math.max(requests, client.instanceOperations().getTabletServers().size());
   }
 
   /** Throws a StoreException if no tablet server answers: to be asked when a scan has been silent for long. */
-  void probe() {
+  public void probe() {
     Future<Boolean> answer =
         Threads.POOL.submit(
             () -> {
@@ -169,20 +164,15 @@ public final class Connection implements AutoCloseable {
     }
   }
 
-  /** Bytes of Arrow memory that are held, by us or by readers of what was exported. */
-  public static long allocated() {
-    return ALLOCATOR.getAllocatedMemory();
-  }
-
   public AccumuloClient client() {
     return client;
   }
 
-  long scanSeconds() {
+  public long scanSeconds() {
     return scanSeconds;
   }
 
-  long writeSeconds() {
+  public long writeSeconds() {
     return writeSeconds;
   }
 

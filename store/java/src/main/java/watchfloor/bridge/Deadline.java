@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
  * Ends client calls that would wait for ever, as many do while ZooKeeper or all tablet servers are gone, by
  * interrupting the thread that waits.
  */
-final class Deadline {
+public final class Deadline {
   private static final ScheduledThreadPoolExecutor CLOCK = clock();
 
   private boolean done;
@@ -25,7 +25,7 @@ final class Deadline {
   }
 
   /** Runs {@code call} here; an error after the time is up becomes a StoreException with {@code message}. */
-  static <T> T call(long seconds, String message, Callable<T> call) throws Exception {
+  public static <T> T call(long seconds, String message, Callable<T> call) throws Exception {
     Deadline deadline = new Deadline();
     Thread caller = Thread.currentThread();
     ScheduledFuture<?> alarm = CLOCK.schedule(() -> deadline.strike(caller), seconds, TimeUnit.SECONDS);

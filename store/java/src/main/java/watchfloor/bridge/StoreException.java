@@ -24,7 +24,7 @@ public final class StoreException extends RuntimeException {
   }
 
   /** What went wrong with {@code action} ("write", "scan") on a table, in one line; its own kind is passed through. */
-  static StoreException of(String table, String action, Throwable error) {
+  public static StoreException of(String table, String action, Throwable error) {
     Throwable known = error;
     while ((known instanceof ExecutionException || known.getClass() == RuntimeException.class)
         && known.getCause() != null) {

@@ -3,7 +3,7 @@ package watchfloor.cell;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
 import watchfloor.bridge.Connection;
-import watchfloor.bridge.EventSource;
+import watchfloor.bridge.scan.EventSource;
 import watchfloor.iterators.Answers;
 import watchfloor.iterators.Bytes;
 

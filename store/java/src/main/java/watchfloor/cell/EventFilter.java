@@ -2,8 +2,8 @@ package watchfloor.cell;
 
 import java.util.List;
 import watchfloor.iterators.Bytes;
-import watchfloor.iterators.Condition;
-import watchfloor.iterators.FilterProgram;
+import watchfloor.iterators.filter.Condition;
+import watchfloor.iterators.filter.FilterProgram;
 
 /** A filter over one event's cells, evaluated on encoded values: no value is ever decoded. */
 final class EventFilter {

@@ -4,6 +4,7 @@ import java.util.Base64;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.accumulo.core.iterators.OptionDescriber.IteratorOptions;
+import watchfloor.iterators.filter.FilterProgram;
 
 /** The options of the iterators that answer with events, whatever the layout. */
 public final class EventOptions {

@@ -15,6 +15,8 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import watchfloor.iterators.filter.Condition;
+import watchfloor.iterators.filter.FilterProgram;
 
 /**
  * Where the index leads for many values at once: the places of all rows of a range whose value passes a test, each

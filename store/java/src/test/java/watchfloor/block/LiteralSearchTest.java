@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import watchfloor.iterators.Condition;
+import watchfloor.iterators.filter.Condition;
 
 class LiteralSearchTest {
   private static final String[] LITERALS = {

@@ -16,11 +16,11 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import watchfloor.iterators.Bounds;
 import watchfloor.iterators.Bytes;
-import watchfloor.iterators.Condition;
 import watchfloor.iterators.Tables;
-import watchfloor.iterators.Verdict;
+import watchfloor.iterators.filter.Bounds;
+import watchfloor.iterators.filter.Condition;
+import watchfloor.iterators.filter.Verdict;
 
 class VectorTest {
   private static final int[] CODECS = {Codec.NONE, Codec.ZSTD, Codec.LZ4};

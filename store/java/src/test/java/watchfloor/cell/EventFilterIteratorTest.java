@@ -44,9 +44,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import watchfloor.iterators.Beat;
 import watchfloor.iterators.EventOptions;
-import watchfloor.iterators.FilterProgram;
 import watchfloor.iterators.Programs;
 import watchfloor.iterators.Tables;
+import watchfloor.iterators.filter.FilterProgram;
 
 class EventFilterIteratorTest {
   private final TreeMap<Key, Value> table = new TreeMap<>();

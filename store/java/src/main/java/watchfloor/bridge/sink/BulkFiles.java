@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.sink;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -7,6 +7,8 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
+import watchfloor.bridge.Connection;
+import watchfloor.bridge.StoreException;
 
 /** Where folders of files for bulk imports lie: on a file system that the servers read too. */
 public final class BulkFiles {

@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.columns;
 
 import org.apache.arrow.c.ArrowArray;
 import org.apache.arrow.c.ArrowSchema;
@@ -8,25 +8,25 @@ import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 
 /** A record batch that Python has given: ours from the constructor on, released when closed. */
-final class Batch implements AutoCloseable {
+public final class Batch implements AutoCloseable {
   private final CDataDictionaryProvider dictionaries = new CDataDictionaryProvider();
   private final VectorSchemaRoot root;
 
-  Batch(long arrayAddress, long schemaAddress) {
+  public Batch(long arrayAddress, long schemaAddress) {
     try (ArrowArray array = ArrowArray.wrap(arrayAddress);
         ArrowSchema schema = ArrowSchema.wrap(schemaAddress)) {
-      root = Data.importVectorSchemaRoot(Connection.ALLOCATOR, array, schema, dictionaries);
+      root = Data.importVectorSchemaRoot(ArrowMemory.ALLOCATOR, array, schema, dictionaries);
     } catch (RuntimeException e) {
       dictionaries.close();
       throw e;
     }
   }
 
-  int rows() {
+  public int rows() {
     return root.getRowCount();
   }
 
-  VectorSchemaRoot root() {
+  public VectorSchemaRoot root() {
     return root;
   }
 
@@ -35,7 +35,7 @@ final class Batch implements AutoCloseable {
   }
 
   /** The column of that name, null if there is none. */
-  ByteColumn column(String name) {
+  public ByteColumn column(String name) {
     FieldVector vector = root.getVector(name);
     return vector == null ? null : column(vector);
   }

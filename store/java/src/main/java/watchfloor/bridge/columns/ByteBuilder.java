@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.columns;
 
 import java.util.Arrays;
 import org.apache.accumulo.core.data.ByteSequence;
@@ -15,7 +15,7 @@ public final class ByteBuilder extends ColumnBuilder {
   /** Where row i begins in the data; known up to the end of the last row that was set. */
   private int[] starts = new int[256];
 
-  ByteBuilder(String name) {
+  public ByteBuilder(String name) {
     this(name, false);
   }
 
@@ -67,7 +67,7 @@ public final class ByteBuilder extends ColumnBuilder {
   }
 
   @Override
-  FieldVector take(int count, BufferAllocator allocator) {
+  public FieldVector take(int count, BufferAllocator allocator) {
     int size = reach(count);
     FieldVector vector = text ? new VarCharVector(name, allocator) : new VarBinaryVector(name, allocator);
     try (ArrowBuf offsets = offsets(starts, count, allocator);

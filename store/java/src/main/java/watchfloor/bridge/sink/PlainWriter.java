@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.sink;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -11,6 +11,12 @@ import org.apache.accumulo.core.client.BatchWriterConfig;
 import org.apache.accumulo.core.client.TableNotFoundException;
 import org.apache.accumulo.core.data.Mutation;
 import org.apache.accumulo.core.security.ColumnVisibility;
+import watchfloor.bridge.Connection;
+import watchfloor.bridge.StoreException;
+import watchfloor.bridge.Threads;
+import watchfloor.bridge.columns.Batch;
+import watchfloor.bridge.columns.LongBatch;
+import watchfloor.bridge.columns.WideBatch;
 
 /**
  * The yardstick of ingest: mutations that were made beforehand, written by the plainest loop there is around a

@@ -1,17 +1,17 @@
-package watchfloor.bridge;
+package watchfloor.bridge.columns;
 
 /** Long form: a row per entry with the columns row, family, qualifier, visibility and value; only row must be there. */
-final class LongBatch {
+public final class LongBatch {
   private static final byte[] EMPTY = new byte[0];
 
-  final ByteColumn row;
+  public final ByteColumn row;
   /** Null if there is no such column, as in all of these. */
-  final ByteColumn label;
+  public final ByteColumn label;
   private final ByteColumn family;
   private final ByteColumn qualifier;
   private final ByteColumn value;
 
-  LongBatch(Batch batch) {
+  public LongBatch(Batch batch) {
     row = batch.column("row");
     if (row == null) {
       throw new IllegalArgumentException("the batch has no column named row");
@@ -22,19 +22,19 @@ final class LongBatch {
     value = batch.column("value");
   }
 
-  byte[] family(int r) {
+  public byte[] family(int r) {
     return family == null ? EMPTY : family.get(r);
   }
 
-  byte[] qualifier(int r) {
+  public byte[] qualifier(int r) {
     return qualifier == null ? EMPTY : qualifier.get(r);
   }
 
-  byte[] label(int r) {
+  public byte[] label(int r) {
     return label == null ? EMPTY : label.get(r);
   }
 
-  byte[] value(int r) {
+  public byte[] value(int r) {
     return value == null ? EMPTY : value.get(r);
   }
 }

@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.iterators.filter;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 

@@ -1,9 +1,10 @@
-package watchfloor.bridge;
+package watchfloor.bridge.scan;
 
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.apache.accumulo.core.client.IteratorSetting;
 import org.apache.accumulo.core.client.ScannerBase;
+import watchfloor.bridge.Connection;
 
 /** What all scanners are given. */
 final class Scans {

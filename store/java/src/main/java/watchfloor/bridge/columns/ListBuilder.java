@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.columns;
 
 import java.util.Arrays;
 import java.util.List;
@@ -54,7 +54,7 @@ final class ListBuilder extends ColumnBuilder {
   }
 
   @Override
-  FieldVector take(int count, BufferAllocator allocator) {
+  public FieldVector take(int count, BufferAllocator allocator) {
     if (rows() < count) {
       reach(count, starts[rows()]);
     }

@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.scan;
 
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -14,6 +14,9 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.security.Authorizations;
 import org.apache.arrow.vector.FieldVector;
+import watchfloor.bridge.Connection;
+import watchfloor.bridge.columns.ArrowMemory;
+import watchfloor.bridge.columns.ByteBuilder;
 
 /** A table's entries as record batches with the columns row, family, qualifier, visibility and value, all binary. */
 public final class EntrySource extends ScanStream {
@@ -87,7 +90,7 @@ public final class EntrySource extends ScanStream {
   protected List<FieldVector> take(int count) {
     List<FieldVector> vectors = new ArrayList<>();
     for (ByteBuilder builder : List.of(row, family, qualifier, visibility, value)) {
-      vectors.add(builder.take(count, Connection.ALLOCATOR));
+      vectors.add(builder.take(count, ArrowMemory.ALLOCATOR));
     }
     return vectors;
   }

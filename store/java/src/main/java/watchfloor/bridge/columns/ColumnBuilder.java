@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.columns;
 
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -16,7 +16,7 @@ import watchfloor.json.Values;
  */
 public abstract class ColumnBuilder implements Values {
   /** The type of a column whose values stay encoded. */
-  static final String BYTES = "bytes";
+  public static final String BYTES = "bytes";
 
   private static final String STRING = "string";
   private static final String ADDRESS = "ip";
@@ -45,7 +45,7 @@ public abstract class ColumnBuilder implements Values {
   }
 
   /** @param types of the columns, those of {@link #of} */
-  static ColumnBuilder[] all(String[] names, String[] types) {
+  public static ColumnBuilder[] all(String[] names, String[] types) {
     ColumnBuilder[] columns = new ColumnBuilder[names.length];
     Arrays.setAll(columns, i -> of(names[i], types[i]));
     return columns;
@@ -78,7 +78,7 @@ public abstract class ColumnBuilder implements Values {
   }
 
   /** The vector of the first {@code count} rows, and a fresh start. */
-  abstract FieldVector take(int count, BufferAllocator allocator);
+  public abstract FieldVector take(int count, BufferAllocator allocator);
 
   /** Rows so far: behind the last one that was set. */
   final int rows() {

@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.iterators.filter;
 
 import com.google.re2j.Pattern;
 import com.google.re2j.PatternSyntaxException;

@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.scan;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -17,9 +17,13 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.security.Authorizations;
 import org.apache.arrow.vector.FieldVector;
+import watchfloor.bridge.Connection;
+import watchfloor.bridge.columns.ArrowMemory;
+import watchfloor.bridge.columns.ByteBuilder;
+import watchfloor.bridge.columns.ColumnBuilder;
 import watchfloor.iterators.Beat;
 import watchfloor.iterators.EventOptions;
-import watchfloor.iterators.FilterProgram;
+import watchfloor.iterators.filter.FilterProgram;
 
 /**
  * Events that satisfy a filter, as record batches with the binary column {@code row} and a nullable one for each wanted
@@ -145,9 +149,9 @@ public abstract class EventSource extends ScanStream {
   @Override
   protected List<FieldVector> take(int count) {
     List<FieldVector> vectors = new ArrayList<>();
-    vectors.add(row.take(count, Connection.ALLOCATOR));
+    vectors.add(row.take(count, ArrowMemory.ALLOCATOR));
     for (ColumnBuilder column : columns) {
-      vectors.add(column.take(count, Connection.ALLOCATOR));
+      vectors.add(column.take(count, ArrowMemory.ALLOCATOR));
     }
     return vectors;
   }

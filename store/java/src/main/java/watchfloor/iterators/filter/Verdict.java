@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.iterators.filter;
 
 /** How many of some values satisfy a condition, as far as it is known. */
 public enum Verdict {

@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.iterators.filter;
 
 import java.util.Arrays;
 

@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.scan;
 
 import java.util.Arrays;
 import java.util.Map.Entry;
@@ -9,6 +9,7 @@ import org.apache.accumulo.core.client.Scanner;
 import org.apache.accumulo.core.client.ScannerBase;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
+import watchfloor.bridge.Threads;
 
 /**
  * Entries that a thread of the feed's own reads ahead. The thread appends to one side, the consumer takes all that has

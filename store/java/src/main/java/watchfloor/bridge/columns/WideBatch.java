@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.columns;
 
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -9,13 +9,13 @@ import org.apache.arrow.vector.FieldVector;
  * Wide form: the first column is the row, each further column is one cell for each of its values that is not null. The
  * field's metadata holds the cells' {@code qualifier} (else it is the column's name) and {@code visibility}.
  */
-final class WideBatch {
-  final ByteColumn row;
-  final ByteColumn[] cells;
-  final byte[][] qualifiers;
-  final byte[][] labels;
+public final class WideBatch {
+  public final ByteColumn row;
+  public final ByteColumn[] cells;
+  public final byte[][] qualifiers;
+  public final byte[][] labels;
 
-  WideBatch(Batch batch) {
+  public WideBatch(Batch batch) {
     List<FieldVector> vectors = batch.root().getFieldVectors();
     row = batch.column(vectors.get(0));
     int width = vectors.size() - 1;

@@ -1,10 +1,12 @@
-package watchfloor.bridge;
+package watchfloor.bridge.scan;
 
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.PartialKey;
 import org.apache.accumulo.core.data.Range;
+import watchfloor.bridge.columns.Batch;
+import watchfloor.bridge.columns.ByteColumn;
 
 /** Half-open key ranges, read from a batch with the columns start_row, start_qualifier, end_row, end_qualifier. */
 final class Ranges {

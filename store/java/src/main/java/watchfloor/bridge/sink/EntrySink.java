@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.sink;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -19,6 +19,14 @@ import org.apache.accumulo.core.data.Mutation;
 import org.apache.accumulo.core.security.ColumnVisibility;
 import org.apache.accumulo.core.util.BadArgumentException;
 import org.apache.arrow.vector.BigIntVector;
+import watchfloor.bridge.Connection;
+import watchfloor.bridge.Deadline;
+import watchfloor.bridge.StoreException;
+import watchfloor.bridge.Threads;
+import watchfloor.bridge.columns.Batch;
+import watchfloor.bridge.columns.ByteColumn;
+import watchfloor.bridge.columns.LongBatch;
+import watchfloor.bridge.columns.WideBatch;
 
 /**
  * Writes record batches as entries, through one BatchWriter a table.

@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.columns;
 
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -14,7 +14,7 @@ import org.apache.arrow.vector.types.pojo.DictionaryEncoding;
  * A column of byte strings, copied out of its vector into arrays at once: reading a value then costs an array copy,
  * where a vector's own getters check bounds and allocate for each.
  */
-final class ByteColumn {
+public final class ByteColumn {
   private static final byte[] EMPTY = new byte[0];
 
   private final byte[] data;
@@ -92,26 +92,26 @@ final class ByteColumn {
     return bytes;
   }
 
-  boolean isNull(int row) {
+  public boolean isNull(int row) {
     return validity != null && (validity[row >> 3] >> (row & 7) & 1) == 0;
   }
 
   /** The array that {@link #start} and {@link #length} speak of. */
-  byte[] data() {
+  public byte[] data() {
     return data;
   }
 
-  int start(int row) {
+  public int start(int row) {
     return starts[codes == null ? row : codes[row]];
   }
 
-  int length(int row) {
+  public int length(int row) {
     int at = codes == null ? row : codes[row];
     return starts[at + 1] - starts[at];
   }
 
   /** The value as an array of its own, which must not be changed: a dictionary's value is decoded once. */
-  byte[] get(int row) {
+  public byte[] get(int row) {
     if (codes == null) {
       return slice(row);
     }
@@ -124,7 +124,7 @@ final class ByteColumn {
   }
 
   /** Whether two rows hold the same bytes. */
-  boolean same(int row, int other) {
+  public boolean same(int row, int other) {
     if (codes != null && codes[row] == codes[other]) {
       return true;
     }

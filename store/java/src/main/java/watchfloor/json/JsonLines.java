@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.json;
 
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -10,7 +10,10 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.vector.BaseVariableWidthVector;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
-import watchfloor.json.LineReader;
+import watchfloor.bridge.columns.ArrowMemory;
+import watchfloor.bridge.columns.Batch;
+import watchfloor.bridge.columns.ColumnBuilder;
+import watchfloor.bridge.columns.NumberBuilder;
 
 /** Lines of JSON objects, as Python has them, to record batches. Not for use by several threads at once. */
 public final class JsonLines {
@@ -40,14 +43,14 @@ public final class JsonLines {
     }
     List<FieldVector> vectors = new ArrayList<>();
     for (ColumnBuilder column : columns) {
-      vectors.add(column.take(count, Connection.ALLOCATOR));
+      vectors.add(column.take(count, ArrowMemory.ALLOCATOR));
     }
-    vectors.add(odd.take(count, Connection.ALLOCATOR));
+    vectors.add(odd.take(count, ArrowMemory.ALLOCATOR));
     try (VectorSchemaRoot root = VectorSchemaRoot.of(vectors.toArray(FieldVector[]::new));
         ArrowArray array = ArrowArray.wrap(arrayAddress);
         ArrowSchema schema = ArrowSchema.wrap(schemaAddress)) {
       root.setRowCount(count);
-      Data.exportVectorSchemaRoot(Connection.ALLOCATOR, root, null, array, schema);
+      Data.exportVectorSchemaRoot(ArrowMemory.ALLOCATOR, root, null, array, schema);
     }
   }
 

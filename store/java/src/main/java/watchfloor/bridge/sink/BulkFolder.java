@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.sink;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -14,6 +14,13 @@ import org.apache.accumulo.core.util.BadArgumentException;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import watchfloor.bridge.Connection;
+import watchfloor.bridge.Deadline;
+import watchfloor.bridge.StoreException;
+import watchfloor.bridge.Threads;
+import watchfloor.bridge.columns.Batch;
+import watchfloor.bridge.columns.LongBatch;
+import watchfloor.bridge.columns.WideBatch;
 
 /**
  * A folder of sorted files for one table, which the table takes in whole by a bulk import.

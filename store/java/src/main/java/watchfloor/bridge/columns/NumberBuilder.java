@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.columns;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -14,7 +14,7 @@ import org.apache.arrow.vector.TimeStampMicroTZVector;
 import org.apache.arrow.vector.UInt2Vector;
 
 /** A column of numbers, times or truth values, out of the encoding in which they sort as bytes. */
-final class NumberBuilder extends ColumnBuilder {
+public final class NumberBuilder extends ColumnBuilder {
   private enum Type {
     INT(Long.BYTES),
     TIME(Long.BYTES),
@@ -36,7 +36,7 @@ final class NumberBuilder extends ColumnBuilder {
   /** The plain bits of each row; anything where null. */
   private long[] values = new long[256];
 
-  NumberBuilder(String name, String type) {
+  public NumberBuilder(String name, String type) {
     super(name);
     this.type = Type.valueOf(type.toUpperCase(Locale.ROOT));
     isFloat = this.type == Type.FLOAT;
@@ -70,7 +70,7 @@ final class NumberBuilder extends ColumnBuilder {
   }
 
   @Override
-  FieldVector take(int count, BufferAllocator allocator) {
+  public FieldVector take(int count, BufferAllocator allocator) {
     if (values.length < count) {
       values = Arrays.copyOf(values, count);
     }

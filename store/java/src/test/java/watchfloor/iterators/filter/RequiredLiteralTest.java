@@ -1,4 +1,4 @@
-package watchfloor.iterators;
+package watchfloor.iterators.filter;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;

@@ -1,4 +1,4 @@
-package watchfloor.bridge;
+package watchfloor.bridge.scan;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -19,6 +19,9 @@ import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.Schema;
+import watchfloor.bridge.Connection;
+import watchfloor.bridge.StoreException;
+import watchfloor.bridge.columns.ArrowMemory;
 
 /**
  * A scan as a stream of record batches: what {@link EntrySource} and {@link EventSource} share. Several feeds are
@@ -116,7 +119,7 @@ public abstract class ScanStream implements AutoCloseable {
         ArrowArray array = ArrowArray.wrap(arrayAddress);
         ArrowSchema schema = ArrowSchema.wrap(schemaAddress)) {
       root.setRowCount(root.getVector(0).getValueCount());
-      Data.exportVectorSchemaRoot(Connection.ALLOCATOR, root, null, array, schema);
+      Data.exportVectorSchemaRoot(ArrowMemory.ALLOCATOR, root, null, array, schema);
     }
     return pending.isEmpty() && heads.isEmpty() ? LAST_BATCH : BATCH;
   }
