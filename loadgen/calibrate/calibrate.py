@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from watchfloor.ingest.worker.reading import read_item
 from watchfloor.loadgen.generator.generate import Generated, generate
-from watchfloor.loadgen.generator.marks import ONE, PATTERN
+from watchfloor.loadgen.generator.planted_paths import ONE, PATTERN
 from watchfloor.loadgen.harness.rig import Rig, say
 from watchfloor.planner.cost import COSTS, Costs
 from watchfloor.query.executor import FIRST_ROWS

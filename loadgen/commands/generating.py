@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from watchfloor.api.cli.terminal.context import Add, open_store, say, settings_of, stopped_by_signals
+from watchfloor.loadgen.generator.feed_registry import list_feeds
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping
 
     from watchfloor.loadgen.generator.generate import Generated
-    from watchfloor.loadgen.generator.streams.pace import LiveSink
+    from watchfloor.loadgen.generator.streams.pacer import LiveSink
     from watchfloor.loadgen.generator.streams.replay import Replayed
     from watchfloor.schema.source import Source
-
-FEEDS = ("proxy.events", "dns.events", "netflow.events", "auth.events")
 
 
 def register(add: Add) -> None:
     parser = add("generate", generate, "made-up events as JSON lines, the same for the same arguments")
-    parser.add_argument("source", choices=FEEDS, metavar="SOURCE", help=", ".join(FEEDS))
+    feeds = list_feeds()
+    parser.add_argument("source", choices=feeds, metavar="SOURCE", help=", ".join(feeds))
     parser.add_argument("--events", metavar="N", type=int, required=True, help="how many")
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="which ones (default 1)")
     parser.add_argument("--rate", metavar="R", type=float, help="so many a second, each when its time, now, has come")
@@ -66,7 +66,7 @@ def _generated(args: Namespace, stop: threading.Event) -> tuple[Generated, None]
 
 
 def _generated_live(args: Namespace, stop: threading.Event) -> tuple[Generated, float]:
-    from watchfloor.loadgen.generator.streams.live import generate_live
+    from watchfloor.loadgen.generator.streams.generate_live import generate_live
     from watchfloor.schema.errors import UserError
 
     for option in ("days", "end"):
@@ -127,7 +127,7 @@ def _add_output(parser: ArgumentParser) -> None:
 def _open_followed(path: str | None) -> Iterator[LiveSink | BinaryIO]:
     """Standard output, or a file that a master can follow."""
     from watchfloor.api.formats.output import open_output
-    from watchfloor.loadgen.generator.streams.followed import Followed
+    from watchfloor.loadgen.generator.streams.periodically_closed_file import Followed
 
     if path is None or path == "-":
         with open_output(path) as out:

@@ -28,7 +28,7 @@ from watchfloor.schema.settings.settings import Settings, load_settings
 from watchfloor.schema.times import from_micros
 from watchfloor.store.store import Store
 
-from .samples import real_logs
+from .sample_logs import real_logs
 
 WORKERS = 2
 TABLE = ("--format", "table")

@@ -1,6 +1,5 @@
-"""Engines asked the same questions about the same events: Watchfloor's layouts, and those one would use instead."""
+"""Engines that are asked the same questions about the same events: Watchfloor's layouts, and other products.
 
-THREADS = 2
-"""Of each of the other engines: the cores that the goals are for."""
-MEMORY_MB = 6000
-"""What each of the other engines may take."""
+``question`` and ``answer`` say what is asked and given, ``engine`` is the contract of the other engines. ``sql`` and
+``search`` implement it, ``peers`` runs each in its own process, and ``rounds`` asks all of them. Read ``rounds`` first.
+"""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from watchfloor.loadgen.generator.generate import Generated
-from watchfloor.loadgen.generator.marks import ONE, PATTERN, SPREAD
+from watchfloor.loadgen.generator.planted_paths import ONE, PATTERN, SPREAD
 from watchfloor.schema.filter.print import value_text
 from watchfloor.schema.filter.quoting import quote
 

@@ -17,10 +17,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from watchfloor.loadgen.generator.feeds.clock import DAY, Clock, Micros
-from watchfloor.loadgen.generator.feeds.deal import deal
-from watchfloor.loadgen.generator.feeds.draw import Ints
-from watchfloor.loadgen.generator.feeds.feed import Feed, open_feed
+from watchfloor.loadgen.generator.feed_registry import open_feed
+from watchfloor.loadgen.generator.synthesis.event_feed import EventFeed
+from watchfloor.loadgen.generator.synthesis.named_values import deal
+from watchfloor.loadgen.generator.synthesis.sampling import Ints
+from watchfloor.loadgen.generator.synthesis.time_sampler import DAY, Clock, Micros
 from watchfloor.schema.errors import UserError
 
 DEFAULT_END = datetime(2026, 1, 8, tzinfo=UTC)
@@ -116,7 +117,7 @@ def check(events: int, seed: int) -> None:
         raise UserError(f"--seed is {seed}; it must not be negative")
 
 
-def chunks(feed: Feed, clock: Clock, events: int, seed: int) -> Generator[Chunk, None, None]:
+def chunks(feed: EventFeed, clock: Clock, events: int, seed: int) -> Generator[Chunk, None, None]:
     """``events`` events by ``clock``; each chunk is drawn for itself."""
     for first in range(0, events, CHUNK):
         size = min(CHUNK, events - first)
@@ -132,7 +133,7 @@ def chunks(feed: Feed, clock: Clock, events: int, seed: int) -> Generator[Chunk,
 class Tally:
     """Counts what was written of chunks."""
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: EventFeed) -> None:
         self._feed = feed
         self._named = np.array([named.place for named in feed.named])
         self._seen = np.zeros(len(self._named), np.int64)

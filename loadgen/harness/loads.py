@@ -10,7 +10,7 @@ from typing import Literal
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.loadgen.generator.generate import Generated, generate
-from watchfloor.loadgen.generator.marks import mark
+from watchfloor.loadgen.generator.planted_paths import mark
 from watchfloor.schema.errors import InternalError
 from watchfloor.schema.source import Source
 

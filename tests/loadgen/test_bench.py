@@ -14,7 +14,7 @@ from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.access_log.access_log import AccessLogParser
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger
-from watchfloor.loadgen.engines.peers import PEERS, SQL_PEERS, missing
+from watchfloor.loadgen.engines.peers.peer_process import PEERS, SQL_PEERS, missing
 from watchfloor.loadgen.experiments.batching import run as batching
 from watchfloor.loadgen.experiments.blocks import run as blocks
 from watchfloor.loadgen.experiments.cancel import run as cancel

@@ -23,16 +23,16 @@ import pytest
 from ingest_support import wait_for
 
 from watchfloor.ingest.worker.reading import read_item
-from watchfloor.loadgen.engines import peer as peer_process
-from watchfloor.loadgen.engines import peers as engine_peers
 from watchfloor.loadgen.engines.answer import Answer, as_table, checked, digest
-from watchfloor.loadgen.engines.ours import Ours
-from watchfloor.loadgen.engines.peers import PEERS, SQL_PEERS, Peer, missing, open_peers
+from watchfloor.loadgen.engines.peers import peer_main as peer_process
+from watchfloor.loadgen.engines.peers import peer_process as engine_peers
+from watchfloor.loadgen.engines.peers.peer_process import PEERS, SQL_PEERS, Peer, missing, open_peers
 from watchfloor.loadgen.engines.question import Kind, Question, newest_rows, questions, values
 from watchfloor.loadgen.engines.rounds import WARM_UP, Asked, Party, ask_all, profile
+from watchfloor.loadgen.engines.watchfloor_engine import Ours
 from watchfloor.loadgen.experiments.peers.figures import same_answers
 from watchfloor.loadgen.generator.generate import generate
-from watchfloor.loadgen.generator.marks import APART, ONE, PATTERN, SPREAD
+from watchfloor.loadgen.generator.planted_paths import APART, ONE, PATTERN, SPREAD
 from watchfloor.loadgen.harness.loads import EventFile, write_events
 from watchfloor.loadgen.harness.rig import Rig, open_rig
 from watchfloor.loadgen.harness.usage import MACHINE, CpuMeter
@@ -342,13 +342,15 @@ def open_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.mark.parametrize(("name", "module"), [("tantivy", "tantivy_engine"), ("opensearch", "opensearch")])
+@pytest.mark.parametrize(
+    ("name", "module"), [("tantivy", "search.tantivy_engine"), ("opensearch", "search.opensearch_engine")]
+)
 def test_an_answer_of_many_pages_is_whole_and_in_order(
-    name: str, module: str, open_folder: Path, file: EventFile, events: pa.Table, monkeypatch: pytest.MonkeyPatch
+    name: str, open_folder: Path, file: EventFile, events: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if remedy := missing(name):
         pytest.skip(f"{name}: {remedy}")
-    monkeypatch.setattr(f"watchfloor.loadgen.engines.{module}._PAGE", 10)
+    monkeypatch.setattr(f"watchfloor.loadgen.engines.search.{name}_engine._PAGE", 10)
     # Of more, digests are sums of columns.
     monkeypatch.setattr("watchfloor.loadgen.engines.answer._WHOLE_ROWS", 100)
     folder = open_folder / "data"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from watchfloor.loadgen.engines.peers import PeerLoad
+from watchfloor.loadgen.engines.peers.peer_process import PeerLoad
 from watchfloor.loadgen.engines.question import MANY, Kind, Question, questions, scans
 from watchfloor.loadgen.engines.rounds import Asked, Key, Profile
 from watchfloor.loadgen.experiments.peers.figures import SAME, beside, milliseconds, ratio, same_answers

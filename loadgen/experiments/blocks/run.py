@@ -14,10 +14,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from watchfloor.loadgen.engines.ours import Ours
-from watchfloor.loadgen.engines.peers import SQL_PEERS, Peer, PeerLoad, open_peers
+from watchfloor.loadgen.engines.peers.peer_process import SQL_PEERS, Peer, PeerLoad, open_peers
 from watchfloor.loadgen.engines.question import questions, scans, values
 from watchfloor.loadgen.engines.rounds import WARM_UP, Key, Party, Profile, ask_all, profile
+from watchfloor.loadgen.engines.watchfloor_engine import Ours
 from watchfloor.loadgen.generator.access_log import write_access_log
 from watchfloor.loadgen.harness.loads import (
     Case,

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 
 from watchfloor.loadgen.experiments.drawers import pictures
-from watchfloor.loadgen.generator.densities import FIELDS, counts_of, value_of, write_densities
+from watchfloor.loadgen.generator.density_fields import FIELDS, counts_of, value_of, write_densities
 from watchfloor.loadgen.harness.loads import Case, LogFile, load
 from watchfloor.loadgen.harness.measure import Figure, Goal, Metric, in_turn
 from watchfloor.loadgen.harness.rig import Rig, say

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_parser
-from watchfloor.loadgen.engines.ours import Ours
 from watchfloor.loadgen.engines.question import questions
 from watchfloor.loadgen.engines.rounds import Party, ask_all
+from watchfloor.loadgen.engines.watchfloor_engine import Ours
 from watchfloor.loadgen.harness.loads import EventFile, write_events
 from watchfloor.loadgen.harness.measure import Figure, Metric
 from watchfloor.loadgen.harness.rig import Rig, say

@@ -8,8 +8,7 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 
-from watchfloor.loadgen.generator.feeds import NAMES
-from watchfloor.loadgen.generator.feeds.feed import open_feed
+from watchfloor.loadgen.generator.feed_registry import list_feeds, open_feed
 from watchfloor.loadgen.generator.generate import generate
 from watchfloor.loadgen.harness.measure import Figure, Goal, Metric
 from watchfloor.loadgen.harness.rig import Rig, say
@@ -35,12 +34,13 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(rig: Rig, options: Namespace) -> list[Figure]:
-    for feed in NAMES:
+    feeds = list_feeds()
+    for feed in feeds:
         open_feed(feed)  # its vocabulary is made once
-    samples: dict[str, list[tuple[float, float, float]]] = {feed: [] for feed in NAMES}
+    samples: dict[str, list[tuple[float, float, float]]] = {feed: [] for feed in feeds}
     for turn in range(options.repeats):
         say(f"turn {turn + 1} of {options.repeats}: {options.events:,} events of each feed")
-        for feed in NAMES:
+        for feed in feeds:
             began = time.process_time()
             made = generate(_Nothing(), options.events, options.seed, source=feed)
             used = time.process_time() - began

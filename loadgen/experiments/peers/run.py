@@ -11,10 +11,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from watchfloor.loadgen.engines.ours import Ours
-from watchfloor.loadgen.engines.peers import PEERS, Peer, open_peers
+from watchfloor.loadgen.engines.peers.peer_process import PEERS, Peer, open_peers
 from watchfloor.loadgen.engines.question import Question, newest_rows
 from watchfloor.loadgen.engines.rounds import Asked, Key, Party, ask_all
+from watchfloor.loadgen.engines.watchfloor_engine import Ours
 from watchfloor.loadgen.harness.loads import Case, EventFile, load, write_events
 from watchfloor.loadgen.harness.measure import Figure, Metric
 from watchfloor.loadgen.harness.rig import Rig, say

@@ -1,16 +1,5 @@
-"""Feeds: the kinds of events that ``watchfloor generate`` makes, one a file, by the name of their source."""
+"""Feeds: the kinds of events that ``watchfloor generate`` makes. Each is a folder, found by ``feed_registry``.
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from types import MappingProxyType
-
-NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "proxy.events": "proxy",
-        "dns.events": "dns",
-        "netflow.events": "netflow",
-        "auth.events": "auth",
-    }
-)
-"""Sources and their modules; each has a function ``feed``."""
+A folder NAME makes events of the source ``NAME.events``. Its ``feed.py`` has ``build_feed()``, which returns the
+``EventFeed``; its ``vocabulary.py`` has the fragments of JSON that lines are joined from. Read ``proxy`` first.
+"""

@@ -18,11 +18,11 @@ import numpy.typing as npt
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.intake.sniff import sniff
 from watchfloor.ingest.worker.read_ahead import ahead
-from watchfloor.loadgen.generator.feeds.clock import Micros
+from watchfloor.loadgen.generator.synthesis.time_sampler import Micros
 from watchfloor.schema.errors import InputFileError, UserError
 from watchfloor.schema.source import Source
 
-from .pace import HEAD_START, LiveSink, Pacer, check_rate
+from .pacer import HEAD_START, LiveSink, Pacer, check_rate
 from .time_places import Place, finder
 from .written_time import written_like
 

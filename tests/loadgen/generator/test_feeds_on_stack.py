@@ -11,10 +11,10 @@ from ingest_support import RUN, own, wait_for, worker_here
 from watchfloor.api.cli import main as cli
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.intake.master import master
-from watchfloor.loadgen.generator.feeds import NAMES
+from watchfloor.loadgen.generator.feed_registry import list_feeds
 from watchfloor.loadgen.generator.generate import generate
-from watchfloor.loadgen.generator.streams.followed import Followed
-from watchfloor.loadgen.generator.streams.live import generate_live
+from watchfloor.loadgen.generator.streams.generate_live import generate_live
+from watchfloor.loadgen.generator.streams.periodically_closed_file import Followed
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import builtin_definitions, parse_definition
@@ -26,7 +26,7 @@ EVENTS = 5_000
 
 def test_generated_events_are_counted_and_found(store_settings: Settings, tmp_path: Path) -> None:
     made = {}
-    for feed in NAMES:
+    for feed in list_feeds():
         # ``dns.events.json`` might be a log of Zeek's by its name.
         with (tmp_path / f"{feed}.json").open("wb") as out:
             made[feed] = generate(out, EVENTS, seed=11, source=feed)
@@ -36,7 +36,7 @@ def test_generated_events_are_counted_and_found(store_settings: Settings, tmp_pa
         for _ in running:
             pass
     assert not [file for file in running.result.files if file.quarantined or file.failed]
-    assert running.result.events == EVENTS * len(NAMES)
+    assert running.result.events == EVENTS * len(list_feeds())
     with Store.open(store_settings, role="query") as store:
         service = QueryService(store)
         for feed, done in made.items():

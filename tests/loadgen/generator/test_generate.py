@@ -19,13 +19,13 @@ from parsing_support import Catalog, parse_chunks
 
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.intake.sniff import sniff
-from watchfloor.loadgen.commands import generating
-from watchfloor.loadgen.generator.feeds import NAMES
+from watchfloor.loadgen.generator import feeds
+from watchfloor.loadgen.generator.feed_registry import list_feeds, open_feed
 from watchfloor.loadgen.generator.generate import CHUNK, DEFAULT_END, Generated, generate
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import builtin_definitions
 
-FEEDS = tuple(NAMES)
+FEEDS = tuple(list_feeds())
 PAGE = Path(__file__).parents[3] / "docs/measuring/generator.md"
 NULLABLE = {
     "proxy.events": {"user", "query", "referrer"},
@@ -54,8 +54,10 @@ def moment(text: object) -> datetime:
 # What holds for all feeds
 
 
-def test_the_command_knows_all_feeds() -> None:
-    assert generating.FEEDS == FEEDS
+def test_feeds_are_the_folders_whose_names_their_sources_have() -> None:
+    folders = {path.parent.name for path in Path(feeds.__path__[0]).glob("*/feed.py")}
+    assert tuple(sorted(f"{name}.events" for name in folders)) == FEEDS
+    assert [open_feed(name).source for name in FEEDS] == list(FEEDS)
 
 
 @pytest.mark.parametrize("feed", FEEDS)

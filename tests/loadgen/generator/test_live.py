@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from test_generate import made
 
-from watchfloor.loadgen.generator.streams.followed import Followed
-from watchfloor.loadgen.generator.streams.live import generate_live
-from watchfloor.loadgen.generator.streams.pace import Pacer
+from watchfloor.loadgen.generator.streams.generate_live import generate_live
+from watchfloor.loadgen.generator.streams.pacer import Pacer
+from watchfloor.loadgen.generator.streams.periodically_closed_file import Followed
 from watchfloor.schema.errors import UserError
 
 

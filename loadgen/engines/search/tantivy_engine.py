@@ -11,11 +11,10 @@ from pathlib import Path
 import orjson
 import tantivy
 
+from watchfloor.loadgen.engines.answer import Rows
+from watchfloor.loadgen.engines.limits import THREADS
+from watchfloor.loadgen.engines.question import Kind, Question
 from watchfloor.schema.source import Source
-
-from . import THREADS
-from .answer import Rows
-from .question import Kind, Question
 
 _EVENT = "event"
 _WRITER_BYTES = 1 << 30

@@ -15,13 +15,13 @@ from typing import Any
 import orjson
 
 from watchfloor.ingest.files.lines import Chunk, read_chunks
+from watchfloor.loadgen.engines.answer import Rows
+from watchfloor.loadgen.engines.limits import MEMORY_MB, THREADS
+from watchfloor.loadgen.engines.question import Kind, Question
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.source import FieldType, Source
 
-from . import MEMORY_MB, THREADS
-from .answer import Rows
 from .opensearch_server import HOST, OpenSearchServer
-from .question import Kind, Question
 
 _TYPES = {
     FieldType.STRING: "keyword",

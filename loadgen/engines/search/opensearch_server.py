@@ -10,11 +10,10 @@ import subprocess
 import time
 from pathlib import Path
 
+from watchfloor.loadgen.engines.limits import MEMORY_MB, THREADS
 from watchfloor.schema.errors import StackError
 from watchfloor.store.runtime.java_home import find_java
 from watchfloor.store.stack.checks import free_ports
-
-from . import MEMORY_MB, THREADS
 
 HOST = "127.0.0.1"
 _START_SECONDS = 300

@@ -14,11 +14,11 @@ from ipaddress import IPv6Address, ip_address
 import numpy as np
 import pyarrow as pa
 
-from .clock import Micros, Rhythm
-from .draw import NUMBERS, Ints, distinct, draw, number, quantiles, zipf
-from .feed import Feed, Named
-from .fragments import beginnings, joined, members, object_members
-from .organisation import CLIENTS, MIDDLING, POPULAR, RARE, Words, organisation
+from watchfloor.loadgen.generator.synthesis.event_feed import EventFeed, Named
+from watchfloor.loadgen.generator.synthesis.json_fragments import beginnings, joined, members, object_members
+from watchfloor.loadgen.generator.synthesis.network_model import CLIENTS, MIDDLING, POPULAR, RARE, Words, organisation
+from watchfloor.loadgen.generator.synthesis.sampling import NUMBERS, Ints, distinct, draw, number, quantiles, zipf
+from watchfloor.loadgen.generator.synthesis.time_sampler import Micros, Rhythm
 
 # Machines ask all night, and people by day.
 RHYTHM = Rhythm((6, 5, 5, 5, 5, 6, 8, 11, 15, 17, 17, 16, 14, 15, 17, 16, 15, 13, 11, 9, 8, 8, 7, 6), weekend=0.5)
@@ -46,9 +46,9 @@ class Vocabulary:
 
 
 @cache
-def feed() -> Feed:
+def build_feed() -> EventFeed:
     words = vocabulary()
-    return Feed(
+    return EventFeed(
         source="dns.events",
         main="query",
         popular=Named(POPULAR, 0),

@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 from chdb import session
 
+from watchfloor.loadgen.engines.limits import MEMORY_MB, THREADS
 from watchfloor.schema.source import FieldType, Source
 
-from . import MEMORY_MB, THREADS
-from .sql import SqlEngine
+from .sql_engine import SqlEngine
 
 _MANY_VALUES = ("path", "query")
 """Strings with more than the 10,000 values up to which LowCardinality is advised."""

@@ -6,13 +6,13 @@ import threading
 from dataclasses import dataclass
 
 from watchfloor.ingest.worker.read_ahead import ahead
-from watchfloor.loadgen.generator.feeds.clock import STEADY, Clock
-from watchfloor.loadgen.generator.feeds.feed import open_feed
+from watchfloor.loadgen.generator.feed_registry import open_feed
 from watchfloor.loadgen.generator.generate import MOST_DAYS, Generated, Tally, check, chunks
+from watchfloor.loadgen.generator.synthesis.time_sampler import STEADY, Clock
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.times import from_micros
 
-from .pace import HEAD_START, LiveSink, Pacer, check_rate
+from .pacer import HEAD_START, LiveSink, Pacer, check_rate
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The process of one other engine: ``python -m watchfloor.loadgen.engines.peer NAME FOLDER``.
+"""The process of one other engine: ``python -m watchfloor.loadgen.engines.peers.peer_main NAME FOLDER``.
 
 It reads a request a line and answers with a line, both JSON, until its input ends (``peers.py`` has the other side,
 which makes the folder and removes it).
@@ -9,68 +9,38 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 import pyarrow as pa
 
+from watchfloor.loadgen.engines.answer import Answer, as_table, checked
+from watchfloor.loadgen.engines.engine import Engine
+from watchfloor.loadgen.engines.question import Kind, Question
 from watchfloor.schema.source import Source, builtin_definitions
 
-from .answer import Answer, Rows, as_table, checked
-from .question import Kind, Question
-
 SOURCE = "proxy.events"
-
-
-class Engine(Protocol):
-    """An engine with one table of events."""
-
-    def renew(self) -> None:
-        """Drops the table if there is one, and makes an empty one, or, where a load makes it, what will hold it."""
-
-    def load(self, path: Path) -> None:
-        """Loads a file into the empty table; returns when the events are there for good, and found."""
-
-    def settle(self) -> None:
-        """Does what the engine would do in time by itself: merges, checkpoints."""
-
-    def disk_bytes(self) -> int:
-        """The table's size on the disk."""
-        ...
-
-    def events(self) -> int:
-        """Those in the table."""
-        ...
-
-    def count(self, question: Question) -> int: ...
-
-    def rows(self, question: Question) -> Iterator[Rows]:
-        """As the engine's users read them: all at once, or a page after the other."""
-        ...
-
-    def close(self) -> None: ...
 
 
 def open_engine(name: str, folder: Path, source: Source) -> Engine:
     """Raises ``StackError`` for a server that does not start."""
     if name == "duckdb":
-        from .duck import Duck
+        from watchfloor.loadgen.engines.sql.duckdb_engine import Duck
 
         return Duck(folder, source)
     if name == "chdb":
-        from .chdb_engine import ChDB
+        from watchfloor.loadgen.engines.sql.chdb_engine import ChDB
 
         return ChDB(folder, source)
     if name == "tantivy":
-        from .tantivy_engine import Tantivy
+        from watchfloor.loadgen.engines.search.tantivy_engine import Tantivy
 
         return Tantivy(folder, source)
     if name == "opensearch":
-        from .opensearch import OpenSearch
+        from watchfloor.loadgen.engines.search.opensearch_engine import OpenSearch
 
         return OpenSearch(folder, source)
     raise ValueError(f"no engine is called {name}")

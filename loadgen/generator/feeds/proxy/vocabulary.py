@@ -8,9 +8,18 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from .draw import NUMBERS, Ints, quantiles, with_null, zipf
-from .fragments import member, members
-from .organisation import CLIENTS, DOMAINS, MIDDLING_PLACE, POPULAR_PLACE, RARE_PLACE, SEED, Words, draw_organisation
+from watchfloor.loadgen.generator.synthesis.json_fragments import member, members
+from watchfloor.loadgen.generator.synthesis.network_model import (
+    CLIENTS,
+    DOMAINS,
+    MIDDLING_PLACE,
+    POPULAR_PLACE,
+    RARE_PLACE,
+    SEED,
+    Words,
+    draw_organisation,
+)
+from watchfloor.loadgen.generator.synthesis.sampling import NUMBERS, Ints, quantiles, with_null, zipf
 
 PATHS, QUERIES, AGENTS, REFERRERS = 12_000, 16_000, 240, 8_000
 

@@ -12,11 +12,18 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from .clock import Micros, Rhythm
-from .draw import NUMBERS, Ints, draw, number, quantiles, zipf
-from .feed import Feed, Named
-from .fragments import beginnings, joined, members, object_members
-from .organisation import CLIENTS, DOMAINS, MIDDLING_PLACE, POPULAR_PLACE, RARE_PLACE, organisation
+from watchfloor.loadgen.generator.synthesis.event_feed import EventFeed, Named
+from watchfloor.loadgen.generator.synthesis.json_fragments import beginnings, joined, members, object_members
+from watchfloor.loadgen.generator.synthesis.network_model import (
+    CLIENTS,
+    DOMAINS,
+    MIDDLING_PLACE,
+    POPULAR_PLACE,
+    RARE_PLACE,
+    organisation,
+)
+from watchfloor.loadgen.generator.synthesis.sampling import NUMBERS, Ints, draw, number, quantiles, zipf
+from watchfloor.loadgen.generator.synthesis.time_sampler import Micros, Rhythm
 
 # As the proxy's, and backups at night.
 RHYTHM = Rhythm((7, 9, 9, 6, 4, 4, 6, 9, 13, 15, 15, 14, 12, 14, 15, 14, 13, 11, 8, 7, 6, 5, 5, 5), weekend=0.45)
@@ -75,9 +82,9 @@ class Vocabulary:
 
 
 @cache
-def feed() -> Feed:
+def build_feed() -> EventFeed:
     servers = organisation().servers
-    return Feed(
+    return EventFeed(
         source="netflow.events",
         main="dst_ip",
         popular=Named(servers[POPULAR_PLACE], POPULAR_PLACE),

@@ -10,7 +10,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .clock import DAY, Micros
+from .time_sampler import DAY, Micros
 
 Value = str | int | float | bool | None | Sequence[str] | Sequence[int]
 

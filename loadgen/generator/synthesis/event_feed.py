@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from watchfloor.schema.errors import UnknownSourceError
-
-from . import NAMES
-from .clock import Micros, Rhythm
-from .draw import Ints
+from .sampling import Ints
+from .time_sampler import Micros, Rhythm
 
 
 @dataclass(frozen=True)
@@ -25,7 +21,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Feed:
+class EventFeed:
     """One kind of events.
 
     ``main`` is the field with the three named values. ``table`` draws its other values, as places (``draw``).
@@ -47,11 +43,3 @@ class Feed:
     @property
     def named(self) -> tuple[Named, Named, Named]:
         return self.popular, self.middling, self.rare
-
-
-def open_feed(source: str) -> Feed:
-    """The feed of a source; takes up to a second the first time. Raises ``UnknownSourceError``."""
-    if source not in NAMES:
-        raise UnknownSourceError(source, NAMES)
-    feed: Feed = importlib.import_module(f".{NAMES[source]}", __package__).feed()
-    return feed

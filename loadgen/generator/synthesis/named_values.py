@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .draw import Ints, draw
-from .feed import Feed
+from .event_feed import EventFeed
+from .sampling import Ints, draw
 
 BLOCK = 1_000
 POPULAR_SHARE = 0.2
 RARE_EVENTS = 10
 
 
-def deal(rng: np.random.Generator, feed: Feed, first: int, size: int, total: int) -> Ints:
+def deal(rng: np.random.Generator, feed: EventFeed, first: int, size: int, total: int) -> Ints:
     """The main field's values, as places, of the events ``first`` … ``first + size`` of ``total``.
 
     ``first`` is a multiple of ``BLOCK``.

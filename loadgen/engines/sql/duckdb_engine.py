@@ -7,10 +7,10 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from watchfloor.loadgen.engines.limits import MEMORY_MB, THREADS
 from watchfloor.schema.source import FieldType, Source
 
-from . import MEMORY_MB, THREADS
-from .sql import SqlEngine
+from .sql_engine import SqlEngine
 
 _TYPES = {
     FieldType.STRING: "VARCHAR",

@@ -7,20 +7,28 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from .clock import Micros, Rhythm
-from .draw import Ints, draw, number
-from .feed import Feed, Named
-from .fragments import beginnings, joined
-from .organisation import MIDDLING, MIDDLING_PLACE, POPULAR, POPULAR_PLACE, RARE, RARE_PLACE
-from .proxy_words import CATEGORIES, vocabulary
+from watchfloor.loadgen.generator.synthesis.event_feed import EventFeed, Named
+from watchfloor.loadgen.generator.synthesis.json_fragments import beginnings, joined
+from watchfloor.loadgen.generator.synthesis.network_model import (
+    MIDDLING,
+    MIDDLING_PLACE,
+    POPULAR,
+    POPULAR_PLACE,
+    RARE,
+    RARE_PLACE,
+)
+from watchfloor.loadgen.generator.synthesis.sampling import Ints, draw, number
+from watchfloor.loadgen.generator.synthesis.time_sampler import Micros, Rhythm
+
+from .vocabulary import CATEGORIES, vocabulary
 
 # An office that wakes at six and empties after five.
 RHYTHM = Rhythm((2, 1, 1, 1, 1, 2, 5, 9, 14, 16, 16, 15, 12, 14, 16, 15, 14, 11, 8, 6, 5, 4, 3, 2), weekend=0.3)
 
 
 @cache
-def feed() -> Feed:
-    return Feed(
+def build_feed() -> EventFeed:
+    return EventFeed(
         source="proxy.events",
         main="domain",
         popular=Named(POPULAR, POPULAR_PLACE),

@@ -8,10 +8,9 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from watchfloor.loadgen.engines.answer import Rows
+from watchfloor.loadgen.engines.question import Kind, Question
 from watchfloor.schema.source import Source
-
-from .answer import Rows
-from .question import Kind, Question
 
 
 class SqlEngine(ABC):

@@ -14,7 +14,7 @@ from ipaddress import IPv4Address, IPv6Address
 
 import numpy as np
 
-from .draw import distinct
+from .sampling import distinct
 
 SEED = 20_260_108
 DOMAINS, CLIENTS = 6_000, 4_000

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from watchfloor.loadgen.generator.feeds.clock import Micros
+from watchfloor.loadgen.generator.synthesis.time_sampler import Micros
 from watchfloor.schema.errors import UserError
 
 STEP = 0.02

@@ -17,11 +17,10 @@ from typing import Any
 
 import orjson
 
+from watchfloor.loadgen.engines.answer import Answer
+from watchfloor.loadgen.engines.question import Question
 from watchfloor.loadgen.harness.rig import say
 from watchfloor.schema.errors import StackError
-
-from .answer import Answer
-from .question import Question
 
 SQL_PEERS = ("duckdb", "chdb")
 PEERS = (*SQL_PEERS, "tantivy", "opensearch")
@@ -49,7 +48,7 @@ class Peer:
         # removed here, as the process may have to be killed.
         self._folder = TemporaryDirectory(prefix=f"watchfloor-{name}-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "watchfloor.loadgen.engines.peer", name, self._folder.name],
+            [sys.executable, "-m", "watchfloor.loadgen.engines.peers.peer_main", name, self._folder.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             # ^C is for the experiment, which then ends its peers. What they start is in the session too.

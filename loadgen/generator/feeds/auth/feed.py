@@ -13,11 +13,18 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from .clock import Micros, Rhythm
-from .draw import NUMBERS, TABLE_BITS, Ints, draw, number, quantiles, zipf
-from .feed import Feed, Named
-from .fragments import Value, beginnings, joined, member, members, object_members
-from .organisation import organisation
+from watchfloor.loadgen.generator.synthesis.event_feed import EventFeed, Named
+from watchfloor.loadgen.generator.synthesis.json_fragments import (
+    Value,
+    beginnings,
+    joined,
+    member,
+    members,
+    object_members,
+)
+from watchfloor.loadgen.generator.synthesis.network_model import organisation
+from watchfloor.loadgen.generator.synthesis.sampling import NUMBERS, TABLE_BITS, Ints, draw, number, quantiles, zipf
+from watchfloor.loadgen.generator.synthesis.time_sampler import Micros, Rhythm
 
 # People log on when they come, and again after lunch.
 RHYTHM = Rhythm((3, 4, 3, 3, 3, 4, 9, 22, 28, 17, 12, 11, 9, 18, 13, 11, 10, 8, 6, 4, 4, 3, 3, 3), weekend=0.2)
@@ -87,9 +94,9 @@ class Vocabulary:
 
 
 @cache
-def feed() -> Feed:
+def build_feed() -> EventFeed:
     words = vocabulary()
-    return Feed(
+    return EventFeed(
         source="auth.events",
         main="user",
         popular=Named(POPULAR, 0),
