@@ -3,7 +3,7 @@ BIN := .venv/bin
 LOGS :=
 TESTS :=
 
-.PHONY: setup demo test check down clean
+.PHONY: setup demo test soak check down clean
 
 setup:
 	@.ci/setup.sh
@@ -12,13 +12,17 @@ demo: setup
 	$(BIN)/watchfloor demo $(LOGS)
 
 test: setup
-	@tests/run.sh $(TESTS)
+	@tests/run.sh quick $(TESTS)
+
+# Tests that kill, stop and repeat for minutes.
+soak: setup
+	@tests/run.sh soak $(TESTS)
 
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy -p watchfloor
-	@tests/run.sh $(TESTS)
+	@tests/run.sh quick $(TESTS)
 
 down:
 	@if [ -x $(BIN)/watchfloor ]; then $(BIN)/watchfloor down; fi

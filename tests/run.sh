@@ -1,25 +1,37 @@
 #!/bin/sh
-# All tests: JUnit's of store/java beside pytest's (with the arguments given).
+# Runs tests with pytest, three processes at a time: `quick` those of `make test`, with JUnit's of store/java beside
+# them; `soak` those of `make soak`, in tests/soak. Further arguments go to pytest.
 set -eu
 cd "$(dirname "$0")/.."
+suite=$1
+shift
 log=store/java/target/maven-test.log
 reports=store/java/target/surefire-reports
+junit=
 
-JAVA_HOME=$(.venv/bin/python -c 'from watchfloor.store.runtime.java_home import find_java; print(find_java())')
-export JAVA_HOME
-rm -rf $reports
-(cd store/java && exec mvn -q -B test) >$log 2>&1 &
-junit=$!
+if [ "$suite" = quick ]; then
+    JAVA_HOME=$(.venv/bin/python -c 'from watchfloor.store.runtime.java_home import find_java; print(find_java())')
+    export JAVA_HOME
+    rm -rf $reports
+    (cd store/java && exec mvn -q -B test) >$log 2>&1 &
+    junit=$!
+    chosen="--ignore tests/soak"
+else
+    chosen="tests/soak"
+fi
 
 # Two processes with a stack each, whose tests wait for servers much of the time, and one for those that start their own.
 result=0
-.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder "$@" || result=$?
+# shellcheck disable=SC2086
+.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder $chosen "$@" || result=$?
 
-wait $junit || {
-    cat $log >&2
-    result=1
-}
-if [ -d $reports ]; then
-    cat $reports/*.txt | grep '^Tests run'
+if [ -n "$junit" ]; then
+    wait $junit || {
+        cat $log >&2
+        result=1
+    }
+    if [ -d $reports ]; then
+        cat $reports/*.txt | grep '^Tests run'
+    fi
 fi
 exit $result

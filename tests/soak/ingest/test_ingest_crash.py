@@ -3,6 +3,8 @@
 A worker's death comes between writes that differ from layout to layout, so it is tried in both. A server's death meets
 the writers of entries and the queue, which know no layout: each is tried with the default one, blocks, and that of one
 tablet server of two with the cells of the paper, which are the most entries under way.
+
+In `make soak`: servers and workers are killed one after the other, and each recovery takes some 20 seconds.
 """
 
 from __future__ import annotations

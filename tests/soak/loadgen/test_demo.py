@@ -1,4 +1,7 @@
-"""``make demo``, small, on a stack of its own: its logs are in sources that other tests count."""
+"""``make demo``, small, on a stack of its own, because other tests count the sources that its logs fill.
+
+In `make soak`: a demonstration on a new stack takes most of a minute.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """A query whose server goes down: an error that names the table, in bounded time; and it works again after ``up``.
 
 One death of the servers for both layouts, since it takes them most of a minute: a query of each is under way.
+
+In `make soak`: the death and the return of a tablet server take most of a minute.
 """
 
 from __future__ import annotations
