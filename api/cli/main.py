@@ -100,11 +100,11 @@ def _joined(arguments: list[str]) -> list[str]:
 
 
 def _failed(error: WatchfloorError, verbose: int) -> int:
-    from watchfloor.api.formats.visible import visible_lines
+    from watchfloor.api.formats.visible import escape_line_controls
 
     if verbose > 1:
         logging.getLogger(__name__).debug("the error's origin", exc_info=error)
-    print(f"watchfloor: {visible_lines(str(error))}", file=sys.stderr)
+    print(f"watchfloor: {escape_line_controls(str(error))}", file=sys.stderr)
     if isinstance(error, UserError):
         return USER
     return OPERATOR if isinstance(error, OperatorError) else INTERNAL

@@ -1,0 +1,4 @@
+"""Result formats: a writer per file (NDJSON, CSV, Arrow, table), and what makes log values safe on a terminal.
+
+Read ``writers.py`` first: it chooses the writer and opens the output.
+"""

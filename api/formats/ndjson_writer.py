@@ -1,85 +1,84 @@
-"""Record batches as JSON lines, a column at a time.
+"""Record batches as JSON lines, encoded a column at a time.
 
-Nulls are left out; times are ISO 8601 in UTC with microseconds and ``Z``; lists are arrays, in which a null element is
-``null``; a float that JSON cannot write (NaN, infinity) is ``null``. A column becomes a column of ``,"name":value``
+Nulls are left out. Times are ISO 8601 in UTC with microseconds and ``Z``. Lists are arrays, in which a null element is
+``null``. A float that JSON cannot write (NaN, infinity) is ``null``. Each column becomes a column of ``,"name":value``
 fragments, and the fragments of a row are joined, so the work per value stays inside Arrow.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from typing import Any
 
 import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .column_texts import format_times, join_texts, make_scalar
+
 _NULL = pa.scalar(None, pa.string())
-# The bytes that a JSON string must escape: quotes, backslashes, C0. (DEL and C1 may stand as they are.)
+# The bytes that a JSON string must escape: quotes, backslashes, C0. DEL and C1 may stand as they are.
 _ESCAPED = np.zeros(256, bool)
 _ESCAPED[:0x20] = _ESCAPED[[0x22, 0x5C]] = True
 
 
-@cache
-def _scalar(text: str) -> pa.Scalar:
-    """Made once: turning a Python value into an Arrow one costs ten times what joining ten rows does."""
-    return pa.scalar(text)
+class NdjsonWriter:
+    """Writes a JSON object per line to a binary stream."""
+
+    def __init__(self, out: Any) -> None:
+        self.out = out
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self.out.write(encode_ndjson(batch))
+        self.out.flush()
+
+    def close(self) -> None:
+        """Does nothing: every line is complete already."""
 
 
-def join(*parts: pa.Array | str) -> pa.Array:
-    """Text joined row by row; null where a part is null."""
-    return pc.binary_join_element_wise(*(_scalar(p) if isinstance(p, str) else p for p in parts), _scalar(""))
-
-
-def to_ndjson(batch: pa.RecordBatch) -> bytes:
-    """One line per row; an event without any value is ``{}``."""
+def encode_ndjson(batch: pa.RecordBatch) -> bytes:
+    """Encodes a batch as one JSON line per row; a row without any value is ``{}``."""
     if batch.num_rows == 0:
         return b""
-    members = [_members(batch.column(i), name) for i, name in enumerate(batch.schema.names)]
+    members = [_encode_members(batch.column(i), name) for i, name in enumerate(batch.schema.names)]
     if not members:
         return b"{}\n" * batch.num_rows
-    rows = join(*members)
-    lines = join("{", pc.utf8_slice_codeunits(rows, 1), "}\n")
+    rows = join_texts(*members)
+    lines = join_texts("{", pc.utf8_slice_codeunits(rows, 1), "}\n")
     buffer = lines.buffers()[2]
     return b"" if buffer is None else buffer.slice(0, pc.sum(pc.binary_length(lines)).as_py()).to_pybytes()
 
 
-def iso_times(times: pa.Array) -> pa.Array:
-    """``timestamp[us, UTC]`` as text: ``2026-01-08T12:00:00.000000Z``."""
-    text = times.cast(pa.timestamp("us")).cast(pa.string())
-    return join(pc.replace_substring(text, " ", "T", max_replacements=1), "Z")
+def _encode_members(column: pa.Array, name: str) -> pa.Array:
+    """Returns ``,"name":value`` for each row, and an empty text for a null."""
+    members = join_texts(f",{orjson.dumps(name).decode()}:", _encode_values(column))
+    return members if column.null_count == 0 else pc.fill_null(members, make_scalar(""))
 
 
-def _members(column: pa.Array, name: str) -> pa.Array:
-    """``,"name":value`` for each row, empty for a null."""
-    members = join(f",{orjson.dumps(name).decode()}:", json_texts(column))
-    return members if column.null_count == 0 else pc.fill_null(members, _scalar(""))
-
-
-def json_texts(column: pa.Array) -> pa.Array:
-    """Each value as JSON; null where the value is null."""
+def _encode_values(column: pa.Array) -> pa.Array:
+    """Encodes each value as JSON text; null stays null."""
     kind = column.type
     if pa.types.is_timestamp(kind):
-        return join('"', iso_times(column), '"')
+        return join_texts('"', format_times(column), '"')
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _strings(column.cast(pa.string()))
+        return _encode_strings(column.cast(pa.string()))
     if pa.types.is_list(kind):
-        return _lists(column)
+        return _encode_lists(column)
     if pa.types.is_floating(kind):
-        return _floats(column)
+        return _encode_floats(column)
     return column.cast(pa.string())
 
 
-def _strings(column: pa.Array) -> pa.Array:
+def _encode_strings(column: pa.Array) -> pa.Array:
     if not _needs_escapes(column):
-        return join('"', column, '"')
+        return join_texts('"', column, '"')
     coded = column.dictionary_encode()
     texts = pa.array([orjson.dumps(value).decode() for value in coded.dictionary.to_pylist()], pa.string())
     return texts.take(coded.indices)
 
 
 def _needs_escapes(column: pa.Array) -> bool:
-    """Whether any byte of the strings must be escaped (or of null ones, which costs little)."""
+    """Returns True if any byte of the strings must be escaped. Bytes behind null rows count too, which costs little."""
     _, offsets, data = column.buffers()
     if data is None:
         return False
@@ -88,17 +87,17 @@ def _needs_escapes(column: pa.Array) -> bool:
     return bool(_ESCAPED[np.frombuffer(data, np.uint8)[start:stop]].any())
 
 
-def _floats(column: pa.Array) -> pa.Array:
-    """Through orjson, so that 1.0 stays ``1.0`` and every value reads back as it was."""
+def _encode_floats(column: pa.Array) -> pa.Array:
+    """Encodes floats by orjson, so that 1.0 stays ``1.0`` and every value reads back as it was."""
     texts = orjson.dumps(pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False), option=orjson.OPT_SERIALIZE_NUMPY)
     values = pa.array(texts[1:-1].decode().split(",") if len(column) else [], pa.string())
     return values if column.null_count == 0 else pc.if_else(column.is_valid(), values, _NULL)
 
 
-def _lists(column: pa.Array) -> pa.Array:
+def _encode_lists(column: pa.Array) -> pa.Array:
     lengths = pc.fill_null(pc.list_value_length(column), 0)
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
-    elements = pc.fill_null(json_texts(column.flatten()), _scalar("null"))
+    elements = pc.fill_null(_encode_values(column.flatten()), make_scalar("null"))
     inner = pc.binary_join(pa.ListArray.from_arrays(offsets, elements), ",")
-    texts = join("[", inner, "]")
+    texts = join_texts("[", inner, "]")
     return texts if column.null_count == 0 else pc.if_else(column.is_valid(), texts, _NULL)

@@ -1,4 +1,4 @@
-"""Text that is safe on a terminal: log values may hold escape sequences that somebody else chose."""
+"""Text that is safe on a terminal: log values may hold escape sequences that an attacker chose."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from typing import BinaryIO
 # C0 (ESC and line ends among them), DEL, C1 (U+009B alone begins a sequence on some terminals), the marks that turn
 # the direction of text round, and the line ends of Unicode.
 _CONTROLS = "\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
-_ALL_BUT_LINES = re.compile(f"[{_CONTROLS}]")
+_ALL_BUT_LINE_ENDS = re.compile(f"[{_CONTROLS}]")
 _ALL = re.compile(f"[\n{_CONTROLS}]")
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
-def visible(text: str) -> str:
-    """``text`` with every control character written out: ``\\n``, ``\\x1b``, ``\\u202e``."""
-    return text if text.isascii() and text.isprintable() else _ALL.sub(_escape, text)
+def escape_controls(text: str) -> str:
+    """Returns ``text`` with every control character written out: ``\\n``, ``\\x1b``, ``\\u202e``."""
+    return text if text.isascii() and text.isprintable() else _ALL.sub(_escape_match, text)
 
 
-def visible_lines(text: str) -> str:
-    """``visible``, but line ends stay."""
-    return _ALL_BUT_LINES.sub(_escape, text)
+def escape_line_controls(text: str) -> str:
+    """Returns ``text`` with every control character but line ends written out."""
+    return _ALL_BUT_LINE_ENDS.sub(_escape_match, text)
 
 
-def visible_bytes(raw: bytes) -> str:
-    """A raw log line: its UTF-8 made visible, other bytes written as ``\\xff``."""
-    return visible(raw.decode("utf-8", "backslashreplace"))
+def escape_raw_line(raw: bytes) -> str:
+    """Returns a raw log line as visible text; bytes that are not UTF-8 become ``\\xff``."""
+    return escape_controls(raw.decode("utf-8", "backslashreplace"))
 
 
 class VisibleStream:
-    """A binary stream in front of a terminal: UTF-8 goes through with its control characters made visible."""
+    """Wraps the binary stream of a terminal: writes UTF-8 with its control characters, but line ends, written out."""
 
     def __init__(self, out: BinaryIO) -> None:
         self.out = out
 
     def write(self, data: bytes) -> int:
-        self.out.write(visible_lines(bytes(data).decode("utf-8", "backslashreplace")).encode())
+        self.out.write(escape_line_controls(bytes(data).decode("utf-8", "backslashreplace")).encode())
         return len(data)
 
     def flush(self) -> None:
         self.out.flush()
 
 
-def _escape(match: re.Match[str]) -> str:
+def _escape_match(match: re.Match[str]) -> str:
     char = match[0]
     code = ord(char)
     return _SHORT.get(char) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")

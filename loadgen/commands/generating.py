@@ -52,7 +52,7 @@ def generate(args: Namespace) -> None:
 
 
 def _generated(args: Namespace, stop: threading.Event) -> tuple[Generated, None]:
-    from watchfloor.api.formats.output import open_output
+    from watchfloor.api.formats.writers import open_output
     from watchfloor.loadgen.generator.generate import DEFAULT_DAYS, DEFAULT_END
     from watchfloor.loadgen.generator.generate import generate as run
     from watchfloor.schema.times import from_micros, parse_time
@@ -126,7 +126,7 @@ def _add_output(parser: ArgumentParser) -> None:
 @contextmanager
 def _open_followed(path: str | None) -> Iterator[LiveSink | BinaryIO]:
     """Standard output, or a file that a master can follow."""
-    from watchfloor.api.formats.output import open_output
+    from watchfloor.api.formats.writers import open_output
     from watchfloor.loadgen.generator.streams.periodically_closed_file import Followed
 
     if path is None or path == "-":

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchfloor.api.formats.ndjson_writer import to_ndjson
-from watchfloor.api.formats.output import open_output, open_writer
-from watchfloor.api.formats.table_writer import TableWriter, fit, pad
-from watchfloor.api.formats.visible import VisibleStream, visible, visible_bytes
+from watchfloor.api.formats.ndjson_writer import encode_ndjson
+from watchfloor.api.formats.table_writer import TableWriter, fit_widths, pad_cell
+from watchfloor.api.formats.visible import VisibleStream, escape_controls, escape_raw_line
+from watchfloor.api.formats.writers import open_output, open_writer
 from watchfloor.schema.errors import UserError
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -81,7 +81,7 @@ ROWS = st.fixed_dictionaries(
 @given(st.lists(ROWS, max_size=12), st.integers(0, 5), st.integers(0, 12))
 def test_ndjson_is_each_event_without_its_nulls(rows: list[dict[str, Any]], start: int, length: int) -> None:
     wanted = [{k: plain(v) for k, v in row.items() if v is not None} for row in rows][start : start + length]
-    lines = to_ndjson(batch(*rows).slice(start, length)).splitlines()
+    lines = encode_ndjson(batch(*rows).slice(start, length)).splitlines()
     assert [json.loads(line) for line in lines] == wanted
 
 
@@ -89,19 +89,19 @@ def test_ndjson_is_each_event_without_its_nulls(rows: list[dict[str, Any]], star
 def test_ndjson_lines_survive_any_text_and_name(texts: list[str]) -> None:
     name = texts[0] or "x"
     schema = pa.schema([(name, pa.string())])
-    text = to_ndjson(batch(*({name: text} for text in texts), schema=schema)).decode()
+    text = encode_ndjson(batch(*({name: text} for text in texts), schema=schema)).decode()
     assert text.count("\n") == len(texts)
     assert [json.loads(line)[name] for line in text.split("\n")[:-1]] == texts
 
 
 def test_ndjson_of_special_floats_is_null() -> None:
-    text = to_ndjson(batch({"ts": MOMENT, "share": float("nan")}, {"ts": MOMENT, "share": float("inf")}))
+    text = encode_ndjson(batch({"ts": MOMENT, "share": float("nan")}, {"ts": MOMENT, "share": float("inf")}))
     assert [json.loads(line)["share"] for line in text.splitlines()] == [None, None]
 
 
 def test_ndjson_of_an_event_without_values_is_an_empty_object() -> None:
-    assert to_ndjson(batch({}, {}).select(["name", "size"])) == b"{}\n{}\n"
-    assert to_ndjson(batch()) == b""
+    assert encode_ndjson(batch({}, {}).select(["name", "size"])) == b"{}\n{}\n"
+    assert encode_ndjson(batch()) == b""
 
 
 def test_csv_has_one_header_and_tells_empty_from_null() -> None:
@@ -176,16 +176,16 @@ def test_a_table_fits_its_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(st.lists(st.integers(1, 300), max_size=40), st.integers(1, 200))
 def test_widths_fit(wanted: list[int], width: int) -> None:
-    widths = fit(wanted, width)
+    widths = fit_widths(wanted, width)
     assert sum(widths) + 2 * max(0, len(widths) - 1) <= width
     assert bool(widths) == bool(wanted)
     assert all(w <= most for w, most in zip(widths, wanted, strict=False))
 
 
 def test_wide_characters_are_cut_by_cells() -> None:
-    assert pad("日本語", 6) == "日本語"
-    assert pad("日本語", 4) == "日 …"
-    assert pad("7", 3, right=True) == "  7"
+    assert pad_cell("日本語", 6) == "日本語"
+    assert pad_cell("日本語", 4) == "日 …"
+    assert pad_cell("7", 3, align_right=True) == "  7"
 
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\r\nnext\x7f\x00"
@@ -206,8 +206,8 @@ def test_a_table_is_safe_in_a_pipe_too() -> None:
 
 
 def test_raw_lines_are_made_visible() -> None:
-    assert visible_bytes(b"a\xff\x1b[0m\tb") == "a\\xff\\x1b[0m\\tb"
-    assert visible("plain Ünïcode 日本") == "plain Ünïcode 日本"
+    assert escape_raw_line(b"a\xff\x1b[0m\tb") == "a\\xff\\x1b[0m\\tb"
+    assert escape_controls("plain Ünïcode 日本") == "plain Ünïcode 日本"
 
 
 def test_a_stream_for_terminals_keeps_line_ends() -> None:

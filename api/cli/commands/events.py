@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from watchfloor.api.cli.terminal.context import Add, add_format, add_range, default_format, open_service, say
 
 if TYPE_CHECKING:
-    from watchfloor.api.formats.output import Writer
+    from watchfloor.api.formats.writers import Writer
     from watchfloor.api.rest.base.stream import Result
     from watchfloor.query.service import QueryRequest, QueryService
 
@@ -52,7 +52,7 @@ def register(add: Add) -> None:
 
 
 def query(args: Namespace) -> int:
-    from watchfloor.api.formats.output import open_output, open_writer
+    from watchfloor.api.formats.writers import open_output, open_writer
     from watchfloor.api.requests import query_request
 
     names = ("source", "since", "until", "where", "limit", "deadline", "cursor", "scheme", "w", "planner")

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from watchfloor.api.cli.terminal.context import Add, add_format, open_store, print_rows, say, settings_of
-from watchfloor.api.formats.visible import visible, visible_bytes
+from watchfloor.api.formats.visible import escape_controls, escape_raw_line
 
 if TYPE_CHECKING:
     from watchfloor.ingest.records.ledger import LedgerRow
@@ -96,9 +96,9 @@ def show_lines(args: Namespace) -> None:
                 sys.stdout.buffer.write(line.raw + b"\n")
                 continue
             whole = "" if line.whole else ", only its beginning was kept"
-            say(f"{line.key}: {visible(line.path)} at byte {line.offset:,} ({line.state}{whole})")
-            say(f"  {visible(line.reason)}")
-            print(visible_bytes(line.raw), flush=True)
+            say(f"{line.key}: {escape_controls(line.path)} at byte {line.offset:,} ({line.state}{whole})")
+            say(f"  {escape_controls(line.reason)}")
+            print(escape_raw_line(line.raw), flush=True)
 
 
 def retry_lines(args: Namespace) -> int:
@@ -109,7 +109,7 @@ def retry_lines(args: Namespace) -> int:
     kept = result.lines - result.events
     say(f"{result.lines:,} lines tried: {result.events:,} are events now, {kept:,} stay in quarantine")
     for reason, count in sorted(result.kept.items(), key=lambda entry: -entry[1])[:10]:
-        say(f"  {count:,} × {visible(reason)}")
+        say(f"  {count:,} × {escape_controls(reason)}")
     return 1 if kept else 0
 
 

@@ -100,7 +100,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], form: 
     """Rows of plain values on standard output, in a format of ``ROW_FORMATS``."""
     import pyarrow as pa
 
-    from watchfloor.api.formats.output import open_output, open_writer
+    from watchfloor.api.formats.writers import open_output, open_writer
 
     batch = pa.record_batch([pa.array([row.get(name) for row in rows]) for name in columns], names=list(columns))
     with open_output(None) as out:

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from watchfloor.api.formats.visible import visible
+from watchfloor.api.formats.visible import escape_controls
 
 from .context import say
 
@@ -37,7 +37,7 @@ def line(progress: Progress) -> str:
         f"{progress.phase}: {progress.events:,} events ({speed(progress.events, progress.bytes, progress.seconds)}), "
         f"{share} %, lag {progress.lag} item{'s' if progress.lag != 1 else ''}, {progress.quarantined:,} quarantined"
     )
-    return f"{text}; {visible(progress.problem)}" if progress.problem else text
+    return f"{text}; {escape_controls(progress.problem)}" if progress.problem else text
 
 
 def speed(events: int, size: int, seconds: float) -> str:
@@ -49,7 +49,7 @@ def speed(events: int, size: int, seconds: float) -> str:
 def summary(result: LoadResult) -> str:
     """What was loaded: a line per file (when there are several), the failures, and the totals."""
     lines = [file_line(f) for f in result.files] if len(result.files) > 1 else []
-    lines += [f"  failed: {visible(reason)}" for reason in result.failed[:REASONS]]
+    lines += [f"  failed: {escape_controls(reason)}" for reason in result.failed[:REASONS]]
     skipped = sum(f.skipped for f in result.files)
     known = f", {skipped} of {len(result.files)} files were loaded before" if skipped else ""
     lines.append(
@@ -63,7 +63,7 @@ def summary(result: LoadResult) -> str:
 
 def file_line(file: FileResult) -> str:
     note = ", loaded before" if file.skipped else ", FAILED" if file.failed else ""
-    return f"  {visible(file.path)}: {file.events:,} events, {file.quarantined:,} quarantined{note}"
+    return f"  {escape_controls(file.path)}: {file.events:,} events, {file.quarantined:,} quarantined{note}"
 
 
 def _bar(load: Load) -> None:
@@ -80,5 +80,5 @@ def _bar(load: Load) -> None:
         for now in load:
             text = f"{speed(now.events, now.bytes, now.seconds)}, lag {now.lag}, quarantined {now.quarantined:,}"
             if now.problem:
-                text += "\n" + visible(now.problem)
+                text += "\n" + escape_controls(now.problem)
             bars.update(task, total=now.total_bytes or 1, completed=now.bytes, phase=now.phase, text=text)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import orjson
 import pyarrow as pa
 
-from watchfloor.api.formats.ndjson_writer import to_ndjson
+from watchfloor.api.formats.ndjson_writer import encode_ndjson
 from watchfloor.store.bridge.jvm import visit
 
 from .problems import problem_of
@@ -52,13 +52,13 @@ class QueryStream:
             # The batch is let go of once it is sent: an answer may last for hours.
             first, self._first = self._first, None
             if first is not None and first.num_rows:
-                yield to_ndjson(first)
+                yield encode_ndjson(first)
             del first
             for batch in self._batches:
                 if self._cancelled:
                     break
                 if batch.num_rows:
-                    yield to_ndjson(batch)
+                    yield encode_ndjson(batch)
             summary = dict(self._result.summary)
         except Exception as error:
             summary = self._failure(error)

@@ -1,0 +1,27 @@
+"""Record batches as an Arrow IPC stream, with the columns' own types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+
+class ArrowWriter:
+    """Writes an Arrow IPC stream to a binary stream. Without a batch it writes nothing, since no schema is known."""
+
+    def __init__(self, out: Any) -> None:
+        self.out = out
+        self._stream: Any = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if self._stream is None:
+            self._stream = pa.ipc.new_stream(pa.PythonFile(self.out, "w"), batch.schema)
+        self._stream.write_batch(batch)
+        self.out.flush()
+
+    def close(self) -> None:
+        """Writes the end-of-stream mark."""
+        if self._stream is not None:
+            self._stream.close()
+            self.out.flush()
