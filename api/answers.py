@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from watchfloor.query.service import QueryService
+from watchfloor.schema.choices import BUCKETS
 from watchfloor.schema.errors import UnknownSourceError, UserError
 from watchfloor.schema.source import Source
+from watchfloor.schema.times import format_micros, to_micros
 
-from .requests import iso, time_range
-
-BUCKETS = ("minute", "hour", "day")
+from .requests import time_range
 
 
 def sources_answer(found: Mapping[str, Source]) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def timeline_answer(service: QueryService, asked: Mapping[str, Any]) -> dict[str
     if bucket not in BUCKETS:
         raise UserError(f"unknown bucket {bucket!r}; known are {', '.join(BUCKETS)}")
     found = service.timeline(asked["source"], since, until, bucket, field, value)
-    rows = [{"start": iso(start), "count": n} for start, n in found]
+    rows = [{"start": format_micros(start), "count": n} for start, n in found]
     return {**_asked(asked, since, until), "bucket": bucket, "buckets": rows}
 
 
@@ -64,14 +64,14 @@ def condition(asked: Mapping[str, Any]) -> tuple[str | None, str | None]:
 def shown(value: object) -> Any:
     """A value as JSON has it: times as ISO 8601, addresses as text."""
     if isinstance(value, datetime):
-        return f"{value:%Y-%m-%dT%H:%M:%S.%f}Z"
+        return format_micros(to_micros(value))
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
 def _asked(asked: Mapping[str, Any], since: int | None, until: int | None) -> dict[str, Any]:
     """What the answer is about: the request, times resolved."""
     about = {name: asked[name] for name in ("source", "field", "value") if asked.get(name) is not None}
-    return {**about, **{k: iso(t) for k, t in (("since", since), ("until", until)) if t is not None}}
+    return {**about, **{k: format_micros(t) for k, t in (("since", since), ("until", until)) if t is not None}}
 
 
 def _outline(source: Source) -> dict[str, Any]:

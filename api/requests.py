@@ -9,7 +9,7 @@ from typing import Any
 from watchfloor.query.batches.policies import BatchSettings
 from watchfloor.query.service import QueryRequest
 from watchfloor.schema.errors import TimeRangeError, UserError
-from watchfloor.schema.times import epoch_micros, iso, parse_time
+from watchfloor.schema.times import epoch_micros, format_micros, parse_time
 
 Moment = str | int | float | None
 
@@ -20,7 +20,9 @@ def time_range(since: Moment, until: Moment, now: int | None = None) -> tuple[in
     begin, end = _micros(since, now), _micros(until, now)
     if begin is not None and end is not None and begin >= end:
         when = "is after" if begin > end else "is the same as"
-        raise TimeRangeError(f"since ({iso(begin)}) {when} until ({iso(end)}); a range is [since, until)")
+        raise TimeRangeError(
+            f"since ({format_micros(begin)}) {when} until ({format_micros(end)}); a range is [since, until)"
+        )
     return begin, end
 
 

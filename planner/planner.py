@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from watchfloor.planner.rules.members import MembersRule
 from watchfloor.planner.rules.nested import NestedRule
 from watchfloor.planner.rules.ranges import RangeRule, SuffixRule, ValuesRule
+from watchfloor.schema.choices import PLANNERS, SCHEMES
 from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.filter.tree import Filter
 from watchfloor.schema.source import Source
@@ -20,10 +21,9 @@ from .plan import Plan, Weighed
 from .rule import PAPER_RULES, Applied, Question, Rule, question
 from .units import duration
 
-SCHEMES = ("auto", "scan", "batched-scan", "index", "batched-index")
 OUR_RULES: tuple[Rule, ...] = (MembersRule(), RangeRule(), SuffixRule(), ValuesRule(), NestedRule())
 RULES: tuple[Rule, ...] = (*PAPER_RULES[:-1], *OUR_RULES, PAPER_RULES[-1])
-PLANNERS = {"full": RULES, "paper": PAPER_RULES}
+RULE_SETS: Mapping[str, tuple[Rule, ...]] = dict(zip(PLANNERS, (RULES, PAPER_RULES), strict=True))
 """Rules in their order: of the paper's the first that applies makes the plan, of all of them the best."""
 
 
@@ -52,7 +52,7 @@ def plan(
         raise UserError(f"w = {w!r} must be a number of at least 1: it is how much denser than the rarest is too dense")
     known = COSTS[source.layout] if costs is None else costs
     asked = question(tree, source, counts, w)
-    paths, declined = _paths(asked, PLANNERS[planner], first_only=planner == "paper")
+    paths, declined = _paths(asked, RULE_SETS[planner], first_only=planner == "paper")
     expected = Expectation.of(tree, source, counts)
     weighed = [
         _Path(name, made, estimate(expected, source, counts.total, made.access, known, limit)) for name, made in paths

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from watchfloor.schema.filter.print import shortened
+from watchfloor.schema.filter.print import to_short_text
 from watchfloor.schema.filter.tree import And, Compare, Filter, Not, Or
 from watchfloor.schema.source import Field, Source
 
@@ -79,7 +79,7 @@ class UnionRule:
             return Declined(f"the filter is {_kind(root)}, not an or")
         for child in root.children:
             if not isinstance(child, Compare) or child.op != "=":
-                return Declined(f"{shortened(child)} is {_kind(child)}, not an equality")
+                return Declined(f"{to_short_text(child)} is {_kind(child)}, not an equality")
             if not is_indexed_equality(child, question.source):
                 return Declined(_no_index(child, question.source))
         terms = _terms(root.children, question)
@@ -171,8 +171,8 @@ def found_text(term: Lookup) -> str:
 
 def _no_index(tree: Compare, source: Source) -> str:
     if tree.field == source.time_field:
-        return f"{shortened(tree)} is about the time field, which is the order of the events and has no index"
-    return f"{shortened(tree)} is about the field {tree.field}, which has no index{_late(source.field(tree.field))}"
+        return f"{to_short_text(tree)} is about the time field, which is the order of the events and has no index"
+    return f"{to_short_text(tree)} is about the field {tree.field}, which has no index{_late(source.field(tree.field))}"
 
 
 def _kind(tree: Filter | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from watchfloor.planner.plan import Plan
 from watchfloor.planner.units import duration, number
 from watchfloor.query.batches.policies import Batch
-from watchfloor.schema.times import iso
+from watchfloor.schema.times import format_micros
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Explained:
         """The same for programs: times in ISO 8601, widths in seconds; what is not known is None."""
         batch = self.first
         first = batch and {
-            "since": iso(batch.since),
-            "until": iso(batch.until),
+            "since": format_micros(batch.since),
+            "until": format_micros(batch.until),
             "width_seconds": batch.width / 1e6,
             "expected_rows": batch.expected,
             "because": batch.because,
@@ -43,5 +43,5 @@ class Explained:
         rows = "" if batch.expected is None else f", about {number(round(batch.expected), 'row')}"
         if self.plan.estimate.matches and not self.plan.estimate.certain:
             rows += " or fewer" if rows else ""
-        ends = f"{iso(batch.since)} to {iso(batch.until)}"
+        ends = f"{format_micros(batch.since)} to {format_micros(batch.until)}"
         return f"first {ends} ({duration(batch.width / 1e6)}{rows}); {batch.because}"

@@ -12,7 +12,7 @@ import pyarrow as pa
 from watchfloor.planner.plan import Plan
 from watchfloor.schema.errors import WatchfloorError
 from watchfloor.schema.source import Source
-from watchfloor.schema.times import iso
+from watchfloor.schema.times import format_micros
 
 from .cursor import Cursor
 from .executor import Asked, Ran, Run
@@ -143,8 +143,8 @@ class QueryResult:
 def _ran_json(ran: Ran) -> dict[str, Any]:
     batch = ran.batch
     return {
-        "since": iso(batch.since),
-        "until": iso(batch.until),
+        "since": format_micros(batch.since),
+        "until": format_micros(batch.until),
         "rows": ran.rows,
         "seconds": round(ran.seconds, 6),
         "because": batch.because,

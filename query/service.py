@@ -17,15 +17,15 @@ from watchfloor.planner.access import countable
 from watchfloor.planner.cost import costs_of
 from watchfloor.planner.counts import DictCounts, Known
 from watchfloor.planner.plan import Plan
-from watchfloor.planner.planner import SCHEMES as SCHEMES
 from watchfloor.planner.planner import plan as make_plan
 from watchfloor.query.batches.expected import Expected
 from watchfloor.query.batches.policies import BatchSettings, first_width, make_policy
+from watchfloor.schema.choices import MAX_DEADLINE
 from watchfloor.schema.errors import StoreError, TimeRangeError, UserError
 from watchfloor.schema.filter.tree import Compare, Filter, Value
 from watchfloor.schema.filter.type_check import type_filter, typed_filter
-from watchfloor.schema.source import END_OF_TIME, Field, Source
-from watchfloor.schema.times import from_micros
+from watchfloor.schema.source import Field, Source
+from watchfloor.schema.times import END_OF_TIME, from_micros
 from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.layout import IndexCount
 from watchfloor.store.layouts.counts import CountReader, Survey
@@ -38,8 +38,6 @@ from .result import QueryResult
 from .stop import Stop
 from .watch import Watch
 
-MAX_DEADLINE = 7 * 86_400
-"""Seconds."""
 UNBATCHED = BatchSettings(policy="none")
 SOON = 0.05
 """Seconds that the rows of a wide query batch may be later than those of a narrow one."""

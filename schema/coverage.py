@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from .source import END_OF_TIME, Field, Source
+from .source import Field, Source
+from .times import END_OF_TIME
 
 
 def with_indexes(stored: Source, wanted: Iterable[Field]) -> Source:

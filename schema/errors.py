@@ -21,6 +21,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from .shorten import shorten
+
 _LONGEST_NAME = 200
 """Characters of a field's name, as definitions have it; of more an error shows the beginning."""
 
@@ -55,7 +57,7 @@ class UnknownFieldError(FilterError):
     """The source has no field of this name."""
 
     def __init__(self, field: str, source: str, known: Iterable[str], text: str = "", position: int = 0) -> None:
-        named = field if len(field) <= _LONGEST_NAME else f"{field[:_LONGEST_NAME]}…"
+        named = shorten(field, _LONGEST_NAME + 1)
         super().__init__(f"source {source} has no field {named!r}{suggest(named, known)}", text, position)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from enum import Enum
 from functools import cache, cached_property
 from importlib.resources import files
@@ -15,6 +15,7 @@ import jsonschema
 import pyarrow as pa
 
 from .errors import DefinitionError, UnknownFieldError
+from .times import format_moment, from_micros, to_micros
 
 
 class FieldType(Enum):
@@ -176,8 +177,6 @@ class Source:
 
 
 EXTRA_FIELD = "extra"
-END_OF_TIME = 9_214_646_400_000_000
-"""2262-01-01 in µs: where the times of events end."""
 DEFAULT_LAYOUT = "block"
 """How a new source that does not say it is stored."""
 
@@ -285,25 +284,17 @@ def _field_json(f: Field) -> dict[str, Any]:
     if f.visibility:
         out["visibility"] = f.visibility
     if f.indexed_from:
-        out["indexed_from"] = iso_time(f.indexed_from)
+        out["indexed_from"] = format_moment(from_micros(f.indexed_from))
     if f.reversed_from:
-        out["reversed_from"] = iso_time(f.reversed_from)
+        out["reversed_from"] = format_moment(from_micros(f.reversed_from))
     return out
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def iso_time(micros: int) -> str:
-    """µs since 1970 UTC as a definition has them."""
-    return (_EPOCH + timedelta(microseconds=micros)).isoformat().replace("+00:00", "Z")
-
-
 def _micros(text: str | None, where: str) -> int:
-    """The inverse of ``iso_time``; None is 0."""
+    """Returns the microseconds of a time in a definition; 0 for None. Raises ``DefinitionError`` if it is no time."""
     if text is None:
         return 0
     try:
-        return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
+        return to_micros(datetime.fromisoformat(text))
     except ValueError as error:
         raise DefinitionError(f"{where}: {text!r} is no time: {error}") from None

@@ -1,4 +1,8 @@
-"""Points in time as people write them → integer microseconds since 1970 UTC, and back."""
+"""Points in time: as people write them, as microseconds since 1970 UTC, and as ISO 8601 text.
+
+Inside Watchfloor a point in time is an ``int``: microseconds since 1970 UTC. This file is the only place that knows
+the epoch and the end of time, and the only one that turns microseconds into text.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,13 @@ from decimal import Decimal
 from .errors import TimeRangeError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-TIME_MIN = 0
-"""The earliest time that an event can have, in microseconds."""
-TIME_MAX = int(datetime(2262, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
-"""The end of the times that an event can have (exclusive), in microseconds."""
+"""The moment from which microseconds are counted."""
+END_OF_TIME = 9_214_646_400_000_000
+"""2262-01-01 in microseconds: the time of an event lies in [0, END_OF_TIME)."""
+YEAR_1, YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
+"""What calendars and Python's ``datetime`` can show, in microseconds: [YEAR_1, YEAR_10000)."""
 
+_MICROSECOND = timedelta(microseconds=1)
 _UNITS = {
     "us": 1,
     "ms": 1_000,
@@ -73,7 +79,7 @@ def epoch_micros(seconds: int | float | Decimal, text: str = "") -> int:
 
 def to_micros(moment: datetime) -> int:
     """Microseconds since 1970 UTC of an aware ``datetime``, exactly."""
-    return (moment - EPOCH) // timedelta(microseconds=1)
+    return (moment - EPOCH) // _MICROSECOND
 
 
 def from_micros(micros: int) -> datetime:
@@ -84,9 +90,14 @@ def from_micros(micros: int) -> datetime:
         raise TimeRangeError(f"{micros:,} µs since 1970 is outside the years 1 to 9999") from None
 
 
-def iso(micros: int) -> str:
-    """ISO 8601 in UTC with microseconds: ``2026-01-08T12:00:00.000000Z``."""
+def format_micros(micros: int) -> str:
+    """Returns ISO 8601 in UTC, always with six decimals: ``2026-01-08T12:00:00.000000Z``."""
     return f"{from_micros(micros):%Y-%m-%dT%H:%M:%S.%f}Z"
+
+
+def format_moment(moment: datetime) -> str:
+    """Returns ISO 8601 in UTC of an aware ``datetime``, with decimals only if it has any: ``2026-01-08T12:00:00Z``."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _checked(micros: int, text: str) -> int:

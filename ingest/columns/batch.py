@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from watchfloor.ingest.files.lines import Rejected
 from watchfloor.schema.source import Source
+from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
 
 from .convert import Reasons
 from .rows import Rows
-from .scalars import TIME_END
 
 
 def event_batch(
@@ -44,7 +44,7 @@ def _check_time(name: str, times: pa.Array | None, count: int, reasons: Reasons)
             reasons.setdefault(row, f"field {name}: missing; an event needs its time")
         return
     micros = times.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    outside = np.flatnonzero((micros < 0) | (micros >= TIME_END))
+    outside = np.flatnonzero((micros < 0) | (micros >= END_OF_TIME))
     if not len(outside):
         return
     for row in outside.tolist():

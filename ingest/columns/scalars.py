@@ -10,26 +10,23 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import Any
 
+from watchfloor.schema.shorten import shorten_value
 from watchfloor.schema.source import FieldType
+from watchfloor.schema.times import YEAR_1, YEAR_10000, to_micros
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
-TIME_END = 9_214_646_400_000_000
-"""2262-01-01 in microseconds: event times lie in [0, TIME_END)."""
-YEAR_1, YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
 
 _INT = re.compile(r"-?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,30}))?(?:(Z)|([+-])(\d\d):?(\d\d)?)?", re.ASCII
 )
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 EPOCH_UNITS = {"epoch": 6, "epoch_ms": 3, "epoch_us": 0}
 """Powers of ten from each epoch format to microseconds."""
 
@@ -48,14 +45,8 @@ class Unfit(ValueError):
     """A value that is not of its type; the text says what was wanted."""
 
 
-def shorten(value: object, width: int = 60) -> str:
-    """A value as it is shown in a reason."""
-    text = repr(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= width else f"{text[: width - 1]}…"
-
-
 def unfit(name: str, value: object, wanted: str) -> str:
-    return f"field {name}: {shorten(value)} is not {wanted}"
+    return f"field {name}: {shorten_value(value)} is not {wanted}"
 
 
 def parse_int(text: str) -> int:
@@ -123,7 +114,7 @@ def parse_iso(text: str) -> int:
         moment = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second), tzinfo=UTC)
     except ValueError as error:
         raise Unfit(f"a time ({error})") from None
-    micros = (moment - _EPOCH) // _MICROSECOND
+    micros = to_micros(moment)
     if fraction:
         micros += (int(fraction[:7].ljust(7, "0")) + 5) // 10
     if sign:
@@ -143,7 +134,7 @@ def strptime_parser(pattern: str) -> Callable[[str], int]:
             raise Unfit(f"a time of the form {pattern}") from None
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
-        return in_years((moment - _EPOCH) // _MICROSECOND)
+        return in_years(to_micros(moment))
 
     return parse
 

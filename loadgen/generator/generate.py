@@ -23,12 +23,12 @@ from watchfloor.loadgen.generator.synthesis.named_values import deal
 from watchfloor.loadgen.generator.synthesis.sampling import Ints
 from watchfloor.loadgen.generator.synthesis.time_sampler import DAY, Clock, Micros
 from watchfloor.schema.errors import UserError
+from watchfloor.schema.times import EPOCH
 
 DEFAULT_END = datetime(2026, 1, 8, tzinfo=UTC)
 DEFAULT_DAYS = 7.0
 MOST_DAYS = 36_500
 CHUNK = 50_000  # events; a multiple of ``deal.BLOCK``. Part of the format: other chunks would draw other events
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Sink(Protocol):
@@ -92,7 +92,7 @@ def generate(
     check(events, seed)
     if not 0.001 <= days <= MOST_DAYS:
         raise UserError(f"--days is {days:g}; it must lie between 0.001 and {MOST_DAYS}")
-    if end.tzinfo is None or end - timedelta(days=days) < _EPOCH:
+    if end.tzinfo is None or end - timedelta(days=days) < EPOCH:
         raise UserError(
             f"--end is {end.isoformat()}; it needs a zone, and the days before it must not begin before 1970"
         )

@@ -16,12 +16,13 @@ from typing import Any
 
 import jsonschema
 
+from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.errors import InputFileError
 
 from .row_times import LAST, MARKS
 
 QUERIES = ("A", "B", "C")
-SCHEMES = ("scan", "batched-scan", "index", "batched-index")
+PAPER_SCHEMES = tuple(scheme for scheme in SCHEMES if scheme != "auto")
 ROWS = (*map(str, MARKS), LAST)
 Place = tuple[str, str, str]
 """Query, scheme and row: where a value stands in the table."""
@@ -51,7 +52,7 @@ SCHEMA: Mapping[str, Any] = {
                 "additionalProperties": False,
                 "properties": {
                     "query": {"enum": list(QUERIES)},
-                    "scheme": {"enum": list(SCHEMES)},
+                    "scheme": {"enum": list(PAPER_SCHEMES)},
                     "row": {"enum": list(ROWS)},
                     "ms": {"type": "number", "exclusiveMinimum": 0, "description": "milliseconds to that row"},
                 },

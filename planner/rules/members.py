@@ -5,7 +5,7 @@ from __future__ import annotations
 from watchfloor.planner.access import MOST_MEMBERS, IndexUnion, alternatives, equality
 from watchfloor.planner.rule import Applied, Declined, Question, all_of
 from watchfloor.planner.units import number, percent
-from watchfloor.schema.filter.print import shortened
+from watchfloor.schema.filter.print import to_short_text
 from watchfloor.schema.filter.tree import And, Or
 
 
@@ -23,7 +23,7 @@ class MembersRule:
         found = [(child, alternatives(child, source)) for child in children]
         usable = [(child, terms) for child, terms in found if terms]
         if not usable:
-            what = "none of the and's conditions is" if isinstance(root, And) else f"{shortened(root)} is not"
+            what = "none of the and's conditions is" if isinstance(root, And) else f"{to_short_text(root)} is not"
             return Declined(f"{what} a list of at most {MOST_MEMBERS} values of indexed fields")
         unions = [
             (child, tuple(dict.fromkeys(equality(term, question.counts) for term in terms))) for child, terms in usable

@@ -15,7 +15,7 @@ from watchfloor.planner.access import (
 )
 from watchfloor.planner.rule import Applied, Declined, Question
 from watchfloor.planner.units import number, percent
-from watchfloor.schema.filter.print import shortened
+from watchfloor.schema.filter.print import to_short_text
 from watchfloor.schema.filter.tree import And, Compare, Filter, In, Not, Or
 
 
@@ -38,7 +38,7 @@ class NestedRule:
             return Declined(f"{what} is answered by the index")
         count = sum(1 for _ in lookups(term))
         if count > MOST_MEMBERS:
-            return Declined(f"{shortened(root)} has {number(count, 'value')}; at most {MOST_MEMBERS} are looked up")
+            return Declined(f"{to_short_text(root)} has {number(count, 'value')}; at most {MOST_MEMBERS} are looked up")
         share = percent(density(term))
         because = f"{number(count, 'look-up')} of the index, combined as the filter is, lead to {share} of all events"
         access = term if isinstance(term, (IndexUnion, IndexIntersection)) else IndexUnion((term,))

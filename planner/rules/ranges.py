@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from watchfloor.planner.access import IndexUnion, Kind, index_kind, look_up
 from watchfloor.planner.rule import Applied, Declined, Question, found_text
-from watchfloor.schema.filter.print import shortened
+from watchfloor.schema.filter.print import to_short_text
 from watchfloor.schema.filter.tree import And, Not, Or
 
 
@@ -30,12 +30,12 @@ class _ManyRule:
             if not isinstance(child, (And, Or, Not)) and index_kind(child, question.source) == self.kind
         ]
         if not usable:
-            what = "none of the and's conditions is" if isinstance(root, And) else f"{shortened(root)} is not"
+            what = "none of the and's conditions is" if isinstance(root, And) else f"{to_short_text(root)} is not"
             return Declined(f"{what} {self.what}")
         found = [(child, look_up(child, question.source, question.counts)) for child in usable]
         known = [(child, term) for child, term in found if term is not None]
         if not known:
-            return Declined(f"{shortened(usable[0])} has more entries in the index than are worth reading")
+            return Declined(f"{to_short_text(usable[0])} has more entries in the index than are worth reading")
         _, term = min(known, key=lambda pair: pair[1].density)
         where = "a condition of the and" if isinstance(root, And) else "the filter"
         because = f"{where} is {self.what}: {self.how} {found_text(term)}"

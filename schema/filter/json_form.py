@@ -17,6 +17,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Any
 
 from watchfloor.schema.errors import FilterError
+from watchfloor.schema.shorten import shorten_value
 
 from .parse import check_depth, check_terms
 from .print import value_text
@@ -38,7 +39,7 @@ from .tree import (
     contains,
     ends_with,
 )
-from .values import network_of, shown
+from .values import network_of
 
 _MOST_BITS = 1_024
 """Of whole numbers: beyond them not even floats go."""
@@ -106,7 +107,7 @@ def _condition(form: dict[str, Any], at: str) -> tuple[Filter, int]:
     if not isinstance(field, str):
         raise FilterError(f"{at}: and, or, not, or the name of a field was expected")
     if op not in OPERATORS:
-        found = shown(op) if isinstance(op, str) else _kind(op)
+        found = shorten_value(op) if isinstance(op, str) else _kind(op)
         raise FilterError(f"{at}.op: one of {' '.join(OPERATORS)} was expected, found {found}")
     _only(form, {"field", "op"} | _KEYS.get(op, {"value"}), at)
     if op == "exists":
@@ -144,7 +145,7 @@ def _condition(form: dict[str, Any], at: str) -> tuple[Filter, int]:
 def _network(value: str, at: str) -> IPv4Network | IPv6Network:
     network = network_of(value)
     if network is None:
-        raise FilterError(f"{at}.value: {shown(value)} is no network such as 10.0.0.0/8; a list goes in values")
+        raise FilterError(f"{at}.value: {shorten_value(value)} is no network such as 10.0.0.0/8; a list goes in values")
     return network
 
 
@@ -159,7 +160,9 @@ def _value(value: Any, at: str) -> Value:
 def _only(form: dict[str, Any], known: set[str], at: str) -> None:
     extra = sorted(str(key) for key in form if key not in known)
     if extra:
-        raise FilterError(f"{at}: {shown(extra[0])} does not belong beside {', '.join(sorted(known - {extra[0]}))}")
+        raise FilterError(
+            f"{at}: {shorten_value(extra[0])} does not belong beside {', '.join(sorted(known - {extra[0]}))}"
+        )
 
 
 def _plain(value: Value) -> str | int | float | bool:

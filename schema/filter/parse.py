@@ -17,6 +17,7 @@ from typing import Any
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 
 from watchfloor.schema.errors import FilterError
+from watchfloor.schema.shorten import shorten_value
 
 from .quoting import unquote, unquote_pattern, unquote_starred
 from .syntax_errors import syntax_error
@@ -38,7 +39,7 @@ from .tree import (
     ends_with,
     starred,
 )
-from .values import network_of, shown
+from .values import network_of
 
 MAX_LENGTH = 65_536
 """Characters in a filter's text."""
@@ -176,13 +177,14 @@ class _Builder(Transformer[Token, Any]):
     def network(self, word: _Word) -> _Test:
         if "/" not in word.text:
             raise FilterError(
-                f"{shown(word.text)} is no network: write one as 10.0.0.0/8, a list as (VALUE, …), a range as 500..599",
+                f"{shorten_value(word.text)} is no network: "
+                "write one as 10.0.0.0/8, a list as (VALUE, …), a range as 500..599",
                 "",
                 word.position,
             )
         network = network_of(word.text)
         if network is None:
-            raise FilterError(f"{shown(word.text)} is no network such as 10.0.0.0/8", "", word.position)
+            raise FilterError(f"{shorten_value(word.text)} is no network such as 10.0.0.0/8", "", word.position)
         return _Test(lambda field: Cidr(field, network), (word.position,))
 
     def between(self, low: _Word, high: _Word) -> _Test:

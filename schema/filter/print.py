@@ -1,14 +1,13 @@
-"""Filter tree → text of the filter language, which reads back as the same tree.
-
-It lies in this room because plans print filters and the planner imports nothing above it; ``watchfloor.schema.filter.print``
-is the name under which the query side knows it.
-"""
+"""Filter tree → text of the filter language, which reads back as the same tree."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address
+
+from watchfloor.schema.shorten import shorten
+from watchfloor.schema.times import format_moment
 
 from .quoting import quote, quote_pattern
 from .tree import And, Between, Cidr, Compare, Exists, Filter, In, Matches, Not, Or, Prefix, Value, Wildcard
@@ -47,10 +46,9 @@ def to_text(tree: Filter) -> str:
             return f"exists {field_text(field)}"
 
 
-def shortened(tree: Filter) -> str:
-    """The filter's text, cut where it is long."""
-    text = to_text(tree)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+def to_short_text(tree: Filter) -> str:
+    """Returns the filter's text, cut to 60 characters."""
+    return shorten(to_text(tree))
 
 
 def field_text(name: str) -> str:
@@ -68,7 +66,7 @@ def value_text(value: Value) -> str:
         case bool():
             return "true" if value else "false"
         case datetime():
-            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+            return format_moment(value)
         case IPv4Address() | IPv6Address():
             return str(value)
         case _:

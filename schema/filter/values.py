@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
+from watchfloor.schema.shorten import shorten_value
 from watchfloor.schema.source import FieldType
 from watchfloor.schema.times import epoch_micros, from_micros, parse_time
 
@@ -47,7 +48,7 @@ def network_of(value: Value) -> IPv4Network | IPv6Network | None:
 
 def _string(value: Value, now: int) -> Value:
     if not isinstance(value, str):
-        raise ValueError(f"{shown(value)} is no string; put it in quotes")
+        raise ValueError(f"{shorten_value(value)} is no string; put it in quotes")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -69,7 +70,7 @@ def _whole(value: Value, low: int, high: int, name: str) -> int:
     if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{shown(value)} is not {name}")
+        raise ValueError(f"{shorten_value(value)} is not {name}")
     if not low <= value <= high:
         raise ValueError(f"{value} is outside {low}..{high}")
     return value
@@ -79,14 +80,14 @@ def _float(value: Value, now: int) -> Value:
     if isinstance(value, str) and _FLOAT.fullmatch(value.strip()):
         number = float(value)
         if math.isinf(number) and "inf" not in value.lower():
-            raise ValueError(f"{shown(value)} is too large for a float")
+            raise ValueError(f"{shorten_value(value)} is too large for a float")
         value = number
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"{shown(value)} is not a number")
+        raise ValueError(f"{shorten_value(value)} is not a number")
     try:
         number = float(value)
     except OverflowError:
-        raise ValueError(f"{shown(value)} is too large for a float") from None
+        raise ValueError(f"{shorten_value(value)} is too large for a float") from None
     if math.isnan(number):
         raise ValueError("nan equals nothing and has no order")
     return number + 0.0  # -0.0 becomes 0.0, as in the store
@@ -97,7 +98,7 @@ def _bool(value: Value, now: int) -> Value:
         return value
     if isinstance(value, str) and value.strip().lower() in _TRUTH:
         return _TRUTH[value.strip().lower()]
-    raise ValueError(f"{shown(value)} is neither true nor false")
+    raise ValueError(f"{shorten_value(value)} is neither true nor false")
 
 
 def _time(value: Value, now: int) -> Value:
@@ -107,10 +108,10 @@ def _time(value: Value, now: int) -> Value:
         return value
     if isinstance(value, str):
         if len(value) > _LONGEST_TIME:
-            raise ValueError(f"{shown(value)} is no time")
+            raise ValueError(f"{shorten_value(value)} is no time")
         return from_micros(parse_time(value, now))
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"{shown(value)} is no time")
+        raise ValueError(f"{shorten_value(value)} is no time")
     return from_micros(epoch_micros(value))
 
 
@@ -124,13 +125,7 @@ def _ip(value: Value, now: int) -> Value:
             raise ValueError
         return ip_address(value.strip())
     except ValueError:
-        raise ValueError(f"{shown(value)} is no address such as 10.0.0.1 or 2001:db8::1") from None
-
-
-def shown(value: object) -> str:
-    """A value as an error shows it: cut where it is long."""
-    text = repr(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+        raise ValueError(f"{shorten_value(value)} is no address such as 10.0.0.1 or 2001:db8::1") from None
 
 
 _CONVERTERS: dict[FieldType, Callable[[Value, int], Value]] = {

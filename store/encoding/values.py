@@ -22,7 +22,7 @@ import socket
 import struct
 from collections import Counter
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 import numpy as np
@@ -32,6 +32,7 @@ import pyarrow.compute as pc
 from watchfloor.schema.errors import InternalError
 from watchfloor.schema.filter.tree import Value
 from watchfloor.schema.source import ARROW_TYPES, Field, FieldType
+from watchfloor.schema.times import to_micros
 
 _SIGN = np.uint64(1 << 63)
 _NULL_ELEMENT = b"\xff\xff\xff\xff"
@@ -40,7 +41,6 @@ _OCTETS = pa.array([str(octet) for octet in range(256)])
 _EMPTY, _DOT, _OLD_BYTES = pa.scalar(b"", pa.binary()), pa.scalar(".", pa.string()), pa.scalar(5, pa.int32())
 _FEW_ADDRESSES = 512
 """So many are sooner made text one by one than together."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 MAX_INDEXED = 1024
 """Longest value, in bytes, that stands whole in an index row."""
@@ -61,7 +61,7 @@ def encode_value(kind: FieldType, value: Value) -> bytes:
         case FieldType.FLOAT, int() | float():
             return _float_bytes(np.array([value], dtype=np.float64)).tobytes()
         case FieldType.TIME, datetime():
-            return encode_value(FieldType.INT, (value - _EPOCH) // timedelta(microseconds=1))
+            return encode_value(FieldType.INT, to_micros(value))
         case FieldType.IP, IPv4Address() | IPv6Address():
             return address_bytes(value)
     raise InternalError(f"a filter value {value!r} does not fit the type {kind.value}; type the tree first")

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from watchfloor.schema.choices import BUCKETS
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.tree import Condition, Value
-from watchfloor.schema.source import END_OF_TIME, Field, Source
+from watchfloor.schema.source import Field, Source
+from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store.encoding.keys import DAY, HOUR, MAX_TIME, MINUTE
 from watchfloor.store.encoding.values import decode_value
 from watchfloor.store.index.buckets import (
@@ -41,8 +43,8 @@ from .registry import layout_of
 if TYPE_CHECKING:
     from watchfloor.store.store import Store
 
-BUCKETS = {"minute": MINUTE, "hour": HOUR, "day": DAY}
-END = END_OF_TIME
+BUCKET_WIDTHS = dict(zip(BUCKETS, (MINUTE, HOUR, DAY), strict=True))
+"""Microseconds."""
 _EDGE_ROWS = 4096
 
 
@@ -83,7 +85,7 @@ class CountReader:
         Conditions of many values are given up where the layout finds it not worth its while, unless ``thorough``.
         """
         most = None if thorough else self._layout.most_entries
-        low, high = 0 if since is None else since, END if until is None else until
+        low, high = 0 if since is None else since, END_OF_TIME if until is None else until
         hours = bucket_cells(HOUR, hours_around(low, high))
         with begin_counts(self._store, self._source, one_row(bucket_row(self._source, None)), hours, "bucket") as read:
             found = self._layout.counts.estimates(self._store, self._source, conditions, low, high, most)
@@ -113,7 +115,7 @@ class CountReader:
         """(start of the bucket, count) of the buckets in [since, until) that have events, oldest first."""
         if bucket not in BUCKETS:
             raise UserError(f"unknown bucket {bucket!r}; known are {', '.join(BUCKETS)}")
-        width = BUCKETS[bucket]
+        width = BUCKET_WIDTHS[bucket]
         if field is not None and value is not None:
             found = self._layout.counts.timeline(self._store, self._source, (field, value), width, since, until)
             return sorted(found.items())

@@ -26,7 +26,7 @@ from watchfloor.loadgen.harness.ingest.rates import Done
 from watchfloor.loadgen.harness.ingest.runs import warm
 from watchfloor.loadgen.harness.ingest.work import FILE_DAYS, FILE_ITEMS, Work
 from watchfloor.loadgen.harness.open_queries import Mix
-from watchfloor.loadgen.harness.paper import QUERIES, ROWS, SCHEMES, read_paper
+from watchfloor.loadgen.harness.paper import PAPER_SCHEMES, QUERIES, ROWS, read_paper
 from watchfloor.loadgen.harness.rig import Rig, open_rig
 from watchfloor.loadgen.harness.row_times import RowTimes, time_rows
 from watchfloor.query.service import QueryRequest, QueryService
@@ -154,13 +154,15 @@ def test_auto_is_held_against_the_best_fixed_scheme_row_by_row() -> None:
     found = Found(
         "block", 0.5, saturation=1.0, queries_per_second=1.0, fed=Feed(due=[0.0], done=[Done("a", 0.5, 1.0, 1, 9)])
     )
-    for number, scheme in enumerate((*SCHEMES, "auto"), start=1):
+    for number, scheme in enumerate((*PAPER_SCHEMES, "auto"), start=1):
         found.times[Case("warm", "A", scheme)] = [
             RowTimes({"1": 10.0 * number, "last": 20.0 * number}, rows=20, batches=1),
             RowTimes({"1": 12.0 * number, "last": 21.0 * number}, rows=20, batches=1),
         ]
     rows = [figure for figure in figures(found) if figure.metric is ROW]
-    assert {(f.of["scheme"], f.of["row"]) for f in rows} == {(s, r) for s in (*SCHEMES, "auto") for r in ("1", "last")}
+    assert {(f.of["scheme"], f.of["row"]) for f in rows} == {
+        (s, r) for s in (*PAPER_SCHEMES, "auto") for r in ("1", "last")
+    }
     ratios = {figure.of["row"]: figure for figure in figures(found) if figure.metric is TO_BEST}
     assert ratios["1"].value == 5 and ratios["1"].samples == (5.0, 5.0) and ratios["1"].note == "best: scan"
     assert set(ratios) <= set(ROWS) and {figure.of["query"] for figure in rows} <= set(QUERIES)

@@ -46,8 +46,9 @@ from watchfloor.planner.access import (
 )
 from watchfloor.planner.cost import COSTS
 from watchfloor.planner.counts import NOTHING, DictCounts, Known
-from watchfloor.planner.planner import PLANNERS, RULES, SCHEMES, plan
+from watchfloor.planner.planner import RULE_SETS, RULES, plan
 from watchfloor.planner.units import duration, number, percent
+from watchfloor.schema.choices import PLANNERS, SCHEMES
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import And, Compare, Condition, Filter, Not, Or, Prefix
@@ -246,8 +247,8 @@ def test_only_the_announced_counts_are_asked_for(tree: Filter, counts: DictCount
 
 
 def test_the_papers_rules_stand_in_its_order() -> None:
-    assert [rule.name for rule in PLANNERS["paper"]] == ["equality", "union", "intersection", "scan"]
-    assert [rule.name for rule in RULES if rule in PLANNERS["paper"]] == ["equality", "union", "intersection", "scan"]
+    assert [rule.name for rule in RULE_SETS["paper"]] == ["equality", "union", "intersection", "scan"]
+    assert [rule.name for rule in RULES if rule in RULE_SETS["paper"]] == ["equality", "union", "intersection", "scan"]
 
 
 def countable_text(where: str) -> list[str]:

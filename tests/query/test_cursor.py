@@ -16,7 +16,8 @@ from loaded import LAYOUTS, batch_of, write
 from test_oracle import batchings, drawn
 
 from watchfloor.query.cursor import Cursor, read_cursor
-from watchfloor.query.service import SCHEMES, QueryRequest, QueryService
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.type_check import typed_filter
 from watchfloor.schema.settings.settings import Settings

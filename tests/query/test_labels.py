@@ -12,7 +12,8 @@ from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
 from oracle import holds
 
-from watchfloor.query.service import SCHEMES, QueryRequest, QueryService
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.filter.type_check import typed_filter
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source, parse_definition

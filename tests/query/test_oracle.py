@@ -36,7 +36,8 @@ from mixed import SCALARS, mixed
 from oracle import Rows
 
 from watchfloor.query.batches.policies import POLICIES, BatchSettings
-from watchfloor.query.service import SCHEMES, QueryRequest, QueryService
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.filter.json_form import to_json
 from watchfloor.schema.filter.tree import Filter
 from watchfloor.schema.settings.settings import Settings

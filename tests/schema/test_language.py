@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from oracle import holds
 
 from watchfloor.planner.cost import Costs
-from watchfloor.planner.planner import RULES, SCHEMES
+from watchfloor.planner.planner import RULES
 from watchfloor.query.batches.policies import POLICIES, BatchSettings
+from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.errors import FilterError, UnknownFieldError
 from watchfloor.schema.filter.json_form import from_json, to_json
 from watchfloor.schema.filter.parse import MAX_DEPTH, MAX_LENGTH, MAX_TERMS, parse_filter

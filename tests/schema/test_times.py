@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from watchfloor.schema.errors import TimeRangeError
-from watchfloor.schema.times import TIME_MAX, from_micros, parse_time, to_micros
+from watchfloor.schema.times import END_OF_TIME, from_micros, parse_time, to_micros
 
 NOW = 1_456_833_600_000_000  # 2016-03-01T12:00:00Z
 HOUR = 3_600_000_000
@@ -36,7 +36,7 @@ TIMES = [
     ("0", 0),
     ("12.0", 12_000_000),
     ("-1.0", -1_000_000),
-    ("2262-01-01", TIME_MAX),
+    ("2262-01-01", END_OF_TIME),
     ("1969-12-31T23:59:59.999999Z", -1),
     (" 1456833600 ", NOW),
 ]

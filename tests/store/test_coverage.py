@@ -23,7 +23,8 @@ from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.ingest.worker.compact import compact_source
 from watchfloor.ingest.worker.reading import read_item
 from watchfloor.ingest.worker.retry import retry
-from watchfloor.query.service import SCHEMES, QueryRequest, QueryService
+from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.coverage import (
     awaits_start,
     completed,
@@ -35,7 +36,8 @@ from watchfloor.schema.coverage import (
 )
 from watchfloor.schema.errors import DefinitionError, StoreError, UserError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import END_OF_TIME, Field, Source, parse_definition
+from watchfloor.schema.source import Field, Source, parse_definition
+from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store import store as store_module
 from watchfloor.store.bulk.bulk import BulkSink
 from watchfloor.store.encoding.keys import DAY, HOUR, index_table

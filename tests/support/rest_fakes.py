@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from watchfloor.api.rest.auth import Holder
-from watchfloor.query.service import SCHEMES, QueryRequest
+from watchfloor.query.service import QueryRequest
+from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.errors import UnknownSourceError, UserError
 from watchfloor.schema.filter.type_check import typed_filter
 from watchfloor.schema.source import Source, parse_definition

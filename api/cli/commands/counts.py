@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from watchfloor.api.cli.terminal.context import Add, add_format, add_range, open_service, print_rows
+from watchfloor.schema.choices import BUCKETS
 
-BUCKETS = ("minute", "hour", "day")
 BAR = 40
 
 

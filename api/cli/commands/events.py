@@ -7,18 +7,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from watchfloor.api.cli.terminal.context import Add, add_format, add_range, default_format, open_service, say
+from watchfloor.schema.choices import OUTPUT_FORMATS, PLANNERS, SCHEMES
 
 if TYPE_CHECKING:
     from watchfloor.api.formats.writers import Writer
     from watchfloor.api.rest.base.stream import Result
     from watchfloor.query.service import QueryRequest, QueryService
 
-FORMATS = ("table", "ndjson", "csv", "arrow")
 PARTLY = 1
 SHOWN_BATCHES = 5
 """Query batches that a summary shows."""
-SCHEMES = ("auto", "scan", "batched-scan", "index", "batched-index")
-PLANNERS = ("full", "paper")
 
 
 def register(add: Add) -> None:
@@ -46,7 +44,7 @@ def register(add: Add) -> None:
         default="full",
         help="full: all rules, by cost; paper: its four alone",
     )
-    add_format(parser, FORMATS)
+    add_format(parser, OUTPUT_FORMATS)
     parser.add_argument("--explain", action="store_true", help="print the plan instead of running it")
     parser.add_argument("--output", metavar="FILE", help="write to FILE instead of standard output")
 

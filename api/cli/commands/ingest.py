@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from watchfloor.api.cli.terminal.context import Add, open_store, say, settings_of, stopped_by_signals
+from watchfloor.schema.choices import INGEST_MODES
 
 
 def register(add: Add) -> None:
@@ -98,7 +99,7 @@ def compact(args: Namespace) -> None:
 def _add_mode(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--mode",
-        choices=("live", "bulk"),
+        choices=INGEST_MODES,
         help="bulk: write sorted files that are imported, for backfills (default live)",
     )
 

@@ -114,7 +114,7 @@ def retry_lines(args: Namespace) -> int:
 
 
 def _item(row: LedgerRow) -> dict[str, Any]:
-    from watchfloor.api.requests import iso
+    from watchfloor.schema.times import format_micros
 
     item = row.item
     return {
@@ -127,7 +127,7 @@ def _item(row: LedgerRow) -> dict[str, Any]:
         "events": row.events,
         "quarantined": row.quarantined,
         "attempts": row.attempts,
-        "at": iso(int(row.at * 1_000_000)),
+        "at": format_micros(int(row.at * 1_000_000)),
         "by": row.by,
         "reason": row.reason or None,
     }

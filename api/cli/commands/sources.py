@@ -95,7 +95,7 @@ def index_field(args: Namespace) -> None:
     from dataclasses import replace
 
     from watchfloor.schema.errors import UnknownSourceError
-    from watchfloor.schema.source import iso_time
+    from watchfloor.schema.times import format_moment, from_micros
 
     with open_store(settings_of(args), role="ingest") as store:
         known = store.sources()
@@ -106,7 +106,9 @@ def index_field(args: Namespace) -> None:
         stored = store.register(known[args.name].with_changed({field.name: wanted})).field(args.field)
     for what, first in (("indexed", stored.indexed_from), ("reversed", stored.reversed_from)):
         if what == "indexed" or stored.reversed:
-            since = f"events since {iso_time(first)}; older ones are filtered" if first else "all events"
+            since = (
+                f"events since {format_moment(from_micros(first))}; older ones are filtered" if first else "all events"
+            )
             say(f"{args.name}: {args.field} is {what} for {since}")
 
 

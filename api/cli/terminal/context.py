@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from watchfloor.schema.choices import ROW_FORMATS
 from watchfloor.schema.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from watchfloor.schema.settings.settings import Role, Settings
     from watchfloor.store.store import Store
 
-ROW_FORMATS = ("table", "ndjson", "csv")
 Run = Callable[[Namespace], int | None]
 
 

@@ -10,6 +10,9 @@ import jsonschema
 import orjson
 from flask import Request
 
+from watchfloor.schema.choices import MAX_DEADLINE, PLANNERS, SCHEMES
+from watchfloor.schema.shorten import shorten
+
 from .problems import Problem
 
 MAX_BODY = 1 << 20  # bytes; a filter with some thousands of values fits
@@ -39,12 +42,12 @@ QUERY_SCHEMA: Mapping[str, Any] = {
             "items": {"type": "string", "minLength": 1, "maxLength": 200},
         },
         "limit": {"type": "integer", "minimum": 1, "maximum": 1_000_000_000},
-        "deadline": {"type": "number", "exclusiveMinimum": 0, "maximum": 604_800},
+        "deadline": {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_DEADLINE},
         "cursor": {"type": "string", "minLength": 1, "maxLength": 200},
         "watch": {"type": "boolean"},
-        "scheme": {"enum": ["auto", "scan", "batched-scan", "index", "batched-index"]},
+        "scheme": {"enum": list(SCHEMES)},
         "w": {"type": "number", "minimum": 1, "maximum": 1_000_000},
-        "planner": {"enum": ["full", "paper"]},
+        "planner": {"enum": list(PLANNERS)},
         "batching": {"type": "object"},
     },
 }
@@ -94,7 +97,7 @@ def number(parameters: Mapping[str, str], name: str, default: int, most: int) ->
 
 def _said(error: jsonschema.ValidationError) -> str:
     """The message, without a large value that it may quote."""
-    return error.message if len(error.message) <= 300 else error.message[:300] + "…"
+    return shorten(error.message, 301)
 
 
 @cache

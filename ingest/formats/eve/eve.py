@@ -11,11 +11,12 @@ import orjson
 from watchfloor.ingest.columns.batch import event_batch
 from watchfloor.ingest.columns.convert import Reasons
 from watchfloor.ingest.columns.rows import Rows, split_rows, utf8_rows
-from watchfloor.ingest.columns.scalars import Unfit, shorten
+from watchfloor.ingest.columns.scalars import Unfit
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.formats.format import Parsed, Resolve
 from watchfloor.ingest.formats.json.json_values import Naming, Record, decode_object, flatten, value_columns
 from watchfloor.schema.errors import UserError
+from watchfloor.schema.shorten import shorten_value
 from watchfloor.schema.source import Source, builtin_definitions, parse_definition
 
 TYPE_KEY = "event_type"
@@ -61,13 +62,13 @@ class EveParser:
         if kind is None:
             raise Unfit(f"field {TYPE_KEY}: missing; an EVE record needs its type")
         if not isinstance(kind, str) or not kind:
-            raise Unfit(f"field {TYPE_KEY}: {shorten(kind)} is not the name of a type")
+            raise Unfit(f"field {TYPE_KEY}: {shorten_value(kind)} is not the name of a type")
         source = self._sources.get(kind)
         if source is None:
             try:
                 source = self._resolve(eve_source_name(kind), lambda: eve_source(kind))
             except UserError as error:
-                source = f"no source can be made for the type {shorten(kind)}: {error}"
+                source = f"no source can be made for the type {shorten_value(kind)}: {error}"
             self._sources[kind] = source
         if isinstance(source, str):
             raise Unfit(source)

@@ -24,10 +24,10 @@ from watchfloor.ingest.columns.scalars import (
     WANTED,
     Unfit,
     epoch_number,
-    shorten,
     time_parser,
     unfit,
 )
+from watchfloor.schema.shorten import shorten, shorten_value
 from watchfloor.schema.source import ARROW_TYPES, EXTRA_FIELD, Field, FieldType, Source
 
 MAX_DEPTH = 32
@@ -56,15 +56,10 @@ def decode_object(raw: bytes) -> Record:
     except RecursionError:
         raise Unfit("not JSON that can be read: it is nested too deep") from None
     except (ValueError, ArithmeticError) as error:
-        raise Unfit(f"not JSON: {shorten_error(error)}") from None
+        raise Unfit(f"not JSON: {shorten(str(error) or type(error).__name__, 200)}") from None
     if not isinstance(value, dict):
         raise Unfit(f"not a JSON object but {_kind(value)}")
     return value
-
-
-def shorten_error(error: Exception) -> str:
-    text = str(error) or type(error).__name__
-    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def flatten(source: Source, value: Record, naming: Naming) -> Record:
@@ -95,7 +90,7 @@ def flatten(source: Source, value: Record, naming: Naming) -> Record:
                 unknown[name] = item
     if unknown and not keep:
         name = next(iter(unknown))
-        raise Unfit(f"field {name[:60]}: {source.name} has no such field (its value is {shorten(unknown[name])})")
+        raise Unfit(f"field {name[:60]}: {source.name} has no such field (its value is {shorten_value(unknown[name])})")
     if unknown:
         known[EXTRA_FIELD] = _extra_text(unknown)
     return known
@@ -220,7 +215,7 @@ def _finite(value: Any) -> float:
 
 
 def _wrong_kind(name: str, value: Any, wanted: str) -> str:
-    return f"field {name}: {shorten(value)} is {_kind(value)}, not {wanted}"
+    return f"field {name}: {shorten_value(value)} is {_kind(value)}, not {wanted}"
 
 
 def _kind(value: Any) -> str:
@@ -252,7 +247,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> Record:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise ValueError(f"the key {shorten(key)} comes twice")
+                raise ValueError(f"the key {shorten_value(key)} comes twice")
             seen.add(key)
     return out
 

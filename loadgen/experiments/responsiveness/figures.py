@@ -10,7 +10,7 @@ from itertools import product
 from watchfloor.loadgen.harness.ingest.feeder import Feed
 from watchfloor.loadgen.harness.measure import Figure, Metric
 from watchfloor.loadgen.harness.open_loop import Response
-from watchfloor.loadgen.harness.paper import QUERIES, SCHEMES, Paper
+from watchfloor.loadgen.harness.paper import PAPER_SCHEMES, QUERIES, Paper
 from watchfloor.loadgen.harness.row_times import LAST, RowTimes
 
 AUTO = "auto"
@@ -103,7 +103,7 @@ def paper_figures(paper: Paper) -> Iterator[Figure]:
 def _rows(found: Found) -> Iterator[Figure]:
     rows: dict[tuple[str, str, str], dict[str, Figure]] = defaultdict(dict)
     # They were asked in an order of each turn's own.
-    every = (Case(*each) for each in product((COLD, WARM, INGEST), QUERIES, (*SCHEMES, AUTO)))
+    every = (Case(*each) for each in product((COLD, WARM, INGEST), QUERIES, (*PAPER_SCHEMES, AUTO)))
     for case, asked in ((case, found.times[case]) for case in every if case in found.times):
         for row in asked[0].ms:
             samples = tuple(each.ms[row] for each in asked)

@@ -25,11 +25,12 @@ from watchfloor.loadgen.harness.loads import Case as LoadCase
 from watchfloor.loadgen.harness.loads import EventFile, load, write_events
 from watchfloor.loadgen.harness.measure import Figure, in_turn
 from watchfloor.loadgen.harness.open_queries import Mix
-from watchfloor.loadgen.harness.paper import QUERIES, SCHEMES, read_paper
+from watchfloor.loadgen.harness.paper import PAPER_SCHEMES, QUERIES, read_paper
 from watchfloor.loadgen.harness.rig import Rig, say
 from watchfloor.loadgen.harness.row_times import time_rows
 from watchfloor.loadgen.harness.usage import rest
 from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.schema.choices import LAYOUTS
 from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import to_micros
@@ -44,7 +45,6 @@ QUICK = ("--events", "10000", "--turns", "1", "--seconds", "0.5")
 HEAP = "512m"
 TSERVER_HEAP = "3g"
 LEAST_EVENTS = 10_000
-LAYOUTS = ("block", "cell")
 FEWER = 3
 """The cell layout has a third of the turns, and cold tables a third of these: both take their time."""
 WARM_UP = 3
@@ -147,7 +147,7 @@ class _Asking:
     def round(self, service: QueryService, state: str, kept: bool = True) -> None:
         """Each query by each scheme once."""
         for query in QUERIES:
-            for scheme in in_turn((*SCHEMES, AUTO), self._rounds):
+            for scheme in in_turn((*PAPER_SCHEMES, AUTO), self._rounds):
                 self._one(service, Case(state, query, scheme), kept)
         self._rounds += 1
         say(f"{self._source.layout}, {state}: {'a round' if kept else 'warming up'}")
@@ -156,7 +156,7 @@ class _Asking:
         """The same in turns, each question to tables that no cache knows, from a client that knows nothing of them."""
         for turn in range(turns):
             for query in QUERIES:
-                for scheme in in_turn((*SCHEMES, AUTO), turn):
+                for scheme in in_turn((*PAPER_SCHEMES, AUTO), turn):
                     make_cold(rig, self._source)
                     with Store.open(rig.settings, role="query") as store:
                         self._one(QueryService(store), Case(COLD, query, scheme))

@@ -10,14 +10,13 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 from watchfloor.ingest.columns.scalars import EPOCH_UNITS
-from watchfloor.schema.source import END_OF_TIME
+from watchfloor.schema.times import END_OF_TIME, EPOCH, from_micros
 
 _ISO = re.compile(
     r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d:\d\d(?:([.,])(\d{1,30}))?(Z|([+-])(\d\d):?(\d\d)?)?",
     re.ASCII,
 )
 _NUMBER = re.compile(r"[0-9]+(?:\.([0-9]*))?", re.ASCII)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = 1_000_000
 
 
@@ -48,7 +47,7 @@ def _iso(like: re.Match[str], micros: int) -> str:
     separator, point, fraction, zone, sign, hours, minutes = like.groups()
     ahead = (60 * int(hours) + int(minutes or 0)) * (1 if sign == "+" else -1) if sign else 0
     seconds, rest = divmod(micros, _SECOND)
-    local = _EPOCH + timedelta(seconds=seconds, minutes=ahead)
+    local = EPOCH + timedelta(seconds=seconds, minutes=ahead)
     decimals = f"{point}{_digits(rest, 6, len(fraction))}" if fraction else ""
     return f"{local:%Y-%m-%d}{separator}{local:%H:%M:%S}{decimals}{zone or ''}"
 
@@ -60,7 +59,7 @@ def _by_pattern(text: str, micros: int, pattern: str) -> str | None:
         zone = _zone(text.rpartition(" ")[2], "%z") if apart else _zone(text, pattern)
     except ValueError:
         return None
-    return (_EPOCH + timedelta(microseconds=micros)).astimezone(zone).strftime(pattern)
+    return from_micros(micros).astimezone(zone).strftime(pattern)
 
 
 @lru_cache(1 << 10)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.filter.tree import And, Compare, Condition
 from watchfloor.schema.source import Source
+from watchfloor.schema.times import YEAR_10000, from_micros
 from watchfloor.store.encoding.keys import (
     KEY_COLUMN,
     REVTS_BYTES,
@@ -67,10 +68,6 @@ MANY_EVENTS = 1 << 15
 
 SPARE = 1.25
 """How many times the blocks that should have what is still missing to the limit are looked up."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST = 253_402_300_799_999_999
-"""The last microsecond that Python's datetime knows."""
 
 
 class BlockLayout:
@@ -198,7 +195,7 @@ def _ranges(hits: pa.BinaryArray) -> Ranges:
 
 
 def _moment(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=min(max(micros, 0), _LAST))
+    return from_micros(min(max(micros, 0), YEAR_10000 - 1))
 
 
 def _newest_to_come(events: pa.RecordBatch) -> int:

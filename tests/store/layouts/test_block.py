@@ -29,7 +29,7 @@ from watchfloor.store.layouts.block.keys import OFFSET, OFFSET_FIELD
 from watchfloor.store.layouts.block.layout import BlockLayout
 from watchfloor.store.layouts.block.newest import Runs
 from watchfloor.store.layouts.block.vectors.vector import decode_binary, decode_vector
-from watchfloor.store.layouts.counts import BUCKETS, CountReader
+from watchfloor.store.layouts.counts import BUCKET_WIDTHS, CountReader
 from watchfloor.store.layouts.registry import layout_of
 
 SOURCE = parse_definition(
@@ -283,10 +283,10 @@ def test_counts_are_exact(items: list[list[Event]], ends: tuple[int, int], data:
     counted = Counter(value for event in inside for value in elements(event[field.name]))
     value = data.draw(st.sampled_from({"row": ["a", "b", "no"], "size": [0, 1], "tags": ["x", "y"]}[field.name]))
     assert reader.count(since, until, field, value) == counted[value]
-    bucket = data.draw(st.sampled_from(sorted(BUCKETS)))
+    bucket = data.draw(st.sampled_from(sorted(BUCKET_WIDTHS)))
     having = [e for e in inside if value in elements(e[field.name])]
     for events, more in ((inside, ()), (having, (field, value))):
-        expected = Counter(t // BUCKETS[bucket] * BUCKETS[bucket] for t in micros_of(events))
+        expected = Counter(t // BUCKET_WIDTHS[bucket] * BUCKET_WIDTHS[bucket] for t in micros_of(events))
         assert dict(reader.timeline(bucket, since, until, *more)) == expected
     shown = {(v[:1000] + "…" if v == "long" * 400 else v): n for v, n in counted.items()}
     assert dict(reader.top(field, since, until, 9)) == shown

@@ -1,0 +1,21 @@
+"""The names that users choose from, on the command line and in REST requests.
+
+This file imports nothing, so that ``--help`` and shell completion need not load the rooms that implement the choices.
+"""
+
+SCHEMES = ("auto", "scan", "batched-scan", "index", "batched-index")
+"""Ways to run a query; ``auto`` lets the planner choose."""
+PLANNERS = ("full", "paper")
+"""Sets of planner rules: all rules, chosen by their cost, or the paper's four, of which the first that applies wins."""
+BUCKETS = ("minute", "hour", "day")
+"""Widths of a timeline's buckets."""
+OUTPUT_FORMATS = ("table", "ndjson", "csv", "arrow")
+"""Formats of a query's events."""
+ROW_FORMATS = ("table", "ndjson", "csv")
+"""Formats of short answers, such as counts."""
+LAYOUTS = ("block", "cell")
+"""Ways to store a source's events."""
+INGEST_MODES = ("live", "bulk")
+"""Ways to write events: as mutations, or as files that are imported."""
+MAX_DEADLINE = 7 * 86_400
+"""The longest deadline of a query, in seconds."""
