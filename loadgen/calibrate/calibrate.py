@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from watchfloor.ingest.worker.reading import read_item
 from watchfloor.loadgen.generator.generate import Generated, generate
-from watchfloor.loadgen.generator.planted_paths import ONE, PATTERN
+from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH
 from watchfloor.loadgen.harness.rig import Rig, say
 from watchfloor.planner.cost import COSTS, Costs
 from watchfloor.query.executor import FIRST_ROWS
@@ -66,8 +66,8 @@ def measured(store: Store, source: Source, made: Generated) -> Costs:
     times = _medians(
         {
             "start": lambda: reading.newest(),
-            "nothing": lambda: reading.scan(Compare("path", "=", ONE)),
-            "pattern": lambda: reading.scan(Matches("path", PATTERN)),
+            "nothing": lambda: reading.scan(Compare("path", "=", SINGLE_PATH)),
+            "pattern": lambda: reading.scan(Matches("path", PLANTED_PATTERN)),
             "middling": lambda: reading.scan(Compare("domain", "=", made.middling.domain)),
             "dense": lambda: reading.scan(Compare("domain", "=", made.popular.domain)),
             "one": lambda: reading.fetch(one, Compare("domain", "=", made.rare.domain)),
@@ -107,7 +107,7 @@ class _Reading:
 
     def newest(self) -> int:
         """The events of the last seconds: what a scan costs that has next to nothing to read."""
-        return self._scanned(self._until - 10_000_000, Compare("path", "=", ONE))
+        return self._scanned(self._until - 10_000_000, Compare("path", "=", SINGLE_PATH))
 
     def _scanned(self, since: int, where: Filter) -> int:
         snapshot = self._store.snapshot()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from watchfloor.loadgen.generator.generate import Generated
-from watchfloor.loadgen.generator.planted_paths import ONE, PATTERN, SPREAD
+from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH, SPREAD_PATH
 from watchfloor.schema.filter.print import value_text
 from watchfloor.schema.filter.quoting import quote
 
@@ -63,9 +63,9 @@ def values(made: Generated) -> dict[str, Question]:
 def scans() -> list[Question]:
     """Filters that no index helps."""
     return [
-        Question("scan, one hit", Kind.SCAN, "path", ONE),
-        Question("scan, spread hits", Kind.SCAN, "path", SPREAD),
-        Question("scan, pattern", Kind.SCAN, "path", PATTERN, pattern=True),
+        Question("scan, one hit", Kind.SCAN, "path", SINGLE_PATH),
+        Question("scan, spread hits", Kind.SCAN, "path", SPREAD_PATH),
+        Question("scan, pattern", Kind.SCAN, "path", PLANTED_PATTERN, pattern=True),
     ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-BLOCK = 50_000
+BLOCK_LINES = 50_000
 """Lines drawn at a time; part of the format."""
 _START = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
 _CLIENTS, _PATHS, _AGENTS, _SIZES = 3_000, 20_000, 120, 4_096
@@ -18,23 +18,23 @@ _LINES_PER_SECOND = 20
 
 def write_access_log(path: Path, size: int, seed: int = 1) -> int:
     """Writes at least ``size`` bytes of whole lines, 20 a second of log time; the number of lines."""
-    words = _Words()
+    words = _LineParts()
     lines = written = 0
     with path.open("wb") as out:
         while written < size:
-            text = words.block(seed, lines // BLOCK)
+            text = words.render_block(seed, lines // BLOCK_LINES)
             view = memoryview(text)
             if written + len(text) > size:
                 cut = text.find(b"\n", size - written - 1) + 1
                 lines += text.count(b"\n", 0, cut)
                 written += out.write(view[:cut])
             else:
-                lines += BLOCK
+                lines += BLOCK_LINES
                 written += out.write(view)
     return lines
 
 
-class _Words:
+class _LineParts:
     """Parts that lines are joined from. Addresses lie in 10.0.0.0/8, names in ``.example``."""
 
     def __init__(self) -> None:
@@ -60,22 +60,22 @@ class _Words:
             ]
         )
 
-    def block(self, seed: int, number: int) -> bytes:
+    def render_block(self, seed: int, number: int) -> bytes:
         rng = np.random.Generator(np.random.PCG64([seed, number]))
-        first = number * BLOCK
-        seconds = _START + (first + np.arange(BLOCK)) // _LINES_PER_SECOND
+        first = number * BLOCK_LINES
+        seconds = _START + (first + np.arange(BLOCK_LINES)) // _LINES_PER_SECOND
         times = pc.strftime(pa.array(seconds, pa.timestamp("s")), format="%d/%b/%Y:%H:%M:%S +0000] ")
         # A square makes some of each kind common and most of them rare.
         joined = pc.binary_join_element_wise(
-            self.clients.take(_skewed(rng, _CLIENTS)),
+            self.clients.take(_draw_skewed(rng, _CLIENTS)),
             times,
-            self.requests.take(_skewed(rng, _PATHS)),
-            self.answers.take(pa.array(rng.integers(0, _SIZES, BLOCK))),
-            self.agents.take(_skewed(rng, _AGENTS)),
+            self.requests.take(_draw_skewed(rng, _PATHS)),
+            self.answers.take(pa.array(rng.integers(0, _SIZES, BLOCK_LINES))),
+            self.agents.take(_draw_skewed(rng, _AGENTS)),
             "",
         )
         return bytes(memoryview(joined.buffers()[2])[: pc.sum(pc.binary_length(joined)).as_py()])
 
 
-def _skewed(rng: np.random.Generator, count: int) -> pa.Array:
-    return pa.array((rng.random(BLOCK) ** 3 * count).astype(np.int32))
+def _draw_skewed(rng: np.random.Generator, count: int) -> pa.Array:
+    return pa.array((rng.random(BLOCK_LINES) ** 3 * count).astype(np.int32))

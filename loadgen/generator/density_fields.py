@@ -18,50 +18,50 @@ from .generate import CHUNK, Generated, generate
 
 DENSITIES = (0.5, 0.2, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 FIELDS = ("left", "right")
-FILLERS = 500
+FILLER_VALUES = 500
 
 
-def value_of(density: float) -> str:
+def density_value(density: float) -> str:
     """The value of ``left`` and ``right`` that has a density."""
     return f"d{density:g}"
 
 
-def counts_of(events: int) -> Mapping[float, int]:
+def count_density_events(events: int) -> Mapping[float, int]:
     """How many of so many events have each density's value: in each field the same."""
     return {density: round(events * density) for density in DENSITIES}
 
 
-def write_densities(path: Path, events: int, seed: int) -> Generated:
+def write_density_events(path: Path, events: int, seed: int) -> Generated:
     """Writes the events as JSON lines."""
-    columns = [_values(events, [seed, number]) for number in range(len(FIELDS))]
+    columns = [_assign_densities(events, [seed, number]) for number in range(len(FIELDS))]
     with path.open("wb") as file:
-        return generate(_Adding(file, columns), events, seed)
+        return generate(_FieldAdder(file, columns), events, seed)
 
 
-def _values(events: int, seed: Sequence[int]) -> np.ndarray:
+def _assign_densities(events: int, seed: Sequence[int]) -> np.ndarray:
     """For each event the place of its value among ``_names``: those with a density first."""
     rng = np.random.Generator(np.random.PCG64(list(seed)))
-    values = rng.integers(len(DENSITIES), len(DENSITIES) + FILLERS, events, dtype=np.int16)
+    values = rng.integers(len(DENSITIES), len(DENSITIES) + FILLER_VALUES, events, dtype=np.int16)
     places = rng.permutation(events).astype(np.int32)
     start = 0
-    for number, count in enumerate(counts_of(events).values()):
+    for number, count in enumerate(count_density_events(events).values()):
         values[places[start : start + count]] = number
         start += count
     return values
 
 
-def _names(field: str) -> pa.Array:
+def _format_values(field: str) -> pa.Array:
     """The values as JSON members."""
-    values = [*map(value_of, DENSITIES), *(f"f{number}" for number in range(FILLERS))]
+    values = [*map(density_value, DENSITIES), *(f"f{number}" for number in range(FILLER_VALUES))]
     return pa.array([f'"{field}":"{value}",' for value in values])
 
 
-class _Adding:
+class _FieldAdder:
     """A file of JSON lines to which each line gets the fields as its first members."""
 
     def __init__(self, out: BinaryIO, columns: Sequence[np.ndarray]) -> None:
         self._out, self._columns, self._at = out, columns, 0
-        self._members = [_names(field) for field in FIELDS]
+        self._members = [_format_values(field) for field in FIELDS]
 
     def write(self, chunk: memoryview) -> int:
         """A chunk of whole lines."""

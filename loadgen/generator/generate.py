@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from watchfloor.loadgen.generator.feed_registry import open_feed
 from watchfloor.loadgen.generator.synthesis.event_feed import EventFeed
-from watchfloor.loadgen.generator.synthesis.named_values import deal
-from watchfloor.loadgen.generator.synthesis.sampling import Ints
-from watchfloor.loadgen.generator.synthesis.time_sampler import DAY, Clock, Micros
+from watchfloor.loadgen.generator.synthesis.named_values import assign_values
+from watchfloor.loadgen.generator.synthesis.sampling import IntArray
+from watchfloor.loadgen.generator.synthesis.time_sampler import DAY, MicrosArray, TimeSampler
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.times import EPOCH
 
@@ -70,8 +70,8 @@ class Chunk:
     """Events in the order of their times. ``values``: places of the main field's values. Line i ends before
     ``ends[i]`` of ``text``."""
 
-    times: Micros
-    values: Ints
+    times: MicrosArray
+    values: IntArray
     text: memoryview
     ends: npt.NDArray[np.int32]
 
@@ -99,7 +99,7 @@ def generate(
     started = time.perf_counter()
     feed = open_feed(source)
     until = round(end.timestamp() * 1_000_000)
-    clock = Clock(until - round(days * DAY), until, feed.rhythm)
+    clock = TimeSampler(until - round(days * DAY), until, feed.profile)
     tally = Tally(feed)
     for chunk in chunks(feed, clock, events, seed):
         if stop is not None and stop.is_set():
@@ -117,14 +117,14 @@ def check(events: int, seed: int) -> None:
         raise UserError(f"--seed is {seed}; it must not be negative")
 
 
-def chunks(feed: EventFeed, clock: Clock, events: int, seed: int) -> Generator[Chunk, None, None]:
+def chunks(feed: EventFeed, clock: TimeSampler, events: int, seed: int) -> Generator[Chunk, None, None]:
     """``events`` events by ``clock``; each chunk is drawn for itself."""
     for first in range(0, events, CHUNK):
         size = min(CHUNK, events - first)
-        rng = np.random.Generator(np.random.PCG64([seed, first // CHUNK, *feed.stream]))
-        times = clock.times(rng, first, size, events)
-        values = deal(rng, feed, first, size, events)
-        lines = feed.lines(rng, times, values)
+        rng = np.random.Generator(np.random.PCG64([seed, first // CHUNK, *feed.seed_suffix]))
+        times = clock.sample_times(rng, first, size, events)
+        values = assign_values(rng, feed, first, size, events)
+        lines = feed.render_lines(rng, times, values)
         _, offsets, text = lines.buffers()
         ends = np.frombuffer(offsets, np.int32)[1 : size + 1]
         yield Chunk(times, values, memoryview(text)[: ends[-1]], ends)
@@ -135,7 +135,7 @@ class Tally:
 
     def __init__(self, feed: EventFeed) -> None:
         self._feed = feed
-        self._named = np.array([named.place for named in feed.named])
+        self._named = np.array([named.index for named in feed.named_values])
         self._seen = np.zeros(len(self._named), np.int64)
         self.events = self.bytes = 0
 
@@ -148,7 +148,7 @@ class Tally:
 
     def generated(self, seconds: float, since: datetime, until: datetime) -> Generated:
         named = [
-            Frequency(self._feed.main, named.value, int(count))
-            for named, count in zip(self._feed.named, self._seen, strict=True)
+            Frequency(self._feed.main_field, named.value, int(count))
+            for named, count in zip(self._feed.named_values, self._seen, strict=True)
         ]
         return Generated(self.events, self.bytes, seconds, since, until, *named)

@@ -5,31 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import BinaryIO
 
-ONE, SPREAD = "/da/needle.zip", "/da/thread.zip"
+SINGLE_PATH, SPREAD_PATH = "/da/needle.zip", "/da/thread.zip"
 """Between the least and the greatest path that the generator makes, so that no bounds of a column exclude them."""
-PATTERN = r"/[a-z]+/(needle|thr[a-z]+)\.zip$"
+PLANTED_PATTERN = r"/[a-z]+/(needle|thr[a-z]+)\.zip$"
 """Found in both and in no other path."""
-APART = 16_384
+SPREAD_INTERVAL = 16_384
 """Events between two of ``SPREAD``: a full block."""
 
 _MEMBER = b'"path":"'
 
 
-def mark(path: Path, events: int) -> int:
+def plant_paths(path: Path, events: int) -> int:
     """Gives ``ONE`` to an event in the middle of the file and ``SPREAD`` to one in about every ``APART``.
 
     The lines keep their length: what the new value lacks is white space behind it. Returns how many have ``SPREAD``.
     """
-    count = max(1, events // APART)
+    count = max(1, events // SPREAD_INTERVAL)
     size = path.stat().st_size
     with path.open("r+b") as file:
-        _mark_at(file, size // 2, ONE)
+        _plant_path(file, size // 2, SINGLE_PATH)
         for i in range(count):
-            _mark_at(file, size * (2 * i + 1) // (2 * count), SPREAD)
+            _plant_path(file, size * (2 * i + 1) // (2 * count), SPREAD_PATH)
     return count
 
 
-def _mark_at(file: BinaryIO, offset: int, value: str) -> None:
+def _plant_path(file: BinaryIO, offset: int, value: str) -> None:
     """Marks the first line after ``offset`` whose path is long enough and not a mark."""
     file.seek(offset)
     file.readline()
@@ -39,7 +39,7 @@ def _mark_at(file: BinaryIO, offset: int, value: str) -> None:
         start = line.index(_MEMBER) + len(_MEMBER)
         stop = line.index(b'"', start)
         old = line[start:stop].decode()
-        if len(old) >= len(value) and old not in (ONE, SPREAD):
+        if len(old) >= len(value) and old not in (SINGLE_PATH, SPREAD_PATH):
             break
     file.seek(begin + start)
     file.write(f'{value}"'.ljust(len(old) + 1).encode())

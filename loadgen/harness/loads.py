@@ -10,7 +10,7 @@ from typing import Literal
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.loadgen.generator.generate import Generated, generate
-from watchfloor.loadgen.generator.planted_paths import mark
+from watchfloor.loadgen.generator.planted_paths import plant_paths
 from watchfloor.schema.errors import InternalError
 from watchfloor.schema.source import Source
 
@@ -69,7 +69,7 @@ def write_events(path: Path, events: int, seed: int) -> EventFile:
     with path.open("wb") as out:
         made = generate(out, events, seed)
     say(f"{events:,} events generated: {made.bytes / 1e6:,.0f} MB, {made.bytes / 1e6 / made.seconds:,.0f} MB/s")
-    return EventFile(path, "proxy.events", made.events, made.bytes, made, mark(path, events))
+    return EventFile(path, "proxy.events", made.events, made.bytes, made, plant_paths(path, events))
 
 
 def access_log(path: Path) -> LogFile:

@@ -32,7 +32,7 @@ from watchfloor.loadgen.engines.rounds import WARM_UP, Asked, Party, ask_all, pr
 from watchfloor.loadgen.engines.watchfloor_engine import Ours
 from watchfloor.loadgen.experiments.peers.figures import same_answers
 from watchfloor.loadgen.generator.generate import generate
-from watchfloor.loadgen.generator.planted_paths import APART, ONE, PATTERN, SPREAD
+from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH, SPREAD_INTERVAL, SPREAD_PATH
 from watchfloor.loadgen.harness.loads import EventFile, write_events
 from watchfloor.loadgen.harness.rig import Rig, open_rig
 from watchfloor.loadgen.harness.usage import MACHINE, CpuMeter
@@ -43,7 +43,7 @@ from watchfloor.store.admin.tables import compact
 from watchfloor.store.bulk.tablet_files import table_files
 from watchfloor.store.store import Store
 
-EVENTS = 2 * APART
+EVENTS = 2 * SPREAD_INTERVAL
 PROXY = builtin_definitions()["proxy.events"]
 COLUMNS = [field.name for field in PROXY.fields]
 
@@ -96,10 +96,10 @@ def test_marks_take_the_place_of_paths_and_change_nothing_else(tmp_path: Path, f
     for before, after in zip(plain.read_bytes().splitlines(), file.path.read_bytes().splitlines(), strict=True):
         if before != after:
             old, new = json.loads(before), json.loads(after)
-            assert new == {**old, "path": new["path"]} and not re.search(PATTERN, old["path"])
+            assert new == {**old, "path": new["path"]} and not re.search(PLANTED_PATTERN, old["path"])
             paths[new["path"]] += 1
-    assert paths == {ONE: 1, SPREAD: file.spread} and file.spread == EVENTS // APART
-    assert re.search(PATTERN, ONE) and re.search(PATTERN, SPREAD)
+    assert paths == {SINGLE_PATH: 1, SPREAD_PATH: file.spread} and file.spread == EVENTS // SPREAD_INTERVAL
+    assert re.search(PLANTED_PATTERN, SINGLE_PATH) and re.search(PLANTED_PATTERN, SPREAD_PATH)
 
 
 @pytest.mark.stack

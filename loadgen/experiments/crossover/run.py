@@ -17,7 +17,12 @@ from pathlib import Path
 from statistics import median
 
 from watchfloor.loadgen.experiments.drawers import pictures
-from watchfloor.loadgen.generator.density_fields import FIELDS, counts_of, value_of, write_densities
+from watchfloor.loadgen.generator.density_fields import (
+    FIELDS,
+    count_density_events,
+    density_value,
+    write_density_events,
+)
 from watchfloor.loadgen.harness.loads import Case, LogFile, load
 from watchfloor.loadgen.harness.measure import Figure, Goal, Metric, in_turn
 from watchfloor.loadgen.harness.rig import Rig, say
@@ -80,7 +85,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
     if options.events < LEAST_EVENTS:
         raise UserError(f"--events is {options.events}; at least {LEAST_EVENTS:,} are needed")
     path = rig.folder / "densities.json"
-    made = write_densities(path, options.events, options.seed)
+    made = write_density_events(path, options.events, options.seed)
     source = _source(rig, options.layout)
     load(rig, source, LogFile(path, "proxy.events", made.events, path.stat().st_size), Case(options.layout, "whole", 1))
     path.unlink()
@@ -109,12 +114,12 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
 def conditions(events: int) -> Iterator[str]:
     """The filters; densities that so few events cannot have are left out."""
     left, right = FIELDS
-    known = [density for density, count in counts_of(events).items() if count]
+    known = [density for density, count in count_density_events(events).items() if count]
     for density in known:
-        yield f'{left} = "{value_of(density)}"'
+        yield f'{left} = "{density_value(density)}"'
     for word in ("and", "or"):
         for one, other in combinations_with_replacement([d for d in PAIRED if d in known], 2):
-            yield f'{left} = "{value_of(one)}" {word} {right} = "{value_of(other)}"'
+            yield f'{left} = "{density_value(one)}" {word} {right} = "{density_value(other)}"'
     yield from RANGES
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from watchfloor.ingest.worker.read_ahead import ahead
 from watchfloor.loadgen.generator.feed_registry import open_feed
 from watchfloor.loadgen.generator.generate import MOST_DAYS, Generated, Tally, check, chunks
-from watchfloor.loadgen.generator.synthesis.time_sampler import STEADY, Clock
+from watchfloor.loadgen.generator.synthesis.time_sampler import CONSTANT_PROFILE, TimeSampler
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.times import from_micros
 
@@ -37,7 +37,7 @@ def generate_live(out: LiveSink, events: int, rate: float, seed: int, source: st
     tally, pacer = Tally(feed), Pacer(out, stop)
     since = pacer.now() + HEAD_START
     until = since + max(1, round(events / rate * 1_000_000))
-    with ahead(chunks(feed, Clock(since, until, STEADY), events, seed), 1) as made:
+    with ahead(chunks(feed, TimeSampler(since, until, CONSTANT_PROFILE), events, seed), 1) as made:
         for chunk in made:
             tally.add(chunk, pacer.write(chunk.times, chunk.ends, chunk.text))
             if stop.is_set():

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from watchfloor.loadgen.generator.synthesis.time_sampler import Micros
+from watchfloor.loadgen.generator.synthesis.time_sampler import MicrosArray
 from watchfloor.schema.errors import UserError
 
 STEP = 0.02
@@ -51,7 +51,7 @@ class Pacer:
         """Seconds from a moment until now; 0 if it is to come."""
         return max(0, self.now() - micros) / 1_000_000
 
-    def write(self, times: Micros, ends: npt.NDArray[np.integer], text: memoryview) -> int:
+    def write(self, times: MicrosArray, ends: npt.NDArray[np.integer], text: memoryview) -> int:
         """Writes whole lines: line i is due at ``times[i]``, ascending, and ends before ``ends[i]`` of ``text``.
 
         Returns how many were written: all, unless it was stopped.

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.intake.sniff import sniff
 from watchfloor.ingest.worker.read_ahead import ahead
-from watchfloor.loadgen.generator.synthesis.time_sampler import Micros
+from watchfloor.loadgen.generator.synthesis.time_sampler import MicrosArray
 from watchfloor.schema.errors import InputFileError, UserError
 from watchfloor.schema.source import Source
 
@@ -88,7 +88,7 @@ class Piece:
     """Lines with their line ends; line i is due at ``times[i]`` and ends before ``ends[i]``. ``counted`` of the lines
     up to and with each are neither blank nor header lines, ``retimed`` of them have a new time."""
 
-    times: Micros
+    times: MicrosArray
     ends: npt.NDArray[np.int64]
     text: memoryview
     counted: npt.NDArray[np.int64]

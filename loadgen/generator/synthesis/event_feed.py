@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from .sampling import Ints
-from .time_sampler import Micros, Rhythm
+from .sampling import IntArray
+from .time_sampler import ActivityProfile, MicrosArray
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedValue:
     """A value of a feed's main field with a known frequency; ``place``: among all values of the field."""
 
     value: str
-    place: int
+    index: int
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class EventFeed:
     """
 
     source: str
-    main: str
-    popular: Named
-    middling: Named
-    rare: Named
-    table: Ints
-    rhythm: Rhythm
-    stream: tuple[int, ...]
-    lines: Callable[[np.random.Generator, Micros, Ints], pa.StringArray]
+    main_field: str
+    popular: NamedValue
+    middling: NamedValue
+    rare: NamedValue
+    value_table: IntArray
+    profile: ActivityProfile
+    seed_suffix: tuple[int, ...]
+    render_lines: Callable[[np.random.Generator, MicrosArray, IntArray], pa.StringArray]
 
     @property
-    def named(self) -> tuple[Named, Named, Named]:
+    def named_values(self) -> tuple[NamedValue, NamedValue, NamedValue]:
         return self.popular, self.middling, self.rare

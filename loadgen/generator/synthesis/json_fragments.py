@@ -10,27 +10,27 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .time_sampler import DAY, Micros
+from .time_sampler import DAY, MicrosArray
 
-Value = str | int | float | bool | None | Sequence[str] | Sequence[int]
+JsonValue = str | int | float | bool | None | Sequence[str] | Sequence[int]
 
 
-def member(name: str, value: Value) -> str:
+def format_member(name: str, value: JsonValue) -> str:
     """One member of the JSON object with the comma before it; ``name`` needs no escapes."""
     return f',"{name}":{orjson.dumps(value).decode()}'
 
 
-def members(name: str, values: Sequence[Value]) -> pa.StringArray:
+def format_member_array(name: str, values: Sequence[JsonValue]) -> pa.StringArray:
     """A member for each value of a field."""
-    return pa.array([member(name, value) for value in values], pa.string())
+    return pa.array([format_member(name, value) for value in values], pa.string())
 
 
-def object_members(**values: Value) -> str:
+def format_members(**values: JsonValue) -> str:
     """Several members of an object that stand beside each other."""
-    return "".join(member(name, value) for name, value in values.items())
+    return "".join(format_member(name, value) for name, value in values.items())
 
 
-def beginnings(times: Micros) -> list[pa.Array | pa.Scalar]:
+def build_line_starts(times: MicrosArray) -> list[pa.Array | pa.Scalar]:
     """The parts of a line as far as its time, the first field ``ts``: ``{"ts":"2026-01-01T09:15:00.000001Z"``."""
     days, day_of = np.unique(times // DAY, return_inverse=True)
     day_texts = pa.array([f'{{"ts":"{datetime.fromtimestamp(int(d) * 86_400, UTC):%Y-%m-%d}T' for d in days])
@@ -41,6 +41,6 @@ def beginnings(times: Micros) -> list[pa.Array | pa.Scalar]:
     ]
 
 
-def joined(parts: Sequence[pa.Array | pa.Scalar]) -> pa.StringArray:
+def join_parts(parts: Sequence[pa.Array | pa.Scalar]) -> pa.StringArray:
     """The parts of each line, one after the other."""
     return pc.binary_join_element_wise(*parts, "")

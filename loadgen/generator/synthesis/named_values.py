@@ -10,26 +10,26 @@ from __future__ import annotations
 import numpy as np
 
 from .event_feed import EventFeed
-from .sampling import Ints, draw
+from .sampling import IntArray, draw_indices
 
-BLOCK = 1_000
+GROUP_EVENTS = 1_000
 POPULAR_SHARE = 0.2
 RARE_EVENTS = 10
 
 
-def deal(rng: np.random.Generator, feed: EventFeed, first: int, size: int, total: int) -> Ints:
+def assign_values(rng: np.random.Generator, feed: EventFeed, first: int, size: int, total: int) -> IntArray:
     """The main field's values, as places, of the events ``first`` … ``first + size`` of ``total``.
 
     ``first`` is a multiple of ``BLOCK``.
     """
-    values = draw(rng, feed.table, size)
-    values[rng.permutation(size)[: round(size * POPULAR_SHARE)]] = feed.popular.place
-    rare_events = RARE_EVENTS if total >= BLOCK else total // 100
+    values = draw_indices(rng, feed.value_table, size)
+    values[rng.permutation(size)[: round(size * POPULAR_SHARE)]] = feed.popular.index
+    rare_events = RARE_EVENTS if total >= GROUP_EVENTS else total // 100
     rare = [(2 * k + 1) * total // (2 * rare_events) for k in range(rare_events)]
-    starts = np.arange(0, size, BLOCK)
-    middling = starts + (rng.random(len(starts)) * BLOCK).astype(np.int64)
+    starts = np.arange(0, size, GROUP_EVENTS)
+    middling = starts + (rng.random(len(starts)) * GROUP_EVENTS).astype(np.int64)
     # A rare event has at least 99 others before the next, so the place after it is free.
     middling += np.isin(first + middling, rare)
-    values[middling[middling < size]] = feed.middling.place
-    values[[i - first for i in rare if first <= i < first + size]] = feed.rare.place
+    values[middling[middling < size]] = feed.middling.index
+    values[[i - first for i in rare if first <= i < first + size]] = feed.rare.index
     return values

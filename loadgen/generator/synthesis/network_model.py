@@ -14,19 +14,19 @@ from ipaddress import IPv4Address, IPv6Address
 
 import numpy as np
 
-from .sampling import distinct
+from .sampling import collect_distinct
 
 SEED = 20_260_108
-DOMAINS, CLIENTS = 6_000, 4_000
-POPULAR = "portal.harborline.example"
-MIDDLING = "reports.saltmarsh.example"
-RARE = "drop.nightjar.example"
-POPULAR_PLACE, MIDDLING_PLACE, RARE_PLACE = 0, DOMAINS - 2, DOMAINS - 1
+DOMAIN_COUNT, CLIENT_COUNT = 6_000, 4_000
+POPULAR_DOMAIN = "portal.harborline.example"
+MIDDLING_DOMAIN = "reports.saltmarsh.example"
+RARE_DOMAIN = "drop.nightjar.example"
+POPULAR_INDEX, MIDDLING_INDEX, RARE_INDEX = 0, DOMAIN_COUNT - 2, DOMAIN_COUNT - 1
 _SYLLABLES = tuple(a + b for a in "bcdfghklmnprstvz" for b in ("a", "e", "i", "o", "u", "ar", "en", "ol"))
 
 
 @dataclass(frozen=True)
-class Organisation:
+class NetworkModel:
     """``servers[i]`` is the address of ``domains[i]``; ``users[i]`` is who works at ``clients[i]``, if anyone."""
 
     domains: Sequence[str]
@@ -35,36 +35,41 @@ class Organisation:
     users: Sequence[str | None]
 
 
-class Words:
+class WordSampler:
     """Draws words of syllables; ``rng`` is what it draws from."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
 
-    def pick(self, words: Sequence[str]) -> str:
+    def pick_item(self, words: Sequence[str]) -> str:
         return words[int(self.rng.random() * len(words))]
 
-    def word(self, least: int = 2, most: int = 3) -> str:
-        return "".join(self.pick(_SYLLABLES) for _ in range(least + int(self.rng.random() * (most - least + 1))))
+    def make_word(self, least: int = 2, most: int = 3) -> str:
+        return "".join(self.pick_item(_SYLLABLES) for _ in range(least + int(self.rng.random() * (most - least + 1))))
 
 
 @cache
-def organisation() -> Organisation:
-    return draw_organisation(Words(np.random.Generator(np.random.PCG64(SEED))))
+def load_network() -> NetworkModel:
+    return draw_network(WordSampler(np.random.Generator(np.random.PCG64(SEED))))
 
 
-def draw_organisation(words: Words) -> Organisation:
+def draw_network(words: WordSampler) -> NetworkModel:
     """The organisation by the first draws of a generator with ``SEED``; it may then go on drawing."""
-    pick, word, rng = words.pick, words.word, words.rng
-    domains = distinct(
-        lambda: f"{pick(('www', 'api', 'cdn', 'img', 'app', 'static'))}.{word(2, 3)}.example", DOMAINS - 3
+    pick, word, rng = words.pick_item, words.make_word, words.rng
+    domains = collect_distinct(
+        lambda: f"{pick(('www', 'api', 'cdn', 'img', 'app', 'static'))}.{word(2, 3)}.example", DOMAIN_COUNT - 3
     )
-    clients = distinct(lambda: str(IPv4Address((10 << 24) + int(rng.random() * (1 << 20)))), CLIENTS)
+    clients = collect_distinct(lambda: str(IPv4Address((10 << 24) + int(rng.random() * (1 << 20)))), CLIENT_COUNT)
     users = [f"{word(1, 2)}.{word(2, 3)}" if rng.random() < 0.7 else None for _ in clients]
-    return Organisation([POPULAR, *domains, MIDDLING, RARE], [_server(i) for i in range(DOMAINS)], clients, users)
+    return NetworkModel(
+        [POPULAR_DOMAIN, *domains, MIDDLING_DOMAIN, RARE_DOMAIN],
+        [_server_address(i) for i in range(DOMAIN_COUNT)],
+        clients,
+        users,
+    )
 
 
-def _server(i: int) -> str:
+def _server_address(i: int) -> str:
     """The address of domain ``i``: one in eight is IPv6."""
     return str(
         IPv6Address((0x20010DB8 << 96) + i * 7919) if i % 8 == 5 else IPv4Address((198 << 24) + (18 << 16) + 1 + i * 21)

@@ -12,24 +12,24 @@ import numpy.typing as npt
 
 TABLE_BITS = 17
 """A table has 2**17 quantiles: a share below 1 in 131,072 is never drawn."""
-NUMBERS = 1 << 16
+POOL_SIZE = 1 << 16
 """Values that a field of numbers is drawn from."""
 
-Ints = npt.NDArray[np.int32]
-Shares = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
+WeightArray = npt.NDArray[np.float64]
 
 
-def zipf(n: int, exponent: float) -> Shares:
+def zipf_weights(n: int, exponent: float) -> WeightArray:
     """Weights of ``n`` values, the first the most frequent (Zipf's law)."""
     return np.power(np.arange(1, n + 1, dtype=np.float64), -exponent)
 
 
-def with_null(share: float, weights: Shares) -> Shares:
+def prepend_null(share: float, weights: WeightArray) -> WeightArray:
     """``weights`` with an item before them (the null) that has ``share`` of the whole."""
     return np.concatenate(([share], weights / weights.sum() * (1 - share)))
 
 
-def quantiles(weights: Shares | Sequence[float]) -> Ints:
+def build_quantile_table(weights: WeightArray | Sequence[float]) -> IntArray:
     """Entry q of 2**TABLE_BITS is the item that a uniform draw of (q + ½) / 2**TABLE_BITS falls on."""
     weights = np.asarray(weights, np.float64)
     size = 1 << TABLE_BITS
@@ -39,17 +39,17 @@ def quantiles(weights: Shares | Sequence[float]) -> Ints:
     )
 
 
-def draw(rng: np.random.Generator, table: Ints, size: int) -> Ints:
+def draw_indices(rng: np.random.Generator, table: IntArray, size: int) -> IntArray:
     """``size`` items by a table of ``quantiles``."""
     return table[rng.integers(0, 1 << TABLE_BITS, size, dtype=np.uint32)]
 
 
-def number(rng: np.random.Generator, size: int) -> npt.NDArray[np.uint32]:
+def draw_pool_indices(rng: np.random.Generator, size: int) -> npt.NDArray[np.uint32]:
     """``size`` places in an array of ``NUMBERS`` values."""
-    return rng.integers(0, NUMBERS, size, dtype=np.uint32)
+    return rng.integers(0, POOL_SIZE, size, dtype=np.uint32)
 
 
-def distinct(make: Callable[[], str], n: int) -> list[str]:
+def collect_distinct(make: Callable[[], str], n: int) -> list[str]:
     """``n`` different texts of those that ``make`` gives, in their order."""
     found: dict[str, None] = {}
     while len(found) < n:

@@ -12,29 +12,43 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from watchfloor.loadgen.generator.synthesis.event_feed import EventFeed, Named
-from watchfloor.loadgen.generator.synthesis.json_fragments import beginnings, joined, members, object_members
-from watchfloor.loadgen.generator.synthesis.network_model import (
-    CLIENTS,
-    DOMAINS,
-    MIDDLING_PLACE,
-    POPULAR_PLACE,
-    RARE_PLACE,
-    organisation,
+from watchfloor.loadgen.generator.synthesis.event_feed import EventFeed, NamedValue
+from watchfloor.loadgen.generator.synthesis.json_fragments import (
+    build_line_starts,
+    format_member_array,
+    format_members,
+    join_parts,
 )
-from watchfloor.loadgen.generator.synthesis.sampling import NUMBERS, Ints, draw, number, quantiles, zipf
-from watchfloor.loadgen.generator.synthesis.time_sampler import Micros, Rhythm
+from watchfloor.loadgen.generator.synthesis.network_model import (
+    CLIENT_COUNT,
+    DOMAIN_COUNT,
+    MIDDLING_INDEX,
+    POPULAR_INDEX,
+    RARE_INDEX,
+    load_network,
+)
+from watchfloor.loadgen.generator.synthesis.sampling import (
+    POOL_SIZE,
+    IntArray,
+    build_quantile_table,
+    draw_indices,
+    draw_pool_indices,
+    zipf_weights,
+)
+from watchfloor.loadgen.generator.synthesis.time_sampler import ActivityProfile, MicrosArray
 
 # As the proxy's, and backups at night.
-RHYTHM = Rhythm((7, 9, 9, 6, 4, 4, 6, 9, 13, 15, 15, 14, 12, 14, 15, 14, 13, 11, 8, 7, 6, 5, 5, 5), weekend=0.45)
-SHAPES = 1 << 13
+ACTIVITY = ActivityProfile(
+    (7, 9, 9, 6, 4, 4, 6, 9, 13, 15, 15, 14, 12, 14, 15, 14, 13, 11, 8, 7, 6, 5, 5, 5), weekend_factor=0.45
+)
+SHAPES_PER_SERVICE = 1 << 13
 """Of each service."""
-INSIDE = 400
+INSIDE_SERVERS = 400
 EXPORTERS = 6
 
 
 @dataclass(frozen=True)
-class Service:
+class FlowService:
     """``sent`` and ``got``: mean of the logarithm of the payload bytes each way; ``ms``: of the milliseconds.
 
     ``outside``, ``inside``: its share of the servers there.
@@ -51,24 +65,24 @@ class Service:
 
 
 SERVICES = (
-    Service("https", "tcp", 443, 7.4, 9.6, 6.5, 0.78, 0.10),
-    Service("quic", "udp", 443, 7.2, 10.2, 7.0, 0.12, 0.0),
-    Service("http", "tcp", 80, 6.3, 8.6, 5.0, 0.06, 0.08),
-    Service("dns", "udp", 53, 3.8, 4.8, 2.5, 0.01, 0.12),
-    Service("ntp", "udp", 123, 3.9, 3.9, 2.8, 0.015, 0.05),
-    Service("smtp", "tcp", 25, 9.0, 5.8, 6.8, 0.01, 0.04),
-    Service("ssh", "tcp", 22, 8.2, 8.8, 9.5, 0.003, 0.12),
-    Service("icmp", "icmp", 2048, 5.5, 5.5, 7.5, 0.002, 0.04),
-    Service("smb", "tcp", 445, 8.6, 9.9, 8.2, 0.0, 0.20),
-    Service("ldap", "tcp", 389, 6.0, 7.4, 4.0, 0.0, 0.08),
-    Service("kerberos", "tcp", 88, 7.3, 7.4, 2.5, 0.0, 0.08),
-    Service("sql", "tcp", 5432, 7.0, 8.5, 6.0, 0.0, 0.09),
+    FlowService("https", "tcp", 443, 7.4, 9.6, 6.5, 0.78, 0.10),
+    FlowService("quic", "udp", 443, 7.2, 10.2, 7.0, 0.12, 0.0),
+    FlowService("http", "tcp", 80, 6.3, 8.6, 5.0, 0.06, 0.08),
+    FlowService("dns", "udp", 53, 3.8, 4.8, 2.5, 0.01, 0.12),
+    FlowService("ntp", "udp", 123, 3.9, 3.9, 2.8, 0.015, 0.05),
+    FlowService("smtp", "tcp", 25, 9.0, 5.8, 6.8, 0.01, 0.04),
+    FlowService("ssh", "tcp", 22, 8.2, 8.8, 9.5, 0.003, 0.12),
+    FlowService("icmp", "icmp", 2048, 5.5, 5.5, 7.5, 0.002, 0.04),
+    FlowService("smb", "tcp", 445, 8.6, 9.9, 8.2, 0.0, 0.20),
+    FlowService("ldap", "tcp", 389, 6.0, 7.4, 4.0, 0.0, 0.08),
+    FlowService("kerberos", "tcp", 88, 7.3, 7.4, 2.5, 0.0, 0.08),
+    FlowService("sql", "tcp", 5432, 7.0, 8.5, 6.0, 0.0, 0.09),
 )
 ICMP = next(i for i, service in enumerate(SERVICES) if service.proto == "icmp")
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class NetflowVocabulary:
     """Fragments of JSON. The last of ``ports`` is that of protocols without one; ``shapes`` has ``SHAPES`` of each
     service; ``service_of`` is per server."""
 
@@ -76,36 +90,36 @@ class Vocabulary:
     ports: pa.Array
     servers: pa.Array
     shapes: pa.Array
-    client_table: Ints
-    server_table: Ints
-    service_of: Ints
+    client_table: IntArray
+    server_table: IntArray
+    server_services: IntArray
 
 
 @cache
 def build_feed() -> EventFeed:
-    servers = organisation().servers
+    servers = load_network().servers
     return EventFeed(
         source="netflow.events",
-        main="dst_ip",
-        popular=Named(servers[POPULAR_PLACE], POPULAR_PLACE),
-        middling=Named(servers[MIDDLING_PLACE], MIDDLING_PLACE),
-        rare=Named(servers[RARE_PLACE], RARE_PLACE),
-        table=vocabulary().server_table,
-        rhythm=RHYTHM,
-        stream=(2,),
-        lines=lines,
+        main_field="dst_ip",
+        popular=NamedValue(servers[POPULAR_INDEX], POPULAR_INDEX),
+        middling=NamedValue(servers[MIDDLING_INDEX], MIDDLING_INDEX),
+        rare=NamedValue(servers[RARE_INDEX], RARE_INDEX),
+        value_table=build_vocabulary().server_table,
+        profile=ACTIVITY,
+        seed_suffix=(2,),
+        render_lines=render_lines,
     )
 
 
-def lines(rng: np.random.Generator, times: Micros, servers: Ints) -> pa.StringArray:
-    size, words = len(times), vocabulary()
-    services = words.service_of[servers]
-    shapes = services * SHAPES + rng.integers(0, SHAPES, size, dtype=np.int32)
-    return joined(
+def render_lines(rng: np.random.Generator, times: MicrosArray, servers: IntArray) -> pa.StringArray:
+    size, words = len(times), build_vocabulary()
+    services = words.server_services[servers]
+    shapes = services * SHAPES_PER_SERVICE + rng.integers(0, SHAPES_PER_SERVICE, size, dtype=np.int32)
+    return join_parts(
         [
-            *beginnings(times),
-            words.clients.take(pa.array(draw(rng, words.client_table, size))),
-            words.ports.take(pa.array(np.where(services == ICMP, NUMBERS, number(rng, size)))),
+            *build_line_starts(times),
+            words.clients.take(pa.array(draw_indices(rng, words.client_table, size))),
+            words.ports.take(pa.array(np.where(services == ICMP, POOL_SIZE, draw_pool_indices(rng, size)))),
             words.servers.take(pa.array(servers)),
             words.shapes.take(pa.array(shapes)),
         ]
@@ -113,20 +127,22 @@ def lines(rng: np.random.Generator, times: Micros, servers: Ints) -> pa.StringAr
 
 
 @cache
-def vocabulary() -> Vocabulary:
+def build_vocabulary() -> NetflowVocabulary:
     rng = np.random.Generator(np.random.PCG64(20_260_110))
-    there = organisation()
-    inside = [f"10.240.{i // 100}.{10 + i % 100}" for i in range(INSIDE)]
-    outside_services = rng.choice(len(SERVICES), DOMAINS, p=_shares([s.outside for s in SERVICES]))
-    outside_services[[POPULAR_PLACE, MIDDLING_PLACE, RARE_PLACE]] = 0
-    inside_services = rng.choice(len(SERVICES), INSIDE, p=_shares([s.inside for s in SERVICES]))
+    there = load_network()
+    inside = [f"10.240.{i // 100}.{10 + i % 100}" for i in range(INSIDE_SERVERS)]
+    outside_services = rng.choice(len(SERVICES), DOMAIN_COUNT, p=_normalize_weights([s.outside for s in SERVICES]))
+    outside_services[[POPULAR_INDEX, MIDDLING_INDEX, RARE_INDEX]] = 0
+    inside_services = rng.choice(len(SERVICES), INSIDE_SERVERS, p=_normalize_weights([s.inside for s in SERVICES]))
     service_of = np.concatenate((outside_services, inside_services)).astype(np.int32)
     # A third of all flows stay inside.
-    share = np.concatenate((_shares(zipf(DOMAINS, 1.0)) * 2, _shares(zipf(INSIDE, 0.7))))
-    share[[POPULAR_PLACE, MIDDLING_PLACE, RARE_PLACE]] = 0  # they are dealt out
-    systems = [*(64_500 + (rng.random(DOMAINS) ** 2 * 36).astype(int)), *([64_499] * INSIDE)]
+    share = np.concatenate(
+        (_normalize_weights(zipf_weights(DOMAIN_COUNT, 1.0)) * 2, _normalize_weights(zipf_weights(INSIDE_SERVERS, 0.7)))
+    )
+    share[[POPULAR_INDEX, MIDDLING_INDEX, RARE_INDEX]] = 0  # they are dealt out
+    systems = [*(64_500 + (rng.random(DOMAIN_COUNT) ** 2 * 36).astype(int)), *([64_499] * INSIDE_SERVERS)]
     servers = [
-        object_members(
+        format_members(
             dst_ip=address,
             dst_port=SERVICES[service].port,
             dst_as=int(system),
@@ -136,28 +152,28 @@ def vocabulary() -> Vocabulary:
         for address, service, system in zip([*there.servers, *inside], service_of.tolist(), systems, strict=True)
     ]
     clients = [
-        object_members(
+        format_members(
             exporter=f"10.255.0.{1 + i % EXPORTERS}", input_if=1 + i % 24, output_if=48, src_ip=client, src_as=64_499
         )
         for i, client in enumerate(there.clients)
     ]
-    return Vocabulary(
+    return NetflowVocabulary(
         clients=pa.array(clients),
-        ports=members("src_port", [*(1024 + int(u * 64_512) for u in rng.random(NUMBERS)), 0]),
+        ports=format_member_array("src_port", [*(1024 + int(u * 64_512) for u in rng.random(POOL_SIZE)), 0]),
         servers=pa.array(servers),
-        shapes=pa.array([shape for service in SERVICES for shape in _shapes(rng, service)]),
-        client_table=quantiles(zipf(CLIENTS, 0.6)),
-        server_table=quantiles(share),
-        service_of=service_of,
+        shapes=pa.array([shape for service in SERVICES for shape in _draw_shapes(rng, service)]),
+        client_table=build_quantile_table(zipf_weights(CLIENT_COUNT, 0.6)),
+        server_table=build_quantile_table(share),
+        server_services=service_of,
     )
 
 
-def _shares(weights: np.ndarray | list[float]) -> np.ndarray:
+def _normalize_weights(weights: np.ndarray | list[float]) -> np.ndarray:
     array = np.asarray(weights, np.float64)
     return array / array.sum()
 
 
-def _shapes(rng: np.random.Generator, service: Service) -> list[str]:
+def _draw_shapes(rng: np.random.Generator, service: FlowService) -> list[str]:
     """Payload is cut into packets of up to 1,400 bytes, each with its headers; TCP opens, acknowledges and closes.
 
     One flow in thirty gets no answer: a few opening packets, repeated after one, three and seven seconds.
@@ -165,17 +181,17 @@ def _shapes(rng: np.random.Generator, service: Service) -> list[str]:
     tcp = service.proto == "tcp"
     header = 40 if tcp else 28
     spread = 0.4 if service.proto == "icmp" or service.port in (53, 123) else 1.4
-    sent = np.exp(rng.standard_normal(SHAPES) * spread + service.sent).astype(int) + 1
-    got = np.exp(rng.standard_normal(SHAPES) * spread + service.got).astype(int) + 1
+    sent = np.exp(rng.standard_normal(SHAPES_PER_SERVICE) * spread + service.sent).astype(int) + 1
+    got = np.exp(rng.standard_normal(SHAPES_PER_SERVICE) * spread + service.got).astype(int) + 1
     if service.proto == "icmp":  # an echo
         got = sent
-    took = np.exp(rng.standard_normal(SHAPES) * 1.1 + service.ms).astype(int) + 1
-    silent, tries = rng.random(SHAPES) < 1 / 30, 1 + (rng.random(SHAPES) * 4).astype(int)
-    cut_off = rng.random(SHAPES) < 0.08
+    took = np.exp(rng.standard_normal(SHAPES_PER_SERVICE) * 1.1 + service.ms).astype(int) + 1
+    silent, tries = rng.random(SHAPES_PER_SERVICE) < 1 / 30, 1 + (rng.random(SHAPES_PER_SERVICE) * 4).astype(int)
+    cut_off = rng.random(SHAPES_PER_SERVICE) < 0.08
     marked = (0, 0, 0, 0, 0, 0, 0, 184, 40, 8)
-    tos = [marked[int(u * len(marked))] for u in rng.random(SHAPES)]
+    tos = [marked[int(u * len(marked))] for u in rng.random(SHAPES_PER_SERVICE)]
     shapes = []
-    for i in range(SHAPES):
+    for i in range(SHAPES_PER_SERVICE):
         if silent[i]:
             out, back = int(tries[i]), 0
             bytes_out, bytes_in, ms = out * (header if tcp else header + 32), 0, (0, 1000, 3000, 7000)[out - 1]
@@ -188,7 +204,7 @@ def _shapes(rng: np.random.Generator, service: Service) -> list[str]:
             bytes_out, bytes_in, ms = int(sent[i]) + out * header, int(got[i]) + back * header, int(took[i])
             flags = ("SPAR" if cut_off[i] else "SPAF") if tcp else None
         shapes.append(
-            object_members(
+            format_members(
                 packets_out=out,
                 bytes_out=bytes_out,
                 packets_in=back,

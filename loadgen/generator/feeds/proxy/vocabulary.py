@@ -8,24 +8,30 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from watchfloor.loadgen.generator.synthesis.json_fragments import member, members
+from watchfloor.loadgen.generator.synthesis.json_fragments import format_member, format_member_array
 from watchfloor.loadgen.generator.synthesis.network_model import (
-    CLIENTS,
-    DOMAINS,
-    MIDDLING_PLACE,
-    POPULAR_PLACE,
-    RARE_PLACE,
+    CLIENT_COUNT,
+    DOMAIN_COUNT,
+    MIDDLING_INDEX,
+    POPULAR_INDEX,
+    RARE_INDEX,
     SEED,
-    Words,
-    draw_organisation,
+    WordSampler,
+    draw_network,
 )
-from watchfloor.loadgen.generator.synthesis.sampling import NUMBERS, Ints, quantiles, with_null, zipf
+from watchfloor.loadgen.generator.synthesis.sampling import (
+    POOL_SIZE,
+    IntArray,
+    build_quantile_table,
+    prepend_null,
+    zipf_weights,
+)
 
 PATHS, QUERIES, AGENTS, REFERRERS = 12_000, 16_000, 240, 8_000
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class ProxyVocabulary:
     """Arrow arrays of JSON fragments, and tables (``*_table``) that turn a uniform draw into an index of them.
 
     ``category_of`` (per domain) and ``type_of`` (per path) tie fields together that belong together; ``tails`` holds
@@ -46,18 +52,18 @@ class Vocabulary:
     duration: pa.Array
     agent: pa.Array
     referrer: pa.Array
-    tails: pa.Array
-    client_table: Ints
-    domain_table: Ints
-    method_table: Ints
-    path_table: Ints
-    query_table: Ints
-    status_table: Ints
-    agent_table: Ints
-    referrer_table: Ints
-    agent_of: Ints
-    category_of: Ints
-    type_of: Ints
+    line_ends: pa.Array
+    client_table: IntArray
+    domain_table: IntArray
+    method_table: IntArray
+    path_table: IntArray
+    query_table: IntArray
+    status_table: IntArray
+    agent_table: IntArray
+    referrer_table: IntArray
+    client_agents: IntArray
+    domain_categories: IntArray
+    path_types: IntArray
     denied_status: int
 
 
@@ -84,12 +90,12 @@ BROWSERS = (
 
 
 @cache
-def vocabulary() -> Vocabulary:
+def build_vocabulary() -> ProxyVocabulary:
     """The one vocabulary; takes less than half a second to make."""
     rng = np.random.Generator(np.random.PCG64(SEED))
-    words = Words(rng)
-    pick, word = words.pick, words.word
-    organisation = draw_organisation(words)
+    words = WordSampler(rng)
+    pick, word = words.pick_item, words.make_word
+    organisation = draw_network(words)
     domains, kinds = organisation.domains, tuple(CONTENT_TYPES)
     path_kinds = (rng.random(PATHS) ** 1.6 * len(kinds)).astype(np.int32)
     paths = [
@@ -104,43 +110,51 @@ def vocabulary() -> Vocabulary:
         f"https://{pick(domains[:400])}{pick(paths[:4000]) if rng.random() < 0.6 else '/'}" for _ in range(REFERRERS)
     ]
     tails = [
-        f"{member('content_type', CONTENT_TYPES[kind])}{member('action', action)}{member('category', category)}"
-        f"{member('cached', cached)}}}\n"
+        f"{format_member('content_type', CONTENT_TYPES[kind])}{format_member('action', action)}{format_member('category', category)}"
+        f"{format_member('cached', cached)}}}\n"
         for kind in kinds
         for action in ("allowed", "denied")
         for category in CATEGORIES
         for cached in (False, True)
     ]
-    categories = (rng.random(DOMAINS) ** 1.3 * len(CATEGORIES)).astype(np.int32)
+    categories = (rng.random(DOMAIN_COUNT) ** 1.3 * len(CATEGORIES)).astype(np.int32)
     categories[0], categories[-1] = CATEGORIES.index("business"), CATEGORIES.index("phishing")
-    domain_share = zipf(DOMAINS, 1.0)
-    domain_share[[POPULAR_PLACE, MIDDLING_PLACE, RARE_PLACE]] = 0  # they are dealt out
-    return Vocabulary(
-        src_ip=members("src_ip", organisation.clients),
-        src_port=members("src_port", [1024 + int(u * 64_512) for u in rng.random(NUMBERS)]),
-        user=members("user", [None, *organisation.users]),
-        dest_ip=members("dest_ip", organisation.servers),
-        port_method=pa.array([member("dest_port", p) + member("method", m) for p, _ in PORTS for m, _ in METHODS]),
-        domain=members("domain", domains),
-        path=members("path", paths),
-        query=members("query", [None, *queries]),
-        status=members("status", [s for s, _ in STATUSES]),
-        bytes_in=members("bytes_in", np.exp(rng.standard_normal(NUMBERS) * 0.7 + 6.6).astype(int).tolist()),
-        bytes_out=members("bytes_out", np.exp(rng.standard_normal(NUMBERS) * 1.6 + 9.0).astype(int).tolist()),
-        duration=members("duration_ms", np.exp(rng.standard_normal(NUMBERS) * 1.1 + 4.2).astype(int).tolist()),
-        agent=members("user_agent", agents),
-        referrer=members("referrer", [None, *referrers]),
-        tails=pa.array(tails),
-        client_table=quantiles(zipf(CLIENTS, 0.6)),
-        domain_table=quantiles(domain_share),
-        method_table=quantiles(np.array([p * m for _, p in PORTS for _, m in METHODS])),
-        path_table=quantiles(zipf(PATHS, 0.8)),
-        query_table=quantiles(with_null(0.6, zipf(QUERIES, 0.4))),
-        status_table=quantiles(np.array([share for _, share in STATUSES])),
-        agent_table=quantiles(zipf(AGENTS, 0.9)),
-        referrer_table=quantiles(with_null(0.65, zipf(REFERRERS, 0.7))),
-        agent_of=(rng.random(CLIENTS) ** 2 * AGENTS).astype(np.int32),
-        category_of=categories,
-        type_of=path_kinds,
+    domain_share = zipf_weights(DOMAIN_COUNT, 1.0)
+    domain_share[[POPULAR_INDEX, MIDDLING_INDEX, RARE_INDEX]] = 0  # they are dealt out
+    return ProxyVocabulary(
+        src_ip=format_member_array("src_ip", organisation.clients),
+        src_port=format_member_array("src_port", [1024 + int(u * 64_512) for u in rng.random(POOL_SIZE)]),
+        user=format_member_array("user", [None, *organisation.users]),
+        dest_ip=format_member_array("dest_ip", organisation.servers),
+        port_method=pa.array(
+            [format_member("dest_port", p) + format_member("method", m) for p, _ in PORTS for m, _ in METHODS]
+        ),
+        domain=format_member_array("domain", domains),
+        path=format_member_array("path", paths),
+        query=format_member_array("query", [None, *queries]),
+        status=format_member_array("status", [s for s, _ in STATUSES]),
+        bytes_in=format_member_array(
+            "bytes_in", np.exp(rng.standard_normal(POOL_SIZE) * 0.7 + 6.6).astype(int).tolist()
+        ),
+        bytes_out=format_member_array(
+            "bytes_out", np.exp(rng.standard_normal(POOL_SIZE) * 1.6 + 9.0).astype(int).tolist()
+        ),
+        duration=format_member_array(
+            "duration_ms", np.exp(rng.standard_normal(POOL_SIZE) * 1.1 + 4.2).astype(int).tolist()
+        ),
+        agent=format_member_array("user_agent", agents),
+        referrer=format_member_array("referrer", [None, *referrers]),
+        line_ends=pa.array(tails),
+        client_table=build_quantile_table(zipf_weights(CLIENT_COUNT, 0.6)),
+        domain_table=build_quantile_table(domain_share),
+        method_table=build_quantile_table(np.array([p * m for _, p in PORTS for _, m in METHODS])),
+        path_table=build_quantile_table(zipf_weights(PATHS, 0.8)),
+        query_table=build_quantile_table(prepend_null(0.6, zipf_weights(QUERIES, 0.4))),
+        status_table=build_quantile_table(np.array([share for _, share in STATUSES])),
+        agent_table=build_quantile_table(zipf_weights(AGENTS, 0.9)),
+        referrer_table=build_quantile_table(prepend_null(0.65, zipf_weights(REFERRERS, 0.7))),
+        client_agents=(rng.random(CLIENT_COUNT) ** 2 * AGENTS).astype(np.int32),
+        domain_categories=categories,
+        path_types=path_kinds,
         denied_status=[s for s, _ in STATUSES].index(403),
     )
