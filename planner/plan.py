@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from watchfloor.planner.access.paths import Access, IndexIntersection, IndexUnion, Lookup, Scan, Term, lookups
 from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import Filter
+from watchfloor.schema.units import duration, number, percent
 
-from .access import Access, IndexIntersection, IndexUnion, Lookup, Scan, Term, lookups
-from .cost import Estimate
-from .units import duration, number, percent
+from .estimate import Estimate
 
 __all__ = ["Access", "IndexIntersection", "IndexUnion", "Lookup", "Plan", "Scan", "Weighed"]
 

@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from watchfloor.planner.access.counts import Counts
+from watchfloor.planner.access.paths import Access, Scan, lookups
+from watchfloor.planner.access.rule import PAPER_RULES, Applied, Question, Rule, question
 from watchfloor.planner.rules.members import MembersRule
 from watchfloor.planner.rules.nested import NestedRule
 from watchfloor.planner.rules.ranges import RangeRule, SuffixRule, ValuesRule
@@ -13,13 +16,10 @@ from watchfloor.schema.choices import PLANNERS, SCHEMES
 from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.filter.tree import Filter
 from watchfloor.schema.source import Source
+from watchfloor.schema.units import duration
 
-from .access import Access, Scan, lookups
-from .cost import COSTS, Costs, Estimate, Expectation, estimate
-from .counts import Counts
+from .estimate import COSTS, Costs, Estimate, Expectation, estimate
 from .plan import Plan, Weighed
-from .rule import PAPER_RULES, Applied, Question, Rule, question
-from .units import duration
 
 OUR_RULES: tuple[Rule, ...] = (MembersRule(), RangeRule(), SuffixRule(), ValuesRule(), NestedRule())
 RULES: tuple[Rule, ...] = (*PAPER_RULES[:-1], *OUR_RULES, PAPER_RULES[-1])

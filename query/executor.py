@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.planner.access import IndexUnion, Lookup, Scan, Term, lookups
+from watchfloor.planner.access.paths import IndexUnion, Lookup, Scan, Term, lookups
 from watchfloor.planner.plan import Plan
 from watchfloor.query.batches.policies import Batch, Policy
 from watchfloor.schema.errors import StoreError

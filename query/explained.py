@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from watchfloor.planner.plan import Plan
-from watchfloor.planner.units import duration, number
 from watchfloor.query.batches.policies import Batch
 from watchfloor.schema.times import format_micros
+from watchfloor.schema.units import duration, number
 
 
 @dataclass(frozen=True)

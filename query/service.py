@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from watchfloor.planner.access import countable
-from watchfloor.planner.cost import costs_of
-from watchfloor.planner.counts import DictCounts, Known
+from watchfloor.planner.access.counts import DictCounts, Known
+from watchfloor.planner.access.paths import countable
+from watchfloor.planner.estimate import costs_of
 from watchfloor.planner.plan import Plan
 from watchfloor.planner.planner import plan as make_plan
 from watchfloor.query.batches.expected import Expected

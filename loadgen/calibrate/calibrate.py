@@ -1,4 +1,4 @@
-"""``watchfloor calibrate``: measures what reading costs on a store, for the planner (``watchfloor.planner.cost``).
+"""``watchfloor calibrate``: measures what reading costs on a store, for the planner (``watchfloor.planner.estimate``).
 
 Generated events go into a source of its own in each layout, and the layout reads them in ways that differ in one thing
 each. The figures are kept in the store, where every client finds them.
@@ -20,7 +20,7 @@ from watchfloor.ingest.worker.reading import read_item
 from watchfloor.loadgen.generator.generate import Generated, generate
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH
 from watchfloor.loadgen.harness.rig import Rig, say
-from watchfloor.planner.cost import COSTS, Costs
+from watchfloor.planner.estimate import COSTS, Costs
 from watchfloor.query.executor import FIRST_ROWS
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.tree import Compare, Filter, Matches

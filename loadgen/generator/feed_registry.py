@@ -6,8 +6,9 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING
 
-from watchfloor.loadgen.generator import feeds
 from watchfloor.schema.errors import UnknownSourceError
+
+from . import feeds
 
 if TYPE_CHECKING:
     from watchfloor.loadgen.generator.synthesis.event_feed import EventFeed

@@ -17,13 +17,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from watchfloor.loadgen.generator.feed_registry import open_feed
 from watchfloor.loadgen.generator.synthesis.event_feed import EventFeed
 from watchfloor.loadgen.generator.synthesis.named_values import assign_values
 from watchfloor.loadgen.generator.synthesis.sampling import IntArray
 from watchfloor.loadgen.generator.synthesis.time_sampler import DAY, MicrosArray, TimeSampler
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.times import EPOCH
+
+from .feed_registry import open_feed
 
 DEFAULT_END = datetime(2026, 1, 8, tzinfo=UTC)
 DEFAULT_DAYS = 7.0

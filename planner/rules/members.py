@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from watchfloor.planner.access import MOST_MEMBERS, IndexUnion, alternatives, equality
-from watchfloor.planner.rule import Applied, Declined, Question, all_of
-from watchfloor.planner.units import number, percent
+from watchfloor.planner.access.paths import MOST_MEMBERS, IndexUnion, alternatives, equality
+from watchfloor.planner.access.rule import Applied, Declined, Question, all_of
 from watchfloor.schema.filter.print import to_short_text
 from watchfloor.schema.filter.tree import And, Or
+from watchfloor.schema.units import number, percent
 
 
 class MembersRule:

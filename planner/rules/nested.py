@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from watchfloor.planner.access import (
+from watchfloor.planner.access.paths import (
     MOST_MEMBERS,
     IndexIntersection,
     IndexUnion,
@@ -13,10 +13,10 @@ from watchfloor.planner.access import (
     look_up,
     lookups,
 )
-from watchfloor.planner.rule import Applied, Declined, Question
-from watchfloor.planner.units import number, percent
+from watchfloor.planner.access.rule import Applied, Declined, Question
 from watchfloor.schema.filter.print import to_short_text
 from watchfloor.schema.filter.tree import And, Compare, Filter, In, Not, Or
+from watchfloor.schema.units import number, percent
 
 
 class NestedRule:

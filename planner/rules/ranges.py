@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from watchfloor.planner.access import IndexUnion, Kind, index_kind, look_up
-from watchfloor.planner.rule import Applied, Declined, Question, found_text
+from watchfloor.planner.access.paths import IndexUnion, Kind, index_kind, look_up
+from watchfloor.planner.access.rule import Applied, Declined, Question, found_text
 from watchfloor.schema.filter.print import to_short_text
 from watchfloor.schema.filter.tree import And, Not, Or
 

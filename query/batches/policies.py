@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from watchfloor.planner.cost import PAGE
-from watchfloor.planner.units import duration, number, percent
+from watchfloor.planner.estimate import PAGE
 from watchfloor.schema.errors import InternalError, UserError
+from watchfloor.schema.units import duration, number, percent
 
 from .expected import Expected, Span
 

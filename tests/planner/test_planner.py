@@ -32,7 +32,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import holds
 
-from watchfloor.planner.access import (
+from watchfloor.planner.access.counts import NOTHING, DictCounts, Known
+from watchfloor.planner.access.paths import (
     MOST_MEMBERS,
     MOST_RANGES,
     Access,
@@ -44,16 +45,15 @@ from watchfloor.planner.access import (
     flatten,
     lookups,
 )
-from watchfloor.planner.cost import COSTS
-from watchfloor.planner.counts import NOTHING, DictCounts, Known
+from watchfloor.planner.estimate import COSTS
 from watchfloor.planner.planner import RULE_SETS, RULES, plan
-from watchfloor.planner.units import duration, number, percent
 from watchfloor.schema.choices import PLANNERS, SCHEMES
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import And, Compare, Condition, Filter, Not, Or, Prefix
 from watchfloor.schema.filter.type_check import typed_filter
 from watchfloor.schema.source import parse_definition
+from watchfloor.schema.units import duration, number, percent
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "planner"
 SOURCE = parse_definition(

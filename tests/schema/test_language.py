@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import holds
 
-from watchfloor.planner.cost import Costs
+from watchfloor.planner.estimate import Costs
 from watchfloor.planner.planner import RULES
 from watchfloor.query.batches.policies import POLICIES, BatchSettings
 from watchfloor.schema.choices import SCHEMES

@@ -13,11 +13,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from watchfloor.planner.access.counts import Counts
+from watchfloor.planner.access.paths import (
+    Access,
+    IndexIntersection,
+    IndexUnion,
+    Lookup,
+    Scan,
+    Term,
+    alternatives,
+    index_kind,
+    lookups,
+    share,
+)
 from watchfloor.schema.filter.tree import And, Filter, In, Matches, Not, Or, Wildcard
 from watchfloor.schema.source import Source
-
-from .access import Access, IndexIntersection, IndexUnion, Lookup, Scan, Term, alternatives, index_kind, lookups, share
-from .counts import Counts
 
 PAGE = 100
 """Rows of a first page."""

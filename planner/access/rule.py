@@ -9,10 +9,10 @@ from typing import Protocol
 from watchfloor.schema.filter.print import to_short_text
 from watchfloor.schema.filter.tree import And, Compare, Filter, Not, Or
 from watchfloor.schema.source import Field, Source
+from watchfloor.schema.units import listed, number, percent
 
-from .access import Access, IndexIntersection, IndexUnion, Lookup, Scan, equality, flatten, is_indexed_equality
 from .counts import Counts
-from .units import listed, number, percent
+from .paths import Access, IndexIntersection, IndexUnion, Lookup, Scan, equality, flatten, is_indexed_equality
 
 
 @dataclass(frozen=True)
