@@ -19,7 +19,7 @@ import pyarrow as pa
 from watchfloor.ingest.worker.reading import read_item
 from watchfloor.loadgen.generator.generate import Generated, generate
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH
-from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.planner.estimate import COSTS, Costs
 from watchfloor.query.executor import FIRST_ROWS
 from watchfloor.schema.errors import UserError
@@ -41,11 +41,11 @@ def main(argv: Sequence[str]) -> int:
     args = _arguments(argv)
     settings = load_settings()
     with tempfile.TemporaryDirectory(prefix="watchfloor-calibrate-") as folder, Store.open(settings) as store:
-        rig = Rig(settings, store, Path(folder).resolve())
+        session = BenchSession(settings, store, Path(folder).resolve())
         try:
             for layout, events in EVENTS.items():
-                say(f"{layout}: loading {min(events, args.events or events):,} events")
-                source, made = _load(rig, layout, min(events, args.events or events))
+                print_progress(f"{layout}: loading {min(events, args.events or events):,} events")
+                source, made = _load(session, layout, min(events, args.events or events))
                 costs = measured(store, source, made)
                 store.put_costs(layout, asdict(costs))
                 print(
@@ -53,7 +53,7 @@ def main(argv: Sequence[str]) -> int:
                     flush=True,
                 )
         finally:
-            rig.close()
+            session.close()
     return 0
 
 
@@ -139,13 +139,13 @@ def _medians(calls: dict[str, Callable[[], int]]) -> dict[str, float]:
     return {name: statistics.median(found) for name, found in seconds.items()}
 
 
-def _load(rig: Rig, layout: str, events: int) -> tuple[Source, Generated]:
-    path = rig.folder / f"{layout}.json"
+def _load(session: BenchSession, layout: str, events: int) -> tuple[Source, Generated]:
+    path = session.folder / f"{layout}.json"
     with path.open("wb") as out:
         made = generate(out, events, 1)
-    source = rig.source("proxy.events", layout=layout)
-    with rig.store.sink() as sink:
-        read_item(rig.store, sink, rig.item(path, source), lambda done, count, quarantined: None)
+    source = session.create_source("proxy.events", layout=layout)
+    with session.store.sink() as sink:
+        read_item(session.store, sink, session.make_item(path, source), lambda done, count, quarantined: None)
     path.unlink()
     return source, made
 

@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from watchfloor.loadgen.harness.rig import say
-from watchfloor.loadgen.harness.usage import cpu_seconds
+from watchfloor.loadgen.harness.cpu_usage import cpu_seconds
+from watchfloor.loadgen.harness.session import print_progress
 from watchfloor.schema.errors import InternalError
 
 from .answer import Answer
@@ -56,7 +56,7 @@ def ask_all(parties: Sequence[Party], repeats: int) -> Mapping[Key, Asked]:
     found: dict[Key, Asked] = defaultdict(Asked)
     for party in parties:
         if party.turns >= repeats:
-            say(f"questions: {party.engine} is warming up")
+            print_progress(f"questions: {party.engine} is warming up")
             _warm_up(party, repeats * WARM_UP)
     for turn in range(-1, repeats):
         for party in parties:
@@ -71,7 +71,7 @@ def ask_all(parties: Sequence[Party], repeats: int) -> Mapping[Key, Asked]:
                     asked.rows, asked.digest = answer.rows, answer.digest
                 else:
                     asked.seconds.append(answer.seconds)
-        say(f"questions: round {turn + 1} of {repeats}" if turn >= 0 else "questions: answers are checked")
+        print_progress(f"questions: round {turn + 1} of {repeats}" if turn >= 0 else "questions: answers are checked")
     return found
 
 

@@ -14,8 +14,8 @@ from watchfloor.loadgen.generator.planted_paths import plant_paths
 from watchfloor.schema.errors import InternalError
 from watchfloor.schema.source import Source
 
-from .rig import Rig, say
-from .usage import CpuMeter, Part, rest
+from .cpu_usage import CpuMeter, Part, rest
+from .session import BenchSession, print_progress
 
 _SAY_SECONDS = 10
 
@@ -68,7 +68,9 @@ def case_words(case: Case, file: LogFile) -> dict[str, str]:
 def write_events(path: Path, events: int, seed: int) -> EventFile:
     with path.open("wb") as out:
         made = generate(out, events, seed)
-    say(f"{events:,} events generated: {made.bytes / 1e6:,.0f} MB, {made.bytes / 1e6 / made.seconds:,.0f} MB/s")
+    print_progress(
+        f"{events:,} events generated: {made.bytes / 1e6:,.0f} MB, {made.bytes / 1e6 / made.seconds:,.0f} MB/s"
+    )
     return EventFile(path, "proxy.events", made.events, made.bytes, made, plant_paths(path, events))
 
 
@@ -78,18 +80,18 @@ def access_log(path: Path) -> LogFile:
     return LogFile(path, "web.access", lines, path.stat().st_size)
 
 
-def load(rig: Rig, source: Source, file: LogFile, case: Case) -> Loaded:
+def load(session: BenchSession, source: Source, file: LogFile, case: Case) -> Loaded:
     """Waits until the servers are at rest, then loads the whole file as ``watchfloor load`` does."""
-    rest(rig.settings)
-    settings = replace(rig.settings, ingest_mode=case.mode)
-    with CpuMeter(rig.settings) as meter:
+    rest(session.settings)
+    settings = replace(session.settings, ingest_mode=case.mode)
+    with CpuMeter(session.settings) as meter:
         running = Load(settings, [file.path], source.name, workers=case.workers)
         said = 0.0
         for progress in running:
             if progress.seconds - said > _SAY_SECONDS:
                 said = progress.seconds
-                say(f"  {progress.events:,} events in {progress.seconds:.0f} s")
-    rows = [row for row in Ledger(rig.store).rows() if row.item and row.item.feed == source.name]
+                print_progress(f"  {progress.events:,} events in {progress.seconds:.0f} s")
+    rows = [row for row in Ledger(session.store).rows() if row.item and row.item.feed == source.name]
     ends = [row.end for row in rows if row.end]
     if not running.result.clean or running.result.events != file.events:
         raise InternalError(f"{file.path} has {file.events} events, and loaded were {running.result}")

@@ -1,7 +1,7 @@
 """``watchfloor bench NAME``: runs one experiment, prints its table and writes all of it as JSON; ``all`` runs each.
 
-Read ``rig.py`` for where an experiment runs, ``measure.py`` for what a figure is, ``experiments/`` for the experiments,
-``suite.py`` for all of them in turn.
+Read ``harness/experiment.py`` for what an experiment is, ``harness/session.py`` for where it runs,
+``harness/measurement/figure.py`` for what a figure is, and ``suite.py`` for all experiments in turn.
 """
 
 from __future__ import annotations
@@ -12,22 +12,27 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from watchfloor.loadgen.experiments.experiment import NAMES, Experiment
-from watchfloor.loadgen.harness.measure import Measured, now, table, write_json
-from watchfloor.loadgen.harness.rig import open_rig, say
+from watchfloor.loadgen.experiments.registry import list_names, load_experiment
+from watchfloor.loadgen.harness.experiment import Experiment
+from watchfloor.loadgen.harness.measurement.measurement import Measurement, current_time, write_json
+from watchfloor.loadgen.harness.measurement.table import format_figures
+from watchfloor.loadgen.harness.session import open_session, print_progress
 from watchfloor.schema.errors import UserError
 
 from . import suite
-from .child import interrupted_once
-from .surroundings import machine, plain, versions
+from .child_process import interrupted_once
+from .surroundings import describe_machine, describe_settings, find_versions
 
-_NOT_ITS_OWN = ("experiment", "json", "home", "name", "run")
+_GENERAL_OPTIONS = ("experiment", "json", "home", "name", "run")
+"""Arguments that are not options of the experiment itself."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Of one experiment 0 if all goals are met or there are none, 1 if one is missed and ``--strict`` was given; of all
-    experiments 0 if each has run, 1 if one failed."""
-    args = _parser().parse_args(argv)
+    """Runs what the arguments name and returns the exit status.
+
+    One experiment gives 1 if a goal is missed and ``--strict`` was given; all experiments give 1 if one failed; else 0.
+    """
+    args = _make_parser().parse_args(argv)
     with interrupted_once():
         status: int = args.run(args)
     return status
@@ -35,56 +40,60 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_one(args: argparse.Namespace) -> int:
     experiment: Experiment = args.experiment
-    if args.home and suite.has_own_stack(experiment):
+    if args.home and experiment.own_stack:
         raise UserError(
             f"bench {args.name} stops and starts tablet servers, so it measures on a stack of its own only: "
             "leave out --home, and WATCHFLOOR_HOME"
         )
-    # Looked at beforehand: the load average should tell of what else is running.
-    started, clock, where = now(), time.monotonic(), machine()
-    with open_rig(args.home, experiment.HEAP, experiment.TSERVER_HEAP) as rig:
-        figures = experiment.run(rig, args)
-        measured = Measured(
+    # The machine is described beforehand: the load average should tell of what else is running.
+    started, clock, machine = current_time(), time.monotonic(), describe_machine()
+    with open_session(args.home, experiment.heap, experiment.tserver_heap) as session:
+        figures = experiment.run(session, args)
+        measurement = Measurement(
             args.name,
-            experiment.SUMMARY,
-            {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items() if k not in _NOT_ITS_OWN},
-            plain(rig.settings),
-            where,
-            versions(rig.settings),
+            experiment.summary,
+            {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items() if k not in _GENERAL_OPTIONS},
+            describe_settings(session.settings),
+            machine,
+            find_versions(session.settings),
             started,
             time.monotonic() - clock,
             tuple(figures),
         )
         if args.json:
-            write_json(args.json, measured.to_json())
-            say(f"figures, samples, settings, machine and versions are in {args.json}")
-    print(table(figures), flush=True)
-    missed = [figure for figure in figures if figure.met is False]
+            write_json(args.json, measurement.to_json())
+            print_progress(f"figures, samples, settings, machine and versions are in {args.json}")
+    print(format_figures(figures), flush=True)
+    missed = [figure for figure in figures if figure.meets_goal is False]
     return 1 if missed and args.strict else 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="watchfloor bench", description="Experiments; docs/measuring/bench.md defines each metric."
     )
     commands = parser.add_subparsers(dest="name", required=True, metavar="NAME")
-    whole = commands.add_parser("all", help=suite.SUMMARY, description=f"Runs {suite.SUMMARY}.")
-    suite.add_options(whole)
-    whole.set_defaults(run=suite.run_all)
-    for name in NAMES:
-        experiment = suite.experiment(name)
-        command = commands.add_parser(name, help=experiment.SUMMARY, description=experiment.SUMMARY)
-        command.add_argument(
-            "--home",
-            metavar="DIR",
-            default=os.environ.get("WATCHFLOOR_HOME"),
-            help="measure on the running stack in DIR; without it one is started for this, and stopped",
-        )
-        command.add_argument(
-            "--json", metavar="FILE", type=Path, help="write figures, samples and surroundings to FILE"
-        )
-        command.add_argument("--seed", metavar="S", type=int, default=1, help="of the generated events (default 1)")
-        command.add_argument("--strict", action="store_true", help="exit with 1 if a goal is missed")
+    experiments = [load_experiment(name) for name in list_names()]
+    command = commands.add_parser("all", help=suite.SUMMARY, description=f"Runs {suite.SUMMARY}.")
+    suite.add_options(command, experiments)
+    command.set_defaults(run=suite.run_all)
+    for experiment in experiments:
+        command = commands.add_parser(experiment.name, help=experiment.summary, description=experiment.summary)
+        _add_general_options(command)
         experiment.add_options(command)
+        for file in experiment.input_files:
+            command.add_argument(f"--{file.name}", metavar="FILE", type=Path, help=file.help)
         command.set_defaults(experiment=experiment, run=run_one)
     return parser
+
+
+def _add_general_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--home",
+        metavar="DIR",
+        default=os.environ.get("WATCHFLOOR_HOME"),
+        help="measure on the running stack in DIR; without it one is started for this, and stopped",
+    )
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write figures, samples and surroundings to FILE")
+    parser.add_argument("--seed", metavar="S", type=int, default=1, help="of the generated events (default 1)")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a goal is missed")

@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from watchfloor.loadgen.harness.measure import Figure, Measured, aligned, number
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.measurement import Measurement
+from watchfloor.loadgen.harness.measurement.table import align_columns, format_number
 from watchfloor.schema.errors import UserError
 
-from .folder import Run, read_run
+from .run_folder import Run, read_run
 from .verdicts import LEVEL, RISK, THRESHOLD, Compared, Key, Verdict, compared, verdicts
 
 _PASSING = ("available_bytes", "home", "jars", "topic", "group")
@@ -41,7 +43,7 @@ def compare(a: Path, b: Path, seed: int) -> int:
     return 1 if lost or "worse" in told.values() else 0
 
 
-def _pairs(before: Run, after: Run) -> list[tuple[Measured, Measured]]:
+def _pairs(before: Run, after: Run) -> list[tuple[Measurement, Measurement]]:
     """The experiments that both runs have. ``UserError`` if there is nothing to say."""
     later = {measured.experiment: measured for measured in after.measured}
     pairs = [(measured, later[measured.experiment]) for measured in before.measured if measured.experiment in later]
@@ -56,7 +58,7 @@ def _lost(before: Run, after: Run) -> list[str]:
     return [measured.experiment for measured in before.measured if measured.experiment in after.missing]
 
 
-def _compared(pairs: Sequence[tuple[Measured, Measured]], seed: int) -> Iterator[Compared]:
+def _compared(pairs: Sequence[tuple[Measurement, Measurement]], seed: int) -> Iterator[Compared]:
     for before, after in pairs:
         later = _by_key(after)
         for key, figure in _by_key(before).items():
@@ -64,11 +66,11 @@ def _compared(pairs: Sequence[tuple[Measured, Measured]], seed: int) -> Iterator
                 yield compared(key, figure, later[key], seed)
 
 
-def _by_key(measured: Measured) -> dict[Key, Figure]:
+def _by_key(measured: Measurement) -> dict[Key, Figure]:
     return {(measured.experiment, f.metric.name, tuple(f.of.items())): f for f in measured.figures}
 
 
-def _differences(before: Run, after: Run, pairs: Sequence[tuple[Measured, Measured]]) -> Iterator[str]:
+def _differences(before: Run, after: Run, pairs: Sequence[tuple[Measurement, Measurement]]) -> Iterator[str]:
     yield f"A: {_about(before)}\nB: {_about(after)}"
     for run, other in ((before, after), (after, before)):
         if only := {m.experiment for m in run.measured} - {m.experiment for m in other.measured}:
@@ -115,14 +117,14 @@ def _table(found: Sequence[Compared], told: Mapping[Key, Verdict]) -> str:
         ratio = "–" if each.ratio is None else f"{each.ratio:.2f}"
         interval = "–" if each.ratios is None else "{:.2f} to {:.2f}".format(*each.ratios.interval(LEVEL))
         experiment, metric, of = each.key
-        values = (number(each.before.value), number(each.after.value), each.after.metric.unit)
+        values = (format_number(each.before.value), format_number(each.after.value), each.after.metric.unit)
         words = " ".join(value for _, value in of)
         rows.append((experiment, metric, words, *values, ratio, interval, told[each.key]))
-    return aligned(rows, right={3, 4, 6, 7})
+    return align_columns(rows, right={3, 4, 6, 7})
 
 
 def _summary(
-    pairs: Sequence[tuple[Measured, Measured]],
+    pairs: Sequence[tuple[Measurement, Measurement]],
     found: Sequence[Compared],
     told: Mapping[Key, Verdict],
     lost: Sequence[str],

@@ -17,11 +17,15 @@ from typing import Any
 
 import orjson
 
-from watchfloor.loadgen.experiments.drawers import Picture, pictures, require_matplotlib
-from watchfloor.loadgen.harness.measure import Figure, Measured, Metric, number, write_whole
+from watchfloor.loadgen.experiments.registry import draw_pictures
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.measurement import Measurement, write_whole
+from watchfloor.loadgen.harness.measurement.metric import Metric
+from watchfloor.loadgen.harness.measurement.table import format_number
+from watchfloor.loadgen.harness.plots.canvas import Picture, require_matplotlib
 from watchfloor.schema.errors import InputFileError, UserError
 
-from .folder import Run, read_run
+from .run_folder import Run, read_run
 
 PAGE, SAMPLES, PLOTS = "report.html", "samples.jsonl", "plots"
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -49,17 +53,17 @@ class Section:
 class Chapter:
     """An experiment of the report."""
 
-    measured: Measured
+    measured: Measurement
     pictures: Sequence[Picture]
     sections: Sequence[Section]
 
     @property
     def missed(self) -> list[Figure]:
-        return [figure for figure in self.measured.figures if figure.met is False]
+        return [figure for figure in self.measured.figures if figure.meets_goal is False]
 
     @property
     def met(self) -> list[Figure]:
-        return [figure for figure in self.measured.figures if figure.met]
+        return [figure for figure in self.measured.figures if figure.meets_goal]
 
     @property
     def ahead(self) -> list[Figure]:
@@ -92,7 +96,7 @@ def write_report(folder: Path) -> Path:
     return folder / PAGE
 
 
-def samples(measured: Measured) -> Iterator[dict[str, Any]]:
+def samples(measured: Measurement) -> Iterator[dict[str, Any]]:
     """A line for each raw sample of an experiment; ``number`` counts from 0 within its figure."""
     for figure in measured.figures:
         of = {"experiment": measured.experiment, "metric": figure.metric.name, "of": dict(figure.of)}
@@ -101,12 +105,12 @@ def samples(measured: Measured) -> Iterator[dict[str, Any]]:
             yield {**of, "number": place, **at, "value": value, "unit": figure.metric.unit}
 
 
-def _chapter(measured: Measured) -> Chapter:
+def _chapter(measured: Measurement) -> Chapter:
     sections = []
     for metric in dict.fromkeys(figure.metric for figure in measured.figures):
         found = [figure for figure in measured.figures if figure.metric == metric]
         sections.append(Section(metric, list(dict.fromkeys(key for figure in found for key in figure.of)), found))
-    return Chapter(measured, pictures(measured.experiment, measured.figures), sections)
+    return Chapter(measured, draw_pictures(measured.experiment, measured.figures), sections)
 
 
 def _page(run: Run, chapters: Sequence[Chapter]) -> str:
@@ -119,14 +123,14 @@ def _page(run: Run, chapters: Sequence[Chapter]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = number
+    environment.filters["number"] = format_number
     environment.filters["json"] = lambda value: orjson.dumps(value).decode()
     return environment.get_template(PAGE).render(
         run=run, chapters=chapters, surroundings=_surroundings(run.measured), began=min(m.started for m in run.measured)
     )
 
 
-def _surroundings(measured: Sequence[Measured]) -> dict[str, list[tuple[str, str]]]:
+def _surroundings(measured: Sequence[Measurement]) -> dict[str, list[tuple[str, str]]]:
     """Names and values of the machine, the versions and the settings; where experiments differ, who had which."""
     parts: dict[str, list[Mapping[str, Any]]] = {
         "Machine": [{k: v for k, v in m.machine.items() if k not in _MOMENTARY} for m in measured],

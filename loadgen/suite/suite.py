@@ -7,7 +7,6 @@ Called again with the same folder it goes on where it was interrupted.
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import tempfile
@@ -16,43 +15,27 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
 
-from watchfloor.loadgen.experiments import experiment as experiments
-from watchfloor.loadgen.experiments.experiment import Experiment
-from watchfloor.loadgen.harness.measure import now
-from watchfloor.loadgen.harness.paper import read_paper
-from watchfloor.loadgen.harness.rig import say
+from watchfloor.loadgen.experiments.registry import list_names, load_experiment
+from watchfloor.loadgen.harness.experiment import Experiment
+from watchfloor.loadgen.harness.measurement.measurement import current_time
+from watchfloor.loadgen.harness.session import print_progress
 from watchfloor.schema.errors import UserError, suggest
 from watchfloor.schema.settings.settings import Settings, load_settings
 from watchfloor.schema.settings.value import size
 from watchfloor.store.stack.stack import down, up
 
-from . import child
-from .folder import RunFolder
+from .child_process import run_child
+from .progress import SuiteProgress
 from .report import require_libraries, write_report
-from .surroundings import machine, versions
+from .run_folder import RunFolder
+from .surroundings import describe_machine, find_versions
 
 SUMMARY = "every experiment, one after the other, into a folder; then a report of all"
-_QUICK_SECONDS: Mapping[str, float] = {
-    "batching": 48,
-    "blocks": 101,
-    "cancel": 11,
-    "ceiling": 24,
-    "crossover": 21,
-    "encodings": 68,
-    "first-result": 17,
-    "generator": 7,
-    "ingest": 84,
-    "memory": 10,
-    "peers": 24,
-    "readers": 7,
-    "responsiveness": 74,
-}
-"""What each takes with ``--quick`` on two cores: the first guess."""
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_options(parser: ArgumentParser, experiments: Sequence[Experiment]) -> None:
+    """Adds the options of ``bench all``, among them those files that the experiments take."""
     parser.add_argument(
         "--out", metavar="DIR", type=Path, required=True, help="the run's folder; one that was begun goes on"
     )
@@ -65,104 +48,115 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes and few samples")
     parser.add_argument("--only", metavar="NAME,…", help="these experiments, not all")
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="of the generated events (default 1)")
-    parser.add_argument("--paper", metavar="FILE", type=Path, help="for responsiveness: the paper's own values (JSON)")
+    for experiment in experiments:
+        for file in experiment.input_files:
+            parser.add_argument(f"--{file.name}", metavar="FILE", type=Path, help=f"for {experiment.name}: {file.help}")
 
 
 def run_all(args: Namespace) -> int:
-    """0 if every experiment has run, 1 if one failed."""
+    """Runs what has not run yet and writes the report. Returns 1 if an experiment failed, else 0."""
     require_libraries()
-    if args.paper:
-        read_paper(args.paper)
-    surroundings = {"started": now().isoformat(), "machine": machine(), "versions": versions(load_settings())}
+    chosen = _choose(args.only)
+    for experiment in chosen.values():
+        for file in experiment.input_files:
+            if path := getattr(args, file.name):
+                file.check(path)
+    surroundings = {
+        "started": current_time().isoformat(),
+        "machine": describe_machine(),
+        "versions": find_versions(load_settings()),
+    }
     folder = RunFolder(args.out.absolute(), args.quick, args.seed, surroundings)
-    chosen = _chosen(args.only)
-    waiting = [name for name, module in chosen.items() if not folder.ask(name, _options(name, module, args))]
+    waiting = {name: each for name, each in chosen.items() if not folder.request(name, _make_options(each, args))}
     for name in chosen:
         if name not in waiting:
-            say(f"{name} has run already: {folder.json(name)}")
+            print_progress(f"{name} has run already: {folder.json_path(name)}")
     folder.save()
     try:
-        failed = _run(folder, {name: chosen[name] for name in waiting}, args)
+        failed = _run_waiting(folder, waiting, args)
     except KeyboardInterrupt:
-        say(f"interrupted; the same command goes on with what is not yet in {folder.path}")
+        print_progress(f"interrupted; the same command goes on with what is not yet in {folder.path}")
         raise
     for name in failed:
-        say(f"{name} FAILED; what it said is in {folder.log(name)}")
+        print_progress(f"{name} FAILED; what it said is in {folder.log_path(name)}")
     if len(failed) < len(chosen):
         print(write_report(folder.path), flush=True)
     return 1 if failed else 0
 
 
-def _run(folder: RunFolder, waiting: Mapping[str, Experiment], args: Namespace) -> list[str]:
-    """Runs what waits; the names of those that failed. The stack that is shared is gone when others start theirs."""
-    own = {name: module for name, module in waiting.items() if has_own_stack(module)}
-    sharing = {name: module for name, module in waiting.items() if name not in own}
-    progress = Progress([*sharing, *own], folder.seconds, _QUICK_SECONDS if args.quick else {})
-    with _stack(args.home, list(sharing.values())) as stack:
-        done = {name: _one(folder, name, module, args, stack, progress) for name, module in sharing.items()}
-    done |= {name: _one(folder, name, module, args, None, progress) for name, module in own.items()}
+def _run_waiting(folder: RunFolder, waiting: Mapping[str, Experiment], args: Namespace) -> list[str]:
+    """Runs the experiments and returns the names of those that failed.
+
+    The shared stack is stopped before the experiments with a stack of their own start theirs.
+    """
+    own = {name: each for name, each in waiting.items() if each.own_stack}
+    sharing = {name: each for name, each in waiting.items() if name not in own}
+    usual = {name: each.quick_seconds for name, each in waiting.items()} if args.quick else {}
+    progress = SuiteProgress([*sharing, *own], folder.seconds, usual)
+    with _open_stack(args.home, list(sharing.values())) as stack:
+        done = {name: _run_one(folder, each, args, stack, progress) for name, each in sharing.items()}
+    done |= {name: _run_one(folder, each, args, None, progress) for name, each in own.items()}
     return [name for name, right in done.items() if not right]
 
 
-def _one(
-    folder: RunFolder, name: str, module: Experiment, args: Namespace, stack: Settings | None, progress: Progress
+def _run_one(
+    folder: RunFolder, experiment: Experiment, args: Namespace, stack: Settings | None, progress: SuiteProgress
 ) -> bool:
-    """Runs an experiment as a process of its own; whether it ended as it should."""
+    """Runs an experiment as a process of its own. Returns False if it failed."""
+    name = experiment.name
     progress.begin(name)
     began = time.monotonic()
-    arguments = ["--json", str(folder.json(name)), "--seed", str(args.seed), *_options(name, module, args)]
-    command, env = _command(name, arguments, stack)
-    status = child.run(command, env, folder.log(name), progress.say)
-    problem = f"exit status {status}: {_last_line(folder.log(name))}" if status else ""
-    folder.ended(name, time.monotonic() - began, problem)
+    arguments = ["--json", str(folder.json_path(name)), "--seed", str(args.seed), *_make_options(experiment, args)]
+    command, env = _make_command(name, arguments, stack)
+    status = run_child(command, env, folder.log_path(name), progress.print_line)
+    problem = f"exit status {status}: {_read_last_line(folder.log_path(name))}" if status else ""
+    folder.record_end(name, time.monotonic() - began, problem)
     progress.end(problem)
     return not problem
 
 
-def _options(name: str, module: Experiment, args: Namespace) -> tuple[str, ...]:
-    """What an experiment is asked beside its seed."""
-    paper = ("--paper", str(args.paper.absolute())) if args.paper and name == "responsiveness" else ()
-    return (*(module.QUICK if args.quick else ()), *paper)
+def _make_options(experiment: Experiment, args: Namespace) -> tuple[str, ...]:
+    """Returns the options that an experiment is given beside its seed."""
+    files = [(file.name, getattr(args, file.name)) for file in experiment.input_files]
+    passed_on = [word for name, path in files if path for word in (f"--{name}", str(path.absolute()))]
+    return (*(experiment.quick_options if args.quick else ()), *passed_on)
 
 
-def _chosen(only: str | None) -> dict[str, Experiment]:
-    """The experiments of ``--only``, or all, in the order of ``NAMES``."""
-    names = list(experiments.NAMES) if only is None else [name.strip() for name in only.split(",")]
+def _choose(only: str | None) -> dict[str, Experiment]:
+    """Loads the experiments of ``--only``, or all, in alphabetical order."""
+    known = list_names()
+    names = known if only is None else [name.strip() for name in only.split(",")]
     for name in names:
-        if name not in experiments.NAMES:
-            raise UserError(f"--only {name}: no such experiment{suggest(name, experiments.NAMES)}")
-    return {name: experiment(name) for name in experiments.NAMES if name in names}
-
-
-def experiment(name: str) -> Experiment:
-    """The module of an experiment."""
-    return cast(Experiment, importlib.import_module(f"watchfloor.loadgen.experiments.{experiments.NAMES[name]}.run"))
-
-
-def has_own_stack(module: Experiment) -> bool:
-    """Whether it starts its own, because it varies the servers."""
-    return getattr(module, "OWN_STACK", False)
+        if name not in known:
+            raise UserError(f"--only {name}: no such experiment{suggest(name, known)}")
+    return {name: load_experiment(name) for name in known if name in names}
 
 
 @contextmanager
-def _stack(home: str | None, sharing: Sequence[Experiment]) -> Iterator[Settings | None]:
-    """The stack in ``home``, or one with the largest tablet server that these want; None if nothing shares one."""
+def _open_stack(home: str | None, sharing: Sequence[Experiment]) -> Iterator[Settings | None]:
+    """Gives the settings of the stack in ``home``, or of one that is started for the block.
+
+    The started one has the largest tablet server that the experiments ask for. None is given if none shares a stack.
+    """
     if home or not sharing:
         yield load_settings(home=home) if home else None
         return
-    heaps = [module.TSERVER_HEAP or load_settings().tserver_heap for module in sharing]
+    heaps = [experiment.tserver_heap or load_settings().tserver_heap for experiment in sharing]
     with tempfile.TemporaryDirectory(prefix="watchfloor-bench-") as name:
-        wanted = {"tservers": 1, "tserver_heap": max(heaps, key=size)}
-        settings = load_settings(home=Path(name).resolve() / "home", overrides=wanted)
+        overrides = {"tservers": 1, "tserver_heap": max(heaps, key=size)}
+        settings = load_settings(home=Path(name).resolve() / "home", overrides=overrides)
         try:
-            up(settings, report=lambda line: say(f"  {line}"))
+            up(settings, report=lambda line: print_progress(f"  {line}"))
             yield settings
         finally:
-            down(settings, report=lambda line: say(f"  {line}"))
+            down(settings, report=lambda line: print_progress(f"  {line}"))
 
 
-def _command(name: str, arguments: Sequence[str], stack: Settings | None) -> tuple[list[str], dict[str, str]]:
-    """What runs an experiment, and its environment: there the settings with which the stack was started."""
+def _make_command(name: str, arguments: Sequence[str], stack: Settings | None) -> tuple[list[str], dict[str, str]]:
+    """Returns the command that runs an experiment, and its environment.
+
+    The environment has the settings with which the stack was started.
+    """
     command = [sys.executable, "-m", "watchfloor.api.cli.main", "bench", name, *arguments]
     env = {key: value for key, value in os.environ.items() if key != "WATCHFLOOR_HOME"}
     if stack is None:
@@ -171,57 +165,6 @@ def _command(name: str, arguments: Sequence[str], stack: Settings | None) -> tup
     return [*command, "--home", str(stack.home)], {**env, **started_with}
 
 
-def _last_line(log: Path) -> str:
+def _read_last_line(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines()
     return next((line for line in reversed(lines) if line.strip()), "it said nothing")
-
-
-class Progress:
-    """Lines that say which experiment of how many runs, for how long all have, and about how long they will.
-
-    An experiment is taken to last as long as it did when it last ran in this folder. One that never did is guessed: as
-    long as ``usual`` says, by the pace of those that have; without that, as long as the mean of these.
-    """
-
-    def __init__(self, names: Sequence[str], seconds: Mapping[str, float], usual: Mapping[str, float]) -> None:
-        self._names, self._seconds, self._usual = names, dict(seconds), usual
-        self._started = self._began = time.monotonic()
-        self._name = ""
-
-    def begin(self, name: str) -> None:
-        self._name, self._began = name, time.monotonic()
-        self.say("begins")
-
-    def end(self, problem: str) -> None:
-        took = time.monotonic() - self._began
-        self._seconds[self._name] = took
-        self.say(f"FAILED after {took:.0f} s: {problem}" if problem else f"done in {took:.0f} s")
-
-    def say(self, text: str) -> None:
-        now = time.monotonic()
-        place = self._names.index(self._name)
-        left = self.left(place, now - self._began)
-        about = "" if left is None else f", about {clock(left)} left"
-        say(f"[{place + 1}/{len(self._names)} {self._name}, {clock(now - self._started)}{about}] {text}")
-
-    def left(self, place: int, spent: float) -> float | None:
-        """Seconds until all have ended, of which one has run for ``spent``; None if nothing tells."""
-        if not self._seconds and not self._usual.keys() >= set(self._names):
-            return None
-        lasts = [self._lasts(name) for name in self._names[place:]]
-        return max(0.0, lasts[0] - spent) + sum(lasts[1:])
-
-    def _lasts(self, name: str) -> float:
-        if name in self._seconds:
-            return self._seconds[name]
-        if name not in self._usual:
-            return sum(self._seconds.values()) / len(self._seconds)
-        known = self._seconds.keys() & self._usual.keys()
-        pace = sum(self._seconds[each] for each in known) / sum(self._usual[each] for each in known) if known else 1.0
-        return pace * self._usual[name]
-
-
-def clock(seconds: float) -> str:
-    """Minutes and seconds, or hours, minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"

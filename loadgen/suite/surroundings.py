@@ -23,7 +23,7 @@ _LOOPS = 5
 _ENGINES = ("accumulo-core", "zookeeper", "kafka-clients", "arrow-c-data")
 
 
-def machine() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     """What the figures were measured on, with its load average of the last minute, and how long the same plain work
     takes at this moment: on a shared host that may double within minutes, and no load average tells."""
     memory = psutil.virtual_memory()
@@ -39,7 +39,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def versions(settings: Settings) -> dict[str, str]:
+def find_versions(settings: Settings) -> dict[str, str]:
     """Versions of Python, Java, the packages and the engines' jars, and the commit of a checkout."""
     found = {"python": platform.python_version(), "java": _java_version()}
     for package in _PACKAGES:
@@ -59,7 +59,7 @@ def versions(settings: Settings) -> dict[str, str]:
     return found
 
 
-def plain(settings: Settings) -> dict[str, Any]:
+def describe_settings(settings: Settings) -> dict[str, Any]:
     """Settings as JSON has them."""
     return {k: str(v) if isinstance(v, Path) else v for k, v in dataclasses.asdict(settings).items()}
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from watchfloor.loadgen.harness.measure import DERIVED, Better, Figure
+from watchfloor.loadgen.harness.measurement.figure import DERIVED, Figure
+from watchfloor.loadgen.harness.measurement.metric import Better
 
 from .bootstrap import RESAMPLES, STATISTICS, Ratios, ratios
 

@@ -15,25 +15,18 @@ from watchfloor.ingest.formats.access_log.access_log import AccessLogParser
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.loadgen.engines.peers.peer_process import PEERS, SQL_PEERS, missing
-from watchfloor.loadgen.experiments.batching import run as batching
 from watchfloor.loadgen.experiments.blocks import run as blocks
-from watchfloor.loadgen.experiments.cancel import run as cancel
-from watchfloor.loadgen.experiments.ceiling import run as ceiling
-from watchfloor.loadgen.experiments.crossover import run as crossover
-from watchfloor.loadgen.experiments.drawers import pictures
 from watchfloor.loadgen.experiments.encodings import run as encodings
-from watchfloor.loadgen.experiments.experiment import NAMES
-from watchfloor.loadgen.experiments.first_result import run as first_result
-from watchfloor.loadgen.experiments.generator import run as generator
-from watchfloor.loadgen.experiments.ingest import run as ingest
-from watchfloor.loadgen.experiments.memory import run as memory
-from watchfloor.loadgen.experiments.peers import run as peers
-from watchfloor.loadgen.experiments.readers import run as readers
+from watchfloor.loadgen.experiments.registry import draw_pictures, list_names, load_experiment
 from watchfloor.loadgen.experiments.responsiveness import run as responsiveness
 from watchfloor.loadgen.generator.access_log import write_access_log
 from watchfloor.loadgen.generator.generate import generate
-from watchfloor.loadgen.harness.measure import Figure, Goal, Measured, Metric, in_turn, table
-from watchfloor.loadgen.harness.rig import open_rig
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.measurement import Measurement
+from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
+from watchfloor.loadgen.harness.measurement.table import format_figures
+from watchfloor.loadgen.harness.session import open_session
+from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.loadgen.suite import bench
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import builtin_definitions
@@ -41,21 +34,7 @@ from watchfloor.store.store import Store
 
 DOC = (Path(__file__).parents[2] / "docs/measuring/bench.md").read_text()
 SPEED = Metric("speed", "m/s", "metres / seconds")
-EXPERIMENTS = {
-    "batching": batching,
-    "blocks": blocks,
-    "cancel": cancel,
-    "ceiling": ceiling,
-    "crossover": crossover,
-    "encodings": encodings,
-    "first-result": first_result,
-    "generator": generator,
-    "ingest": ingest,
-    "memory": memory,
-    "peers": peers,
-    "readers": readers,
-    "responsiveness": responsiveness,
-}
+NAMES = list_names()
 # `ingest` has a stack of its own: see test_ingest_scaling.
 SMALL = {
     "batching": ["--events", "10000", "--turns", "1", "--first-turns", "2"],
@@ -81,18 +60,18 @@ def test_a_figure_is_the_median_of_its_samples_unless_it_is_derived() -> None:
 
 def test_goals_are_bounds_from_above_or_below() -> None:
     slow, fast = Figure(SPEED, (3.0,), goal=Goal(4, at_most=False)), Figure(SPEED, (3.0,), goal=Goal(4, at_most=True))
-    assert (slow.met, fast.met, Figure(SPEED, (3.0,)).met) == (False, True, None)
+    assert (slow.meets_goal, fast.meets_goal, Figure(SPEED, (3.0,)).meets_goal) == (False, True, None)
     assert str(slow.goal) == "≥ 4"
 
 
 def test_the_table_names_what_missed_its_goal() -> None:
-    lines = table([Figure(SPEED, (3.0, 5.0), {"by": "a bicycle"}, Goal(6, at_most=False))]).splitlines()
+    lines = format_figures([Figure(SPEED, (3.0, 5.0), {"by": "a bicycle"}, Goal(6, at_most=False))]).splitlines()
     assert len(lines) == 2
     assert lines[1].split() == ["speed", "a", "bicycle", "4.00", "m/s", "≥", "6", "MISSED", "3.00", "5.00", "2"]
 
 
 def test_small_numbers_keep_two_digits() -> None:
-    assert table([Figure(SPEED, (0.00273,))]).splitlines()[1].split() == [
+    assert format_figures([Figure(SPEED, (0.00273,))]).splitlines()[1].split() == [
         "speed",
         "0.0027",
         "m/s",
@@ -103,7 +82,7 @@ def test_small_numbers_keep_two_digits() -> None:
 
 def test_the_table_says_what_is_noted_of_a_figure() -> None:
     figures = [Figure(SPEED, (3.0,), note="a train is ahead"), Figure(SPEED, (3.0,), goal=Goal(2, False), note="late")]
-    lines = table(figures).splitlines()
+    lines = format_figures(figures).splitlines()
     assert "a train is ahead" in lines[1] and "met late" in lines[2]
     assert figures[0].to_json()["note"] == "a train is ahead"
 
@@ -119,11 +98,11 @@ def test_a_figure_is_read_back_from_its_json() -> None:
         assert Figure.from_json(json.loads(json.dumps(figure.to_json())), definitions) == figure
 
 
-def test_in_turn_each_case_comes_after_each_other() -> None:
+def test_shuffled_each_case_comes_after_each_other() -> None:
     cases = ("scan", "index", "auto")
-    orders = [in_turn(cases, turn) for turn in range(30)]
+    orders = [shuffle_cases(cases, turn) for turn in range(30)]
     assert all(sorted(order) == sorted(cases) for order in orders)
-    assert orders == [in_turn(cases, turn) for turn in range(30)]
+    assert orders == [shuffle_cases(cases, turn) for turn in range(30)]
     assert {pair for order in orders for pair in itertools.pairwise(order)} == set(itertools.permutations(cases, 2))
 
 
@@ -137,7 +116,7 @@ def test_percentiles_are_samples_by_nearest_rank() -> None:
 def test_every_experiment_and_metric_is_documented(name: str) -> None:
     assert f"## {name}" in DOC
     section = DOC.split(f"## {name}")[1].split("\n## ")[0]
-    for metric in EXPERIMENTS[name].METRICS:
+    for metric in load_experiment(name).metrics:
         assert f"`{metric.name}`" in section and metric.unit in section
 
 
@@ -175,10 +154,9 @@ def test_small_runs_write_all_and_leave_nothing(
     path = tmp_path / "out.json"
     assert bench.main([name, "--home", str(store_settings.home), "--json", str(path), *SMALL[name]]) == 0
     written = json.loads(path.read_text())
-    unmeasured = {"paper_ms"}
-    unmeasured |= {"peer_to_block"} if all(map(missing, SQL_PEERS)) else set()
+    unmeasured = {"peer_to_block"} if all(map(missing, SQL_PEERS)) else set()
     unmeasured |= {"peer_to_watchfloor"} if all(map(missing, PEERS)) else set()
-    assert {f["metric"] for f in written["figures"]} == {m.name for m in EXPERIMENTS[name].METRICS} - unmeasured
+    assert {f["metric"] for f in written["figures"]} == {m.name for m in load_experiment(name).metrics} - unmeasured
     assert all(f["samples"] for f in written["figures"])
     assert written["experiment"] == name and written["options"]["seed"] == 1
     assert (
@@ -187,7 +165,7 @@ def test_small_runs_write_all_and_leave_nothing(
     shown = capsys.readouterr().out
     assert all(figure["metric"] in shown for figure in written["figures"])
     assert all(figure["value"] == 1 for figure in written["figures"] if figure["metric"] == "same_answers")
-    assert list(pictures(name, Measured.from_json(written).figures))
+    assert list(draw_pictures(name, Measurement.from_json(written).figures))
     assert_nothing_is_left(store_settings)
 
 
@@ -212,11 +190,11 @@ def test_an_experiment_that_fails_leaves_nothing(store_settings: Settings, tmp_p
     path = tmp_path / "proxy.json"
     with path.open("wb") as out:
         generate(out, 100, 1)
-    with pytest.raises(RuntimeError, match="halfway"), open_rig(str(store_settings.home)) as rig:
-        item = rig.item(path, rig.source("proxy.events"))
-        ledger = Ledger(rig.store)
+    with pytest.raises(RuntimeError, match="halfway"), open_session(str(store_settings.home)) as session:
+        item = session.make_item(path, session.create_source("proxy.events"))
+        ledger = Ledger(session.store)
         ledger.queued([item])
-        with ItemProducer(rig.settings) as producer:
+        with ItemProducer(session.settings) as producer:
             producer.send([item])
         ledger.close()
         raise RuntimeError("halfway")
@@ -225,8 +203,8 @@ def test_an_experiment_that_fails_leaves_nothing(store_settings: Settings, tmp_p
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_quick_run_asks_is_understood(name: str) -> None:
-    quick = EXPERIMENTS[name].QUICK
-    assert quick and bench._parser().parse_args([name, *quick]).name == name
+    quick = load_experiment(name).quick_options
+    assert quick and bench._make_parser().parse_args([name, *quick]).name == name
 
 
 def test_an_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

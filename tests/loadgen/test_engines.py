@@ -33,9 +33,9 @@ from watchfloor.loadgen.engines.watchfloor_engine import Ours
 from watchfloor.loadgen.experiments.peers.figures import same_answers
 from watchfloor.loadgen.generator.generate import generate
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH, SPREAD_INTERVAL, SPREAD_PATH
+from watchfloor.loadgen.harness.cpu_usage import MACHINE, CpuMeter
 from watchfloor.loadgen.harness.loads import EventFile, write_events
-from watchfloor.loadgen.harness.rig import Rig, open_rig
-from watchfloor.loadgen.harness.usage import MACHINE, CpuMeter
+from watchfloor.loadgen.harness.session import BenchSession, open_session
 from watchfloor.schema.errors import InternalError, StackError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source, builtin_definitions
@@ -67,12 +67,12 @@ def read_events(path: Path) -> pa.Table:
     return pa.Table.from_pylist(rows)
 
 
-def held(rig: Rig, path: Path, layout: str = "block") -> Source:
+def held(session: BenchSession, path: Path, layout: str = "block") -> Source:
     """A source of the file's events, compacted."""
-    source = rig.source("proxy.events", layout=layout)
-    with rig.store.sink() as sink:
-        read_item(rig.store, sink, rig.item(path, source), lambda done, events, quarantined: None)
-    compact(rig.store.connection.client, source)
+    source = session.create_source("proxy.events", layout=layout)
+    with session.store.sink() as sink:
+        read_item(session.store, sink, session.make_item(path, source), lambda done, events, quarantined: None)
+    compact(session.store.connection.client, source)
     return source
 
 
@@ -109,12 +109,12 @@ def test_every_engine_answers_every_question_as_brute_force_does(
     wanted = {question.name: brute_force(events, question) for question in questions(file.made)}
     assert wanted["all, rare"][0] == 10 and wanted["scan, spread hits"][0] == file.spread
     with ExitStack() as stack:
-        rig = stack.enter_context(open_rig(str(store_settings.home)))
+        session = stack.enter_context(open_session(str(store_settings.home)))
         store = stack.enter_context(Store.open(store_settings, role="query"))
         engines = {}
         for layout in ("block", "cell"):
-            source = held(rig, file.path, layout)
-            files = table_files(rig.store, source)
+            source = held(session, file.path, layout)
+            files = table_files(session.store, source)
             assert files.keys() == {"event", "index", "aggregate"} and all(f.bytes for f in files.values())
             engines[layout] = Ours(store, source.name).ask
             assert Ours(store, source.name).first_rows(values(file.made)["rare"]) > 0
@@ -250,8 +250,8 @@ def test_ours_gives_the_newest_rows(store_settings: Settings, file: EventFile, e
         "middling, row 1",
     ]
     assert [question.limit for question in whole] == [None] * 3
-    with open_rig(str(store_settings.home)) as rig, Store.open(store_settings, role="query") as store:
-        source = held(rig, file.path)
+    with open_session(str(store_settings.home)) as session, Store.open(store_settings, role="query") as store:
+        source = held(session, file.path)
         for question in (*marks, *whole):
             answer = Ours(store, source.name).ask(question, True)
             assert (answer.rows, answer.digest) == brute_force(events, question) and answer.in_order, question
@@ -303,8 +303,8 @@ def odd_questions() -> list[Question]:
 @pytest.mark.stack
 def test_odd_values_are_found_in_order(store_settings: Settings, odd_file: Path, odd_questions: list[Question]) -> None:
     events = read_events(odd_file)
-    with open_rig(str(store_settings.home)) as rig, Store.open(store_settings, role="query") as store:
-        ours = Ours(store, held(rig, odd_file).name)
+    with open_session(str(store_settings.home)) as session, Store.open(store_settings, role="query") as store:
+        ours = Ours(store, held(session, odd_file).name)
         for question in odd_questions:
             answer = ours.ask(question, True)
             assert (answer.rows, answer.digest) == brute_force(events, question) and answer.in_order, question

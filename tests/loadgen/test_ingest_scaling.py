@@ -27,10 +27,10 @@ from watchfloor.loadgen.harness.ingest.clients import clients
 from watchfloor.loadgen.harness.ingest.rates import STEP
 from watchfloor.loadgen.harness.ingest.runs import open_run, warm
 from watchfloor.loadgen.harness.ingest.server_watch import ServerWatch
-from watchfloor.loadgen.harness.ingest.work import FILE_ITEMS, ITEM_EVENTS, Work
-from watchfloor.loadgen.harness.measure import STATISTICS
+from watchfloor.loadgen.harness.ingest.work_supply import FILE_ITEMS, ITEM_EVENTS, Work
+from watchfloor.loadgen.harness.measurement.figure import STATISTICS
 from watchfloor.loadgen.harness.open_loop import Response, even, run_open
-from watchfloor.loadgen.harness.rig import Rig
+from watchfloor.loadgen.harness.session import BenchSession
 from watchfloor.loadgen.suite import bench
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import UserError
@@ -46,12 +46,12 @@ ROUNDS = 20
 
 
 @pytest.fixture(scope="module")
-def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BenchSession]:
     with stack_folder() as settings:
         small = replace(settings, tserver_heap="256m", tserver_maps="8m", topic="t", group="t")
         up(small)
         with Store.open(small) as store:
-            yield Rig(small, store, tmp_path_factory.mktemp("rig"))
+            yield BenchSession(small, store, tmp_path_factory.mktemp("rig"))
 
 
 @contextmanager
@@ -118,13 +118,15 @@ def test_the_same_file_again_is_other_work_of_the_same_size(tmp_path: Path) -> N
 
 
 @pytest.mark.stack
-def test_a_paused_tablet_server_is_in_the_latency_of_items_and_hardly_in_their_service_time(rig: Rig) -> None:
-    source = rig.source("proxy.events")
-    items = Work(rig.folder, 500, seed=1).items(source.name)
-    with clients(rig, 1) as pool:
+def test_a_paused_tablet_server_is_in_the_latency_of_items_and_hardly_in_their_service_time(
+    session: BenchSession,
+) -> None:
+    source = session.create_source("proxy.events")
+    items = Work(session.folder, 500, seed=1).items(source.name)
+    with clients(session, 1) as pool:
         warm(pool, items)
-        with paused(rig.settings, after=STALL / 2):
-            run = open_run(rig, pool, items, even(4, 3 * STALL), 3 * STALL)
+        with paused(session.settings, after=STALL / 2):
+            run = open_run(session, pool, items, even(4, 3 * STALL), 3 * STALL)
     assert len(run.responses) == 4 * 3 * STALL
     assert_the_stall_shows(run.responses)
     silent = [look.silent for look in run.looks]
@@ -132,51 +134,53 @@ def test_a_paused_tablet_server_is_in_the_latency_of_items_and_hardly_in_their_s
 
 
 @pytest.mark.stack
-def test_writes_that_a_full_server_holds_up_are_seen(rig: Rig) -> None:
+def test_writes_that_a_full_server_holds_up_are_seen(session: BenchSession) -> None:
     """More is written at once than the server may keep in memory: it lets nothing through until some is in a file."""
-    table = event_table(rig.source("proxy.events"))
+    table = event_table(session.create_source("proxy.events"))
     value = os.urandom(1 << 18)
-    with ServerWatch(rig.store) as watch:
+    with ServerWatch(session.store) as watch:
         for written in range(ROUNDS):
-            rig.store.put(table, [(b"%04d%d %d" % (n % 2, n, written), b"", b"q", value) for n in range(256)])
+            session.store.put(table, [(b"%04d%d %d" % (n % 2, n, written), b"", b"q", value) for n in range(256)])
             if any(look.hold_ms for look in watch.looks):
                 break
     assert any(look.hold_ms > 0 and not look.silent for look in watch.looks)
-    wait_for(lambda: tablet_servers(rig.store.connection.client)[0].hold_ms == 0)
+    wait_for(lambda: tablet_servers(session.store.connection.client)[0].hold_ms == 0)
 
 
 @pytest.mark.stack
-def test_a_paused_tablet_server_is_in_the_latency_of_queries_and_hardly_in_their_service_time(rig: Rig) -> None:
-    source = rig.source("proxy.events")
-    item = next(Work(rig.folder, 500, seed=1).items(source.name))
-    with rig.store.sink() as sink:
-        events = read_item(rig.store, sink, item, lambda *progress: None).events
-    service = QueryService(rig.store)
+def test_a_paused_tablet_server_is_in_the_latency_of_queries_and_hardly_in_their_service_time(
+    session: BenchSession,
+) -> None:
+    source = session.create_source("proxy.events")
+    item = next(Work(session.folder, 500, seed=1).items(source.name))
+    with session.store.sink() as sink:
+        events = read_item(session.store, sink, item, lambda *progress: None).events
+    service = QueryService(session.store)
 
     def ask(number: int) -> None:
         with closing(service.run(QueryRequest(source.name, where="status >= 0"))) as result:
             assert sum(map(len, result)) == events
 
     ask(0)
-    with paused(rig.settings, after=STALL / 2):
+    with paused(session.settings, after=STALL / 2):
         assert_the_stall_shows(run_open(even(6, 3 * STALL), ask, clients=1))
 
 
 @pytest.mark.stack
 def test_a_small_run_has_every_figure_and_spreads_tablets_over_the_servers(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
+    session: BenchSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(ITEM_EVENTS, "block", 2000)
     parser = ArgumentParser()
     ingest.add_options(parser)
     options = parser.parse_args(["--clients", "2", "--tservers", "2", "--seconds", "2", "--shares", "120"])
     options.seed = 1
-    figures = ingest.run(rig, options)
-    assert {figure.metric.name for figure in figures} == {metric.name for metric in ingest.METRICS}
+    figures = ingest.run(session, options)
+    assert {figure.metric.name for figure in figures} == {metric.name for metric in ingest.EXPERIMENT.metrics}
     assert all(figure.samples and len(figure.at) in (0, len(figure.samples)) for figure in figures)
     found = {(figure.metric.name, *figure.of.values()): figure for figure in figures}
     assert len(found) == len(figures)
-    assert len(tablet_servers(rig.store.connection.client)) == 2
+    assert len(tablet_servers(session.store.connection.client)) == 2
 
     of = ("2 clients", "2 tservers", "closed loop")
     rate, whole = found["steady_events_per_second", *of], found["instantaneous_events_per_second", *of]

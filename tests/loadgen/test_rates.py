@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from watchfloor.loadgen.harness.ingest.rates import STEP, Done, Window, megabytes_of, saturation, series, while_all_work
-from watchfloor.loadgen.harness.measure import STATISTICS
+from watchfloor.loadgen.harness.measurement.figure import STATISTICS
 from watchfloor.schema.errors import UserError
 
 NOW = 1_800_000_000.0

@@ -18,17 +18,17 @@ import pytest
 
 from watchfloor.ingest.worker.reading import read_item
 from watchfloor.loadgen.experiments.responsiveness.figures import ROW, TO_BEST, Case, Found, figures, paper_figures
+from watchfloor.loadgen.experiments.responsiveness.published import PAPER_SCHEMES, QUERIES, ROWS, read_paper
 from watchfloor.loadgen.generator.generate import Generated, generate
-from watchfloor.loadgen.harness.cold import drop_pages, make_cold
+from watchfloor.loadgen.harness.cold_tables import drop_pages, make_cold
 from watchfloor.loadgen.harness.ingest.clients import clients
 from watchfloor.loadgen.harness.ingest.feeder import Feed, feeding
 from watchfloor.loadgen.harness.ingest.rates import Done
 from watchfloor.loadgen.harness.ingest.runs import warm
-from watchfloor.loadgen.harness.ingest.work import FILE_DAYS, FILE_ITEMS, Work
+from watchfloor.loadgen.harness.ingest.work_supply import FILE_DAYS, FILE_ITEMS, Work
 from watchfloor.loadgen.harness.open_queries import Mix
-from watchfloor.loadgen.harness.paper import PAPER_SCHEMES, QUERIES, ROWS, read_paper
-from watchfloor.loadgen.harness.rig import Rig, open_rig
 from watchfloor.loadgen.harness.row_times import RowTimes, time_rows
+from watchfloor.loadgen.harness.session import BenchSession, open_session
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import InputFileError, InternalError
 from watchfloor.schema.settings.settings import Settings
@@ -51,16 +51,16 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Generated]:
 
 
 @pytest.fixture(scope="module")
-def rig(store_settings: Settings) -> Iterator[Rig]:
-    with open_rig(str(store_settings.home)) as rig:
-        yield rig
+def session(store_settings: Settings) -> Iterator[BenchSession]:
+    with open_session(str(store_settings.home)) as session:
+        yield session
 
 
 @pytest.fixture(scope="module")
-def loaded(rig: Rig, file: tuple[Path, Generated]) -> Source:
-    source = rig.source("proxy.events")
-    with rig.store.sink() as sink:
-        read_item(rig.store, sink, rig.item(file[0], source), lambda done, count, quarantined: None)
+def loaded(session: BenchSession, file: tuple[Path, Generated]) -> Source:
+    source = session.create_source("proxy.events")
+    with session.store.sink() as sink:
+        read_item(session.store, sink, session.make_item(file[0], source), lambda done, count, quarantined: None)
     return source
 
 
@@ -170,18 +170,18 @@ def test_auto_is_held_against_the_best_fixed_scheme_row_by_row() -> None:
 
 @pytest.mark.stack
 def test_cold_tables_stand_in_other_files_and_answer_the_same(
-    rig: Rig, loaded: Source, file: tuple[Path, Generated], query_store: Store
+    session: BenchSession, loaded: Source, file: tuple[Path, Generated], query_store: Store
 ) -> None:
     def files() -> set[tuple[str, str]]:
-        folder = rig.settings.home / "data/accumulo/tables"
-        ids = rig.store.connection.client.tableOperations().tableIdMap()
+        folder = session.settings.home / "data/accumulo/tables"
+        ids = session.store.connection.client.tableOperations().tableIdMap()
         names = [str(ids.get(name)) for name in tables_of(loaded)]
         return {(name, path.name) for name in names for path in (folder / name).rglob("*.rf")}
 
-    compact(rig.store.connection.client, loaded)
-    before, first = file_names(rig.store, loaded), files()
-    make_cold(rig, loaded)
-    after = file_names(rig.store, loaded)
+    compact(session.store.connection.client, loaded)
+    before, first = file_names(session.store, loaded), files()
+    make_cold(session, loaded)
+    after = file_names(session.store, loaded)
     assert before and len(before) == len(after) and not before & after
     assert len(files() - first) == len(after)
     made = file[1]
@@ -194,10 +194,12 @@ def test_cold_tables_stand_in_other_files_and_answer_the_same(
 
 
 @pytest.mark.stack
-def test_a_feeder_keeps_its_rate_and_all_of_it_is_in_the_source(rig: Rig, query_store: Store, tmp_path: Path) -> None:
-    source = rig.source("proxy.events")
+def test_a_feeder_keeps_its_rate_and_all_of_it_is_in_the_source(
+    session: BenchSession, query_store: Store, tmp_path: Path
+) -> None:
+    source = session.create_source("proxy.events")
     items = Work(tmp_path, 1_000, seed=7).items(source.name)
-    with clients(rig, 1) as worker:
+    with clients(session, 1) as worker:
         first = worker.ended(warm(worker, items)).values()
         with feeding(worker, items, 4.0) as feed:
             time.sleep(2.0)
@@ -212,7 +214,7 @@ def test_a_feeder_keeps_its_rate_and_all_of_it_is_in_the_source(rig: Rig, query_
 
 @pytest.mark.stack
 def test_a_stalled_server_shows_in_the_latency_of_queries_by_a_schedule(
-    rig: Rig, loaded: Source, file: tuple[Path, Generated], query_store: Store
+    session: BenchSession, loaded: Source, file: tuple[Path, Generated], query_store: Store
 ) -> None:
     """Shorter than ZooKeeper's patience, so the server is the same one afterwards."""
     made = file[1]
@@ -222,7 +224,7 @@ def test_a_stalled_server_shows_in_the_latency_of_queries_by_a_schedule(
     ]
     mix = Mix(QueryService(query_store), requests, CLIENTS)
     assert mix.closed(1.0, seed=1) > 0
-    pid_files = sorted((rig.settings.home / "run").glob("tserver*.json"))
+    pid_files = sorted((session.settings.home / "run").glob("tserver*.json"))
 
     def stall() -> None:
         for number in (signal.SIGSTOP, signal.SIGCONT):

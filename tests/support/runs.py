@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from watchfloor.loadgen.harness.measure import Figure, Goal, Measured, Metric, write_json
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.measurement import Measurement, write_json
+from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 
 MACHINE = {"system": "Linux", "processor": "a <fast> one", "cores": 2, "memory_bytes": 1 << 34, "load_average": 0.5}
 VERSIONS = {"python": "3.12.1", "watchfloor": "0.1.0"}
@@ -24,7 +26,7 @@ def drawn(rng: random.Random, around: float, count: int, spread: float = 0.03) -
     return tuple(around * rng.lognormvariate(0, spread) for _ in range(count))
 
 
-def experiment(name: str, figures: Sequence[Figure], **other: Any) -> Measured:
+def experiment(name: str, figures: Sequence[Figure], **other: Any) -> Measurement:
     whole: dict[str, Any] = {
         "summary": f"what {name} is worth",
         "options": {"events": 1000, "seed": 1},
@@ -35,10 +37,10 @@ def experiment(name: str, figures: Sequence[Figure], **other: Any) -> Measured:
         "seconds": 12.5,
         **other,
     }
-    return Measured(name, figures=tuple(figures), **whole)
+    return Measurement(name, figures=tuple(figures), **whole)
 
 
-def loading(seed: int, count: int = 9) -> Measured:
+def loading(seed: int, count: int = 9) -> Measurement:
     """Rates with goals, a series with marks, bytes on the disk."""
     rng = random.Random(f"loading {seed}")
     of = {"clients": "2 clients", "tservers": "1"}
@@ -55,7 +57,7 @@ def loading(seed: int, count: int = 9) -> Measured:
     )
 
 
-def asking(seed: int, count: int = 9) -> Measured:
+def asking(seed: int, count: int = 9) -> Measurement:
     """Times of several schemes and values, percentiles, a ratio that is derived from medians."""
     rng = random.Random(f"asking {seed}")
     values = {"dense": 80.0, "middling": 7.0, "rare": 2.0}
@@ -69,7 +71,7 @@ def asking(seed: int, count: int = 9) -> Measured:
     return experiment("asking", [*times, *waited, ratio])
 
 
-def write(folder: Path, *measured: Measured, record: Mapping[str, Any] | None = None) -> Path:
+def write(folder: Path, *measured: Measurement, record: Mapping[str, Any] | None = None) -> Path:
     """A run folder with these experiments."""
     folder.mkdir(parents=True)
     for each in measured:

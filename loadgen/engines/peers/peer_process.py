@@ -19,7 +19,7 @@ import orjson
 
 from watchfloor.loadgen.engines.answer import Answer
 from watchfloor.loadgen.engines.question import Question
-from watchfloor.loadgen.harness.rig import say
+from watchfloor.loadgen.harness.session import print_progress
 from watchfloor.schema.errors import StackError
 
 SQL_PEERS = ("duckdb", "chdb")
@@ -143,5 +143,5 @@ def open_peers(names: Sequence[str]) -> Iterator[tuple[list[Peer], list[str]]]:
             else:
                 peers.append(peer)
         for why in left_out:
-            say(f"left out: {why}")
+            print_progress(f"left out: {why}")
         yield peers, [why.partition("\n")[0] for why in left_out]

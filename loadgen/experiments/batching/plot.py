@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.plots import general
 from watchfloor.loadgen.harness.plots.canvas import Sketch
-from watchfloor.loadgen.harness.plots.rows import row_times
+from watchfloor.loadgen.harness.plots.row_panels import row_times
 
 
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:

@@ -14,20 +14,21 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from watchfloor.loadgen.generator.generate import Frequency
+from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import Case, load, write_events
-from watchfloor.loadgen.harness.measure import Figure, Goal, Metric, in_turn
-from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.row_times import RowTimes, time_rows
-from watchfloor.loadgen.harness.usage import rest
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
+from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.query.batches.policies import POLICIES, BatchSettings
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import UserError
 from watchfloor.store.store import Store
 
-SUMMARY = "batching policies: time to the 1st, 100th, 1,000th and last row of dense, middling and rare values"
-QUICK = ("--events", "50000", "--turns", "2", "--first-turns", "5")
-HEAP = "512m"
-TSERVER_HEAP = "3g"
+from .plot import draw
+
 LEAST_EVENTS = 10_000
 WARM_UP = 3
 FIRST_ROWS = 100
@@ -44,29 +45,26 @@ TO_BEST = Metric(
     "/ that policy's",
     better="lower",
 )
-METRICS = (ROW, BATCHES, TO_BEST)
 
 _FIRST = ("1", str(FIRST_ROWS))
 """The rows with a goal."""
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="proxy events (default 1000000)")
-    parser.add_argument("--turns", metavar="N", type=int, default=9, help="samples of each case (default 9)")
-    parser.add_argument(
-        "--first-turns", metavar="N", type=int, default=51, help="samples of the 1st and the 100th row (default 51)"
-    )
+    add_count(parser, "--events", 1_000_000, "proxy events")
+    add_count(parser, "--turns", 9, "samples of each case")
+    add_count(parser, "--first-turns", 51, "samples of the 1st and the 100th row")
 
 
-def run(rig: Rig, options: Namespace) -> list[Figure]:
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if options.events < LEAST_EVENTS:
         raise UserError(f"--events is {options.events}; they have a rare value from {LEAST_EVENTS} on")
-    file = write_events(rig.folder / "proxy.json", options.events, options.seed)
-    source = rig.source(file.feed)
-    load(rig, source, file, Case("block", of="whole", workers=1))
-    rest(rig.settings)
+    file = write_events(session.folder / "proxy.json", options.events, options.seed)
+    source = session.create_source(file.feed)
+    load(session, source, file, Case("block", of="whole", workers=1))
+    rest(session.settings)
     made: dict[str, Frequency] = {"dense": file.made.popular, "middling": file.made.middling, "rare": file.made.rare}
-    with Store.open(rig.settings, role="query") as store:
+    with Store.open(session.settings, role="query") as store:
         service = QueryService(store)
         first = _ask(service, source.name, made, options.first_turns, FIRST_ROWS)
         whole = _ask(service, source.name, made, options.turns)
@@ -80,7 +78,7 @@ def _ask(
     times: dict[tuple[str, str], list[RowTimes]] = {(value, policy): [] for value in made for policy in POLICIES}
     for turn in range(-min(WARM_UP, turns), turns):
         for value, named in made.items():
-            for policy in in_turn(POLICIES, turn):
+            for policy in shuffle_cases(POLICIES, turn):
                 where, how = f'domain = "{named.domain}"', BatchSettings(policy=policy)
                 asked = time_rows(service, QueryRequest(source, where=where, batching=how), upto)
                 if turn >= 0:
@@ -88,7 +86,7 @@ def _ask(
                 if upto < math.inf:
                     time.sleep(PAUSE_SECONDS)
         rows = "all rows" if upto == math.inf else f"the first {upto} rows"
-        say(f"{rows}, turn {turn + 1} of {turns}" if turn >= 0 else "warming up")
+        print_progress(f"{rows}, turn {turn + 1} of {turns}" if turn >= 0 else "warming up")
     return times
 
 
@@ -112,3 +110,17 @@ def _figures(
         yield Figure(
             TO_BEST, samples, {"value": value, "row": row}, goal, ours.value / figures[best].value, f"best: {best}"
         )
+
+
+EXPERIMENT = Experiment(
+    name="batching",
+    summary="batching policies: time to the 1st, 100th, 1,000th and last row of dense, middling and rare values",
+    metrics=(ROW, BATCHES, TO_BEST),
+    quick_options=("--events", "50000", "--turns", "2", "--first-turns", "5"),
+    quick_seconds=48,
+    add_options=add_options,
+    run=run,
+    draw=draw,
+    heap="512m",
+    tserver_heap="3g",
+)

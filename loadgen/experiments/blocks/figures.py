@@ -9,9 +9,10 @@ from watchfloor.loadgen.engines.peers.peer_process import PeerLoad
 from watchfloor.loadgen.engines.question import MANY, Kind, Question, questions, scans
 from watchfloor.loadgen.engines.rounds import Asked, Key, Profile
 from watchfloor.loadgen.experiments.peers.figures import SAME, beside, milliseconds, ratio, same_answers
+from watchfloor.loadgen.harness.cpu_usage import MACHINE
 from watchfloor.loadgen.harness.loads import Case, EventFile, Loaded, LogFile, case_words
-from watchfloor.loadgen.harness.measure import Figure, Goal, Metric
-from watchfloor.loadgen.harness.usage import MACHINE
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.store.bulk.tablet_files import TableFiles
 
 LOAD = Metric(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.plots import general
 from watchfloor.loadgen.harness.plots.canvas import Sketch
-from watchfloor.loadgen.harness.plots.dots import Row, plot
-from watchfloor.loadgen.harness.plots.words import axis
+from watchfloor.loadgen.harness.plots.dot_plot import Row, plot
+from watchfloor.loadgen.harness.plots.labels import axis
 
 _AS_THEY_ARE = ("load_megabytes_per_second", "first_rows_ms", "block_to_cell", "peer_to_block")
 _BY_QUESTION = {"answer_ms": "Time of whole answers", "scan_events_per_second": "Events looked at in a second"}

@@ -19,6 +19,8 @@ from watchfloor.loadgen.engines.question import questions, scans, values
 from watchfloor.loadgen.engines.rounds import WARM_UP, Key, Party, Profile, ask_all, profile
 from watchfloor.loadgen.engines.watchfloor_engine import Ours
 from watchfloor.loadgen.generator.access_log import write_access_log
+from watchfloor.loadgen.harness.cpu_usage import rest, servers
+from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import (
     Case,
     EventFile,
@@ -29,22 +31,17 @@ from watchfloor.loadgen.harness.loads import (
     load,
     write_events,
 )
-from watchfloor.loadgen.harness.measure import Figure
-from watchfloor.loadgen.harness.rig import Rig, say
-from watchfloor.loadgen.harness.usage import rest, servers
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact
 from watchfloor.store.bulk.tablet_files import TableFiles, table_files
 from watchfloor.store.store import Store
 
-from .figures import METRICS as METRICS
-from .figures import Found, figures
+from .figures import METRICS, Found, figures
+from .plot import draw
 
-SUMMARY = "the block layout beside the cell layout, DuckDB and chDB: ingest, disk, first results, filters, exports"
-QUICK = ("--events", "20000", "--loads", "1", "--repeats", "3")
-HEAP = "512m"
-TSERVER_HEAP = "3g"
 LEAST_EVENTS = 10_000
 ACCESS_BYTES = 40_000_000
 _FEW_TURNS = 5
@@ -67,30 +64,30 @@ LAST_TURN_ONLY = Case("cell", of="whole", workers=1)
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="proxy events (default 1000000)")
-    parser.add_argument("--loads", metavar="N", type=int, default=3, help="samples of each load (default 3)")
-    parser.add_argument("--repeats", metavar="N", type=int, default=20, help="samples of each answer (default 20)")
+    add_count(parser, "--events", 1_000_000, "proxy events")
+    add_count(parser, "--loads", 3, "samples of each load")
+    add_count(parser, "--repeats", 20, "samples of each answer")
     parser.add_argument(
         "--access-log", metavar="FILE", type=Path, help="a real web access log instead of a made-up one"
     )
 
 
-def run(rig: Rig, options: Namespace) -> list[Figure]:
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if options.events < LEAST_EVENTS:
         raise UserError(f"--events is {options.events}; a tenth of them has a rare value from {LEAST_EVENTS} on")
-    whole = write_events(rig.folder / "proxy.json", options.events, options.seed)
-    tenth = write_events(rig.folder / "tenth.json", options.events // 10, options.seed)
-    log = options.access_log or rig.folder / "access.log"
+    whole = write_events(session.folder / "proxy.json", options.events, options.seed)
+    tenth = write_events(session.folder / "tenth.json", options.events // 10, options.seed)
+    log = options.access_log or session.folder / "access.log"
     if options.access_log is None:
         write_access_log(log, min(whole.bytes, ACCESS_BYTES), options.seed)
     files: dict[str, LogFile] = {"whole": whole, "tenth": tenth, "access log": access_log(log.resolve())}
     with open_peers(SQL_PEERS) as (peers, left_out):
-        loads, peer_loads, sources = _loads(rig, files, whole, peers, options.loads)
-        disk = {case: _disk(rig, source) for case, source in sources.items()}
-        rest(rig.settings)
-        with Store.open(rig.settings, role="query") as store:
+        loads, peer_loads, sources = _loads(session, files, whole, peers, options.loads)
+        disk = {case: _disk(session, source) for case, source in sources.items()}
+        rest(session.settings)
+        with Store.open(session.settings, role="query") as store:
             ours = {case: Ours(store, source.name) for case, source in sources.items() if case.of != "access log"}
-            tablet_servers = servers(rig.settings).get("tserver", [])
+            tablet_servers = servers(session.settings).get("tserver", [])
             parties = list(_parties(whole, tenth, ours, tablet_servers, peers, options.repeats))
             answers = ask_all(parties, options.repeats)
             firsts = _first_rows(whole, tenth, ours, options.repeats)
@@ -99,7 +96,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
 
 
 def _loads(
-    rig: Rig, files: Mapping[str, LogFile], whole: EventFile, peers: list[Peer], turns: int
+    session: BenchSession, files: Mapping[str, LogFile], whole: EventFile, peers: list[Peer], turns: int
 ) -> tuple[dict[Case, list[Loaded]], dict[str, list[PeerLoad]], dict[Case, Source]]:
     """The times of all loads, and those sources that the last turn has filled which are kept."""
     loads: dict[Case, list[Loaded]] = defaultdict(list)
@@ -111,20 +108,20 @@ def _loads(
             if case == LAST_TURN_ONLY and not last:
                 continue
             file = files[case.of]
-            source = rig.source(file.feed, layout=case.layout)
-            loaded = load(rig, source, file, case)
+            source = session.create_source(file.feed, layout=case.layout)
+            loaded = load(session, source, file, case)
             speed = f"{loaded.bytes / loaded.seconds / 1e6:.1f} MB/s"
-            say(f"load {turn + 1} of {turns}: {', '.join(case_words(case, file).values())}: {speed}")
+            print_progress(f"load {turn + 1} of {turns}: {', '.join(case_words(case, file).values())}: {speed}")
             if last and _is_kept(case):
                 kept[case] = source
             else:
-                rig.drop(source)
+                session.drop_source(source)
             loads[case].append(loaded)
         for peer in peers:
-            rest(rig.settings)
+            rest(session.settings)
             done = peer.load(whole.path)
             peer_loads[peer.name].append(done)
-            say(f"load {turn + 1} of {turns}: {peer.name}: {whole.bytes / done.seconds / 1e6:.1f} MB/s")
+            print_progress(f"load {turn + 1} of {turns}: {peer.name}: {whole.bytes / done.seconds / 1e6:.1f} MB/s")
     return loads, peer_loads, kept
 
 
@@ -133,9 +130,9 @@ def _is_kept(case: Case) -> bool:
     return case.workers == 1 and case.mode == "live" and (case.layout, case.of) != ("cell", "whole")
 
 
-def _disk(rig: Rig, source: Source) -> dict[str, TableFiles]:
-    compact(rig.store.connection.client, source)
-    return table_files(rig.store, source)
+def _disk(session: BenchSession, source: Source) -> dict[str, TableFiles]:
+    compact(session.store.connection.client, source)
+    return table_files(session.store, source)
 
 
 def _parties(
@@ -158,7 +155,7 @@ def _profiles(parties: Sequence[Party], repeats: int) -> dict[Key, Profile]:
     """After the rounds, not in them: an engine that is asked one thing again and again has its caches to itself."""
     found = {}
     for party in parties:
-        say(f"questions: profile of {party.engine}")
+        print_progress(f"questions: profile of {party.engine}")
         for name, each in profile(party, repeats * WARM_UP).items():
             found[party.engine, party.events, name] = each
     return found
@@ -180,3 +177,17 @@ def _first_rows(
                 if turn >= 0:
                     found[file.events, name].append(seconds)
     return found
+
+
+EXPERIMENT = Experiment(
+    name="blocks",
+    summary="the block layout beside the cell layout, DuckDB and chDB: ingest, disk, first results, filters, exports",
+    metrics=METRICS,
+    quick_options=("--events", "20000", "--loads", "1", "--repeats", "3"),
+    quick_seconds=101,
+    add_options=add_options,
+    run=run,
+    draw=draw,
+    heap="512m",
+    tserver_heap="3g",
+)

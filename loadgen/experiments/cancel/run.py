@@ -9,20 +9,18 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import closing
 
+from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import Case, load, write_events
-from watchfloor.loadgen.harness.measure import Figure, Goal, Metric
-from watchfloor.loadgen.harness.rig import Rig, say
-from watchfloor.loadgen.harness.usage import rest
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import StackError
 from watchfloor.store.admin.sessions import scan_sessions
 from watchfloor.store.admin.tables import tables_of
 from watchfloor.store.store import Store
 
-SUMMARY = "cancelled queries: time until their caller is free, and until the tablet servers have no session of theirs"
-QUICK = ("--events", "100000", "--repeats", "3")
-HEAP = "512m"
-TSERVER_HEAP = "3g"
 WARM_UP = 3
 PATIENCE = 30.0
 """Seconds after which a session is taken for one that never ends."""
@@ -44,27 +42,27 @@ METRICS = (FREE, STOPPED, GONE, SLOWEST)
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="proxy events (default 1000000)")
-    parser.add_argument("--repeats", metavar="N", type=int, default=20, help="samples of each case (default 20)")
+    add_count(parser, "--events", 1_000_000, "proxy events")
+    add_count(parser, "--repeats", 20, "samples of each case")
 
 
-def run(rig: Rig, options: Namespace) -> list[Figure]:
-    file = write_events(rig.folder / "proxy.json", options.events, options.seed)
-    source = rig.source(file.feed)
-    load(rig, source, file, Case("block", of="whole", workers=1))
-    rest(rig.settings)
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
+    file = write_events(session.folder / "proxy.json", options.events, options.seed)
+    source = session.create_source(file.feed)
+    load(session, source, file, Case("block", of="whole", workers=1))
+    rest(session.settings)
     samples: dict[tuple[str, str], list[float]] = defaultdict(list)
-    with Store.open(rig.settings, role="query") as store:
+    with Store.open(session.settings, role="query") as store:
         service, tables = QueryService(store), tables_of(source)
 
         def sessions(reading: bool) -> bool:
-            found = scan_sessions(rig.store.connection.client, tables)
+            found = scan_sessions(session.store.connection.client, tables)
             return any(not session.closed for session in found) if reading else bool(found)
 
         dense = QueryRequest(source.name, where=f'domain = "{file.made.popular.domain}"', scheme="scan")
         silent = QueryRequest(source.name, where=NOTHING)
         half = min(_whole(service, silent) for _ in range(WARM_UP)) / 2
-        say(f"to find that nothing matches takes {2000 * half:.0f} ms; it is cancelled after half of that")
+        print_progress(f"to find that nothing matches takes {2000 * half:.0f} ms; it is cancelled after half of that")
         for turn in range(-min(WARM_UP, options.repeats), options.repeats):
             for case, asked in {
                 "rows come": lambda: _while_rows_come(service, dense, sessions),
@@ -73,7 +71,7 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
                 for metric, millis in asked().items():
                     if turn >= 0:
                         samples[case, metric].append(millis)
-            say(f"turn {turn + 1} of {options.repeats}" if turn >= 0 else "warming up")
+            print_progress(f"turn {turn + 1} of {options.repeats}" if turn >= 0 else "warming up")
     return _figures(samples)
 
 
@@ -140,3 +138,17 @@ def _figures(samples: dict[tuple[str, str], list[float]]) -> list[Figure]:
         if metric is GONE:
             figures.append(Figure(SLOWEST, tuple(millis), {"query": case}, Goal(1000, at_most=True)))
     return figures
+
+
+EXPERIMENT = Experiment(
+    name="cancel",
+    summary="cancelled queries: time until their caller is free, and until the tablet servers have no session of "
+    "theirs",
+    metrics=METRICS,
+    quick_options=("--events", "100000", "--repeats", "3"),
+    quick_seconds=11,
+    add_options=add_options,
+    run=run,
+    heap="512m",
+    tserver_heap="3g",
+)

@@ -17,17 +17,15 @@ from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.worker.reading import read_item
 from watchfloor.loadgen.generator.access_log import write_access_log
 from watchfloor.loadgen.generator.generate import generate
-from watchfloor.loadgen.harness.measure import Figure, Goal, Metric
-from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.loadgen.harness.experiment import Experiment, add_count
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.source import Source
 from watchfloor.store.layouts.writer import ItemWriter
 
 from .plain_writer import PlainWriter
 
-SUMMARY = "a worker's speed beside that of a plain BatchWriter loop with the same entries"
-QUICK = ("--events", "10000", "--log-bytes", "2000000", "--repeats", "1")
-HEAP = "1500m"
-TSERVER_HEAP = None
 LAYOUT = "cell"
 WARM_UP = 2
 
@@ -51,46 +49,43 @@ LOAD = Metric(
     "MB/s",
     "bytes of the log file / 1,000,000 / seconds of a whole `load` with one worker, processes started and stopped",
 )
-METRICS = (EVENTS, ENTRIES, RATIO, MEGABYTES, LOAD)
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--events", metavar="N", type=int, default=100_000, help="proxy events of a turn (default 100000)"
-    )
+    add_count(parser, "--events", 100_000, "proxy events of a turn")
     parser.add_argument(
         "--log-bytes", metavar="N", type=int, default=40_000_000, help="size of the access log (default 40 MB)"
     )
     parser.add_argument(
         "--access-log", metavar="FILE", type=Path, help="a real web access log instead of a made-up one"
     )
-    parser.add_argument("--repeats", metavar="N", type=int, default=9, help="turns of each (default 9)")
+    add_count(parser, "--repeats", 9, "turns of each")
 
 
-def run(rig: Rig, options: Namespace) -> list[Figure]:
-    proxy, access = rig.folder / "proxy.json", options.access_log or rig.folder / "access.log"
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
+    proxy, access = session.folder / "proxy.json", options.access_log or session.folder / "access.log"
     with proxy.open("wb") as out:
         generate(out, options.events, options.seed)
     if options.access_log is None:
         write_access_log(access, options.log_bytes, options.seed)
     figures = []
     for kind, path in (("proxy.events", proxy), ("web.access", access)):
-        figures += _compare(rig, kind, path.resolve(), options.repeats)
-    return figures + _process(rig, access.resolve(), options.repeats)
+        figures += _compare(session, kind, path.resolve(), options.repeats)
+    return figures + _process(session, access.resolve(), options.repeats)
 
 
-def _compare(rig: Rig, kind: str, path: Path, repeats: int) -> list[Figure]:
-    say(f"{kind}: warming up")
+def _compare(session: BenchSession, kind: str, path: Path, repeats: int) -> list[Figure]:
+    print_progress(f"{kind}: warming up")
     for _ in range(min(WARM_UP, repeats)):
-        _worker(rig, kind, path)
-        _plain(rig, kind, path)
+        _worker(session, kind, path)
+        _plain(session, kind, path)
     size = path.stat().st_size
     turns: dict[str, list[tuple[int, int, float]]] = {"worker": [], "plain": []}
     for turn in range(repeats):
-        turns["worker"].append(_worker(rig, kind, path))
-        turns["plain"].append(_plain(rig, kind, path))
+        turns["worker"].append(_worker(session, kind, path))
+        turns["plain"].append(_plain(session, kind, path))
         pair = [f"{who} {turns[who][-1][0] / turns[who][-1][2]:,.0f} events/s" for who in turns]
-        say(f"{kind}: turn {turn + 1} of {repeats}: {', '.join(pair)}")
+        print_progress(f"{kind}: turn {turn + 1} of {repeats}: {', '.join(pair)}")
     figures = []
     for who, found in turns.items():
         of = {"feed": kind, "by": who}
@@ -104,53 +99,65 @@ def _compare(rig: Rig, kind: str, path: Path, repeats: int) -> list[Figure]:
     return figures
 
 
-def _worker(rig: Rig, kind: str, path: Path) -> tuple[int, int, float]:
+def _worker(session: BenchSession, kind: str, path: Path) -> tuple[int, int, float]:
     """Events, entries and seconds of a worker's own code with a file, without the queue."""
-    source = rig.source(kind, layout=LAYOUT)
-    item = rig.item(path, source)
-    with rig.store.sink() as sink:
+    source = session.create_source(kind, layout=LAYOUT)
+    item = session.make_item(path, source)
+    with session.store.sink() as sink:
         started = time.perf_counter()
-        end = read_item(rig.store, sink, item, lambda done, events, quarantined: None)
+        end = read_item(session.store, sink, item, lambda done, events, quarantined: None)
         seconds = time.perf_counter() - started
-    rig.drop(source)
+    session.drop_source(source)
     return end.events, end.entries, seconds
 
 
-def _plain(rig: Rig, kind: str, path: Path) -> tuple[int, int, float]:
+def _plain(session: BenchSession, kind: str, path: Path) -> tuple[int, int, float]:
     """The same of a plain loop with the same entries."""
-    source = rig.source(kind, layout=LAYOUT)
-    item = rig.item(path, source)
-    plain = PlainWriter(rig.store)
+    source = session.create_source(kind, layout=LAYOUT)
+    item = session.make_item(path, source)
+    plain = PlainWriter(session.store)
     writer = ItemWriter(plain, item.item_id, item.file_id)
     parser = open_parser(item.feed, b"", lambda name, derive: source)
-    for chunk in read_chunks(path, chunk_bytes=rig.settings.chunk_bytes):
+    for chunk in read_chunks(path, chunk_bytes=session.settings.chunk_bytes):
         for found, events in parser.parse(chunk).events:
             writer.write(found, events)
     events, entries = writer.finish()
     seconds = plain.write()
-    rig.drop(source)
+    session.drop_source(source)
     return events, entries, seconds
 
 
-def _process(rig: Rig, path: Path, repeats: int) -> list[Figure]:
+def _process(session: BenchSession, path: Path, repeats: int) -> list[Figure]:
     """An access log through the queue and one worker process."""
     speeds, loads = [], []
     for turn in range(repeats):
-        source = rig.source("web.access", layout=LAYOUT)
-        load = Load(rig.settings, [path], source.name, workers=1)
+        source = session.create_source("web.access", layout=LAYOUT)
+        load = Load(session.settings, [path], source.name, workers=1)
         for _ in load:
             pass
         result = load.result
-        rows = _rows(rig, path, source)
+        rows = _rows(session, path, source)
         speeds.append(result.bytes / 1e6 / sum(row.end.seconds for row in rows if row.end))
         loads.append(result.bytes / 1e6 / result.seconds)
-        say(f"web.access through the queue: turn {turn + 1} of {repeats}: {speeds[-1]:.1f} MB/s")
-        rig.drop(source)
+        print_progress(f"web.access through the queue: turn {turn + 1} of {repeats}: {speeds[-1]:.1f} MB/s")
+        session.drop_source(source)
     of = {"feed": "web.access", "by": "worker process"}
     return [Figure(MEGABYTES, tuple(speeds), of, Goal(4, at_most=False)), Figure(LOAD, tuple(loads), of)]
 
 
-def _rows(rig: Rig, path: Path, source: Source) -> list[LedgerRow]:
+def _rows(session: BenchSession, path: Path, source: Source) -> list[LedgerRow]:
     """What the ledger says of a file's items of one source."""
-    found = Ledger(rig.store).of_files([rig.item(path, source).file_id])
+    found = Ledger(session.store).of_files([session.make_item(path, source).file_id])
     return [row for row in found if row.item and row.item.feed == source.name]
+
+
+EXPERIMENT = Experiment(
+    name="ceiling",
+    summary="a worker's speed beside that of a plain BatchWriter loop with the same entries",
+    metrics=(EVENTS, ENTRIES, RATIO, MEGABYTES, LOAD),
+    quick_options=("--events", "10000", "--log-bytes", "2000000", "--repeats", "1"),
+    quick_seconds=24,
+    add_options=add_options,
+    run=run,
+    heap="1500m",
+)

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.plots.canvas import COLOURS, MARKERS, Sketch, panels, plain_log
 
 _SINGLE = re.compile(r'left = "d([^"]+)"')

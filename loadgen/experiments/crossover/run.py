@@ -16,26 +16,27 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 from statistics import median
 
-from watchfloor.loadgen.experiments.drawers import pictures
 from watchfloor.loadgen.generator.density_fields import (
     FIELDS,
     count_density_events,
     density_value,
     write_density_events,
 )
+from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import Case, LogFile, load
-from watchfloor.loadgen.harness.measure import Figure, Goal, Metric, in_turn
-from watchfloor.loadgen.harness.rig import Rig, say
-from watchfloor.loadgen.harness.usage import rest
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
+from watchfloor.loadgen.harness.plots.canvas import render_pictures
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
+from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.source import Field, FieldType, Source
 from watchfloor.store.store import Store
 
-SUMMARY = "index and scan by density, and how near `auto` comes to the better one"
-QUICK = ("--events", "20000", "--turns", "1")
-HEAP = "512m"
-TSERVER_HEAP = "3g"
+from .plot import draw
+
 LEAST_EVENTS = 10_000
 FIXED = ("scan", "batched-scan", "index", "batched-index")
 AUTO = "auto"
@@ -62,7 +63,6 @@ WITHIN = Metric(
     better="higher",
 )
 WORST = Metric("auto_worst", "", "the highest auto_to_best of all cells", better="lower")
-METRICS = (ASKED, TO_BEST, WITHIN, WORST)
 
 
 @dataclass(frozen=True)
@@ -75,38 +75,43 @@ class Cell:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="events (default 1000000)")
-    parser.add_argument("--turns", metavar="N", type=int, default=7, help="samples of each case (default 7)")
+    add_count(parser, "--events", 1_000_000, "events")
+    add_count(parser, "--turns", 7, "samples of each case")
     parser.add_argument("--layout", metavar="L", choices=("block", "cell"), default="block", help="block or cell")
     parser.add_argument("--plot", metavar="FILE", type=Path, help="write a picture of the single conditions (SVG)")
 
 
-def run(rig: Rig, options: Namespace) -> list[Figure]:
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if options.events < LEAST_EVENTS:
         raise UserError(f"--events is {options.events}; at least {LEAST_EVENTS:,} are needed")
-    path = rig.folder / "densities.json"
+    path = session.folder / "densities.json"
     made = write_density_events(path, options.events, options.seed)
-    source = _source(rig, options.layout)
-    load(rig, source, LogFile(path, "proxy.events", made.events, path.stat().st_size), Case(options.layout, "whole", 1))
+    source = _source(session, options.layout)
+    load(
+        session,
+        source,
+        LogFile(path, "proxy.events", made.events, path.stat().st_size),
+        Case(options.layout, "whole", 1),
+    )
     path.unlink()
-    rest(rig.settings)
+    rest(session.settings)
     times: dict[tuple[Cell, str], list[float]] = defaultdict(list)
     rows: dict[Cell, int] = {}
-    with Store.open(rig.settings, role="query") as store:
+    with Store.open(session.settings, role="query") as store:
         service = QueryService(store)
         for turn in range(-2, options.turns):
             for where in conditions(options.events):
                 for cell in (Cell(where, "page", PAGE), Cell(where, "end", None)):
-                    for scheme in in_turn((*FIXED, AUTO), turn):
+                    for scheme in shuffle_cases((*FIXED, AUTO), turn):
                         seconds, found = _ask(service, source, cell, scheme)
                         if rows.setdefault(cell, found) != found:
                             raise InternalError(f"{cell}: {found} rows by {scheme}, and {rows[cell]} before")
                         if turn >= 0:
                             times[cell, scheme].append(seconds * 1000)
-            say(f"turn {turn + 1} of {options.turns}" if turn >= 0 else "warming up")
+            print_progress(f"turn {turn + 1} of {options.turns}" if turn >= 0 else "warming up")
     figures = list(_figures(times, rows))
     if options.plot:
-        (picture, *_) = pictures("crossover", figures)
+        (picture, *_) = render_pictures("crossover", draw, figures)
         options.plot.write_text(picture.svg, "utf-8")
     return figures
 
@@ -123,9 +128,9 @@ def conditions(events: int) -> Iterator[str]:
     yield from RANGES
 
 
-def _source(rig: Rig, layout: str) -> Source:
+def _source(session: BenchSession, layout: str) -> Source:
     fields = [Field(name, FieldType.STRING, indexed=True) for name in FIELDS]
-    return rig.source("proxy.events", layout=layout, more=fields)
+    return session.create_source("proxy.events", layout=layout, more=fields)
 
 
 def _ask(service: QueryService, source: Source, cell: Cell, scheme: str) -> tuple[float, int]:
@@ -150,3 +155,17 @@ def _figures(times: Mapping[tuple[Cell, str], list[float]], rows: Mapping[Cell, 
     within = 100 * sum(ratio <= 1.2 for ratio in ratios) / len(ratios)
     yield Figure(WITHIN, (within,), {"cells": f"{len(ratios)} cells"}, Goal(95, at_most=False))
     yield Figure(WORST, (max(ratios),), {"cells": f"{len(ratios)} cells"}, Goal(2, at_most=True))
+
+
+EXPERIMENT = Experiment(
+    name="crossover",
+    summary="index and scan by density, and how near `auto` comes to the better one",
+    metrics=(ASKED, TO_BEST, WITHIN, WORST),
+    quick_options=("--events", "20000", "--turns", "1"),
+    quick_seconds=21,
+    add_options=add_options,
+    run=run,
+    draw=draw,
+    heap="512m",
+    tserver_heap="3g",
+)

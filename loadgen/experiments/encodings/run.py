@@ -19,10 +19,12 @@ from watchfloor.ingest.formats.registry import open_parser
 from watchfloor.loadgen.engines.question import questions
 from watchfloor.loadgen.engines.rounds import Party, ask_all
 from watchfloor.loadgen.engines.watchfloor_engine import Ours
+from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import EventFile, write_events
-from watchfloor.loadgen.harness.measure import Figure, Metric
-from watchfloor.loadgen.harness.rig import Rig, say
-from watchfloor.loadgen.harness.usage import rest
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Metric
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.source import Field, Source
 from watchfloor.store.admin.tables import compact
 from watchfloor.store.bulk.tablet_files import table_files
@@ -32,10 +34,6 @@ from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression, de
 from watchfloor.store.layouts.writer import ItemWriter
 from watchfloor.store.store import Store
 
-SUMMARY = "how blocks are encoded: our vectors beside Arrow's format, codecs, events a block"
-QUICK = ("--events", "20000", "--repeats", "1")
-HEAP = "512m"
-TSERVER_HEAP = "3g"
 SIZE = Metric(
     "encoded_share",
     "%",
@@ -56,7 +54,6 @@ ENTRIES = Metric(
     "entries_per_event", "", "entries in the files of the three tables, compacted / events", better="lower", exact=True
 )
 ANSWER = Metric("answer_ms", "ms", "from the question to all of its rows, as Arrow, in the caller's hands")
-METRICS = (SIZE, ENCODE, DECODE, DISK, ENTRIES, ANSWER)
 
 CODECS: tuple[Compression, ...] = ("none", "lz4_raw", "zstd")
 SIZES = (1024, 4096, 8192, 16384, 65536)
@@ -79,13 +76,13 @@ class Encoding:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--events", metavar="N", type=int, default=500_000, help="proxy events (default 500000)")
-    parser.add_argument("--repeats", metavar="N", type=int, default=5, help="samples of each figure (default 5)")
+    add_count(parser, "--events", 500_000, "proxy events")
+    add_count(parser, "--repeats", 5, "samples of each figure")
 
 
-def run(rig: Rig, options: Namespace) -> list[Figure]:
-    file = write_events(rig.folder / "proxy.json", options.events, options.seed)
-    model = rig.source("proxy.events")
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
+    file = write_events(session.folder / "proxy.json", options.events, options.seed)
+    model = session.create_source("proxy.events")
     events = pa.concat_batches(list(_parsed(file, model)))
     columns = [(field, events.column(field.name)) for field in model.fields]
     encodings = [Encoding("vector", codec, _USUAL) for codec in CODECS]
@@ -93,9 +90,9 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
     encodings += [Encoding("vector", CODEC, rows) for rows in SIZES if rows != _USUAL]
     figures = []
     for encoding in encodings:
-        say(f"encoding: {', '.join(encoding.words.values())}")
+        print_progress(f"encoding: {', '.join(encoding.words.values())}")
         figures += _in_memory(encoding, columns, file.bytes, options.repeats)
-    return figures + _stored(rig, file, [e for e in encodings if e.format == "vector"], options.repeats)
+    return figures + _stored(session, file, [e for e in encodings if e.format == "vector"], options.repeats)
 
 
 def _parsed(file: EventFile, source: Source) -> Iterator[pa.RecordBatch]:
@@ -157,31 +154,31 @@ def _arrow(codec: Compression) -> tuple[Encode, Decode]:
     return encode, lambda field, column: pa.ipc.open_stream(column).read_next_batch()
 
 
-def _stored(rig: Rig, file: EventFile, encodings: Sequence[Encoding], repeats: int) -> list[Figure]:
-    sources = {encoding: _load(rig, file, encoding) for encoding in encodings}
+def _stored(session: BenchSession, file: EventFile, encodings: Sequence[Encoding], repeats: int) -> list[Figure]:
+    sources = {encoding: _load(session, file, encoding) for encoding in encodings}
     figures = []
     for encoding, source in sources.items():
-        files = table_files(rig.store, source).values()
+        files = table_files(session.store, source).values()
         figures.append(Figure(DISK, (sum(f.bytes for f in files) / file.bytes * 100,), encoding.words))
         figures.append(Figure(ENTRIES, (sum(f.entries for f in files) / file.events,), encoding.words))
-    rest(rig.settings)
-    with Store.open(rig.settings, role="query") as store:
+    rest(session.settings)
+    with Store.open(session.settings, role="query") as store:
         figures += _answers(store, file, sources, repeats)
     return figures
 
 
-def _load(rig: Rig, file: EventFile, encoding: Encoding) -> Source:
-    say(f"blocks in the store: {', '.join(encoding.words.values())}")
-    source = rig.source("proxy.events")
-    item = rig.item(file.path, source)
+def _load(session: BenchSession, file: EventFile, encoding: Encoding) -> Source:
+    print_progress(f"blocks in the store: {', '.join(encoding.words.values())}")
+    source = session.create_source("proxy.events")
+    item = session.make_item(file.path, source)
     encoder = BlockEncoder(source, item.file_id, item.item_id, encoding.rows, encoding.codec)
-    with rig.store.sink() as sink:
+    with session.store.sink() as sink:
         writer = ItemWriter(sink, item.item_id, item.file_id)
         for events in _parsed(file, source):
             writer.put(encoder.encode(events))
         writer.put(encoder.finish())
         sink.flush()
-    compact(rig.store.connection.client, source)
+    compact(session.store.connection.client, source)
     return source
 
 
@@ -195,3 +192,16 @@ def _answers(store: Store, file: EventFile, sources: Mapping[Encoding, Source], 
     for (name, _, question), answers in ask_all(parties, repeats).items():
         of = {**names[name].words, "question": question}
         yield Figure(ANSWER, tuple(seconds * 1000 for seconds in answers.seconds), of)
+
+
+EXPERIMENT = Experiment(
+    name="encodings",
+    summary="how blocks are encoded: our vectors beside Arrow's format, codecs, events a block",
+    metrics=(SIZE, ENCODE, DECODE, DISK, ENTRIES, ANSWER),
+    quick_options=("--events", "20000", "--repeats", "1"),
+    quick_seconds=68,
+    add_options=add_options,
+    run=run,
+    heap="512m",
+    tserver_heap="3g",
+)

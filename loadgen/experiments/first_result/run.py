@@ -17,16 +17,17 @@ import orjson
 from watchfloor.ingest.worker.reading import read_item
 from watchfloor.loadgen.generator.generate import Generated, generate
 from watchfloor.loadgen.harness.background import Service, serving
-from watchfloor.loadgen.harness.measure import Figure, Goal, Metric, in_turn
-from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.loadgen.harness.experiment import Experiment, add_count
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
+from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import StackError
 from watchfloor.store.store import Store
 
-SUMMARY = "time to the first rows of a query, in process and through REST"
-QUICK = ("--events", "50000", "--turns", "5")
-HEAP = "256m"
-TSERVER_HEAP = None
+from .plot import draw
+
 SCHEMES = ("auto", "batched-index", "batched-scan", "scan", "index")
 MANY = 100
 WARM_UP = 5
@@ -44,7 +45,6 @@ REST_HUNDRED = Metric(
     "rest_hundred_rows_ms", "ms", f"the same to {MANY} lines, or to the end of a result that is smaller"
 )
 REST_ADDS = Metric("rest_adds_ms", "ms", "median rest_first_rows_ms less median first_rows_ms; samples: turn by turn")
-METRICS = (FIRST, HUNDRED, REST_FIRST, REST_HUNDRED, REST_ADDS)
 
 _GOALS = {"rare": Goal(40, at_most=True), "dense": Goal(60, at_most=True)}
 _GOAL_SCHEMES = ("auto", "batched-index")
@@ -56,25 +56,25 @@ Times = tuple[float, float]
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--events", metavar="N", type=int, default=200_000, help="proxy events to ask (default 200000)")
-    parser.add_argument("--turns", metavar="N", type=int, default=20, help="samples of each case (default 20)")
+    add_count(parser, "--events", 200_000, "proxy events to ask")
+    add_count(parser, "--turns", 20, "samples of each case")
 
 
-def run(rig: Rig, options: Namespace) -> list[Figure]:
-    source, made = _load(rig, options.events, options.seed)
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
+    source, made = _load(session, options.events, options.seed)
     values = {"rare": made.rare, "middling": made.middling, "dense": made.popular}
     cases = {(name, scheme): values[name].domain for name in values for scheme in SCHEMES}
     direct: dict[Case, list[Times]] = defaultdict(list)
     rest: dict[Case, list[Times]] = defaultdict(list)
-    log = rig.folder / "serve.log"
+    log = session.folder / "serve.log"
     with (
-        Store.open(rig.settings, role="query") as store,
-        serving(rig.settings, log) as serve,
+        Store.open(session.settings, role="query") as store,
+        serving(session.settings, log) as serve,
         closing(_Client(serve)) as server,
     ):
         service = QueryService(store)
         for turn in range(-WARM_UP, options.turns):
-            for case, domain in in_turn(cases.items(), turn):
+            for case, domain in shuffle_cases(cases.items(), turn):
                 where = f'domain = "{domain}"'
                 times = (
                     _ask(service, QueryRequest(source, where=where, scheme=case[1])),
@@ -83,18 +83,18 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
                 if turn >= 0:
                     direct[case].append(times[0])
                     rest[case].append(times[1])
-            say(f"turn {turn + 1} of {options.turns}" if turn >= 0 else "warming up")
+            print_progress(f"turn {turn + 1} of {options.turns}" if turn >= 0 else "warming up")
     return [figure for case in cases for figure in _figures(case, direct[case], rest[case])]
 
 
-def _load(rig: Rig, events: int, seed: int) -> tuple[str, Generated]:
-    path = rig.folder / "proxy.json"
+def _load(session: BenchSession, events: int, seed: int) -> tuple[str, Generated]:
+    path = session.folder / "proxy.json"
     with path.open("wb") as out:
         made = generate(out, events, seed)
-    source = rig.source("proxy.events")
-    with rig.store.sink() as sink:
-        end = read_item(rig.store, sink, rig.item(path, source), lambda done, count, quarantined: None)
-    say(f"{end.events:,} events loaded in {end.seconds:.1f} s")
+    source = session.create_source("proxy.events")
+    with session.store.sink() as sink:
+        end = read_item(session.store, sink, session.make_item(path, source), lambda done, count, quarantined: None)
+    print_progress(f"{end.events:,} events loaded in {end.seconds:.1f} s")
     return source.name, made
 
 
@@ -155,3 +155,15 @@ class _Client:
 
     def close(self) -> None:
         self._connection.close()
+
+
+EXPERIMENT = Experiment(
+    name="first-result",
+    summary="time to the first rows of a query, in process and through REST",
+    metrics=(FIRST, HUNDRED, REST_FIRST, REST_HUNDRED, REST_ADDS),
+    quick_options=("--events", "50000", "--turns", "5"),
+    quick_seconds=17,
+    add_options=add_options,
+    run=run,
+    draw=draw,
+)

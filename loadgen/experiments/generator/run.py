@@ -10,13 +10,10 @@ from argparse import ArgumentParser, Namespace
 
 from watchfloor.loadgen.generator.feed_registry import list_feeds, open_feed
 from watchfloor.loadgen.generator.generate import generate
-from watchfloor.loadgen.harness.measure import Figure, Goal, Metric
-from watchfloor.loadgen.harness.rig import Rig, say
-
-SUMMARY = "how fast events of each feed are generated, by one thread"
-QUICK = ("--events", "200000", "--repeats", "3")
-HEAP = "256m"
-TSERVER_HEAP = None
+from watchfloor.loadgen.harness.experiment import Experiment, add_count
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
 
 SPEED = Metric(
     "generated_megabytes_per_second",
@@ -25,21 +22,20 @@ SPEED = Metric(
 )
 EVENTS = Metric("generated_events_per_second", "events/s", "events / the same seconds")
 THREADS = Metric("busy_threads", "", "CPU seconds of the process / the same seconds: 1 is one thread that never waits")
-METRICS = (SPEED, EVENTS, THREADS)
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="of each feed (default 1000000)")
-    parser.add_argument("--repeats", metavar="N", type=int, default=5, help="samples of each feed (default 5)")
+    add_count(parser, "--events", 1_000_000, "of each feed")
+    add_count(parser, "--repeats", 5, "samples of each feed")
 
 
-def run(rig: Rig, options: Namespace) -> list[Figure]:
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
     feeds = list_feeds()
     for feed in feeds:
         open_feed(feed)  # its vocabulary is made once
     samples: dict[str, list[tuple[float, float, float]]] = {feed: [] for feed in feeds}
     for turn in range(options.repeats):
-        say(f"turn {turn + 1} of {options.repeats}: {options.events:,} events of each feed")
+        print_progress(f"turn {turn + 1} of {options.repeats}: {options.events:,} events of each feed")
         for feed in feeds:
             began = time.process_time()
             made = generate(_Nothing(), options.events, options.seed, source=feed)
@@ -59,3 +55,14 @@ class _Nothing:
 
     def write(self, data: memoryview, /) -> int:
         return len(data)
+
+
+EXPERIMENT = Experiment(
+    name="generator",
+    summary="how fast events of each feed are generated, by one thread",
+    metrics=(SPEED, EVENTS, THREADS),
+    quick_options=("--events", "200000", "--repeats", "3"),
+    quick_seconds=7,
+    add_options=add_options,
+    run=run,
+)

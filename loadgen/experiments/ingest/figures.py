@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from watchfloor.loadgen.harness.cpu_usage import MACHINE
 from watchfloor.loadgen.harness.ingest.rates import GAIN, SETTLING, STEP, events_of, megabytes_of, saturation, series
 from watchfloor.loadgen.harness.ingest.runs import OpenRun, Run
-from watchfloor.loadgen.harness.measure import Figure, Metric
-from watchfloor.loadgen.harness.usage import MACHINE
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Metric
 
 EVENTS_RATE = Metric(
     "steady_events_per_second",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from watchfloor.loadgen.harness.measure import Figure
-from watchfloor.loadgen.harness.plots import series
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.plots import time_series as series
 from watchfloor.loadgen.harness.plots.canvas import COLOURS, MARKERS, Sketch, panels, plain
-from watchfloor.loadgen.harness.plots.dots import Row, plot
+from watchfloor.loadgen.harness.plots.dot_plot import Row, plot
 from watchfloor.loadgen.harness.plots.general import READ
-from watchfloor.loadgen.harness.plots.words import axis
+from watchfloor.loadgen.harness.plots.labels import axis
 
 _MARKS = ("minor_compactions", "major_compactions", "hold_ms", "silent_servers")
 _RUN = ("instantaneous_events_per_second", *_MARKS, "item_latency_ms")

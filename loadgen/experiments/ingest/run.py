@@ -11,27 +11,22 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 
+from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.experiment import Experiment
 from watchfloor.loadgen.harness.ingest.clients import clients
 from watchfloor.loadgen.harness.ingest.rates import series
 from watchfloor.loadgen.harness.ingest.runs import OpenRun, Run, closed_run, open_run, warm
 from watchfloor.loadgen.harness.ingest.server_watch import await_spread
-from watchfloor.loadgen.harness.ingest.work import ITEM_EVENTS, Work
-from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.ingest.work_supply import ITEM_EVENTS, Work
+from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.open_loop import even
-from watchfloor.loadgen.harness.rig import Rig, say
-from watchfloor.loadgen.harness.usage import rest
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.stack.stack import up
 
-from .figures import METRICS as METRICS
-from .figures import closed_figures, closed_words, open_figures, open_words, saturated, saturation_figures
-
-SUMMARY = "ingest by number of clients and tablet servers: rate, saturation, backpressure; latency by a schedule"
-QUICK = ("--clients", "1,2", "--seconds", "2", "--shares", "50,120")
-HEAP = "256m"
-TSERVER_HEAP = None
-OWN_STACK = True
+from .figures import METRICS, closed_figures, closed_words, open_figures, open_words, saturated, saturation_figures
+from .plot import draw
 
 _WARM_UP = 0.5
 """Of ``--seconds``: how much longer the first run lasts on tablet servers that have just started."""
@@ -56,13 +51,13 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--layout", choices=tuple(ITEM_EVENTS), default="block", help="of the events (default block)")
 
 
-def run(rig: Rig, options: Namespace) -> list[Figure]:
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if not 2 <= options.seconds <= _LONGEST:
         raise UserError(f"--seconds is {options.seconds:g}; a run takes 2 to {_LONGEST}")
-    bench = _Bench(rig, options)
+    bench = _Bench(session, options)
     figures: list[Figure] = []
     for tservers in options.tservers:
-        up(rig.settings, tservers, lambda line: say(f"  {line}"))
+        up(session.settings, tservers, lambda line: print_progress(f"  {line}"))
         runs: dict[int, Run] = {}
         for number in options.clients:
             warm_up = 0.0 if runs else _WARM_UP * options.seconds
@@ -79,41 +74,41 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
 class _Bench:
     """Runs, each into a source of its own, on servers that have come to rest."""
 
-    def __init__(self, rig: Rig, options: Namespace) -> None:
-        self._rig, self._options = rig, options
-        self._work = Work(rig.folder, ITEM_EVENTS[options.layout], options.seed)
+    def __init__(self, session: BenchSession, options: Namespace) -> None:
+        self._session, self._options = session, options
+        self._work = Work(session.folder, ITEM_EVENTS[options.layout], options.seed)
         # The paper's rule is a shard for every two clients; and with fewer than servers some would have nothing to do.
         # It is the same number in all runs, so that these differ in nothing but clients and servers.
-        self._shards = max(rig.settings.shards, -(-max(options.clients) // 2), max(options.tservers))
+        self._shards = max(session.settings.shards, -(-max(options.clients) // 2), max(options.tservers))
 
     def closed(self, number: int, tservers: int, warm_up: float) -> Run:
-        with clients(self._rig, number) as pool:
+        with clients(self._session, number) as pool:
             source = self._source(tservers)
             items = self._work.items(source.name)
             warm(pool, items)
-            found = closed_run(self._rig, pool, items, self._options.seconds, warm_up)
-        self._rig.drop(source)
+            found = closed_run(self._session, pool, items, self._options.seconds, warm_up)
+        self._session.drop_source(source)
         of = closed_words(number, tservers).values()
-        say(f"{', '.join(of)}: {series(found.items, found.steady).mean:,.0f} events/s")
+        print_progress(f"{', '.join(of)}: {series(found.items, found.steady).mean:,.0f} events/s")
         return found
 
     def open(self, number: int, tservers: int, rate: float) -> Iterator[tuple[int, OpenRun]]:
         """A run for each share of ``rate`` events a second, by the same clients."""
-        with clients(self._rig, number) as pool:
+        with clients(self._session, number) as pool:
             for share in self._options.shares:
                 due = even(share / 100 * rate / self._work.item_events, self._options.seconds)
                 source = self._source(tservers)
                 items = self._work.items(source.name)
                 warm(pool, items)
-                yield share, open_run(self._rig, pool, items, due, self._options.seconds)
-                self._rig.drop(source)
-                say(f"{len(due)} items by schedule, at {share} % of {rate:,.0f} events/s: done")
+                yield share, open_run(self._session, pool, items, due, self._options.seconds)
+                self._session.drop_source(source)
+                print_progress(f"{len(due)} items by schedule, at {share} % of {rate:,.0f} events/s: done")
 
     def _source(self, tservers: int) -> Source:
         """A fresh source whose tablets are spread over the servers, which have come to rest."""
-        source = self._rig.source("proxy.events", self._shards, self._options.layout)
-        await_spread(self._rig.store, source, tservers)
-        rest(self._rig.settings)
+        source = self._session.create_source("proxy.events", self._shards, self._options.layout)
+        await_spread(self._session.store, source, tservers)
+        rest(self._session.settings)
         return source
 
 
@@ -126,3 +121,16 @@ def _counts(text: str) -> tuple[int, ...]:
     if not found or found[0] < 1:
         raise ArgumentTypeError(f"{text!r} is not a list of whole numbers from 1 on, such as 1,2,4")
     return tuple(found)
+
+
+EXPERIMENT = Experiment(
+    name="ingest",
+    summary="ingest by number of clients and tablet servers: rate, saturation, backpressure; latency by a schedule",
+    metrics=METRICS,
+    quick_options=("--clients", "1,2", "--seconds", "2", "--shares", "50,120"),
+    quick_seconds=84,
+    add_options=add_options,
+    run=run,
+    draw=draw,
+    own_stack=True,
+)

@@ -12,14 +12,12 @@ import psutil
 from watchfloor.ingest.intake.load import Load
 from watchfloor.loadgen.generator.access_log import write_access_log
 from watchfloor.loadgen.generator.generate import generate
-from watchfloor.loadgen.harness.measure import Figure, Goal, Metric
-from watchfloor.loadgen.harness.rig import Rig, say
-from watchfloor.loadgen.harness.usage import workers
+from watchfloor.loadgen.harness.cpu_usage import workers
+from watchfloor.loadgen.harness.experiment import Experiment
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
 
-SUMMARY = "the most memory that a worker process holds while it loads a large file"
-QUICK = ("--bytes", "50000000")
-HEAP = "256m"
-TSERVER_HEAP = None
 GIGABYTE = 1_000_000_000
 
 PEAK = Metric(
@@ -29,7 +27,6 @@ PEAK = Metric(
     "max",
 )
 SPEED = Metric("megabytes_per_second", "MB/s", "bytes of the file / 1,000,000 / seconds of the whole load")
-METRICS = (PEAK, SPEED)
 
 _EVENT_BYTES = 480
 """Of a generated proxy event, about."""
@@ -46,24 +43,26 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--whole", action="store_true", help="as one work item, as a compressed file would be")
 
 
-def run(rig: Rig, options: Namespace) -> list[Figure]:
-    path = rig.folder / "large.log"
-    say(f"writing {options.bytes / 1e6:,.0f} MB of {options.feed}")
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
+    path = session.folder / "large.log"
+    print_progress(f"writing {options.bytes / 1e6:,.0f} MB of {options.feed}")
     if options.feed == "web.access":
         write_access_log(path, options.bytes, options.seed)
     else:
         with path.open("wb") as out:
             generate(out, max(1, options.bytes // _EVENT_BYTES), options.seed)
     size = path.stat().st_size
-    source = rig.source(options.feed)
-    settings = replace(rig.settings, item_bytes=size + 1) if options.whole else rig.settings
+    source = session.create_source(options.feed)
+    settings = replace(session.settings, item_bytes=size + 1) if options.whole else session.settings
     with _Sampler() as sampler:
         load = Load(settings, [path], source.name, workers=1)
         said = 0.0
         for progress in load:
             if progress.seconds - said > 10:
                 said = progress.seconds
-                say(f"{progress.bytes / 1e6:,.0f} of {size / 1e6:,.0f} MB, {sampler.last / 1e6:,.0f} MB resident")
+                print_progress(
+                    f"{progress.bytes / 1e6:,.0f} of {size / 1e6:,.0f} MB, {sampler.last / 1e6:,.0f} MB resident"
+                )
     of = {"feed": options.feed}
     peak = max(sampler.peak, *sampler.samples) if sampler.samples else sampler.peak
     return [
@@ -114,3 +113,14 @@ def _high_water(pid: int) -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), 0)
+
+
+EXPERIMENT = Experiment(
+    name="memory",
+    summary="the most memory that a worker process holds while it loads a large file",
+    metrics=(PEAK, SPEED),
+    quick_options=("--bytes", "50000000"),
+    quick_seconds=10,
+    add_options=add_options,
+    run=run,
+)

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from watchfloor.loadgen.engines.rounds import Asked, Key
-from watchfloor.loadgen.harness.measure import Figure, Goal, Metric
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 
 SAME = Metric(
     "same_answers",

@@ -15,10 +15,12 @@ from watchfloor.loadgen.engines.peers.peer_process import PEERS, Peer, open_peer
 from watchfloor.loadgen.engines.question import Question, newest_rows
 from watchfloor.loadgen.engines.rounds import Asked, Key, Party, ask_all
 from watchfloor.loadgen.engines.watchfloor_engine import Ours
+from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import Case, EventFile, load, write_events
-from watchfloor.loadgen.harness.measure import Figure, Metric
-from watchfloor.loadgen.harness.rig import Rig, say
-from watchfloor.loadgen.harness.usage import rest
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Metric
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact
@@ -26,11 +28,8 @@ from watchfloor.store.bulk.tablet_files import table_files
 from watchfloor.store.store import Store
 
 from .figures import SAME, beside, milliseconds, same_answers
+from .plot import draw
 
-SUMMARY = "beside DuckDB, ClickHouse, Tantivy and OpenSearch: load, disk, and the time to rows newest first"
-QUICK = ("--events", "50000", "--loads", "1", "--repeats", "3")
-HEAP = "512m"
-TSERVER_HEAP = "3g"
 LEAST_EVENTS = 10_000
 OURS = "watchfloor"
 
@@ -56,7 +55,6 @@ PEER = Metric(
     "median seconds, or bytes, of the other engine / Watchfloor's: below 1 the other is ahead; samples: turn by turn",
     better="higher",
 )
-METRICS = (LOAD, DISK, ROW, PEER, SAME)
 
 _MOST_WHOLE_ANSWERS = 5
 """Samples of all rows of a value: with 10,000,000 events some take a minute."""
@@ -72,19 +70,19 @@ class Held:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="proxy events (default 1000000)")
-    parser.add_argument("--loads", metavar="N", type=int, default=3, help="samples of each load (default 3)")
-    parser.add_argument("--repeats", metavar="N", type=int, default=20, help="samples of each answer (default 20)")
+    add_count(parser, "--events", 1_000_000, "proxy events")
+    add_count(parser, "--loads", 3, "samples of each load")
+    add_count(parser, "--repeats", 20, "samples of each answer")
 
 
-def run(rig: Rig, options: Namespace) -> list[Figure]:
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if options.events < LEAST_EVENTS:
         raise UserError(f"--events is {options.events}; they have a rare value from {LEAST_EVENTS} on")
     with open_peers(PEERS) as (peers, left_out):
-        file = write_events(rig.folder / "proxy.json", options.events, options.seed)
-        held, source = _loads(rig, file, peers, options.loads)
-        rest(rig.settings)
-        with Store.open(rig.settings, role="query") as store:
+        file = write_events(session.folder / "proxy.json", options.events, options.seed)
+        held, source = _loads(session, file, peers, options.loads)
+        rest(session.settings)
+        with Store.open(session.settings, role="query") as store:
             engines = {OURS: Ours(store, source.name).ask, **{peer.name: peer.ask for peer in peers}}
             marks, whole = newest_rows(file.made)
             few = min(_MOST_WHOLE_ANSWERS, options.repeats)
@@ -97,28 +95,30 @@ def run(rig: Rig, options: Namespace) -> list[Figure]:
     return [*_figures(file, held, [*marks, *whole], answers), same_answers(answers, file.events, left_out)]
 
 
-def _loads(rig: Rig, file: EventFile, peers: Sequence[Peer], turns: int) -> tuple[Mapping[str, Held], Source]:
+def _loads(
+    session: BenchSession, file: EventFile, peers: Sequence[Peer], turns: int
+) -> tuple[Mapping[str, Held], Source]:
     """What each engine holds after the last turn, and the source that ours holds then."""
     held = {name: Held() for name in (OURS, *(peer.name for peer in peers))}
     for turn in range(turns):
-        source = rig.source(file.feed, layout=_LOADED.layout)
-        held[OURS].seconds.append(load(rig, source, file, _LOADED).seconds)
-        compact(rig.store.connection.client, source)
-        held[OURS].bytes.append(sum(files.bytes for files in table_files(rig.store, source).values()))
+        source = session.create_source(file.feed, layout=_LOADED.layout)
+        held[OURS].seconds.append(load(session, source, file, _LOADED).seconds)
+        compact(session.store.connection.client, source)
+        held[OURS].bytes.append(sum(files.bytes for files in table_files(session.store, source).values()))
         _say_speed(file, OURS, held[OURS].seconds, turns)
         for peer in peers:
-            rest(rig.settings)
+            rest(session.settings)
             done = peer.load(file.path)
             held[peer.name].seconds.append(done.seconds)
             held[peer.name].bytes.append(done.bytes)
             _say_speed(file, peer.name, held[peer.name].seconds, turns)
         if turn < turns - 1:
-            rig.drop(source)
+            session.drop_source(source)
     return held, source
 
 
 def _say_speed(file: EventFile, engine: str, seconds: Sequence[float], turns: int) -> None:
-    say(f"load {len(seconds)} of {turns}: {engine}: {file.bytes / 1e6 / seconds[-1]:.1f} MB/s")
+    print_progress(f"load {len(seconds)} of {turns}: {engine}: {file.bytes / 1e6 / seconds[-1]:.1f} MB/s")
 
 
 def _figures(
@@ -141,3 +141,17 @@ def _figures(
         for question in questions:
             theirs, our_answers = (answers[engine, file.events, question.name].seconds for engine in (name, OURS))
             yield beside(PEER, (name, theirs), (OURS, our_answers), question.name)
+
+
+EXPERIMENT = Experiment(
+    name="peers",
+    summary="beside DuckDB, ClickHouse, Tantivy and OpenSearch: load, disk, and the time to rows newest first",
+    metrics=(LOAD, DISK, ROW, PEER, SAME),
+    quick_options=("--events", "50000", "--loads", "1", "--repeats", "3"),
+    quick_seconds=24,
+    add_options=add_options,
+    run=run,
+    draw=draw,
+    heap="512m",
+    tserver_heap="3g",
+)

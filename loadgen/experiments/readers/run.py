@@ -21,15 +21,13 @@ import pyarrow.json
 
 from watchfloor.ingest.files.lines import Chunk, read_chunks
 from watchfloor.ingest.formats.registry import open_parser
+from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import write_events
-from watchfloor.loadgen.harness.measure import Figure, Metric
-from watchfloor.loadgen.harness.rig import Rig, say
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Metric
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.source import ARROW_TYPES, FieldType, Source
 
-SUMMARY = "readers of JSON lines: megabytes a processor second, and what they make of lines that are not right"
-QUICK = ("--events", "50000", "--repeats", "1")
-HEAP = "256m"
-TSERVER_HEAP = None
 SPEED = Metric("read_megabytes_per_cpu_second", "MB/s", "bytes of JSON / 1,000,000 / CPU seconds of the process")
 TAKEN = Metric(
     "odd_lines_taken",
@@ -45,7 +43,6 @@ KEPT = Metric(
     better="higher",
     exact=True,
 )
-METRICS = (SPEED, TAKEN, KEPT)
 _RIGHT = 2
 """Right lines before an odd one, and after it."""
 
@@ -75,14 +72,14 @@ class Reader:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--events", metavar="N", type=int, default=200_000, help="proxy events (default 200000)")
-    parser.add_argument("--repeats", metavar="N", type=int, default=5, help="samples of each speed (default 5)")
+    add_count(parser, "--events", 200_000, "proxy events")
+    add_count(parser, "--repeats", 5, "samples of each speed")
 
 
-def run(rig: Rig, options: Namespace) -> list[Figure]:
-    file = write_events(rig.folder / "proxy.json", options.events, options.seed)
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
+    file = write_events(session.folder / "proxy.json", options.events, options.seed)
     chunks = [chunk.data for chunk in read_chunks(file.path)]
-    readers = list(_readers(rig.source("proxy.events"), rig.folder))
+    readers = list(_readers(session.create_source("proxy.events"), session.folder))
     speeds: dict[str, list[float]] = {reader.name: [] for reader in readers}
     for turn in range(-1, options.repeats):
         for reader in readers:
@@ -128,7 +125,7 @@ def _readers(source: Source, folder: Path) -> Iterator[Reader]:
     )
     for name, make in (("duckdb", _duckdb), ("polars", _polars)):
         if importlib.util.find_spec(name) is None:
-            say(f"{name}: not installed: pip install 'watchfloor[bench]'")
+            print_progress(f"{name}: not installed: pip install 'watchfloor[bench]'")
         else:
             yield Reader(name, make(schema, folder))
 
@@ -176,3 +173,14 @@ def _polars(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
             raise ValueError(str(error)) from None
 
     return read
+
+
+EXPERIMENT = Experiment(
+    name="readers",
+    summary="readers of JSON lines: megabytes a processor second, and what they make of lines that are not right",
+    metrics=(SPEED, TAKEN, KEPT),
+    quick_options=("--events", "50000", "--repeats", "1"),
+    quick_seconds=7,
+    add_options=add_options,
+    run=run,
+)

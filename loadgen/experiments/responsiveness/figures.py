@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from watchfloor.loadgen.harness.ingest.feeder import Feed
-from watchfloor.loadgen.harness.measure import Figure, Metric
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Metric
 from watchfloor.loadgen.harness.open_loop import Response
-from watchfloor.loadgen.harness.paper import PAPER_SCHEMES, QUERIES, Paper
 from watchfloor.loadgen.harness.row_times import LAST, RowTimes
+
+from .published import PAPER_SCHEMES, QUERIES, Paper
 
 AUTO = "auto"
 WARM, COLD, IDLE, INGEST = "warm", "cold", "idle", "ingest"

@@ -12,23 +12,23 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
 
 from watchfloor.loadgen.generator.generate import DEFAULT_DAYS, DEFAULT_END, Frequency
-from watchfloor.loadgen.harness.cold import make_cold
+from watchfloor.loadgen.harness.cold_tables import make_cold
+from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.experiment import Experiment, InputFile, add_count
 from watchfloor.loadgen.harness.ingest.clients import clients
 from watchfloor.loadgen.harness.ingest.feeder import feeding
 from watchfloor.loadgen.harness.ingest.rates import series
 from watchfloor.loadgen.harness.ingest.runs import closed_run, warm
-from watchfloor.loadgen.harness.ingest.work import ITEM_EVENTS, Work
+from watchfloor.loadgen.harness.ingest.work_supply import ITEM_EVENTS, Work
 from watchfloor.loadgen.harness.loads import Case as LoadCase
 from watchfloor.loadgen.harness.loads import EventFile, load, write_events
-from watchfloor.loadgen.harness.measure import Figure, in_turn
+from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.open_queries import Mix
-from watchfloor.loadgen.harness.paper import PAPER_SCHEMES, QUERIES, read_paper
-from watchfloor.loadgen.harness.rig import Rig, say
 from watchfloor.loadgen.harness.row_times import time_rows
-from watchfloor.loadgen.harness.usage import rest
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
+from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.choices import LAYOUTS
 from watchfloor.schema.errors import InternalError, UserError
@@ -37,13 +37,10 @@ from watchfloor.schema.times import to_micros
 from watchfloor.store.admin.tables import compact
 from watchfloor.store.store import Store
 
-from .figures import AUTO, COLD, IDLE, INGEST, WARM, Case, Found, figures, paper_figures
-from .figures import METRICS as METRICS
+from .figures import AUTO, COLD, IDLE, INGEST, METRICS, WARM, Case, Found, figures, paper_figures
+from .plot import draw
+from .published import PAPER_SCHEMES, QUERIES, read_paper
 
-SUMMARY = "queries A, B, C by each scheme, warm, cold and while events come in; queries by a schedule"
-QUICK = ("--events", "10000", "--turns", "1", "--seconds", "0.5")
-HEAP = "512m"
-TSERVER_HEAP = "3g"
 LEAST_EVENTS = 10_000
 FEWER = 3
 """The cell layout has a third of the turns, and cold tables a third of these: both take their time."""
@@ -55,10 +52,8 @@ SHARES = (0.25, 0.5, 0.75)
 
 
 def add_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--events", metavar="N", type=int, default=1_000_000, help="proxy events (default 1000000)")
-    parser.add_argument(
-        "--turns", metavar="N", type=int, default=9, help="samples of a warm case in blocks (default 9)"
-    )
+    add_count(parser, "--events", 1_000_000, "proxy events")
+    add_count(parser, "--turns", 9, "samples of a warm case in blocks")
     parser.add_argument("--layout", choices=(*LAYOUTS, "both"), default="both", help="block, cell or both (default)")
     parser.add_argument(
         "--share", metavar="S", type=_share, default=0.5, help="of saturation, at which events come in (default 0.5)"
@@ -66,7 +61,6 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", metavar="N", type=float, default=10.0, help="of each run by a schedule (default 10)"
     )
-    parser.add_argument("--paper", metavar="FILE", type=Path, help="the paper's own values, to stand beside (JSON)")
 
 
 def _share(text: str) -> float:
@@ -79,33 +73,33 @@ def _share(text: str) -> float:
     return share
 
 
-def run(rig: Rig, options: Namespace) -> list[Figure]:
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if options.events < LEAST_EVENTS or options.turns < 1 or options.seconds <= 0:
         raise UserError(f"at least {LEAST_EVENTS:,} events, one turn and some seconds are needed")
     paper = list(paper_figures(read_paper(options.paper))) if options.paper else []
-    file = write_events(rig.folder / "proxy.json", options.events, options.seed)
+    file = write_events(session.folder / "proxy.json", options.events, options.seed)
     found = []
     for layout in LAYOUTS if options.layout == "both" else (options.layout,):
-        source = rig.source(file.feed, layout=layout)
-        load(rig, source, file, LoadCase(layout, of="whole", workers=1))
-        found.append(_measured(rig, options, source, file))
-        rig.drop(source)
+        source = session.create_source(file.feed, layout=layout)
+        load(session, source, file, LoadCase(layout, of="whole", workers=1))
+        found.append(_measured(session, options, source, file))
+        session.drop_source(source)
     return [*(figure for each in found for figure in figures(each)), *paper]
 
 
-def _measured(rig: Rig, options: Namespace, source: Source, file: EventFile) -> Found:
+def _measured(session: BenchSession, options: Namespace, source: Source, file: EventFile) -> Found:
     found = Found(source.layout, options.share)
     asking = _Asking(source, file, found)
     turns, warm_up = options.turns, min(WARM_UP, options.turns)
     if source.layout == "cell":
         turns, warm_up = max(1, turns // FEWER), 1
-    compact(rig.store.connection.client, source)
-    rest(rig.settings)
-    with Store.open(rig.settings, role="query") as store:
+    compact(session.store.connection.client, source)
+    rest(session.settings)
+    with Store.open(session.settings, role="query") as store:
         service = QueryService(store)
         for _ in range(warm_up):
             asking.round(service, WARM, kept=False)
-        asking.cold(rig, max(1, turns // FEWER))
+        asking.cold(session, max(1, turns // FEWER))
         # The caches now hold what the last of these questions has read.
         asking.round(service, WARM, kept=False)
         for _ in range(turns):
@@ -114,14 +108,16 @@ def _measured(rig: Rig, options: Namespace, source: Source, file: EventFile) -> 
         found.queries_per_second = mix.closed(options.seconds, options.seed)
         for share in SHARES:
             asking.open(mix, IDLE, share, options)
-        newer = Work(rig.folder, ITEM_EVENTS[source.layout], options.seed + 1, DEFAULT_END + timedelta(DEFAULT_DAYS))
+        newer = Work(
+            session.folder, ITEM_EVENTS[source.layout], options.seed + 1, DEFAULT_END + timedelta(DEFAULT_DAYS)
+        )
         items = newer.items(source.name)
-        with clients(rig, 1) as worker:
-            run = closed_run(rig, worker, items, max(LEAST_SECONDS, options.seconds))
+        with clients(session, 1) as worker:
+            run = closed_run(session, worker, items, max(LEAST_SECONDS, options.seconds))
         found.saturation = series(run.items, run.steady).mean
-        say(f"{source.layout}: one worker loads {found.saturation:,.0f} events/s")
-        rest(rig.settings)
-        with clients(rig, 1) as worker:
+        print_progress(f"{source.layout}: one worker loads {found.saturation:,.0f} events/s")
+        rest(session.settings)
+        with clients(session, 1) as worker:
             warm(worker, items)
             with feeding(worker, items, found.saturation * options.share / newer.item_events) as found.fed:
                 for _ in range(turns):
@@ -147,26 +143,26 @@ class _Asking:
     def round(self, service: QueryService, state: str, kept: bool = True) -> None:
         """Each query by each scheme once."""
         for query in QUERIES:
-            for scheme in in_turn((*PAPER_SCHEMES, AUTO), self._rounds):
+            for scheme in shuffle_cases((*PAPER_SCHEMES, AUTO), self._rounds):
                 self._one(service, Case(state, query, scheme), kept)
         self._rounds += 1
-        say(f"{self._source.layout}, {state}: {'a round' if kept else 'warming up'}")
+        print_progress(f"{self._source.layout}, {state}: {'a round' if kept else 'warming up'}")
 
-    def cold(self, rig: Rig, turns: int) -> None:
+    def cold(self, session: BenchSession, turns: int) -> None:
         """The same in turns, each question to tables that no cache knows, from a client that knows nothing of them."""
         for turn in range(turns):
             for query in QUERIES:
-                for scheme in in_turn((*PAPER_SCHEMES, AUTO), turn):
-                    make_cold(rig, self._source)
-                    with Store.open(rig.settings, role="query") as store:
+                for scheme in shuffle_cases((*PAPER_SCHEMES, AUTO), turn):
+                    make_cold(session, self._source)
+                    with Store.open(session.settings, role="query") as store:
                         self._one(QueryService(store), Case(COLD, query, scheme))
-            say(f"{self._source.layout}, {COLD}: round {turn + 1} of {turns}")
+            print_progress(f"{self._source.layout}, {COLD}: round {turn + 1} of {turns}")
 
     def open(self, mix: Mix, state: str, share: float, options: Namespace) -> None:
         """Queries by a schedule, so many that their rate is ``share`` of what the same clients got answered idle."""
         rate = share * self._found.queries_per_second
         self._found.open_loop[state, share] = mix.opened(rate, options.seconds, options.seed)
-        say(f"{self._source.layout}, {state}: open loop, {rate:.0f} queries/s")
+        print_progress(f"{self._source.layout}, {state}: open loop, {rate:.0f} queries/s")
 
     def _one(self, service: QueryService, case: Case, kept: bool = True) -> None:
         asked = time_rows(service, self.request(case.query, case.scheme))
@@ -177,3 +173,18 @@ class _Asking:
             )
         if kept:
             self._found.times[case].append(asked)
+
+
+EXPERIMENT = Experiment(
+    name="responsiveness",
+    summary="queries A, B, C by each scheme, warm, cold and while events come in; queries by a schedule",
+    metrics=METRICS,
+    quick_options=("--events", "10000", "--turns", "1", "--seconds", "0.5"),
+    quick_seconds=74,
+    add_options=add_options,
+    run=run,
+    draw=draw,
+    input_files=(InputFile("paper", "the paper's own values, to stand beside (JSON)", read_paper),),
+    heap="512m",
+    tserver_heap="3g",
+)

@@ -13,7 +13,7 @@ from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.worker.pool import Pool
-from watchfloor.loadgen.harness.rig import Rig, delete_topic
+from watchfloor.loadgen.harness.session import BenchSession, delete_topic
 from watchfloor.schema.errors import InternalError, StackError
 
 from .rates import Done
@@ -80,11 +80,11 @@ class Clients:
 
 
 @contextmanager
-def clients(rig: Rig, count: int) -> Iterator[Clients]:
+def clients(session: BenchSession, count: int) -> Iterator[Clients]:
     """Starts ``count`` clients and stops them at the end, whatever is still queued."""
-    topic = f"{rig.settings.topic}.{secrets.token_hex(4)}"
-    settings = replace(rig.settings, topic=topic, group=topic)
-    log, ledger = rig.folder / "clients.log", Ledger(rig.store)
+    topic = f"{session.settings.topic}.{secrets.token_hex(4)}"
+    settings = replace(session.settings, topic=topic, group=topic)
+    log, ledger = session.folder / "clients.log", Ledger(session.store)
     try:
         with ItemProducer(settings) as producer, Pool(settings, count, log) as pool:
             pool.watch()

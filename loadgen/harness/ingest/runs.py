@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.loadgen.harness.cpu_usage import CpuMeter
 from watchfloor.loadgen.harness.open_loop import Response
-from watchfloor.loadgen.harness.rig import Rig
-from watchfloor.loadgen.harness.usage import CpuMeter
+from watchfloor.loadgen.harness.session import BenchSession
 
 from .clients import Clients
 from .rates import Done, Window, while_all_work
@@ -40,7 +40,9 @@ class OpenRun(Run):
     responses: Sequence[Response]
 
 
-def closed_run(rig: Rig, clients: Clients, work: Iterator[WorkItem], seconds: float, warm_up: float = 0.0) -> Run:
+def closed_run(
+    session: BenchSession, clients: Clients, work: Iterator[WorkItem], seconds: float, warm_up: float = 0.0
+) -> Run:
     """All clients work for ``seconds`` at least, each taking an item as soon as it has ended one; before that for
     ``warm_up``. All items are on the queue from the beginning. The clients should be at work already: see ``warm``.
     """
@@ -51,7 +53,7 @@ def closed_run(rig: Rig, clients: Clients, work: Iterator[WorkItem], seconds: fl
         all_work = len({item.client for item in found.values()}) == clients.count
         return all_work and while_all_work(list(found.values())).seconds >= warm_up + seconds
 
-    with CpuMeter(rig.settings) as cpu, ServerWatch(rig.store) as watch:
+    with CpuMeter(session.settings) as cpu, ServerWatch(session.store) as watch:
         clients.queue(items)
         clients.work(warm_up + seconds)
         done = list(clients.wait(items, long_enough).values())
@@ -60,14 +62,16 @@ def closed_run(rig: Rig, clients: Clients, work: Iterator[WorkItem], seconds: fl
     return Run(done, whole, whole.settled(), watch.looks, cpu)
 
 
-def open_run(rig: Rig, clients: Clients, work: Iterator[WorkItem], due: Sequence[float], seconds: float) -> OpenRun:
+def open_run(
+    session: BenchSession, clients: Clients, work: Iterator[WorkItem], due: Sequence[float], seconds: float
+) -> OpenRun:
     """Item i is queued when ``due[i]`` seconds are over, all of them below ``seconds``; ends when all are durable.
 
     The clients should be at work already: see ``warm``.
     """
     items = list(islice(work, len(due)))
     clients.announce(items)
-    with CpuMeter(rig.settings) as cpu, ServerWatch(rig.store) as watch:
+    with CpuMeter(session.settings) as cpu, ServerWatch(session.store) as watch:
         began = time.time()
         for item, after in zip(items, due, strict=True):
             clients.work(began + after - time.time())

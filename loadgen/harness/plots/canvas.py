@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.schema.errors import UserError
 
 WIDTH = 10.0
@@ -81,11 +82,11 @@ def style() -> Iterator[None]:
 
 def panels(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Sequence[Any]]:
     """A figure of ``height`` inches with ``rows`` × ``columns`` axes, and these in one list."""
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawing
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     # The layout is worked out for the SVG; letters of the PNG are a little wider.
-    drawn = Figure(figsize=(WIDTH, height), layout=ConstrainedLayoutEngine(w_pad=0.12))
+    drawn = Drawing(figsize=(WIDTH, height), layout=ConstrainedLayoutEngine(w_pad=0.12))
     return drawn, list(drawn.subplots(rows, columns, squeeze=False, **options).flat)
 
 
@@ -106,8 +107,16 @@ def plain_log(axis: Any, values: Sequence[float]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def rendered(experiment: str, sketch: Sketch) -> Picture:
-    """The picture; the same sketch gives the same bytes."""
+def render_pictures(
+    experiment: str, draw: Callable[[Sequence[Figure]], Iterator[Sketch]], figures: Sequence[Figure]
+) -> list[Picture]:
+    """Draws figures and renders each sketch. Raises ``UserError`` if matplotlib is not installed."""
+    with style():
+        return [_render(experiment, sketch) for sketch in draw(figures)]
+
+
+def _render(experiment: str, sketch: Sketch) -> Picture:
+    """Renders a sketch; the same sketch gives the same bytes."""
     from matplotlib import rc_context
 
     name = f"{experiment}-{sketch.name}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.measurement.figure import Figure
 
-from . import series
+from . import time_series as series
 from .canvas import Sketch
-from .dots import Row, plot
-from .words import axis, words
+from .dot_plot import Row, plot
+from .labels import axis, words
 
 _MOST_ROWS = 40
 _SERIES = 2

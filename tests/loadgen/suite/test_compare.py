@@ -18,7 +18,6 @@ from runs import ASKED, DISK, RATE, asking, drawn, experiment, loading, write
 from watchfloor.api.cli import main as cli
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.formats.registry import open_parser
-from watchfloor.loadgen.experiments.experiment import NAMES
 from watchfloor.loadgen.experiments.ingest.figures import (
     OFFERED,
     STEADY,
@@ -30,15 +29,18 @@ from watchfloor.loadgen.experiments.ingest.figures import (
 )
 from watchfloor.loadgen.experiments.peers.figures import SAME
 from watchfloor.loadgen.experiments.readers import run as readers
+from watchfloor.loadgen.experiments.registry import list_names, load_experiment
 from watchfloor.loadgen.experiments.responsiveness import figures as responsiveness
+from watchfloor.loadgen.harness.cpu_usage import CpuMeter
 from watchfloor.loadgen.harness.ingest.feeder import Feed
 from watchfloor.loadgen.harness.ingest.rates import Done, Window
 from watchfloor.loadgen.harness.ingest.runs import OpenRun
 from watchfloor.loadgen.harness.ingest.server_watch import Look
-from watchfloor.loadgen.harness.measure import Figure, Goal, Measured, Metric
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.measurement import Measurement
+from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.open_loop import Response
-from watchfloor.loadgen.harness.usage import CpuMeter
-from watchfloor.loadgen.suite import bench, suite
+from watchfloor.loadgen.suite import bench
 from watchfloor.loadgen.suite.bootstrap import RESAMPLES, ratios
 from watchfloor.loadgen.suite.verdicts import RIGHT, Verdict, compared, verdicts
 from watchfloor.schema.settings.settings import Settings
@@ -49,7 +51,7 @@ LASTING = Metric("lasting_seconds", "s", "how long it was looked at", better=Non
 NOW = 1_800_000_000.0
 
 
-def slower(measured: Measured, factor: float) -> Measured:
+def slower(measured: Measurement, factor: float) -> Measurement:
     """Every time takes so much longer, and every rate is so much lower."""
 
     def changed(figure: Figure) -> Figure:
@@ -181,7 +183,7 @@ def test_of_many_figures_an_interval_ends_where_enough_resamples_tell(
 
 def test_each_exact_metric_is_of_right_answers_or_of_sizes() -> None:
     """Of a new one it has to be decided whether any change counts."""
-    exact = {metric.name for name in NAMES for metric in suite.experiment(name).METRICS if metric.exact}
+    exact = {metric.name for name in list_names() for metric in load_experiment(name).metrics if metric.exact}
     assert exact == RIGHT | {"disk_share", "encoded_share", "entries_per_event"}
 
 
@@ -298,7 +300,7 @@ def test_figures_of_one_run_alone_are_counted(tmp_path: Path, said: Said) -> Non
     ],
 )
 def test_an_experiment_that_failed_or_never_ran_is_named(
-    b: list[Measured], last: str, entry: dict[str, Any], tmp_path: Path, said: Said
+    b: list[Measurement], last: str, entry: dict[str, Any], tmp_path: Path, said: Said
 ) -> None:
     asked = {measured.experiment: {"options": []} for measured in b}
     record = {"quick": True, "seed": 1, "experiments": {**asked, "loading": entry}}

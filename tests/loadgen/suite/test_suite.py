@@ -12,22 +12,28 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 from runs import RATE, experiment
 
 from watchfloor.api.cli import main as cli
-from watchfloor.loadgen.experiments import experiment as experiments
-from watchfloor.loadgen.harness.measure import Figure
-from watchfloor.loadgen.suite import bench, child, suite
-from watchfloor.loadgen.suite.suite import Progress, clock
-from watchfloor.schema.errors import UserError
+from watchfloor.loadgen.harness.experiment import Experiment, InputFile
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.suite import bench, child_process, suite
+from watchfloor.loadgen.suite.progress import SuiteProgress, format_clock
+from watchfloor.schema.errors import InputFileError, UserError
 
 pytest.importorskip("matplotlib", reason="reports need matplotlib: pip install 'watchfloor[bench]'")
 
 NAMES = ("asking", "loading", "third")
+
+
+def pretend(name: str, **more: Any) -> Experiment:
+    """An experiment that is never run."""
+    options: dict[str, Any] = {"quick_options": ("--events", "10"), "quick_seconds": 1, **more}
+    return Experiment(name, name, (), add_options=print, run=lambda session, options: [], **options)
 
 
 class Rehearsal:
@@ -37,6 +43,7 @@ class Rehearsal:
         self.breaks: set[str] = set()
         self.ran: list[tuple[str, bool]] = []
         self.stacks = 0
+        self.experiments = {name: pretend(name, own_stack=name == "third") for name in NAMES}
 
     def command(self, name: str, arguments: list[str], stack: object) -> tuple[list[str], dict[str, str]]:
         self.ran.append((name, stack is not None))
@@ -58,22 +65,16 @@ class Rehearsal:
 @pytest.fixture
 def rehearsal(monkeypatch: pytest.MonkeyPatch) -> Rehearsal:
     made = Rehearsal()
-    modules = {
-        name: SimpleNamespace(
-            QUICK=("--events", "10"), TSERVER_HEAP=None, OWN_STACK=name == "third", SUMMARY=name, add_options=print
-        )
-        for name in NAMES
-    }
-    monkeypatch.setattr(experiments, "NAMES", dict.fromkeys(NAMES, ""))
-    monkeypatch.setattr(suite, "experiment", modules.__getitem__)
-    monkeypatch.setattr(suite, "_command", made.command)
-    monkeypatch.setattr(suite, "_stack", made.stack)
+    monkeypatch.setattr(suite, "list_names", lambda: list(NAMES))
+    monkeypatch.setattr(suite, "load_experiment", made.experiments.__getitem__)
+    monkeypatch.setattr(suite, "_make_command", made.command)
+    monkeypatch.setattr(suite, "_open_stack", made.stack)
     return made
 
 
 def run(*arguments: str) -> int:
     parser = ArgumentParser()
-    suite.add_options(parser)
+    suite.add_options(parser, [])
     return suite.run_all(parser.parse_args(arguments))
 
 
@@ -85,7 +86,12 @@ def test_all_run_and_a_second_time_none(
     assert rehearsal.ran == [("asking", True), ("loading", True), ("third", False)]
     told = capsys.readouterr()
     assert told.out == f"{out / 'report.html'}\n"
-    for line in ("[1/3 asking, 0:00] begins", "[1/3 asking, 0:00] halfway", "[3/3 third, 0:0", "left] halfway"):
+    for line in (
+        "[1/3 asking, 0:00, about 0:03 left] begins",
+        "[1/3 asking, 0:00, about 0:03 left] halfway",
+        "[3/3 third, 0:0",
+        "left] halfway",
+    ):
         assert line in told.err
     record = json.loads((out / "run.json").read_text())
     assert record["quick"] and record["seed"] == 1 and record["machine"]["cores"] and record["versions"]["python"]
@@ -140,7 +146,7 @@ def test_a_run_goes_on_only_as_it_began(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run("--quick", "--out", str(tmp_path / "run"), "--only", "asking") == 0
-    monkeypatch.setattr(bench, "NAMES", {})
+    monkeypatch.setattr(bench, "list_names", list)
     assert cli.main(["bench", "all", "--out", str(tmp_path / "run"), *arguments]) == cli.USER
     assert told in capsys.readouterr().err
     assert len(rehearsal.ran) == 1
@@ -151,12 +157,12 @@ def test_options_that_have_changed_since_are_refused(
 ) -> None:
     out = tmp_path / "run"
     assert run("--quick", "--out", str(out), "--only", "asking") == 0
-    monkeypatch.setattr(bench, "NAMES", {})
-    suite.experiment("asking").QUICK = ("--events", "11")
+    monkeypatch.setattr(bench, "list_names", list)
+    rehearsal.experiments["asking"] = pretend("asking", quick_options=("--events", "11"))
     arguments = ["bench", "all", "--quick", "--out", str(out)]
     assert cli.main(arguments) == cli.USER
     assert "was measured with --events 10, not --events 11" in capsys.readouterr().err
-    suite.experiment("asking").QUICK = ("--events", "10")
+    rehearsal.experiments["asking"] = pretend("asking")
     (out / "asking.json").write_text("{}")
     assert cli.main(arguments) == cli.USER
     (out / "run.json").unlink()
@@ -165,28 +171,32 @@ def test_options_that_have_changed_since_are_refused(
     assert cli.main([*arguments[:3], "--out", str(out / "asking.json")]) == cli.USER
 
 
-def test_the_papers_values_are_for_responsiveness_alone() -> None:
-    module = SimpleNamespace(QUICK=("--events", "10"))
+def test_a_file_is_checked_first_and_passed_on_to_the_experiment_that_takes_it() -> None:
+    checked: list[Path] = []
+    taking = pretend("asking", input_files=(InputFile("paper", "values", checked.append),))
     args = Namespace(quick=True, paper=Path("/values.json"))
-    assert suite._options("responsiveness", module, args) == ("--events", "10", "--paper", "/values.json")  # type: ignore[arg-type]
-    assert suite._options("readers", module, args) == ("--events", "10")  # type: ignore[arg-type]
+    assert suite._make_options(taking, args) == ("--events", "10", "--paper", "/values.json")
+    assert suite._make_options(taking, Namespace(quick=False, paper=None)) == ()
+    assert suite._make_options(pretend("loading"), args) == ("--events", "10")
+
+
+def test_a_file_that_is_not_right_ends_the_run_before_it_begins(tmp_path: Path) -> None:
+    with pytest.raises(InputFileError, match="cannot be read"):
+        bench.main(["all", "--out", str(tmp_path / "run"), "--paper", str(tmp_path / "none.json")])
+    assert not (tmp_path / "run").exists()
 
 
 def test_remaining_time_is_what_it_took_before_or_a_guess() -> None:
     names = ["a", "b", "c", "d"]
-    assert Progress(names, {}, {}).left(0, 5) is None
-    progress = Progress(names, {"b": 10.0, "c": 30.0}, {})
-    assert progress.left(0, 0) == 20 + 10 + 30 + 20
-    assert progress.left(2, 12) == 18 + 20
-    assert progress.left(3, 100) == 0
+    assert SuiteProgress(names, {}, {}).estimate_left(0, 5) is None
+    progress = SuiteProgress(names, {"b": 10.0, "c": 30.0}, {})
+    assert progress.estimate_left(0, 0) == 20 + 10 + 30 + 20
+    assert progress.estimate_left(2, 12) == 18 + 20
+    assert progress.estimate_left(3, 100) == 0
     usual = dict.fromkeys(names, 5.0)
-    assert Progress(names, {}, usual).left(0, 1) == 4 + 5 + 5 + 5
-    assert Progress(names, {"a": 10.0}, usual).left(1, 0) == 3 * 10  # this machine takes twice as long
-    assert (clock(5), clock(65.4), clock(3_725)) == ("0:05", "1:05", "1:02:05")
-
-
-def test_every_experiment_has_a_usual_time() -> None:
-    assert suite._QUICK_SECONDS.keys() == experiments.NAMES.keys()
+    assert SuiteProgress(names, {}, usual).estimate_left(0, 1) == 4 + 5 + 5 + 5
+    assert SuiteProgress(names, {"a": 10.0}, usual).estimate_left(1, 0) == 3 * 10  # this machine takes twice as long
+    assert (format_clock(5), format_clock(65.4), format_clock(3_725)) == ("0:05", "1:05", "1:02:05")
 
 
 CHILD = """
@@ -208,9 +218,9 @@ def test_an_interrupt_ends_the_child_in_order(tmp_path: Path) -> None:
     def heard(line: str) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
-    with pytest.raises(KeyboardInterrupt), child.interrupted_once():
+    with pytest.raises(KeyboardInterrupt), child_process.interrupted_once():
         try:
-            child.run([sys.executable, "-c", CHILD, str(tidy)], os.environ, log, heard)
+            child_process.run_child([sys.executable, "-c", CHILD, str(tidy)], os.environ, log, heard)
         finally:
             os.kill(os.getpid(), signal.SIGINT)
             assert tidy.read_text() == "tidy"
@@ -222,18 +232,18 @@ def test_the_largest_tablet_server_is_started(monkeypatch: pytest.MonkeyPatch) -
     started = []
     monkeypatch.setattr(suite, "up", lambda settings, report: started.append(settings))
     monkeypatch.setattr(suite, "down", lambda settings, report: None)
-    modules = [SimpleNamespace(TSERVER_HEAP=heap) for heap in (None, "3g", "1500m")]
-    with suite._stack(None, modules) as stack:  # type: ignore[arg-type]
+    sharing = [pretend("asking", tserver_heap=heap) for heap in (None, "3g", "1500m")]
+    with suite._open_stack(None, sharing) as stack:
         assert stack is not None and stack.tserver_heap == "3072m"
-        command, env = suite._command("readers", ["--seed", "1"], stack)
+        command, env = suite._make_command("readers", ["--seed", "1"], stack)
         assert command[-4:] == ["--seed", "1", "--home", str(stack.home)]
         assert env["WATCHFLOOR_TSERVER_HEAP"] == "3072m"
-    with suite._stack(None, modules[:1]) as stack:  # type: ignore[arg-type]
+    with suite._open_stack(None, sharing[:1]) as stack:
         assert stack is not None and stack.tserver_heap == "768m"
-    with suite._stack("/elsewhere", modules) as stack:  # type: ignore[arg-type]
+    with suite._open_stack("/elsewhere", sharing) as stack:
         assert stack is not None and stack.home == Path("/elsewhere") and len(started) == 2
     monkeypatch.setenv("WATCHFLOOR_HOME", "/elsewhere")
-    command, env = suite._command("ingest", [], None)
+    command, env = suite._make_command("ingest", [], None)
     assert "--home" not in command and "WATCHFLOOR_HOME" not in env
 
 
@@ -282,7 +292,8 @@ def test_a_real_experiment_that_is_terminated_leaves_nothing(tmp_path: Path) -> 
 def test_what_changes_the_stack_never_runs_on_one_that_is_there(
     rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench, "NAMES", {"third": ""})
+    monkeypatch.setattr(bench, "list_names", lambda: ["third"])
+    monkeypatch.setattr(bench, "load_experiment", rehearsal.experiments.__getitem__)
     with pytest.raises(UserError, match="on a stack of its own only"):
         bench.main(["third", "--home", "/somewhere"])
 
@@ -291,4 +302,4 @@ def test_bench_all_has_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         bench.main(["all", "--help"])
     assert "--quick" in capsys.readouterr().out
-    assert isinstance(bench._parser().parse_args(["all", "--out", "x"]), Namespace)
+    assert isinstance(bench._make_parser().parse_args(["all", "--out", "x"]), Namespace)

@@ -16,10 +16,9 @@ from typing import Any
 
 import jsonschema
 
+from watchfloor.loadgen.harness.row_times import LAST, MARKS
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.errors import InputFileError
-
-from .row_times import LAST, MARKS
 
 QUERIES = ("A", "B", "C")
 PAPER_SCHEMES = tuple(scheme for scheme in SCHEMES if scheme != "auto")

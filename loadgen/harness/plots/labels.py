@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.measurement.figure import Figure
 
 
 def axis(figure: Figure) -> str:

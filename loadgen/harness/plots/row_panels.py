@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from watchfloor.loadgen.harness.measure import Figure
+from watchfloor.loadgen.harness.measurement.figure import Figure
 
 from .canvas import COLOURS, MARKERS, Sketch, panels, plain_log
-from .words import axis
+from .labels import axis
 
 _LAST = "last"
 

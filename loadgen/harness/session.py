@@ -25,7 +25,7 @@ from watchfloor.store.store import Store
 _KAFKA_MS = 10_000
 
 
-class Rig:
+class BenchSession:
     """A running stack and what an experiment has put on it. ``store`` has the rights to write."""
 
     def __init__(self, settings: Settings, store: Store, folder: Path) -> None:
@@ -33,7 +33,7 @@ class Rig:
         self._sources: list[Source] = []
         self._made: set[str] = set()
 
-    def source(
+    def create_source(
         self, kind: str, shards: int | None = None, layout: str = DEFAULT_LAYOUT, more: Sequence[Field] = ()
     ) -> Source:
         """A fresh source with empty tables, its fields those of a built-in definition (``proxy.events``) and more."""
@@ -45,12 +45,12 @@ class Rig:
         self._made.add(source.name)
         return source
 
-    def item(self, path: Path, source: Source) -> WorkItem:
+    def make_item(self, path: Path, source: Source) -> WorkItem:
         """A whole file as one work item of ``source``, not queued."""
         (item,) = items_of(scan_file(path, WHOLE), str(path), source.name, b"", secrets.token_hex(8))
         return item
 
-    def drop(self, source: Source) -> None:
+    def drop_source(self, source: Source) -> None:
         """Removes a source's tables and its place in the catalog."""
         if source in self._sources:
             self._sources.remove(source)
@@ -58,7 +58,7 @@ class Rig:
 
     def close(self) -> None:
         for source in list(self._sources):
-            self.drop(source)
+            self.drop_source(source)
         self._forget()
 
     def _forget(self) -> None:
@@ -70,14 +70,16 @@ class Rig:
             tables.delete_rows(self.store.connection.client, tables.ITEMS_TABLE, rows)
 
 
-def say(text: str) -> None:
+def print_progress(text: str) -> None:
     """Progress, on standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager
-def open_rig(home: str | None, jvm_heap: str | None = None, tserver_heap: str | None = None) -> Iterator[Rig]:
-    """A rig on the running stack in ``home``, or on one of its own that is stopped and removed at the end.
+def open_session(
+    home: str | None, jvm_heap: str | None = None, tserver_heap: str | None = None
+) -> Iterator[BenchSession]:
+    """A session on the running stack in ``home``, or on one of its own that is stopped and removed at the end.
 
     ``tserver_heap``: what the tablet server of its own stack has, if not what the setting says. ``jvm_heap``: heap of
     this process's JVM; the processes that it starts keep the setting's. Raises ``StackError`` or ``StoreError``.
@@ -91,16 +93,16 @@ def open_rig(home: str | None, jvm_heap: str | None = None, tserver_heap: str | 
         settings = replace(settings, topic=topic, group=topic)
         try:
             if home is None:
-                up(settings, report=lambda line: say(f"  {line}"))
+                up(settings, report=lambda line: print_progress(f"  {line}"))
             with Store.open(replace(settings, jvm_heap=jvm_heap or settings.jvm_heap)) as store:
-                rig = Rig(settings, store, folder)
+                session = BenchSession(settings, store, folder)
                 try:
-                    yield rig
+                    yield session
                 finally:
-                    rig.close()
+                    session.close()
         finally:
             if home is None:
-                down(settings, report=lambda line: say(f"  {line}"))
+                down(settings, report=lambda line: print_progress(f"  {line}"))
             else:
                 delete_topic(settings)
 

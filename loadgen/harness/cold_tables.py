@@ -13,33 +13,33 @@ from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import tables_of
 from watchfloor.store.bulk.tablet_files import file_names
 
-from .rig import Rig
+from .session import BenchSession
 
 _TICK, _PATIENCE = 0.02, 600.0
 
 
-def make_cold(rig: Rig, source: Source) -> None:
+def make_cold(session: BenchSession, source: Source) -> None:
     """Has all files of a source's tables written anew: no cache has seen these. ``StackError`` if that never ends.
 
     The tablet servers keep blocks by the name of their file, and a compaction leaves none of what it reads and writes
     there. They go on running: their code is compiled, as it is on a server that has not read a table for a while.
     Entries that are not yet in files stay in memory; ``tables.compact`` leaves none.
     """
-    operations = rig.store.connection.client.tableOperations()
+    operations = session.store.connection.client.tableOperations()
     names = tables_of(source)
-    before = file_names(rig.store, source)
+    before = file_names(session.store, source)
     # Not waited for by Accumulo's own means: the manager looks every half second a tablet.
     with ThreadPoolExecutor(len(names)) as pool:
         list(pool.map(lambda name: operations.compact(name, None, None, False, False), names))
     until = time.monotonic() + _PATIENCE
-    while before & file_names(rig.store, source):
+    while before & file_names(session.store, source):
         if time.monotonic() > until:
             raise StackError(f"the tables of {source.name} are not compacted after {_PATIENCE:.0f} s")
         time.sleep(_TICK)
-    if rig.settings.local_accumulo:
+    if session.settings.local_accumulo:
         table_ids = operations.tableIdMap()
         for name in names:
-            drop_pages(rig.settings.home / "data/accumulo/tables" / str(table_ids.get(name)))
+            drop_pages(session.settings.home / "data/accumulo/tables" / str(table_ids.get(name)))
 
 
 def drop_pages(folder: Path) -> None:

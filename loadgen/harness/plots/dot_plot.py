@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from watchfloor.loadgen.harness.measure import Figure, number
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.table import format_number
 
 from .canvas import COLOURS, MARKERS, Sketch, panels, plain, plain_log
 
@@ -55,7 +56,7 @@ def _draw(axes: Any, rows: Sequence[Row], series: Sequence[str]) -> None:
             axes.plot(*zip(*goals, strict=True), "|", color=stroke, markersize=11, markeredgewidth=1.6)
         for y, figure in found.items() if len(series) == 1 else ():
             beside = axes.get_yaxis_transform()
-            axes.text(1.01, y, number(figure.value), transform=beside, va="center", fontsize=8.5)
+            axes.text(1.01, y, format_number(figure.value), transform=beside, va="center", fontsize=8.5)
     axes.set_yticks(range(len(rows)), [row.label for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)

@@ -14,8 +14,8 @@ from typing import Any
 
 import orjson
 
-from watchfloor.loadgen.experiments.experiment import NAMES
-from watchfloor.loadgen.harness.measure import Measured, write_json
+from watchfloor.loadgen.experiments.registry import list_names
+from watchfloor.loadgen.harness.measurement.measurement import Measurement, write_json
 from watchfloor.schema.errors import InputFileError, UserError
 
 RECORD = "run.json"
@@ -27,18 +27,18 @@ class Run:
 
     path: Path
     record: Mapping[str, Any]
-    measured: tuple[Measured, ...]
+    measured: tuple[Measurement, ...]
     missing: Mapping[str, str]
 
 
 def read_run(path: Path) -> Run:
-    """A run folder, its experiments in the order of ``NAMES``; or one JSON file, as a run of one experiment.
+    """A run folder, its experiments in alphabetical order; or one JSON file, as a run of one experiment.
 
     ``InputFileError`` if there is none, or a file in it is not what an experiment writes.
     """
     if not path.is_dir():
         return Run(path, {}, (read_measured(path),), {})
-    ranks = {name: rank for rank, name in enumerate(NAMES)}
+    ranks = {name: rank for rank, name in enumerate(list_names())}
     record = _record(path)
     found = [read_measured(file) for file in sorted(path.glob("*.json")) if file.name != RECORD]
     asked: Mapping[str, Any] = record.get("experiments", {})
@@ -49,10 +49,10 @@ def read_run(path: Path) -> Run:
     return Run(path, record, tuple(measured), missing)
 
 
-def read_measured(path: Path) -> Measured:
+def read_measured(path: Path) -> Measurement:
     """What an experiment has written to a file; ``InputFileError`` for anything else."""
     try:
-        return Measured.from_json(_json(path))
+        return Measurement.from_json(_json(path))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputFileError(
             f"{path} is not what `watchfloor bench NAME --json` writes: {type(error).__name__}: {error}"
@@ -89,37 +89,37 @@ class RunFolder:
         entries = self._record["experiments"].items()
         return {name: entry["seconds"] for name, entry in entries if "seconds" in entry}
 
-    def json(self, name: str) -> Path:
+    def json_path(self, name: str) -> Path:
         return self.path / f"{name}.json"
 
-    def log(self, name: str) -> Path:
+    def log_path(self, name: str) -> Path:
         return self.path / "log" / f"{name}.log"
 
-    def ask(self, name: str, options: Sequence[str]) -> bool:
+    def request(self, name: str, options: Sequence[str]) -> bool:
         """Notes what is asked of an experiment; whether it has run so already.
 
         Raises ``UserError`` if it has run with other options.
         """
         entry = self._record["experiments"].get(name)
-        done = self.json(name).exists()
+        done = self.json_path(name).exists()
         if done and (entry is None or entry["options"] != list(options)):
             had = " ".join(entry["options"]) or "its defaults" if entry else "options that are not known"
             raise UserError(
-                f"{self.json(name)} was measured with {had}, not {' '.join(options) or 'its defaults'}: "
+                f"{self.json_path(name)} was measured with {had}, not {' '.join(options) or 'its defaults'}: "
                 "delete it, or name another folder"
             )
         if done:
-            read_measured(self.json(name))
+            read_measured(self.json_path(name))
         elif entry is None or entry["options"] != list(options):
             self._record["experiments"][name] = {"options": list(options)}
         return done
 
-    def ended(self, name: str, seconds: float, failed: str = "") -> None:
+    def record_end(self, name: str, seconds: float, failed: str = "") -> None:
         """Notes how an experiment ended."""
         entry = self._record["experiments"][name]
         entry.update(seconds=round(seconds, 1), failed=failed)
         if failed:
-            self.json(name).unlink(missing_ok=True)
+            self.json_path(name).unlink(missing_ok=True)
         self.save()
 
     def save(self) -> None:

@@ -11,14 +11,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from watchfloor.loadgen.harness.rig import say
+from watchfloor.loadgen.harness.session import print_progress
 
 _STOP_SECONDS = 120
 """Until a child that was interrupted has removed what it made, and stopped a stack of its own, or is killed."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def run(command: Sequence[str], env: Mapping[str, str], log: Path, heard: Callable[[str], None]) -> int:
+def run_child(command: Sequence[str], env: Mapping[str, str], log: Path, heard: Callable[[str], None]) -> int:
     """Its exit status. All that it says goes to ``log``, and each line of its standard error to ``heard`` at once.
 
     The child has a session of its own: a Ctrl-C is for this process, which hands it on and waits.
@@ -59,7 +59,7 @@ def interrupted_once() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         for each in before:
             signal.signal(each, signal.SIG_IGN)
-        say(f"{signal.Signals(number).name}: stopping what was started")
+        print_progress(f"{signal.Signals(number).name}: stopping what was started")
         raise KeyboardInterrupt
 
     # A closed terminal that is ignored, as by `nohup`, stays so. SIGINT, which a shell has its background jobs ignore,

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from watchfloor.loadgen.harness.measure import Figure, number
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.table import format_number
 
 from .canvas import COLOURS, Sketch, panels, plain
-from .words import axis, said
+from .labels import axis, said
 
 _HEIGHT, _MARK_HEIGHT = 2.4, 1.1
 """Inches of a panel, and of one that is there to be looked up in only."""
@@ -53,7 +54,7 @@ def _run(figures: Sequence[Figure], shades: dict[str, str]) -> Any:
         axes.plot(figure.at, figure.samples, color=COLOURS[0], **line)
         axes.axhline(figure.value, color=COLOURS[0], linestyle="--", linewidth=1)
         beside = axes.get_yaxis_transform()
-        axes.text(1.005, figure.value, number(figure.value), transform=beside, va="center", fontsize=8.5)
+        axes.text(1.005, figure.value, format_number(figure.value), transform=beside, va="center", fontsize=8.5)
         for name, colour in shades.items() if rate else ():
             _shade(axes, _of_metric(figures, name)[0], colour)
         if rate and any(axes.get_legend_handles_labels()):

@@ -1,0 +1,63 @@
+"""The contract of an experiment: one value with its name, its metrics, what it needs, how it runs and how it is drawn.
+
+Each folder of ``loadgen/experiments/`` has one in its ``run.py``, as ``EXPERIMENT``.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .measurement.figure import Figure
+from .measurement.metric import Metric
+from .plots import general
+from .plots.canvas import Sketch
+from .session import BenchSession
+
+Drawer = Callable[[Sequence[Figure]], Iterator[Sketch]]
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """An option ``--NAME FILE`` that ``bench all`` has too and passes on.
+
+    ``check`` reads the file and raises ``InputFileError`` if it is not right, before anything is started.
+    """
+
+    name: str
+    help: str
+    check: Callable[[Path], object]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One benchmark, ``watchfloor bench NAME``.
+
+    ``add_options`` adds the experiment's own options to its command; ``run`` measures and returns the figures; ``draw``
+    makes sketches of figures. ``quick_options`` are the options of a run of half a minute or so, for
+    ``bench all --quick``, and ``quick_seconds`` says how long that run takes on two cores.
+
+    ``heap`` is the heap of the measuring process's JVM. ``tserver_heap`` is the heap of the tablet server of a stack
+    that is started for this experiment; None leaves it to the settings. An experiment with its ``own_stack`` changes
+    the stack, and never runs on one that is there.
+    """
+
+    name: str
+    summary: str
+    metrics: Sequence[Metric]
+    quick_options: Sequence[str]
+    quick_seconds: float
+    add_options: Callable[[ArgumentParser], None]
+    run: Callable[[BenchSession, Namespace], list[Figure]]
+    draw: Drawer = general.draw
+    heap: str = "256m"
+    tserver_heap: str | None = None
+    own_stack: bool = False
+    input_files: Sequence[InputFile] = ()
+
+
+def add_count(parser: ArgumentParser, flag: str, default: int, counted: str) -> None:
+    """Adds an option that takes a whole number; its help ends with the default."""
+    parser.add_argument(flag, metavar="N", type=int, default=default, help=f"{counted} (default {default})")

@@ -1,0 +1,94 @@
+"""A figure: one measured number, with its raw samples and what it was measured of."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .metric import Goal, Metric
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number. ``of`` tells its case: the feed, the scheme, the value asked for. Samples are in order.
+
+    ``derived`` is the value of a metric that is computed from other figures; its samples are the same computation
+    turn by turn. ``note`` is a remark on the value, for people. ``at`` is for samples that depend on each other, as
+    steps of a time series and requests that wait for one another do: the seconds from the beginning of their run at
+    which each was taken, or due. Otherwise it is empty.
+    """
+
+    metric: Metric
+    samples: tuple[float, ...]
+    of: Mapping[str, str] = field(default_factory=dict)
+    goal: Goal | None = None
+    derived: float | None = None
+    note: str = ""
+    at: tuple[float, ...] = ()
+
+    @property
+    def value(self) -> float:
+        return STATISTICS[self.metric.statistic](self.samples) if self.derived is None else self.derived
+
+    @property
+    def statistic(self) -> str:
+        """The name of the statistic that makes ``value`` of the samples, or ``derived``."""
+        return self.metric.statistic if self.derived is None else DERIVED
+
+    @property
+    def meets_goal(self) -> bool | None:
+        """None if the figure has no goal."""
+        return None if self.goal is None else self.goal.is_met(self.value)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "metric": self.metric.name,
+            "of": dict(self.of),
+            "value": self.value,
+            "unit": self.metric.unit,
+            "statistic": self.statistic,
+            "better": self.metric.better,
+            "exact": self.metric.exact,
+            "goal": str(self.goal) if self.goal else None,
+            "met": self.meets_goal,
+            "note": self.note,
+            "samples": list(self.samples),
+            **({"at": list(self.at)} if self.at else {}),
+        }
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any], definitions: Mapping[str, str]) -> Figure:
+        """Reads what ``to_json`` wrote; ``definitions`` are those of the metrics, by name."""
+        name, statistic = written["metric"], written["statistic"]
+        derived = statistic == DERIVED
+        how = (definitions[name], "median" if derived else statistic, written["better"], written["exact"])
+        return cls(
+            Metric(name, written["unit"], *how),
+            tuple(written["samples"]),
+            written["of"],
+            Goal.parse(written["goal"]) if written["goal"] else None,
+            written["value"] if derived else None,
+            written["note"],
+            tuple(written.get("at", ())),
+        )
+
+
+def _make_percentile(percent: float) -> Callable[[Sequence[float]], float]:
+    """Returns a statistic: the smallest sample that so many percent of the samples do not exceed (nearest rank)."""
+    return lambda samples: sorted(samples)[max(0, math.ceil(len(samples) * percent / 100) - 1)]
+
+
+STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "median": statistics.median,
+    "mean": statistics.fmean,
+    "max": max,
+    "variance": statistics.pvariance,
+    "coefficient of variation": lambda samples: statistics.pstdev(samples) / statistics.fmean(samples),
+    "90th percentile": _make_percentile(90),
+    "99th percentile": _make_percentile(99),
+}
+"""The functions that make one value of samples, by the name that a metric and its JSON give them."""
+DERIVED = "derived"

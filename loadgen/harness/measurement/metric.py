@@ -1,0 +1,55 @@
+"""What a number means: its name, unit and definition, and the goal that it should keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Better = Literal["higher", "lower"]
+_LOWER = frozenset({"s", "ms", "µs", "MB", "GB"})
+"""Units of what should be small: time and space. A rate, which should be large, has a unit ``…/s``."""
+_BY_UNIT: Any = object()
+"""Stands for ``better`` where a metric does not give it."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A kind of number. ``statistic`` names how its samples become one value.
+
+    ``better`` tells which way is good, and None says that neither is (how long a run was). Where it is left out, the
+    unit decides: seconds and megabytes should be low, rates high, and other units have no better way. ``exact`` means
+    that the same events give the same value in each run, so that one sample is enough (bytes on the disk, wrong
+    answers).
+    """
+
+    name: str
+    unit: str
+    definition: str
+    statistic: str = "median"
+    better: Better | None = _BY_UNIT
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        if self.better is _BY_UNIT:
+            by_unit = "lower" if self.unit in _LOWER else "higher" if self.unit.endswith("/s") else None
+            object.__setattr__(self, "better", by_unit)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A bound that a figure should keep: ``limit`` at most, or at least."""
+
+    limit: float
+    at_most: bool
+
+    def is_met(self, value: float) -> bool:
+        return value <= self.limit if self.at_most else value >= self.limit
+
+    def __str__(self) -> str:
+        return f"{'≤' if self.at_most else '≥'} {self.limit:g}"
+
+    @classmethod
+    def parse(cls, text: str) -> Goal:
+        """Reads what ``str`` of a goal gave."""
+        sign, limit = text.split()
+        return cls(float(limit), at_most=sign == "≤")
