@@ -1,1 +1,4 @@
-"""What faces people: the command line, the REST service, and the formats of results."""
+"""What faces people: the command line, the REST service, and the formats of results.
+
+Read ``requests.py`` and ``answers.py`` first: both faces translate by them between JSON and the query service.
+"""

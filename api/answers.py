@@ -1,4 +1,4 @@
-"""The short answers (sources, counts, top values, timelines) as JSON; the command line prints the same."""
+"""The short answers (sources, counts, top values, timelines) as JSON values; both faces give the same ones."""
 
 from __future__ import annotations
 
@@ -12,69 +12,74 @@ from watchfloor.schema.errors import UnknownSourceError, UserError
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import format_micros, to_micros
 
-from .requests import time_range
+from .requests import parse_time_range
 
 
-def sources_answer(found: Mapping[str, Source]) -> dict[str, Any]:
-    """All sources, by name."""
-    return {"sources": [_outline(found[name]) for name in sorted(found)]}
+def answer_sources(sources: Mapping[str, Source]) -> dict[str, Any]:
+    """Returns an outline of each source, ordered by name."""
+    return {"sources": [_outline_source(sources[name]) for name in sorted(sources)]}
 
 
-def source_answer(found: Mapping[str, Source], name: str) -> dict[str, Any]:
-    """One source with its definition; raises ``UnknownSourceError``."""
-    if name not in found:
-        raise UnknownSourceError(name, found)
-    return {**_outline(found[name]), "definition": found[name].definition}
+def answer_source(sources: Mapping[str, Source], name: str) -> dict[str, Any]:
+    """Returns one source's outline and definition. Raises ``UnknownSourceError``."""
+    if name not in sources:
+        raise UnknownSourceError(name, sources)
+    return {**_outline_source(sources[name]), "definition": sources[name].definition}
 
 
-def count_answer(service: QueryService, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """``asked``: source, and perhaps since, until, field and value."""
-    since, until = time_range(asked.get("since"), asked.get("until"))
-    field, value = condition(asked)
-    return {**_asked(asked, since, until), "count": service.count(asked["source"], since, until, field, value)}
+def answer_count(service: QueryService, members: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a count of events. ``members``: source; optional since, until, and field with value."""
+    since, until = parse_time_range(members.get("since"), members.get("until"))
+    field, value = read_condition(members)
+    count = service.count(members["source"], since, until, field, value)
+    return {**_repeat_request(members, since, until), "count": count}
 
 
-def top_answer(service: QueryService, asked: Mapping[str, Any], limit: int) -> dict[str, Any]:
-    """``asked``: source, field, and perhaps since and until."""
-    since, until = time_range(asked.get("since"), asked.get("until"))
-    found = service.top(asked["source"], asked["field"], since, until, limit)
-    return {**_asked(asked, since, until), "values": [{"value": shown(v), "count": n} for v, n in found]}
+def answer_top(service: QueryService, members: Mapping[str, Any], limit: int) -> dict[str, Any]:
+    """Returns the ``limit`` most frequent values. ``members``: source, field; optional since and until."""
+    since, until = parse_time_range(members.get("since"), members.get("until"))
+    counts = service.top(members["source"], members["field"], since, until, limit)
+    values = [{"value": to_json_value(value), "count": count} for value, count in counts]
+    return {**_repeat_request(members, since, until), "values": values}
 
 
-def timeline_answer(service: QueryService, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """``asked``: source, and perhaps since, until, bucket, field and value. Buckets without events are left out."""
-    since, until = time_range(asked.get("since"), asked.get("until"))
-    field, value = condition(asked)
-    bucket = asked.get("bucket") or "hour"
+def answer_timeline(service: QueryService, members: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the buckets that have events, oldest first.
+
+    ``members``: source; optional since, until, bucket, and field with value.
+    """
+    since, until = parse_time_range(members.get("since"), members.get("until"))
+    field, value = read_condition(members)
+    bucket = members.get("bucket") or "hour"
     if bucket not in BUCKETS:
         raise UserError(f"unknown bucket {bucket!r}; known are {', '.join(BUCKETS)}")
-    found = service.timeline(asked["source"], since, until, bucket, field, value)
-    rows = [{"start": format_micros(start), "count": n} for start, n in found]
-    return {**_asked(asked, since, until), "bucket": bucket, "buckets": rows}
+    counts = service.timeline(members["source"], since, until, bucket, field, value)
+    rows = [{"start": format_micros(start), "count": count} for start, count in counts]
+    return {**_repeat_request(members, since, until), "bucket": bucket, "buckets": rows}
 
 
-def condition(asked: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Field and value, of which both or none must be given."""
-    field, value = asked.get("field"), asked.get("value")
+def read_condition(members: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Returns field and value, or twice None. Raises ``UserError`` if only one of them is given."""
+    field, value = members.get("field"), members.get("value")
     if (field is None) != (value is None):
         raise UserError("field and value belong together: give both or none")
     return field, value
 
 
-def shown(value: object) -> Any:
-    """A value as JSON has it: times as ISO 8601, addresses as text."""
+def to_json_value(value: object) -> Any:
+    """Returns a field's value as JSON has it: times as ISO 8601, addresses as text."""
     if isinstance(value, datetime):
         return format_micros(to_micros(value))
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
-def _asked(asked: Mapping[str, Any], since: int | None, until: int | None) -> dict[str, Any]:
-    """What the answer is about: the request, times resolved."""
-    about = {name: asked[name] for name in ("source", "field", "value") if asked.get(name) is not None}
+def _repeat_request(members: Mapping[str, Any], since: int | None, until: int | None) -> dict[str, Any]:
+    """Returns the members of the request that an answer repeats, with its times resolved."""
+    about = {name: members[name] for name in ("source", "field", "value") if members.get(name) is not None}
     return {**about, **{k: format_micros(t) for k, t in (("since", since), ("until", until)) if t is not None}}
 
 
-def _outline(source: Source) -> dict[str, Any]:
+def _outline_source(source: Source) -> dict[str, Any]:
     return {
         "name": source.name,
         "title": source.title,

@@ -35,7 +35,7 @@ class Writer(Protocol):
 
 
 def open_writer(form: str, out: BinaryIO, all_columns: bool = False, live: bool = False) -> Writer:
-    """Returns the writer of a format of ``choices.FORMATS``. With ``live``, no row waits for others.
+    """Returns the writer of a format of ``choices.OUTPUT_FORMATS``. With ``live``, no row waits for others.
 
     On a terminal control characters are written out. Raises ``UserError`` for a binary format on a terminal.
     """

@@ -1,9 +1,9 @@
 """Bearer tokens of the REST service.
 
-``secret/tokens.json`` (mode 0600) maps the SHA-256 of each token to who holds it and what they may see:
+``secret/tokens.json`` (mode 0600) maps the SHA-256 of each token to its holder's name and authorizations:
 ``{"<sha-256 in hex>": {"name": "soc", "authorizations": ["tlp_amber"]}}``; ``null`` instead of the list means all that
-the service's Accumulo user may see. The file is read again when it changes. A first token is made with it and kept in
-``secret/rest.token`` (mode 0600), for the person at this machine; it is never printed.
+the service's Accumulo user may see. The file is read again when it changes. When the file is made, a first token is
+made too and kept in ``secret/rest.token`` (mode 0600), for the person at this machine; it is never printed.
 """
 
 from __future__ import annotations
@@ -26,79 +26,80 @@ TOKENS_FILE, FIRST_TOKEN_FILE, FIRST_NAME = "tokens.json", "rest.token", "first"
 
 
 @dataclass(frozen=True)
-class Holder:
-    """Who a token belongs to. ``authorizations`` None: all that the service's user has."""
+class TokenHolder:
+    """The owner of a token. ``authorizations`` None stands for all that the service's Accumulo user has."""
 
     name: str
     authorizations: tuple[str, ...] | None
 
 
 class Tokens:
-    """The tokens of a file. Raises ``SettingsError`` when it is damaged or readable by others."""
+    """The tokens in a file. Raises ``SettingsError`` if the file is damaged or readable by others."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
         self._stamp: tuple[int, int] | None = None
-        self._holders: dict[str, Holder] = {}
-        self._load()
+        self._holders: dict[str, TokenHolder] = {}
+        self._load_changes()
 
     @classmethod
     def open(cls, secret: Path) -> Tokens:
-        """The tokens in the folder ``secret``; makes the file with a first random token when there is none."""
+        """Returns the tokens in the folder ``secret``. Makes the file with a first random token if there is none."""
         path = secret / TOKENS_FILE
         if not path.exists():
             try:
                 secret.mkdir(mode=0o700, parents=True, exist_ok=True)
                 token = secrets.token_urlsafe(32)
                 _write_private(secret / FIRST_TOKEN_FILE, token.encode() + b"\n")
-                first = {digest(token): {"name": FIRST_NAME, "authorizations": None}}
+                first = {hash_token(token): {"name": FIRST_NAME, "authorizations": None}}
                 _write_private(path, orjson.dumps(first, option=orjson.OPT_INDENT_2) + b"\n")
             except OSError as error:
                 raise SettingsError(f"cannot write the tokens to {secret}: {error.strerror}") from None
         return cls(path)
 
-    def holder(self, token: str) -> Holder | None:
-        """Whose token this is. Every known digest is compared, each in constant time."""
-        self._load()
-        wanted, found = digest(token), None
+    def find_holder(self, token: str) -> TokenHolder | None:
+        """Returns the token's holder, or None. Every known digest is compared, each in constant time."""
+        self._load_changes()
+        asked, match = hash_token(token), None
         for known, holder in self._holders.items():
-            if hmac.compare_digest(known, wanted):
-                found = holder
-        return found
+            if hmac.compare_digest(known, asked):
+                match = holder
+        return match
 
-    def _load(self) -> None:
+    def _load_changes(self) -> None:
+        """Reads the file if it has changed since it was last read."""
         with self._lock:
             try:
-                found = self.path.stat()
-                stamp = (found.st_mtime_ns, found.st_ino)
+                status = self.path.stat()
+                stamp = (status.st_mtime_ns, status.st_ino)
                 if stamp == self._stamp:
                     return
-                if stat.S_IMODE(found.st_mode) & 0o077:
+                if stat.S_IMODE(status.st_mode) & 0o077:
                     raise SettingsError(f"{self.path} can be read by others: chmod 600 it")
-                self._holders = _parse(orjson.loads(self.path.read_bytes()))
+                self._holders = _parse_holders(orjson.loads(self.path.read_bytes()))
                 self._stamp = stamp
             except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
                 raise SettingsError(f"{self.path} cannot be used: {error}") from None
 
 
-def digest(token: str) -> str:
-    """SHA-256 in hex. Tokens are long and random, so a slow password hash would add nothing."""
+def hash_token(token: str) -> str:
+    """Returns the token's SHA-256 in hex. Tokens are long and random, so a slow password hash would add nothing."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _parse(tokens: dict[str, Any]) -> dict[str, Holder]:
+def _parse_holders(tokens: dict[str, Any]) -> dict[str, TokenHolder]:
     holders = {}
     for key, value in tokens.items():
         if len(bytes.fromhex(key)) != 32:
             raise ValueError(f"{key!r} is not a SHA-256")
         granted = value["authorizations"]
-        holders[key.lower()] = Holder(str(value["name"]), None if granted is None else tuple(map(str, granted)))
+        holders[key.lower()] = TokenHolder(str(value["name"]), None if granted is None else tuple(map(str, granted)))
     return holders
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    """A new file that nobody else can read at any moment."""
+    """Writes a new file that nobody else can read at any moment."""
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(content)

@@ -1,6 +1,6 @@
 """The REST service on a production WSGI server (waitress), until SIGTERM or Ctrl-C.
 
-Threads are bounded; two of them stay free of queries so that short requests find one. On SIGTERM running
+The number of threads is bounded. Two of them stay free of queries, so that short requests find one. On SIGTERM running
 answers get ``GRACE_SECONDS`` to end.
 """
 
@@ -30,6 +30,7 @@ from .app import create_app
 from .auth import FIRST_TOKEN_FILE, Tokens
 
 THREADS = 8
+SHORT_REQUEST_THREADS = 2
 CONNECTIONS = 200
 GRACE_SECONDS = 5
 # Bodies up to this size are read and then refused with a problem; larger ones are cut off by the server itself.
@@ -38,21 +39,24 @@ log = logging.getLogger(__name__)
 
 
 class StoreServices:
-    """Query services over one store connection, a view per set of authorizations. Connects when first asked to."""
+    """Query services over one store connection, opened at first use. Each set of authorizations has its own view."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
         self._stores: dict[tuple[str, ...] | None, Store] = {}
 
-    def __call__(self, authorizations: tuple[str, ...] | None) -> QueryService:
-        """Raises ``OperatorError`` while the store does not answer; the next call tries again."""
-        return QueryService(self._open(authorizations))
+    def open_service(self, authorizations: tuple[str, ...] | None) -> QueryService:
+        """Returns the query service that sees what ``authorizations`` let through; None is all that the user has.
 
-    def sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
-        return self._open(authorizations).sources()
+        Raises ``OperatorError`` while the store does not answer; the next call tries again.
+        """
+        return QueryService(self._open_store(authorizations))
 
-    def _open(self, authorizations: tuple[str, ...] | None) -> Store:
+    def read_sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
+        return self._open_store(authorizations).sources()
+
+    def _open_store(self, authorizations: tuple[str, ...] | None) -> Store:
         with self._lock:
             if not self._stores:
                 self._stores[None] = Store.open(self._settings, role="query")
@@ -69,21 +73,21 @@ class StoreServices:
 
 
 def serve(settings: Settings, say: Callable[[str], None]) -> None:
-    """Runs until it is told to stop; ``say`` gets the lines for people."""
+    """Runs the REST service until it is told to stop. ``say`` gets the lines for people."""
     tokens = Tokens.open(settings.secret)
     services = StoreServices(settings)
     try:
         try:
-            services(None)
+            services.open_service(None)
         except OperatorError as error:
             say(f"the store is not there yet ({error}); requests get 503 until it is")
-        longest = settings.deadline_seconds or None
-        run(create_app(services, tokens, THREADS - 2, longest), settings.host, settings.port, say, settings)
+        app = create_app(services, tokens, THREADS - SHORT_REQUEST_THREADS, settings.deadline_seconds or None)
+        run_server(app, settings.host, settings.port, say, settings)
     finally:
         services.close()
 
 
-def run(app: Flask, host: str, port: int, say: Callable[[str], None], settings: Settings | None = None) -> None:
+def run_server(app: Flask, host: str, port: int, say: Callable[[str], None], settings: Settings | None = None) -> None:
     """Serves ``app`` in the main thread until SIGTERM or Ctrl-C. Port 0 picks a free one."""
     try:
         server = create_server(
@@ -114,22 +118,22 @@ def run(app: Flask, host: str, port: int, say: Callable[[str], None], settings: 
 
 
 def _install_signals(server: Any) -> None:
-    """The first SIGTERM lets running answers end, for ``GRACE_SECONDS`` at most; a second one stops at once."""
+    """Makes the first SIGTERM let running answers end, for ``GRACE_SECONDS`` at most, and a second one stop at once."""
     stopping = threading.Event()
 
-    def finish() -> None:
+    def stop_when_idle() -> None:
         deadline = time.monotonic() + GRACE_SECONDS
         while time.monotonic() < deadline and any(map(_is_busy, list(server.active_channels.values()))):
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def handle_signal(number: int, frame: FrameType | None) -> None:
         if stopping.is_set():
             sys.exit(0)  # waitress ends its loop and its threads on it
         stopping.set()
-        threading.Thread(target=finish, name="graceful-stop", daemon=True).start()
+        threading.Thread(target=stop_when_idle, name="graceful-stop", daemon=True).start()
 
-    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGTERM, handle_signal)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

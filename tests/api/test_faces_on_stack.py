@@ -25,7 +25,7 @@ from ingest_support import load
 from loaded import LAYOUTS
 
 from watchfloor.api.cli import main as cli
-from watchfloor.api.rest.base.problems import type_of
+from watchfloor.api.rest.base.problems import problem_type
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import DEFAULT_LAYOUT, builtin_definitions
 
@@ -255,7 +255,7 @@ def test_explain_sources_and_health(rest: Rest) -> None:
 )
 def test_bad_queries(rest: Rest, body: dict[str, Any], kind: str) -> None:
     status, (problem,) = query(rest, **body)
-    assert problem["type"] == type_of(kind)
+    assert problem["type"] == problem_type(kind)
     assert status == problem["status"]
     if "where" in body:
         assert problem["caret"].splitlines()[1].strip() == "^"
@@ -267,7 +267,7 @@ def test_bad_queries(rest: Rest, body: dict[str, Any], kind: str) -> None:
 @pytest.mark.parametrize("token", ["", "wrong"])
 def test_no_token_and_a_wrong_one(rest: Rest, token: str) -> None:
     status, (problem,) = rest.ask("/api/v1/sources", token=token)
-    assert (status, problem["type"]) == (401, type_of("unauthorized"))
+    assert (status, problem["type"]) == (401, problem_type("unauthorized"))
 
 
 def test_the_service_stops_gracefully(rest: Rest) -> None:

@@ -9,6 +9,8 @@ import stat
 import threading
 import time
 from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,16 @@ import pyarrow as pa
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from jsonschema import Draft202012Validator
 from rest_fakes import SOURCE, TOKEN, FakeService, FakeServices, FakeTokens, events
 from served import served
 
-from watchfloor.api.rest.app import create_app
-from watchfloor.api.rest.auth import Tokens, digest
+from watchfloor.api.rest import app as app_module
+from watchfloor.api.rest.app import ROUTES_FOLDER, create_app, find_routes
+from watchfloor.api.rest.auth import Tokens, hash_token
 from watchfloor.api.rest.base.health import Health
-from watchfloor.api.rest.base.problems import KINDS, type_of
+from watchfloor.api.rest.base.problems import KINDS, problem_type
+from watchfloor.api.rest.base.route import Call, Route
 from watchfloor.api.rest.base.validate import MAX_BODY
 from watchfloor.schema.errors import SettingsError, StoreError
 
@@ -42,7 +47,7 @@ def services(service: FakeService) -> FakeServices:
 
 @pytest.fixture
 def app(services: FakeServices) -> Flask:
-    return create_app(services, FakeTokens(), streams=2)
+    return create_app(services, FakeTokens(), max_queries=2)
 
 
 @pytest.fixture
@@ -58,7 +63,7 @@ def check_problem(response: Any, kind: str) -> dict[str, Any]:
     """The one shape of errors, and that this is the one that was meant."""
     problem = json.loads(response.data)
     assert response.content_type == "application/problem+json"
-    assert problem["type"] == type_of(kind)
+    assert problem["type"] == problem_type(kind)
     assert (problem["status"], problem["title"]) == KINDS[kind]
     assert response.status_code == problem["status"]
     assert isinstance(problem["detail"], str) and problem["detail"]
@@ -122,7 +127,7 @@ def test_a_watch_streams_as_a_query_does(client: FlaskClient, service: FakeServi
 
 
 def test_the_service_may_bound_all_deadlines(services: FakeServices, service: FakeService) -> None:
-    client = create_app(services, FakeTokens(), longest=60).test_client()
+    client = create_app(services, FakeTokens(), max_deadline=60).test_client()
     for asked in ({}, {"deadline": 5}, {"deadline": 500}, {"watch": True}):
         assert client.post(QUERY, json=GOOD | asked, headers=BEARER).status_code == 200
     assert [request.deadline for request in service.asked] == [60, 5, 60, 60]
@@ -161,15 +166,15 @@ def test_health_needs_no_token_and_says_when_the_store_is_down(
 
 def test_health_is_told_soon_although_the_store_hangs() -> None:
     answer = threading.Event()
-    health = Health(lambda: answer.wait(20) and 7, patience=0.2)
+    health = Health(lambda: answer.wait(20) and 7, max_wait=0.2)
     for _ in range(2):
         began = time.monotonic()
         with pytest.raises(StoreError, match="has not answered"):
-            health.sources()
+            health.count_sources()
         assert time.monotonic() - began < 2
     answer.set()
     time.sleep(0.2)
-    assert health.sources() == 7
+    assert health.count_sources() == 7
 
 
 # Errors
@@ -217,6 +222,55 @@ ERRORS: list[tuple[str, str, Any, str]] = [
 @pytest.mark.parametrize(("method", "path", "body", "kind"), ERRORS)
 def test_errors_are_problems(client: FlaskClient, method: str, path: str, body: Any, kind: str) -> None:
     check_problem(client.open(path, method=method, json=body, headers=BEARER), kind)
+
+
+@pytest.mark.parametrize("path", [QUERY, "/api/v1/explain"])
+@pytest.mark.parametrize("name", ["since", "until", "where", "columns", "limit", "deadline", "cursor", "watch", "w"])
+def test_null_in_a_body_means_not_given(client: FlaskClient, service: FakeService, path: str, name: str) -> None:
+    for body in (GOOD, GOOD | {name: None}):
+        assert client.post(path, json=body, headers=BEARER).status_code == 200
+    assert service.asked[0] == service.asked[1]
+
+
+def test_null_is_no_way_around_what_is_needed_or_unknown(client: FlaskClient) -> None:
+    for body in ({"source": None}, GOOD | {"colums": None}):
+        check_problem(client.post(QUERY, json=body, headers=BEARER), "bad-body")
+    assert client.post(QUERY, json=GOOD | {"batching": {"width": None}}, headers=BEARER).status_code == 200
+
+
+@pytest.mark.parametrize(("text", "limit"), [("1.0", 1), ("1e3", 1000), ("2.0e1", 20), ("7", 7)])
+def test_a_whole_number_may_be_written_as_a_float(
+    client: FlaskClient, service: FakeService, text: str, limit: int
+) -> None:
+    body = f'{{"source": "web.access", "limit": {text}, "batching": {{"width": {text}}}}}'
+    headers = BEARER | {"Content-Type": "application/json"}
+    assert client.post(QUERY, data=body.encode(), headers=headers).status_code == 200
+    request = service.asked[0]
+    assert (request.limit, request.batching.width) == (limit, limit)
+    assert type(request.limit) is type(request.batching.width) is int
+
+
+BAD_LIMITS = ["1.5", "0.0", "-1.0", "NaN", "Infinity", "1e300", "1e999", "1" + "0" * 30, "1" + "0" * 400, '"1"', "true"]
+
+
+@pytest.mark.parametrize("text", BAD_LIMITS)
+def test_a_limit_that_is_no_whole_number_is_a_bad_body(client: FlaskClient, text: str) -> None:
+    body = f'{{"source": "web.access", "limit": {text}}}'.encode()
+    for path in (QUERY, "/api/v1/explain"):
+        answer = client.post(path, data=body, headers=BEARER | {"Content-Type": "application/json"})
+        check_problem(answer, "bad-body")
+
+
+def test_a_width_that_is_no_whole_number_is_refused(client: FlaskClient) -> None:
+    for width in (1.5, "1", 1e300):
+        check_problem(client.post(QUERY, json=GOOD | {"batching": {"width": width}}, headers=BEARER), "bad-request")
+
+
+@pytest.mark.parametrize("text", ["1.0", "1e3", "NaN", "inf", "-1", "1" + "0" * 30, "0", "10001", "1%200", "%D9%A1"])
+def test_a_limit_in_the_address_is_a_whole_number(client: FlaskClient, text: str) -> None:
+    address = f"/api/v1/top?source=web.access&field=client&limit={text}"
+    problem = check_problem(client.get(address, headers=BEARER), "bad-parameter")
+    assert problem["detail"] == "the parameter 'limit' must be a whole number from 1 to 10,000"
 
 
 def routes(app: Flask) -> list[tuple[str, str]]:
@@ -293,7 +347,7 @@ def test_a_failure_midway_is_in_the_summary(client: FlaskClient, service: FakeSe
     *rows, last = lines(response.data)
     assert len(rows) == 2
     assert last["summary"]["status"] == "failed"
-    assert last["summary"]["problem"]["type"] == type_of("unavailable")
+    assert last["summary"]["problem"]["type"] == problem_type("unavailable")
     assert "tablet server" in last["summary"]["problem"]["detail"]
 
 
@@ -353,7 +407,7 @@ def test_queries_are_bounded_and_short_requests_still_answered(port: int, servic
     running = [ask(port), ask(port)]
     refused = ask(port)
     assert refused.status == 503
-    assert json.loads(refused.read())["type"] == type_of("busy")
+    assert json.loads(refused.read())["type"] == problem_type("busy")
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     connection.request("GET", "/healthz")
     assert connection.getresponse().status == 200
@@ -370,22 +424,22 @@ def test_the_first_token_is_made_once_and_private(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     tokens = Tokens.open(secret)
     token = (secret / "rest.token").read_text().strip()
-    holder = tokens.holder(token)
+    holder = tokens.find_holder(token)
     assert holder is not None and holder.authorizations is None
     for name in ("tokens.json", "rest.token"):
         assert stat.S_IMODE((secret / name).stat().st_mode) == 0o600
     assert token not in (secret / "tokens.json").read_text()
-    assert Tokens.open(secret).holder(token) == holder
-    assert tokens.holder(token + "x") is None
-    assert tokens.holder("") is None
+    assert Tokens.open(secret).find_holder(token) == holder
+    assert tokens.find_holder(token + "x") is None
+    assert tokens.find_holder("") is None
 
 
 def test_tokens_may_change_while_they_are_used(tmp_path: Path) -> None:
     tokens = Tokens.open(tmp_path)
-    (tmp_path / "tokens.json").write_text(json.dumps({digest("new"): {"name": "soc", "authorizations": ["a"]}}))
-    holder = tokens.holder("new")
+    (tmp_path / "tokens.json").write_text(json.dumps({hash_token("new"): {"name": "soc", "authorizations": ["a"]}}))
+    holder = tokens.find_holder("new")
     assert holder is not None and (holder.name, holder.authorizations) == ("soc", ("a",))
-    assert tokens.holder((tmp_path / "rest.token").read_text().strip()) is None
+    assert tokens.find_holder((tmp_path / "rest.token").read_text().strip()) is None
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"x": {}}', '{"00": {"name": "a", "authorizations": []}}'])
@@ -402,6 +456,53 @@ def test_tokens_that_others_can_read_are_refused(tmp_path: Path) -> None:
     (tmp_path / "tokens.json").chmod(0o644)
     with pytest.raises(SettingsError, match="chmod 600"):
         Tokens.open(tmp_path)
+
+
+# Routes
+
+
+def test_every_file_in_the_folder_is_found(app: Flask) -> None:
+    folder = Path(find_spec(ROUTES_FOLDER).submodule_search_locations[0])  # type: ignore[union-attr,index]
+    names = [path.stem for path in sorted(folder.glob("*.py")) if path.stem != "__init__"]
+    declared = [route for name in names for route in import_module(f"{ROUTES_FOLDER}.{name}").ROUTES]
+    assert names and find_routes() == declared
+    assert sorted((route.method, re.sub("<.*?>", "nothing", route.path)) for route in declared) == sorted(routes(app))
+
+
+@pytest.mark.parametrize("route", find_routes(), ids=lambda route: f"{route.method} {route.path}")
+def test_schemas_are_schemas_and_know_the_paths_variables(route: Route) -> None:
+    for schema in (route.parameters, route.body, route.answer):
+        if schema is not None:
+            Draft202012Validator.check_schema(schema)
+    variables = set(re.findall("<(.*?)>", route.path))
+    assert variables <= set((route.parameters or {"properties": {}})["properties"])
+    assert route.summary and (route.method == "GET") == (route.body is None)
+
+
+@pytest.mark.parametrize("route", find_routes(), ids=lambda route: f"{route.method} {route.path}")
+def test_answers_fit_their_schemas(client: FlaskClient, route: Route) -> None:
+    known = {"source": "web.access", "field": "status", "value": "404", "since": "2026-01-01"}
+    properties = (route.parameters or {"properties": {}})["properties"]
+    for names in (set(properties), set((route.parameters or {}).get("required", ()))):
+        asked = {name: known[name] for name in names & set(known)}
+        path = route.path.replace("<name>", "web.access")
+        response = client.open(
+            path, method=route.method, query_string=asked, json=GOOD if route.body else None, headers=BEARER
+        )
+        assert (response.status_code, response.content_type) == (200, route.answer_type)
+        for answer in lines(response.data):
+            Draft202012Validator(route.answer).validate(answer)
+
+
+def test_a_route_without_a_token_sees_nothing_labelled(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> None:
+    def handle(call: Call) -> Any:
+        return {"authorizations": call.authorizations, "events": call.service.count("web.access", None, None)}
+
+    route = Route("GET", "/open", "An open route", handle, {"type": "object"}, needs_token=False)
+    monkeypatch.setattr(app_module, "find_routes", lambda: [route])
+    answer = create_app(services, FakeTokens()).test_client().get("/open").json
+    assert answer == {"authorizations": [], "events": 5}
+    assert services.authorizations == [()]
 
 
 # Documentation

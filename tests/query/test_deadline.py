@@ -16,7 +16,7 @@ from loaded import LAYOUTS, batch_of, write
 from test_faces_on_stack import run as cli
 
 from watchfloor.api.rest.app import create_app
-from watchfloor.api.rest.auth import Holder
+from watchfloor.api.rest.auth import TokenHolder
 from watchfloor.api.rest.serve import StoreServices
 from watchfloor.query.service import QueryRequest, QueryService
 from watchfloor.schema.errors import StoreError, UserError
@@ -174,8 +174,8 @@ def test_the_command_line_says_that_the_answer_is_partial(name: str, store: Stor
 
 
 class AnyToken:
-    def holder(self, token: str) -> Holder | None:
-        return Holder("tests", None)
+    def find_holder(self, token: str) -> TokenHolder | None:
+        return TokenHolder("tests", None)
 
 
 def test_the_service_ends_queries_at_its_own_deadline(name: str, store: Store, store_settings: Settings) -> None:
@@ -185,7 +185,7 @@ def test_the_service_ends_queries_at_its_own_deadline(name: str, store: Store, s
             (0.5, {}, "deadline"), (0.5, {"deadline": 500}, "deadline"), (None, {"deadline": 0.5}, "deadline"),
             (500, {"limit": 3, "where": None}, "limit"),
         ):  # fmt: skip
-            client = create_app(services, AnyToken(), longest=longest).test_client()
+            client = create_app(services, AnyToken(), max_deadline=longest).test_client()
             body = {name: value for name, value in {"source": name, "where": SLOW, **more}.items() if value is not None}
             answer = client.post("/api/v1/query", json=body, headers={"Authorization": "Bearer x"})
             last = json.loads(answer.data.splitlines()[-1])["summary"]

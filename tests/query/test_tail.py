@@ -187,7 +187,7 @@ def test_the_service_streams_a_watch_until_its_client_leaves(
 
     name, _, load = ingest
     services = StoreServices(store_settings)
-    app = create_app(services, AnyToken(), streams=1)
+    app = create_app(services, AnyToken(), max_queries=1)
     with closing(services), served(app, threads=3) as port:
         headers = {"Authorization": "Bearer x", "Content-Type": "application/json"}
 

@@ -25,8 +25,8 @@ from oracle import Rows
 from scan_sessions import assert_scans_end
 
 from watchfloor.api.rest.app import create_app
-from watchfloor.api.rest.auth import Holder
-from watchfloor.api.rest.base.problems import type_of
+from watchfloor.api.rest.auth import TokenHolder
+from watchfloor.api.rest.base.problems import problem_type
 from watchfloor.api.rest.base.validate import MAX_BODY
 from watchfloor.api.rest.serve import StoreServices
 from watchfloor.query.service import QueryRequest, QueryService
@@ -114,8 +114,8 @@ def rows() -> Rows:
 class Tokens:
     """Lets everybody see all."""
 
-    def holder(self, token: str) -> Holder | None:
-        return Holder("tests", None)
+    def find_holder(self, token: str) -> TokenHolder | None:
+        return TokenHolder("tests", None)
 
 
 @pytest.fixture(scope="module")
@@ -230,9 +230,9 @@ def test_hostile_requests(
         problem = json.loads(response[1])
         assert response[0] in (400, 413), f"{shown(where)}: {problem}"
         kinds = {413: ("too-large",), 400: ("bad-filter", "unknown-field", "bad-body")}
-        assert problem["type"] in map(type_of, kinds[response[0]]), f"{shown(where)}: {problem}"
+        assert problem["type"] in map(problem_type, kinds[response[0]]), f"{shown(where)}: {problem}"
         assert (response[0] == 413) == (len(body) > MAX_BODY)
-        if isinstance(where, str) and problem["type"] != type_of("bad-body"):
+        if isinstance(where, str) and problem["type"] != problem_type("bad-body"):
             assert response[0] == 413 or 0 <= problem["position"] <= len(where)
     assert statuses == {200, 400, 413}
 

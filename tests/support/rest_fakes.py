@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from watchfloor.api.rest.auth import Holder
+from watchfloor.api.rest.auth import TokenHolder
 from watchfloor.query.service import QueryRequest
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.errors import UnknownSourceError, UserError
@@ -154,16 +154,16 @@ class FakeServices:
     def __init__(self, service: FakeService) -> None:
         self.service, self.authorizations = service, []  # type: ignore[var-annotated]
 
-    def __call__(self, authorizations: tuple[str, ...] | None) -> Any:
+    def open_service(self, authorizations: tuple[str, ...] | None) -> Any:
         self.authorizations.append(authorizations)
         return self.service
 
-    def sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
+    def read_sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
         if self.service.error is not None:
             raise self.service.error
         return {SOURCE.name: SOURCE}
 
 
 class FakeTokens:
-    def holder(self, token: str) -> Holder | None:
-        return Holder("tests", ("tlp_amber",)) if token == TOKEN else None
+    def find_holder(self, token: str) -> TokenHolder | None:
+        return TokenHolder("tests", ("tlp_amber",)) if token == TOKEN else None

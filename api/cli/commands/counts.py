@@ -30,29 +30,29 @@ def register(add: Add) -> None:
 
 
 def count(args: Namespace) -> None:
-    from watchfloor.api.answers import count_answer
+    from watchfloor.api.answers import answer_count
 
     with open_service(args) as service:
-        print(count_answer(service, vars(args))["count"])
+        print(answer_count(service, vars(args))["count"])
 
 
 def top(args: Namespace) -> None:
-    from watchfloor.api.answers import top_answer
+    from watchfloor.api.answers import answer_top
     from watchfloor.schema.errors import UserError
 
     if args.limit < 1:
         raise UserError("--limit must be at least 1")
     with open_service(args) as service:
-        answer = top_answer(service, vars(args), args.limit)
+        answer = answer_top(service, vars(args), args.limit)
     print_rows(answer["values"], ("value", "count"), args.format)
 
 
 def timeline(args: Namespace) -> None:
-    from watchfloor.api.answers import timeline_answer
+    from watchfloor.api.answers import answer_timeline
     from watchfloor.api.cli.terminal.context import default_format
 
     with open_service(args) as service:
-        rows = timeline_answer(service, vars(args))["buckets"]
+        rows = answer_timeline(service, vars(args))["buckets"]
     form = args.format or default_format(None)
     if form == "table":
         most = max((row["count"] for row in rows), default=1)

@@ -11,7 +11,7 @@ from watchfloor.schema.choices import OUTPUT_FORMATS, PLANNERS, SCHEMES
 
 if TYPE_CHECKING:
     from watchfloor.api.formats.writers import Writer
-    from watchfloor.api.rest.base.stream import Result
+    from watchfloor.api.rest.base.stream import StreamedResult
     from watchfloor.query.service import QueryRequest, QueryService
 
 PARTLY = 1
@@ -51,11 +51,11 @@ def register(add: Add) -> None:
 
 def query(args: Namespace) -> int:
     from watchfloor.api.formats.writers import open_output, open_writer
-    from watchfloor.api.requests import query_request
+    from watchfloor.api.requests import read_query_request
 
     names = ("source", "since", "until", "where", "limit", "deadline", "cursor", "scheme", "w", "planner")
     columns = [name.strip() for name in args.columns.split(",")] if args.columns else None
-    request = query_request({**{name: getattr(args, name) for name in names}, "columns": columns})
+    request = read_query_request({**{name: getattr(args, name) for name in names}, "columns": columns})
     form = args.format or default_format(args.output)
     with open_service(args) as service, open_output(args.output) as out:
         if args.explain:
@@ -82,7 +82,7 @@ def _watch(service: QueryService, request: QueryRequest, writer: Writer) -> int:
     return 0
 
 
-def _write_all(result: Result, writer: Writer) -> None:
+def _write_all(result: StreamedResult, writer: Writer) -> None:
     try:
         for batch in result:
             if len(batch):

@@ -1,4 +1,4 @@
-"""Whether the store answers, for anybody who asks: cheap to ask often, and quick to answer when it does not."""
+"""The health of the store: cheap to ask for often, and answered soon even while the store hangs."""
 
 from __future__ import annotations
 
@@ -10,37 +10,43 @@ from watchfloor.schema.errors import StoreError
 from watchfloor.store.bridge.jvm import visit
 
 FRESH_SECONDS = 1.0
-PATIENCE_SECONDS = 3.0
+MAX_WAIT_SECONDS = 3.0
 
 
 class Health:
-    """``probe`` asks the store how many sources it knows. It is asked at most once a second, and once at a time."""
+    """Runs ``probe``, which asks the store how many sources it knows, at most once a second and once at a time.
 
-    def __init__(self, probe: Callable[[], int], patience: float = PATIENCE_SECONDS) -> None:
-        self._probe, self._patience = probe, patience
+    ``max_wait`` is the time in seconds after which an unanswered probe counts as a failure.
+    """
+
+    def __init__(self, probe: Callable[[], int], max_wait: float = MAX_WAIT_SECONDS) -> None:
+        self._probe, self._max_wait = probe, max_wait
         self._lock = threading.Lock()
         self._done = threading.Event()
-        self._asking = False
-        self._asked = -FRESH_SECONDS
+        self._is_probing = False
+        self._probed_at = -FRESH_SECONDS
         self._answer: int | Exception = 0
 
-    def sources(self) -> int:
-        """The answer; raises what asking raised, or ``StoreError`` when there is none for a few seconds."""
+    def count_sources(self) -> int:
+        """Returns the probe's answer, which is at most about a second old.
+
+        Raises what the probe raised, or ``StoreError`` if it has not answered for ``max_wait`` seconds.
+        """
         with self._lock:
-            if not self._asking and time.monotonic() - self._asked >= FRESH_SECONDS:
-                self._asking, self._asked = True, time.monotonic()
+            if not self._is_probing and time.monotonic() - self._probed_at >= FRESH_SECONDS:
+                self._is_probing, self._probed_at = True, time.monotonic()
                 self._done.clear()
-                threading.Thread(target=visit()(self._ask), name="health", daemon=True).start()
-        if not self._done.wait(max(0.0, self._asked + self._patience - time.monotonic())):
-            raise StoreError(f"the store has not answered for {time.monotonic() - self._asked:.0f} s")
+                threading.Thread(target=visit()(self._run_probe), name="health", daemon=True).start()
+        if not self._done.wait(max(0.0, self._probed_at + self._max_wait - time.monotonic())):
+            raise StoreError(f"the store has not answered for {time.monotonic() - self._probed_at:.0f} s")
         if isinstance(self._answer, Exception):
             raise self._answer
         return self._answer
 
-    def _ask(self) -> None:
+    def _run_probe(self) -> None:
         try:
             self._answer = self._probe()
         except Exception as error:
             self._answer = error
-        self._asking = False
+        self._is_probing = False
         self._done.set()

@@ -1,8 +1,8 @@
-"""Errors as RFC 9457 problem details: the one shape of everything that is not an answer.
+"""Errors as RFC 9457 problem details: the one shape of all error answers.
 
-A problem has ``type`` (a tag URI that names its kind and never changes), ``title``, ``status`` and ``detail``; a filter
-that is wrong adds ``position`` (0-based character), ``caret`` (the line with a caret under the place) and ``reason``
-(the detail without the caret); a body that is wrong adds ``errors``, a list of ``{pointer, detail}``.
+A problem has ``type`` (a tag URI that names its kind and never changes), ``title``, ``status`` and ``detail``. The
+problem of a wrong filter adds ``position`` (0-based character), ``caret`` (the line with a caret under the place) and
+``reason`` (the detail without the caret). The problem of a wrong body adds ``errors``, a list of ``{pointer, detail}``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "busy": (503, "Too many queries are running"),
     "unavailable": (503, "The store is not available"),
 }
-_OF_ERROR: tuple[tuple[type[BaseException], str], ...] = (
+_KINDS_BY_ERROR: tuple[tuple[type[BaseException], str], ...] = (
     (UnknownFieldError, "unknown-field"),
     (FilterError, "bad-filter"),
     (UnknownSourceError, "unknown-source"),
@@ -56,12 +56,12 @@ _OF_ERROR: tuple[tuple[type[BaseException], str], ...] = (
     (UserError, "bad-request"),
     (OperatorError, "unavailable"),
 )
-_OF_STATUS = {404: "not-found", 405: "method-not-allowed", 413: "too-large", 415: "unsupported-media-type"}
+_KINDS_BY_STATUS = {404: "not-found", 405: "method-not-allowed", 413: "too-large", 415: "unsupported-media-type"}
 
 
 @dataclass(eq=False)
 class Problem(Exception):
-    """One problem of a kind in ``KINDS``; raise it, or send ``response()``."""
+    """One problem of a kind in ``KINDS``. Handlers raise it; the application sends ``to_response()``."""
 
     kind: str
     detail: str
@@ -74,23 +74,27 @@ class Problem(Exception):
 
     def to_json(self) -> dict[str, Any]:
         status, title = KINDS[self.kind]
-        return {"type": type_of(self.kind), "title": title, "status": status, "detail": self.detail, **self.extra}
+        return {"type": problem_type(self.kind), "title": title, "status": status, "detail": self.detail, **self.extra}
 
-    def response(self) -> Response:
+    def to_response(self) -> Response:
         return Response(orjson.dumps(self.to_json()), self.status, dict(self.headers), content_type=MEDIA_TYPE)
 
 
-def type_of(kind: str) -> str:
+def problem_type(kind: str) -> str:
+    """Returns the tag URI of a kind."""
     return f"tag:watchfloor,2026:{kind}"
 
 
-def problem_of(error: BaseException) -> Problem:
-    """The problem that an exception is. What nobody expected is logged, and told to the client without its insides."""
+def to_problem(error: BaseException) -> Problem:
+    """Returns the problem that an exception stands for.
+
+    An unexpected exception is logged, and its message is kept from the client.
+    """
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
-        return _of_http(error)
-    kind = next((kind for cls, kind in _OF_ERROR if isinstance(error, cls)), "internal")
+        return _convert_http_error(error)
+    kind = next((kind for cls, kind in _KINDS_BY_ERROR if isinstance(error, cls)), "internal")
     if kind == "internal":
         log.error("a request failed", exc_info=error)
         return Problem(kind, "an unexpected error; the service's log has it")
@@ -103,10 +107,10 @@ def problem_of(error: BaseException) -> Problem:
     return Problem(kind, str(error))
 
 
-def _of_http(error: HTTPException) -> Problem:
-    """What Flask and werkzeug raise: routes, methods, sizes."""
+def _convert_http_error(error: HTTPException) -> Problem:
+    """Returns the problem for an error of Flask or werkzeug: an unknown path, a wrong method, a large body."""
     status = error.code or 500
-    kind = _OF_STATUS.get(status, "internal" if status >= 500 else "bad-request")
+    kind = _KINDS_BY_STATUS.get(status, "internal" if status >= 500 else "bad-request")
     headers = {}
     if isinstance(error, MethodNotAllowed) and error.valid_methods:
         headers["Allow"] = ", ".join(sorted(error.valid_methods))

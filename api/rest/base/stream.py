@@ -1,4 +1,4 @@
-"""A running query as NDJSON: a chunk per record batch, and a summary as the last record."""
+"""A running query as the body of an answer: NDJSON, a chunk per record batch, and a summary as the last record."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from typing import Any, Protocol
 
 import orjson
 import pyarrow as pa
+from flask import Response
 
 from watchfloor.api.formats.ndjson_writer import encode_ndjson
 from watchfloor.store.bridge.jvm import visit
 
-from .problems import problem_of
+from .problems import to_problem
 
 log = logging.getLogger(__name__)
+NDJSON = "application/x-ndjson"
 POLL_SECONDS = 0.25
 
 
-class Result(Protocol):
-    """What the query service's ``run`` returns. ``close`` may be called from another thread and ends the iteration."""
+class StreamedResult(Protocol):
+    """What the query service's ``run`` and ``watch`` return.
+
+    ``close`` may be called from another thread and ends the iteration.
+    """
 
     @property
     def summary(self) -> dict[str, Any]: ...
@@ -31,16 +36,19 @@ class Result(Protocol):
 
 
 class QueryStream:
-    """The body of an answer: ``start`` it, iterate it once, ``close`` it. ``cancel`` may come from another thread."""
+    """The body of an answer: call ``start``, iterate once, call ``close``. ``cancel`` may come from another thread.
 
-    def __init__(self, result: Result, done: Callable[[], None]) -> None:
-        self._result, self._done = result, done
+    ``on_close`` is called once, after the result is closed.
+    """
+
+    def __init__(self, result: StreamedResult, on_close: Callable[[], None]) -> None:
+        self._result, self._on_close = result, on_close
         self._closed = self._cancelled = False
         self._batches = iter(result)
         self._first: pa.RecordBatch | None = None
 
     def start(self) -> None:
-        """Reads the first batch, so that what fails before it is an answer of its own and no broken stream."""
+        """Reads the first batch, so that an error before it becomes an answer of its own instead of a broken stream."""
         try:
             self._first = next(self._batches, None)
         except BaseException:
@@ -61,52 +69,54 @@ class QueryStream:
                     yield encode_ndjson(batch)
             summary = dict(self._result.summary)
         except Exception as error:
-            summary = self._failure(error)
+            summary = self._summarize_failure(error)
         yield orjson.dumps({"summary": summary}) + b"\n"
 
     def close(self) -> None:
-        """Ends the query; called by the thread that iterates (by waitress, when the answer is sent or cut off)."""
+        """Ends the query. waitress calls it in the iterating thread, when the answer is sent or cut off."""
         if not self._closed:
             self._closed = True
             try:
                 self._result.close()
             finally:
-                self._done()
+                self._on_close()
 
     def cancel(self) -> None:
         """Stops the query at once; ``close`` still follows."""
         self._cancelled = True
         self._result.close()
 
-    def _failure(self, error: Exception) -> dict[str, Any]:
-        """The summary of a stream that broke: what is known so far, and the problem inside."""
+    def _summarize_failure(self, error: Exception) -> dict[str, Any]:
+        """Returns the summary of a stream that broke: what is known so far, and the problem."""
         try:
             known = dict(self._result.summary)
         except Exception:
             known = {}
-        return {**known, "status": "failed", "problem": problem_of(error).to_json()}
+        return {**known, "status": "failed", "problem": to_problem(error).to_json()}
 
 
-class Abandoned:
-    """Closes streams whose client has gone, while they wait for the store and have nothing to send."""
+class DisconnectWatcher:
+    """Cancels streams whose client has disconnected while they wait for the store and have nothing to send."""
 
     def __init__(self) -> None:
         self._streams: dict[QueryStream, Callable[[], bool]] = {}
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def watch(self, stream: QueryStream, gone: Callable[[], bool]) -> None:
+    def add_stream(self, stream: QueryStream, is_client_gone: Callable[[], bool]) -> None:
         with self._lock:
-            self._streams[stream] = gone
+            self._streams[stream] = is_client_gone
             if self._thread is None:
-                self._thread = threading.Thread(target=visit()(self._poll), name="abandoned-streams", daemon=True)
+                self._thread = threading.Thread(
+                    target=visit()(self._poll_clients), name="disconnected-clients", daemon=True
+                )
                 self._thread.start()
 
-    def forget(self, stream: QueryStream) -> None:
+    def remove_stream(self, stream: QueryStream) -> None:
         with self._lock:
             self._streams.pop(stream, None)
 
-    def _poll(self) -> None:
+    def _poll_clients(self) -> None:
         """Runs as long as there are streams."""
         pause = threading.Event()
         while True:
@@ -115,8 +125,27 @@ class Abandoned:
                 if not self._streams:
                     self._thread = None
                     return
-                left = [stream for stream, gone in self._streams.items() if gone()]
-            for stream in left:
+                abandoned = [stream for stream, is_gone in self._streams.items() if is_gone()]
+            for stream in abandoned:
                 log.info("a client left before its answer was complete; its query is closed")
-                self.forget(stream)
+                self.remove_stream(stream)
                 stream.cancel()
+
+
+def send_stream(
+    result: StreamedResult,
+    on_close: Callable[[], None],
+    disconnects: DisconnectWatcher,
+    is_client_gone: Callable[[], bool],
+) -> Response:
+    """Returns the answer that streams a result. Raises what the result raises before its first batch."""
+    stream = QueryStream(result, on_close)
+    disconnects.add_stream(stream, is_client_gone)
+    try:
+        stream.start()
+    except BaseException:
+        disconnects.remove_stream(stream)
+        raise
+    response = Response(stream, content_type=NDJSON, direct_passthrough=True)
+    response.call_on_close(lambda: disconnects.remove_stream(stream))
+    return response

@@ -1,105 +1,128 @@
-"""What requests say: JSON bodies and query parameters, checked before anything else looks at them."""
+"""Validation of requests: path variables, query parameters and JSON bodies, by the JSON Schemas that a route declares.
+
+Members of a body that are null, and query parameters without a value, count as not given.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
-import jsonschema
 import orjson
 from flask import Request
+from jsonschema import Draft202012Validator, ValidationError
 
-from watchfloor.schema.choices import MAX_DEADLINE, PLANNERS, SCHEMES
 from watchfloor.schema.shorten import shorten
 
 from .problems import Problem
+from .route import JsonSchema, Route
 
 MAX_BODY = 1 << 20  # bytes; a filter with some thousands of values fits
-_TIME = {
-    "description": "ISO 8601, a date, seconds since 1970, now, or relative (-4h)",
-    "anyOf": [{"type": "string", "minLength": 1, "maxLength": 100}, {"type": "number"}],
-}
-QUERY_SCHEMA: Mapping[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "A Watchfloor query",
-    "type": "object",
-    "required": ["source"],
-    "additionalProperties": False,
-    "properties": {
-        "source": {"type": "string", "minLength": 1, "maxLength": 100},
-        "since": _TIME,
-        "until": _TIME,
-        "where": {
-            "description": "A filter as text, or as a tree in its JSON form",
-            "anyOf": [{"type": "string", "maxLength": 262_144}, {"type": "object"}],
-        },
-        "columns": {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": 2000,
-            "uniqueItems": True,
-            "items": {"type": "string", "minLength": 1, "maxLength": 200},
-        },
-        "limit": {"type": "integer", "minimum": 1, "maximum": 1_000_000_000},
-        "deadline": {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_DEADLINE},
-        "cursor": {"type": "string", "minLength": 1, "maxLength": 200},
-        "watch": {"type": "boolean"},
-        "scheme": {"enum": list(SCHEMES)},
-        "w": {"type": "number", "minimum": 1, "maximum": 1_000_000},
-        "planner": {"enum": list(PLANNERS)},
-        "batching": {"type": "object"},
-    },
-}
+MAX_ERRORS = 20
+MAX_MESSAGE = 301  # characters
+MAX_DIGITS = 11
 
 
-def read_query(request: Request) -> dict[str, Any]:
-    """The body of a query; raises ``Problem``."""
-    if not request.is_json:
-        raise Problem("unsupported-media-type", "send the query as JSON with Content-Type: application/json")
-    try:
-        body = orjson.loads(request.get_data(cache=False))
-    except orjson.JSONDecodeError as error:
-        raise Problem("bad-body", f"the body is not JSON: {error}", {"errors": []}) from None
-    errors = [
-        {"pointer": "".join(f"/{part}" for part in e.absolute_path), "detail": _said(e)}
-        for e in sorted(_validator().iter_errors(body), key=lambda e: list(map(str, e.absolute_path)))
-    ]
-    if errors:
-        first = errors[0]
-        raise Problem("bad-body", f"{first['pointer'] or 'the body'}: {first['detail']}", {"errors": errors[:20]})
-    assert isinstance(body, dict)
-    return body
+class RequestValidator:
+    """Reads the requests of one route."""
+
+    def __init__(self, route: Route) -> None:
+        self._body = None if route.body is None else _BodyReader(route.body)
+        self._parameters = None if route.parameters is None else _ParameterReader(route.parameters)
+
+    def read_parameters(self, request: Request) -> dict[str, Any]:
+        """Returns path variables and query parameters in their schema's types, with its defaults.
+
+        Raises the problem ``bad-parameter`` for a missing, unknown, repeated or wrong one, and ``bad-request`` for a
+        value that is not one of its schema's.
+        """
+        variables = dict(request.view_args or {})
+        return variables if self._parameters is None else self._parameters.read(request, variables)
+
+    def read_body(self, request: Request) -> dict[str, Any]:
+        """Returns the JSON body. Raises the problem ``bad-body`` or ``unsupported-media-type``."""
+        return {} if self._body is None else self._body.read(request)
 
 
-def read_parameters(request: Request, required: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, str]:
-    """The query parameters; raises ``Problem`` for a missing, unknown or repeated one."""
-    known = (*required, *optional)
-    for name in request.args:
-        if name not in known:
-            raise Problem("bad-parameter", f"unknown parameter {name!r}; known are {', '.join(known)}")
-        if len(request.args.getlist(name)) > 1:
-            raise Problem("bad-parameter", f"the parameter {name!r} is given more than once")
-    for name in required:
-        if not request.args.get(name):
-            raise Problem("bad-parameter", f"the parameter {name!r} is missing")
-    return {name: value for name, value in request.args.items() if value}
+class _BodyReader:
+    def __init__(self, schema: JsonSchema) -> None:
+        self._schema, self._validator = schema, Draft202012Validator(schema)
+
+    def read(self, request: Request) -> dict[str, Any]:
+        if not request.is_json:
+            raise Problem("unsupported-media-type", "send the query as JSON with Content-Type: application/json")
+        try:
+            body = orjson.loads(request.get_data(cache=False))
+        except orjson.JSONDecodeError as error:
+            raise Problem("bad-body", f"the body is not JSON: {error}", {"errors": []}) from None
+        body = _normalize_body(body, self._schema)
+        errors = [
+            {"pointer": "".join(f"/{part}" for part in e.absolute_path), "detail": _shorten_message(e)}
+            for e in sorted(self._validator.iter_errors(body), key=lambda e: list(map(str, e.absolute_path)))
+        ]
+        if errors:
+            first = errors[0]
+            detail = f"{first['pointer'] or 'the body'}: {first['detail']}"
+            raise Problem("bad-body", detail, {"errors": errors[:MAX_ERRORS]})
+        assert isinstance(body, dict)
+        return body
 
 
-def number(parameters: Mapping[str, str], name: str, default: int, most: int) -> int:
-    """An integer from 1 to ``most``; raises ``Problem``."""
-    text = parameters.get(name, str(default))
-    value = int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else 0
-    if not 1 <= value <= most:
-        raise Problem("bad-parameter", f"the parameter {name!r} must be a whole number from 1 to {most:,}")
-    return value
+class _ParameterReader:
+    def __init__(self, schema: JsonSchema) -> None:
+        self._schema, self._validator = schema, Draft202012Validator(schema)
+        self._properties: Mapping[str, Any] = schema["properties"]
+
+    def read(self, request: Request, variables: dict[str, Any]) -> dict[str, Any]:
+        for name in request.args:
+            if name not in self._properties or name in variables:
+                known = [known for known in self._properties if known not in variables]
+                raise Problem("bad-parameter", f"unknown parameter {name!r}; known are {', '.join(known)}")
+            if len(request.args.getlist(name)) > 1:
+                raise Problem("bad-parameter", f"the parameter {name!r} is given more than once")
+        given = {name: text for name, text in request.args.items() if text}
+        for name in self._schema.get("required", ()):
+            if name not in given and name not in variables:
+                raise Problem("bad-parameter", f"the parameter {name!r} is missing")
+        values = {name: _parse_parameter(text, self._properties[name]) for name, text in given.items()}
+        for error in self._validator.iter_errors({**variables, **values}):
+            raise self._to_problem(error)
+        defaults = {name: schema["default"] for name, schema in self._properties.items() if "default" in schema}
+        return {**defaults, **variables, **values}
+
+    def _to_problem(self, error: ValidationError) -> Problem:
+        name = str(error.absolute_path[0])
+        schema = self._properties[name]
+        if error.validator == "enum":
+            known = ", ".join(map(str, schema["enum"]))
+            return Problem("bad-request", f"unknown {name} {error.instance!r}; known are {known}")
+        if schema.get("type") == "integer":
+            bounds = f"from {schema['minimum']:,} to {schema['maximum']:,}"
+            return Problem("bad-parameter", f"the parameter {name!r} must be a whole number {bounds}")
+        return Problem("bad-parameter", f"the parameter {name!r}: {_shorten_message(error)}")
 
 
-def _said(error: jsonschema.ValidationError) -> str:
-    """The message, without a large value that it may quote."""
-    return shorten(error.message, 301)
+def _normalize_body(body: Any, schema: JsonSchema) -> Any:
+    """Returns the body without its null members, and with whole floats as integers where the schema wants these.
+
+    JSON has one type of numbers, so clients may write 10 as ``10.0`` or ``1e1``.
+    """
+    if not isinstance(body, dict):
+        return body
+    properties = schema["properties"]
+    given = {name: value for name, value in body.items() if value is not None or name not in properties}
+    for name, value in given.items():
+        if properties.get(name, {}).get("type") == "integer" and isinstance(value, float) and value.is_integer():
+            given[name] = int(value)
+    return given
 
 
-@cache
-def _validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(QUERY_SCHEMA)
+def _parse_parameter(text: str, schema: JsonSchema) -> Any:
+    """Returns the value of a query parameter in its schema's type; text that does not fit stays for the validator."""
+    is_whole = text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
+    return int(text) if schema.get("type") == "integer" and is_whole else text
+
+
+def _shorten_message(error: ValidationError) -> str:
+    """Returns the message without the end of a large value that it may quote."""
+    return shorten(error.message, MAX_MESSAGE)

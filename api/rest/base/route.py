@@ -1,0 +1,64 @@
+"""The contract of a REST route: its method and path, the JSON Schemas of what goes in and out, and its handler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from watchfloor.query.service import QueryService
+from watchfloor.schema.source import Source
+
+from .context import RestContext
+
+PREFIX = "/api/v1"
+JSON = "application/json"
+
+JsonSchema = Mapping[str, Any]
+Handler = Callable[["Call"], Any]
+
+
+@dataclass(frozen=True)
+class Route:
+    """One method on one path. Path variables are written as ``<name>``.
+
+    ``parameters`` is the JSON Schema of the object that path variables and query parameters make together; without it
+    query parameters are ignored. ``body`` is the JSON Schema of the JSON body. ``answer`` is the JSON Schema of the
+    answer, or of each of its lines where ``answer_type`` is NDJSON.
+    ``handler`` takes a valid ``Call`` and returns a JSON value or a Flask response. It raises ``Problem`` or any error
+    that ``problems.to_problem`` knows.
+    """
+
+    method: str
+    path: str
+    summary: str
+    handler: Handler
+    answer: JsonSchema
+    parameters: JsonSchema | None = None
+    body: JsonSchema | None = None
+    answer_type: str = JSON
+    needs_token: bool = True
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request that fits its route's schemas.
+
+    ``authorizations`` are those of the bearer token; None is all that the service's Accumulo user has.
+    ``is_client_gone`` returns True once the client has closed its connection.
+    """
+
+    context: RestContext
+    authorizations: tuple[str, ...] | None
+    parameters: Mapping[str, Any]
+    body: Mapping[str, Any]
+    is_client_gone: Callable[[], bool]
+
+    @property
+    def service(self) -> QueryService:
+        """The query service that sees what the token's authorizations let through."""
+        return self.context.services.open_service(self.authorizations)
+
+    def read_sources(self) -> Mapping[str, Source]:
+        """Returns all sources by name, as the store has them now."""
+        return self.context.services.read_sources(self.authorizations)

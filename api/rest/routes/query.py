@@ -1,0 +1,109 @@
+"""``/api/v1/query`` and ``explain``: events as a stream of JSON lines, and the plan alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Response
+
+from watchfloor.api.requests import read_query_request
+from watchfloor.api.rest.base.route import PREFIX, Call, Route
+from watchfloor.api.rest.base.schemas import TIME_TEXT, declare_object
+from watchfloor.api.rest.base.stream import NDJSON, send_stream
+from watchfloor.schema.choices import MAX_DEADLINE, PLANNERS, SCHEMES
+
+MAX_FILTER = 262_144  # characters
+TIME = {
+    "description": TIME_TEXT,
+    "anyOf": [{"type": "string", "minLength": 1, "maxLength": 100}, {"type": "number"}],
+}
+QUERY_BODY = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "A Watchfloor query",
+    **declare_object(
+        {"source": {"type": "string", "minLength": 1, "maxLength": 100}},
+        {
+            "since": TIME,
+            "until": TIME,
+            "where": {
+                "description": "A filter as text, or as a tree in its JSON form",
+                "anyOf": [{"type": "string", "maxLength": MAX_FILTER}, {"type": "object"}],
+            },
+            "columns": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 2000,
+                "uniqueItems": True,
+                "items": {"type": "string", "minLength": 1, "maxLength": 200},
+            },
+            "limit": {"type": "integer", "minimum": 1, "maximum": 1_000_000_000},
+            "deadline": {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_DEADLINE},
+            "cursor": {"type": "string", "minLength": 1, "maxLength": 200},
+            "watch": {"type": "boolean"},
+            "scheme": {"enum": list(SCHEMES)},
+            "w": {"type": "number", "minimum": 1, "maximum": 1_000_000},
+            "planner": {"enum": list(PLANNERS)},
+            "batching": {"type": "object"},
+        },
+    ),
+}
+QUERY_ANSWER_LINE = {
+    "description": "An event, or on the last line the summary",
+    "anyOf": [
+        declare_object({"summary": {"type": "object", "required": ["status", "rows"]}}),
+        {"type": "object", "description": "the event's fields, without those that are null"},
+    ],
+}
+EXPLAIN_ANSWER = declare_object(
+    {
+        "plan": {"type": "object"},
+        "batching": declare_object(
+            {
+                "policy": {"type": "string"},
+                "first": {"type": ["object", "null"], "description": "the first query batch"},
+            }
+        ),
+        "text": {"type": "string", "description": "the plan for people"},
+    }
+)
+
+
+def run_query(call: Call) -> Response:
+    """Streams the events of a query, or of a watch, and its summary."""
+    members = dict(call.body)
+    watch = members.pop("watch", False)
+    request = call.context.bound_deadline(read_query_request(members))
+    call.context.acquire_query_slot()
+    try:
+        result = call.service.watch(request) if watch else call.service.run(request)
+    except BaseException:
+        call.context.release_query_slot()
+        raise
+    return send_stream(result, call.context.release_query_slot, call.context.disconnects, call.is_client_gone)
+
+
+def explain_query(call: Call) -> dict[str, Any]:
+    """Answers how the query would be run. A watch is explained as the query that each of its polls runs."""
+    members = {name: value for name, value in call.body.items() if name != "watch"}
+    return call.service.explain(read_query_request(members)).to_json()
+
+
+ROUTES = (
+    Route(
+        method="POST",
+        path=f"{PREFIX}/query",
+        summary="Events of a source, newest first, then a summary",
+        handler=run_query,
+        body=QUERY_BODY,
+        answer=QUERY_ANSWER_LINE,
+        answer_type=NDJSON,
+    ),
+    Route(
+        method="POST",
+        path=f"{PREFIX}/explain",
+        summary="The plan of a query, which is not run",
+        handler=explain_query,
+        body=QUERY_BODY,
+        answer=EXPLAIN_ANSWER,
+    ),
+)
