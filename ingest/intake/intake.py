@@ -17,10 +17,10 @@ from pathlib import Path
 from watchfloor.ingest.files.cut import WHOLE, FileScan, Mark, items_of, scan_file
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.work_queue import ItemProducer
-from watchfloor.ingest.records.cells import me
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow, Seen
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
+from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
 from .sniff import Sniffed, sniff
@@ -93,7 +93,7 @@ class Intake:
                 scan.mtime_ns,
                 "queued",
                 time.time(),
-                me(),
+                name_this_process(),
                 feed=found.feed,
                 file_id=scan.file_id.hex(),
                 length=scan.length,
@@ -104,7 +104,7 @@ class Intake:
 
     def refuse(self, path: str, size: int, mtime_ns: int, reason: str) -> None:
         """Records that a file is of no kind that is known, so that it is looked at again only when it changes."""
-        self._ledger.saw(Seen(path, size, mtime_ns, "refused", time.time(), me(), reason=reason))
+        self._ledger.saw(Seen(path, size, mtime_ns, "refused", time.time(), name_this_process(), reason=reason))
 
     def _scan(self, path: str, found: Sniffed) -> tuple[FileScan, list[LedgerRow]]:
         """The file's identity and ranges, and the ledger's rows of its items."""

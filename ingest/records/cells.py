@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
 from watchfloor.store.bridge.sources import EntrySink
-from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.encoding.ranges import Ranges, prefix_end
 from watchfloor.store.store import Store
 
 Cells = dict[str, bytes]
@@ -17,17 +15,6 @@ Put = tuple[bytes, str, bytes]
 """Row, qualifier, value."""
 
 _BATCH_BYTES = 4 << 20
-
-
-def me() -> str:
-    """Who writes: host and process."""
-    return f"{socket.gethostname()}:{os.getpid()}"
-
-
-def prefix_end(prefix: bytes) -> bytes | None:
-    """The first row after all that start with ``prefix``; None if there is none."""
-    head = prefix.rstrip(b"\xff")
-    return head[:-1] + bytes([head[-1] + 1]) if head else None
 
 
 def read_rows(store: Store, table: str, ranges: Iterable[tuple[bytes, bytes | None]]) -> Iterator[tuple[bytes, Cells]]:

@@ -19,9 +19,11 @@ import orjson
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
 from watchfloor.store.admin.tables import ITEMS_TABLE
 from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.encoding.ranges import prefix_end
+from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
-from .cells import Cells, me, prefix_end, put_cells, read_prefix, read_row, read_rows
+from .cells import Cells, put_cells, read_prefix, read_row, read_rows
 
 STATES = ("queued", "running", "done", "failed", "refused")
 _ITEM, _PATH = b"i", b"p"
@@ -152,7 +154,7 @@ class Ledger:
         return _seen(read_row(self._store, ITEMS_TABLE, _path_key(path)))
 
     def queued(self, items: Iterable[WorkItem]) -> None:
-        now, by = time.time(), me()
+        now, by = time.time(), name_this_process()
         self._write(
             (_item_key(item), "queued", orjson.dumps({"at": now, "by": by, "item": item.to_json().decode()}))
             for item in items

@@ -22,10 +22,10 @@ from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
 from watchfloor.schema.errors import UserError
 from watchfloor.store.admin.tables import QUARANTINE_TABLE
 from watchfloor.store.bridge.sources import EntrySink
-from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.encoding.ranges import Ranges, prefix_end
 from watchfloor.store.store import Store
 
-from .cells import Cells, Put, prefix_end, put_cells, read_prefix, read_row, read_rows
+from .cells import Cells, Put, put_cells, read_prefix, read_row, read_rows
 
 PIECE_BYTES = 1 << 20
 OPEN, RETRIED, CLEARED = "open", "retried", "cleared"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.schema.errors import OperatorError, UserError
-from watchfloor.schema.source import Source
 from watchfloor.store.layouts.block.compaction.compaction import Compacted, Step, compact
 from watchfloor.store.layouts.block.keys import item_tag
+from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.store import Store
 
 from .reading import PART_BYTES, part_id
@@ -33,7 +31,9 @@ def compact_source(
         raise UserError(
             f"{name} has the layout {source.layout}: each event has a row of its own, nothing can be merged"
         )
-    with _only_one(store, source):
+    # Two at once would do no harm, but abort each other's work.
+    busy = OperatorError(f"another `watchfloor compact {source.name}` is running; wait for it")
+    with hold_file_lock(store.settings.home / f"compact-{source.name}.lock", busy):
         retried = {item_tag(claim) for claim in Quarantine(store).settled_claims()}
         closed = time.time_ns() // 1000 - older_than
         return compact(store, source, lambda: settled_tags(store) | retried, closed, step=step, index=index)
@@ -52,16 +52,3 @@ def settled_tags(store: Store) -> set[bytes]:
 def _tags(item: WorkItem) -> Iterator[bytes]:
     for part in range((item.end - item.start) // PART_BYTES + 1):
         yield item_tag(part_id(item.item_id, part))
-
-
-@contextmanager
-def _only_one(store: Store, source: Source) -> Iterator[None]:
-    """Two at once would do no harm, but abort each other's work."""
-    home = store.settings.home
-    home.mkdir(parents=True, exist_ok=True)
-    with (home / f"compact-{source.name}.lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise OperatorError(f"another `watchfloor compact {source.name}` is running; wait for it") from None
-        yield

@@ -18,7 +18,6 @@ from watchfloor.ingest.files.cut import WHOLE, check_unchanged
 from watchfloor.ingest.files.lines import Chunk, Rejected, read_chunks
 from watchfloor.ingest.formats.registry import Parsed, open_parser
 from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
-from watchfloor.ingest.records.cells import me
 from watchfloor.ingest.records.definitions import Catalog
 from watchfloor.ingest.records.ledger import End
 from watchfloor.ingest.records.quarantine import CLEARED, OPEN, RETRIED, Quarantine
@@ -28,6 +27,7 @@ from watchfloor.store.bridge.sources import EntrySink
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.writer import ItemWriter, Sink
+from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
 from .read_ahead import ahead, in_order
@@ -158,7 +158,7 @@ def _read_once(
         item.ticket,
         "done",
         time.time(),
-        me(),
+        name_this_process(),
         events=events,
         quarantined=len(offsets) + len(earlier.taken) - earlier.retried,
         retried=earlier.retried,

@@ -16,13 +16,10 @@ claim's lines are marked already, step 2 was complete, and only the marks are mi
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +36,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.bridge.sources import EntrySink
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
 from watchfloor.store.layouts.writer import ItemWriter
+from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.store import Store
 
 _BATCH_LINES = 10_000
@@ -57,7 +55,9 @@ class RetryResult:
 
 def retry(store: Store, path: str | None = None, key: str | None = None) -> RetryResult:
     """Retries all open lines, or those of one file, or the one named ``ITEM:OFFSET``. Raises ``StoreError``."""
-    with _only_one(store.settings.home), store.sink() as sink:
+    # Two retries at once could give the same line to two claims, and count it twice.
+    busy = OperatorError("another `watchfloor quarantine retry` is running; wait for it")
+    with hold_file_lock(store.settings.home / "retry.lock", busy), store.sink() as sink:
         return _Retry(store, sink).run(path, key)
 
 
@@ -210,15 +210,3 @@ def _batches(lines: Iterable[Quarantined]) -> Iterator[list[Quarantined]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-@contextmanager
-def _only_one(home: Path) -> Iterator[None]:
-    """Two retries at once could take the same line on under two claims, and count it twice."""
-    home.mkdir(parents=True, exist_ok=True)
-    with (home / "retry.lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise OperatorError("another `watchfloor quarantine retry` is running; wait for it") from None
-        yield

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from watchfloor.ingest.records.cells import me
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.schema.settings.settings import Settings
@@ -14,6 +13,7 @@ from watchfloor.store.bridge.sources import EntrySink
 from watchfloor.store.bulk.bulk import BulkSink
 from watchfloor.store.bulk.folders import remove_left_overs
 from watchfloor.store.layouts.writer import Sink
+from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
 
@@ -27,7 +27,7 @@ class Desk:
         self._ledger: Ledger | None = None
         self._bulk = settings.ingest_mode == "bulk"
         self._tidied = False
-        self.name = me()
+        self.name = name_this_process()
         self.problem = ""
 
     @property

@@ -20,11 +20,9 @@ import jpype
 import jpype.config
 
 from watchfloor.schema.errors import InternalError, StoreError
-from watchfloor.store.runtime.java_home import OURS, archived_jars, find_java
-from watchfloor.store.stack.make_archive import CLIENTS, cache, flags
-
-# Servers that share the folder of jars with us; a JVM that need not open them is up sooner.
-_NOT_OURS = ("kafka", "scala", "accumulo-tserver", "accumulo-manager", "accumulo-gc", "accumulo-server")
+from watchfloor.store.runtime.class_archive import CLIENT_ARCHIVE, archive_folder, archive_options
+from watchfloor.store.runtime.jars import client_class_path, list_archivable_jars
+from watchfloor.store.runtime.java_home import find_java
 
 _OPTIONS = (
     # Arrow reaches into java.nio for the addresses of buffers.
@@ -52,15 +50,6 @@ _lock = threading.Lock()
 _owner: int | None = None
 
 
-def class_path(jars: Path) -> list[str]:
-    """What the bridge runs on, our jar last. StoreError if that is missing."""
-    ours = sorted(jars.glob(f"{OURS}*.jar"))
-    if not ours:
-        raise StoreError(f"no {OURS}*.jar in {jars}: run `make setup`, or set `jars` to the folder that holds it")
-    others = [jar for jar in archived_jars(jars) if not jar.name.startswith(_NOT_OURS)]
-    return [str(jar) for jar in (*others, ours[0])]
-
-
 def _library(home: Path) -> Path:
     """The JVM's shared library in a Java home."""
     for name in ("libjvm.so", "libjvm.dylib"):
@@ -85,14 +74,14 @@ def start(jars: Path, heap: str = "256m") -> None:
         # JVM is not destroyed, it ends with the process.
         jpype.config.destroy_jvm = False
         java = find_java()
-        archive = cache(jars, java, archived_jars(jars)) / CLIENTS
+        archive = archive_folder(jars, java, list_archivable_jars(jars)) / CLIENT_ARCHIVE
         try:
             jpype.startJVM(
                 str(_library(java)),
                 *_OPTIONS,
-                *flags(archive),
+                *archive_options(archive),
                 f"-Xmx{heap}",
-                classpath=class_path(jars),
+                classpath=client_class_path(jars),
                 convertStrings=False,
                 interrupt=False,
             )

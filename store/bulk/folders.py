@@ -7,12 +7,12 @@ a worker removes those of its own machine.
 from __future__ import annotations
 
 import socket
-
-import psutil
+from dataclasses import astuple
 
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.sources import Connection, _java
+from watchfloor.store.runtime.process_identity import ProcessIdentity
 from watchfloor.store.store import Store
 
 _CLUSTER_FOLDER = "watchfloor-bulk"
@@ -28,7 +28,8 @@ def folder_root(settings: Settings, connection: Connection) -> str:
 
 def folder_name(unique: str, table: str) -> str:
     """A folder of this process."""
-    return f"{_owner(psutil.Process())}~{unique}~{table}"
+    host, pid, started = astuple(ProcessIdentity.of_pid())
+    return f"{host}~{pid}~{started:.0f}~{unique}~{table}"
 
 
 def remove_left_overs(store: Store) -> list[str]:
@@ -41,17 +42,12 @@ def remove_left_overs(store: Store) -> list[str]:
     return left
 
 
-def _owner(process: psutil.Process) -> str:
-    """A pid is given out again by the system; with the time of its start it names one process."""
-    return f"{socket.gethostname()}~{process.pid}~{process.create_time():.0f}"
-
-
 def _is_left_over(name: str) -> bool:
+    """Returns whether a folder was made by a process of this machine that has ended."""
     host, *rest = name.split("~")
     if host != socket.gethostname() or len(rest) != 4:
         return False
     try:
-        process = psutil.Process(int(rest[0]))
-        return abs(process.create_time() - float(rest[1])) > 1 or process.status() == psutil.STATUS_ZOMBIE
-    except (psutil.NoSuchProcess, ValueError):
+        return ProcessIdentity(host, int(rest[0]), float(rest[1])).is_gone()
+    except ValueError:
         return True

@@ -26,6 +26,7 @@ from watchfloor.schema.filter.tree import (
 )
 from watchfloor.schema.source import Source
 
+from .ranges import prefix_end
 from .values import encode_value, network_bounds
 
 _AND, _OR, _NOT, _RANGE, _IN, _REGEX, _EXISTS, _EQUAL = 0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x13, 0x14
@@ -67,7 +68,7 @@ def compile_filter(tree: Filter, source: Source) -> bytes:
             first, last = network_bounds(network)
             return _range(name, source, lo=first, hi=last, hi_inclusive=True)
         case Prefix(name, prefix):
-            return _range(name, source, lo=prefix.encode(), hi=successor(prefix.encode()))
+            return _range(name, source, lo=prefix.encode(), hi=prefix_end(prefix.encode()))
         case Matches(name, pattern, ignore_case):
             return _regex(name, source, pattern, ignore_case)
         case Wildcard(name, pattern):
@@ -75,12 +76,6 @@ def compile_filter(tree: Filter, source: Source) -> bytes:
         case Exists(name):
             return bytes([_EXISTS]) + _field(name, source)
     raise InternalError(f"no program for {tree!r}")
-
-
-def successor(prefix: bytes) -> bytes | None:
-    """The least bytes that sort after everything that starts with ``prefix``; None where there are none."""
-    stripped = prefix.rstrip(b"\xff")
-    return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
 
 
 def wildcard_regex(pattern: str) -> str:

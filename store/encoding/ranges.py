@@ -12,6 +12,12 @@ _SCHEMA = pa.schema(
 _AFTER = pa.scalar(b"\x00", pa.binary())
 
 
+def prefix_end(prefix: bytes) -> bytes | None:
+    """Returns the least bytes that sort after everything that starts with ``prefix``; None if nothing does."""
+    head = prefix.rstrip(b"\xff")
+    return head[:-1] + bytes([head[-1] + 1]) if head else None
+
+
 class Ranges:
     """A growing list of half-open key ranges."""
 
@@ -24,8 +30,8 @@ class Ranges:
         self._add(start, None, end, None)
 
     def add_prefix(self, prefix: bytes) -> None:
-        """Rows that start with ``prefix``, whose last byte is not 0xFF."""
-        self._add(prefix, None, prefix[:-1] + bytes([prefix[-1] + 1]), None)
+        """Adds the rows that start with ``prefix``."""
+        self._add(prefix, None, prefix_end(prefix), None)
 
     def add_row(self, row: bytes) -> None:
         self._add(row, None, row + b"\x00", None)

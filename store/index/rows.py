@@ -20,8 +20,8 @@ from watchfloor.schema.filter.tree import (
 )
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import index_prefix, reversed_prefix, shard_names
-from watchfloor.store.encoding.program import compile_filter, successor
-from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.encoding.program import compile_filter
+from watchfloor.store.encoding.ranges import Ranges, prefix_end
 from watchfloor.store.encoding.values import CUT_BYTES, encode_value, index_value, network_bounds
 from watchfloor.store.layout import Term
 
@@ -90,7 +90,7 @@ def value_rows(condition: Condition, source: Source) -> ValueRows:
 def _starting(condition: Condition, start: bytes, test: bytes | None, backwards: bool = False) -> ValueRows:
     """Values that start with some bytes, or reversed ones that do."""
     prefix = reversed_prefix(condition.field) if backwards else index_prefix(condition.field)
-    end = successor(prefix + start[:CUT_BYTES])
+    end = prefix_end(prefix + start[:CUT_BYTES])
     assert end is not None  # a field's name does not consist of 0xFF
     return ValueRows(prefix + start[:CUT_BYTES], end, len(prefix), test, backwards)
 

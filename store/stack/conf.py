@@ -19,9 +19,9 @@ from pathlib import Path
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.settings.value import size
+from watchfloor.store.runtime.core_site import CORE_SITE
 
 from .checks import free_ports
-from .make_archive import CORE_SITE
 
 LOOPBACK = "127.0.0.1"
 INSTANCE = "watchfloor"

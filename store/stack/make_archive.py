@@ -1,15 +1,12 @@
-"""Archives of classes, loaded and verified beforehand: they halve the work of starting a JVM, a server's or a client's.
+"""Makes the archives of classes with which servers and clients start in half the time.
 
-``make setup`` makes them once, by running a stack in a scratch folder and noting which classes its servers load, and
-which a client of it (``python -m watchfloor.store.stack.make_archive``). A JVM takes an archive only with a class path
-that begins as the one that it was made for, so that path holds no folder, and ours, the jar that changes, comes
-after it.
-Without an archive all works as well.
+``make setup`` runs this once (``python -m watchfloor.store.stack.make_archive``). It runs a stack in a scratch folder,
+notes which classes its servers and a client of it load, and has Java dump those. ``store/runtime/class_archive.py``
+tells where an archive is and how a JVM uses it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import sys
@@ -22,17 +19,16 @@ from pathlib import Path
 
 from watchfloor.schema.errors import WatchfloorError
 from watchfloor.schema.settings.settings import Settings, load_settings
+from watchfloor.store.runtime.class_archive import CLIENT_ARCHIVE, SERVER_ARCHIVE, archive_folder
+from watchfloor.store.runtime.core_site import CORE_SITE
+from watchfloor.store.runtime.jars import client_class_path, list_archivable_jars
+from watchfloor.store.runtime.java_home import find_java
 
-SERVERS, CLIENTS = "servers.jsa", "clients.jsa"
-CORE_SITE = """<?xml version="1.0"?>
-<!-- Hadoop's own local file system ignores sync, and the write-ahead log would lose data without a word. -->
-<configuration>
-  <property><name>fs.file.impl</name><value>watchfloor.stack.LocalFiles</value></property>
-  <property><name>fs.AbstractFileSystem.file.impl</name><value>org.apache.hadoop.fs.local.RawLocalFs</value></property>
-</configuration>
-"""
+from .errand import run
+from .stack import down, up
+
 _SECONDS = 240
-# What every client does sooner or later, on tables that every stack has.
+# The calls that every client makes sooner or later, on tables that every stack has.
 _CLIENT = """
 import sys
 from watchfloor.store.encoding.ranges import Ranges
@@ -49,68 +45,40 @@ with Store.open(load_settings(sys.argv[1])) as store:
 """
 
 
-def cache(folder: Path, java: Path, jars: list[Path]) -> Path:
-    """The folder of the archives for this Java and these jars of ``folder``, beside that; it need not exist."""
-    release = java / "release"
-    parts = [str(java), release.read_text() if release.exists() else "", CORE_SITE]
-    parts += [f"{jar} {jar.stat().st_size} {jar.stat().st_mtime_ns}" for jar in jars]
-    return folder.parent / "cds" / hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
-
-
-def flags(archive: Path) -> list[str]:
-    """The JVM's options for an archive, none if that is not there."""
-    return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"] if archive.exists() else []
-
-
-def make(settings: Settings) -> None:
-    """Makes the archives unless they are there. Raises WatchfloorError or OSError when that fails."""
-    # Here, because a stack looks for its archive when it starts.
-    from watchfloor.store.bridge import jvm
-    from watchfloor.store.runtime.java_home import archived_jars, find_java
-
-    from .errand import run
-    from .stack import down, up
-
-    java, jars = find_java(), archived_jars(settings.jars)
-    folder = cache(settings.jars, java, jars)
-    servers, clients = folder / SERVERS, folder / CLIENTS
+def make_archives(settings: Settings) -> None:
+    """Makes both archives unless they exist. Raises WatchfloorError or OSError when that fails."""
+    java, jars = find_java(), list_archivable_jars(settings.jars)
+    folder = archive_folder(settings.jars, java, jars)
+    servers, clients = folder / SERVER_ARCHIVE, folder / CLIENT_ARCHIVE
     if servers.exists() and clients.exists():
         return
     print("setup: noting which classes servers and clients load, by running a stack once", flush=True)
     shutil.rmtree(folder.parent, ignore_errors=True)
-    for part in (servers, clients):
-        part.with_suffix("").mkdir(parents=True)
+    for archive in (servers, clients):
+        _class_list_folder(archive).mkdir(parents=True)
     with zipfile.ZipFile(folder / "core-site.jar", "w") as jar:
         jar.writestr("core-site.xml", CORE_SITE)
     deadline = time.monotonic() + _SECONDS
     try:
-        with _noting_classes(servers.with_suffix("")):
+        with _record_loaded_classes(_class_list_folder(servers)):
             up(settings)
-        with _noting_classes(clients.with_suffix("")):
+        with _record_loaded_classes(_class_list_folder(clients)):
             run(settings, "client", [sys.executable, "-c", _CLIENT, str(settings.home)], deadline)
     finally:
-        with _noting_classes(servers.with_suffix("")):
+        with _record_loaded_classes(_class_list_folder(servers)):
             down(settings)
-    for archive, path in (
-        (servers, [folder / "core-site.jar", *jars]),
-        (clients, jvm.class_path(settings.jars)[:-1]),
-    ):
-        noted = archive.with_suffix("")
-        names = dict.fromkeys(
-            line for one in sorted(noted.glob("*")) for line in one.read_text("utf-8", "replace").splitlines()
-        )
-        (noted / "all").write_text("\n".join(names) + "\n")
-        command = [str(java / "bin/java"), "-Xshare:dump", "-Xlog:disable", "-Xmx512m"]
-        command += [f"-XX:SharedClassListFile={noted / 'all'}", f"-XX:SharedArchiveFile={folder / 'new'}"]
-        command += ["-cp", ":".join(map(str, path))]
-        run(settings, "archive", command, deadline)
-        (folder / "new").rename(archive)
-        shutil.rmtree(noted)
+    _dump_archive(settings, servers, [folder / "core-site.jar", *jars], deadline)
+    _dump_archive(settings, clients, client_class_path(settings.jars)[:-1], deadline)
+
+
+def _class_list_folder(archive: Path) -> Path:
+    """Returns the folder of the lists of loaded classes that an archive is made from, a file per JVM."""
+    return archive.with_suffix("")
 
 
 @contextmanager
-def _noting_classes(folder: Path) -> Iterator[None]:
-    """Every JVM that is started meanwhile notes in ``folder`` which classes it loads."""
+def _record_loaded_classes(folder: Path) -> Iterator[None]:
+    """Has every JVM that is started meanwhile write the list of the classes that it loads into ``folder``."""
     os.environ["JAVA_TOOL_OPTIONS"] = f"-XX:DumpLoadedClassList={folder}/%p"
     try:
         yield
@@ -118,11 +86,27 @@ def _noting_classes(folder: Path) -> Iterator[None]:
         del os.environ["JAVA_TOOL_OPTIONS"]
 
 
+def _dump_archive(settings: Settings, archive: Path, class_path: list[Path] | list[str], deadline: float) -> None:
+    """Writes an archive of all classes that were recorded for it, in one step, and removes the records."""
+    lists = _class_list_folder(archive)
+    names = dict.fromkeys(
+        line for path in sorted(lists.glob("*")) for line in path.read_text("utf-8", "replace").splitlines()
+    )
+    (lists / "all").write_text("\n".join(names) + "\n")
+    unfinished = archive.parent / "new"
+    command = [str(find_java() / "bin/java"), "-Xshare:dump", "-Xlog:disable", "-Xmx512m"]
+    command += [f"-XX:SharedClassListFile={lists / 'all'}", f"-XX:SharedArchiveFile={unfinished}"]
+    command += ["-cp", ":".join(map(str, class_path))]
+    run(settings, "archive", command, deadline)
+    unfinished.rename(archive)
+    shutil.rmtree(lists)
+
+
 def main() -> None:
-    """Makes the archive in a scratch stack. It is an extra: when it fails, this says so and exits 0."""
+    """Makes the archives with a stack in a scratch folder. They are an extra: a failure is reported, and exits 0."""
     with tempfile.TemporaryDirectory(prefix="watchfloor-") as scratch:
         try:
-            make(load_settings(scratch))
+            make_archives(load_settings(scratch))
         except (WatchfloorError, OSError) as error:
             print(f"setup: no class archives, servers and clients start slower: {error}", file=sys.stderr)
 

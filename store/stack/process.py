@@ -20,6 +20,7 @@ from typing import Literal
 import psutil
 
 from watchfloor.schema.errors import StackError
+from watchfloor.store.runtime.process_identity import ProcessIdentity
 
 from .conf import LOOPBACK, write
 
@@ -59,12 +60,11 @@ def find(pid_file: Path) -> psutil.Process | None:
     """The living process that a pid file names; None if there is no file, or it tells of a process that has ended."""
     try:
         record = json.loads(pid_file.read_text())
-        process = psutil.Process(int(record["pid"]))
-        if abs(process.create_time() - float(record["started"])) > 1:
-            return None
-        return None if _ended(process) else process
-    except (FileNotFoundError, ValueError, KeyError, TypeError, psutil.Error):
+        identity = ProcessIdentity(socket.gethostname(), int(record["pid"]), float(record["started"]))
+        process = identity.find_process()
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
+    return None if process is None or _ended(process) else process
 
 
 def _ended(process: psutil.Process) -> bool:
@@ -94,7 +94,7 @@ def start(server: Server) -> None:
             start_new_session=True,
         )
     try:
-        started = psutil.Process(process.pid).create_time()
+        started = ProcessIdentity.of_pid(process.pid).started
     except psutil.Error:
         raise StackError(f"{server.name} ended at once{tail(server)}") from None
     finally:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.settings.value import size
-from watchfloor.store.runtime.java_home import class_path, find_java, native_library
+from watchfloor.store.runtime.jars import find_native_library, server_class_path
+from watchfloor.store.runtime.java_home import find_java
 
 from .conf import LOOPBACK, StackState, tserver_names
 from .process import Server, exchange, listens
@@ -53,7 +54,7 @@ def fleet(settings: Settings, state: StackState) -> Fleet:
     """The servers that ``state`` tells of, ready to be started. StackError when the JDK or jars are missing."""
     base = _java(settings)
     conf = settings.conf
-    native = native_library(settings)
+    native = find_native_library(settings)
 
     def server(name: str, heap: str, answers: Callable[[int], bool], *command: str, extra: int = 0) -> Server:
         log = f"-Dwatchfloor.log={settings.home / 'log' / (name + '.log')}"
@@ -115,7 +116,7 @@ def _java(settings: Settings) -> list[str]:
     logging = f"-Dlog4j2.configurationFile={settings.conf / 'log4j2.properties'}"
     # Accumulo makes a folder in the temporary one at each start and leaves it there: let it be ours.
     temporary = f"-Djava.io.tmpdir={settings.home / 'tmp'}"
-    return [str(java / "bin" / "java"), *_COMMON, temporary, logging, *class_path(settings, java)]
+    return [str(java / "bin" / "java"), *_COMMON, temporary, logging, *server_class_path(settings, java)]
 
 
 def _zookeeper_answers(port: int) -> bool:

@@ -12,18 +12,19 @@ import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.runtime.java_home import native_library, stage_jar
+from watchfloor.store.runtime.file_lock import hold_file_lock
+from watchfloor.store.runtime.jars import copy_own_jar, find_native_library
 
 from . import checks as stack_checks
 from . import conf as stack_conf
 from . import process as stack_process
 from .conf import StackState, save_state
 from .errand import run
-from .lock import alone
 from .process import Server, await_end, await_ready, find
 from .servers import Fleet, admin, fleet, format_kafka
 from .status import StackStatus, status
@@ -45,11 +46,11 @@ def up(settings: Settings, tservers: int | None = None, report: Report = _silent
     """
     _require_ours(settings)
     stack_conf.make_folders(settings)
-    with alone(settings):
+    with _hold_stack_lock(settings):
         before = stack_conf.load_state(settings)
         count = tservers or (before.tservers if before else settings.tservers)
         state = stack_conf.grow_state(before, count)
-        stage_jar(settings)
+        copy_own_jar(settings)
         servers = fleet(settings, state)
         for surplus in _tservers_beyond(settings, count):
             report(f"stopping {surplus}, {count} tablet servers are wanted")
@@ -64,11 +65,17 @@ def up(settings: Settings, tservers: int | None = None, report: Report = _silent
         stack_checks.check_ports({name: port for server in idle for name, port in server.ports.items()})
         save_state(settings, state)
         stack_conf.make_secrets(settings)
-        native = native_library(settings)
+        native = find_native_library(settings)
         if native is None:
             report("no native map library (it needs g++ at `make setup`): tablet servers use the slower Java map")
         stack_conf.write_conf(settings, state, native)
         _start(settings, state, servers, report)
+
+
+def _hold_stack_lock(settings: Settings) -> AbstractContextManager[None]:
+    """Keeps a second ``up`` or ``down`` of the same stack waiting, for ``up_seconds`` at most."""
+    busy = StackError(f"another up or down has been at work in {settings.home} for too long")
+    return hold_file_lock(settings.home / "run" / "lock", busy, settings.up_seconds)
 
 
 def _start(settings: Settings, state: StackState, servers: Fleet, report: Report) -> None:
@@ -142,7 +149,7 @@ def down(settings: Settings, report: Report = _silent) -> None:
     _require_ours(settings)
     if not (settings.home / "run").is_dir():
         return report(f"no stack in {settings.home}")
-    with alone(settings):
+    with _hold_stack_lock(settings):
         running = [path.stem for path in _pid_files(settings) if find(path)]
         state = stack_conf.load_state(settings)
         _signal(settings, [name for name in running if name == "kafka"])

@@ -15,7 +15,7 @@ import pytest
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.runtime import java_home as stack_java
+from watchfloor.store.runtime import java_home
 from watchfloor.store.stack import checks as stack_checks
 from watchfloor.store.stack import conf as stack_conf
 from watchfloor.store.stack import process as stack_process
@@ -117,11 +117,11 @@ def test_a_missing_or_wrong_java_is_said(tmp_path: Path, monkeypatch: pytest.Mon
     java.write_text("#!/bin/sh\n")
     java.chmod(0o755)
     (tmp_path / "release").write_text('JAVA_VERSION="25.0.1"\n')
-    monkeypatch.setattr(stack_java, "_java_homes", lambda: iter([tmp_path, tmp_path / "none"]))
+    monkeypatch.setattr(java_home, "_list_java_homes", lambda: iter([tmp_path, tmp_path / "none"]))
     with pytest.raises(StackError, match=r"Java 17 or 21 is wanted .* is 25, .*none is not a JDK"):
-        stack_java.find_java()
+        java_home.find_java()
     (tmp_path / "release").write_text('JAVA_VERSION="21.0.4"\n')
-    assert stack_java.find_java() == tmp_path
+    assert java_home.find_java() == tmp_path
 
 
 def test_missing_jars_are_said_before_anything_starts(tmp_path: Path) -> None:

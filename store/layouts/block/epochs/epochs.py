@@ -7,9 +7,7 @@ whether the other is slow or dead.
 
 from __future__ import annotations
 
-import os
 import secrets
-import socket
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import SOURCES_TABLE
+from watchfloor.store.runtime.process_identity import ProcessIdentity, name_this_process
 
 from .view import DIED_FAMILY, STATE, STATE_FAMILY, State, died_name, read_view
 
@@ -37,7 +36,7 @@ class Epochs:
 
     def __init__(self, store: Store, source: Source) -> None:
         self._store, self._source = store, source
-        self._me = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._me = f"{name_this_process()}:{secrets.token_hex(4)}"
 
     def state(self) -> State:
         return read_view(self._store, self._source.name).state
@@ -101,12 +100,4 @@ def _aborted(state: State) -> State:
 def _is_gone(owner: str) -> bool:
     """Whether an owner was a process of this host that is no more."""
     host, pid, _ = owner.rsplit(":", 2)
-    if host != socket.gethostname():
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        pass
-    return False
+    return ProcessIdentity(host, int(pid)).is_gone()

@@ -1,0 +1,33 @@
+"""A lock on a file: one process of a machine at a time does something."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from watchfloor.schema.errors import WatchfloorError
+
+_POLL_SECONDS = 0.1
+
+
+@contextmanager
+def hold_file_lock(path: Path, busy: WatchfloorError, seconds: float = 0) -> Iterator[None]:
+    """Holds the lock on ``path``, which is made if it is missing. The system releases it when the process ends.
+
+    Raises ``busy`` if another process still holds the lock after ``seconds``.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + seconds
+    with path.open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if time.monotonic() >= deadline:
+                    raise busy from None
+                time.sleep(_POLL_SECONDS)
+        yield

@@ -1,0 +1,67 @@
+"""The jars and the native library that servers and clients run on, and the class paths made of them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from watchfloor.schema.errors import StackError, StoreError
+from watchfloor.schema.settings.settings import Settings
+
+from .class_archive import SERVER_ARCHIVE, archive_folder, archive_options
+
+_OWN_JAR = "watchfloor-accumulo-"
+# One jar of each program that a start needs. A folder that lacks one of them was not built to the end.
+_REQUIRED_JARS = ("accumulo-tserver-", "accumulo-manager-", "accumulo-gc-", "zookeeper-", "kafka_2.13-", _OWN_JAR)
+# Jars that only servers need; a client's JVM that need not open them starts sooner.
+_SERVER_JARS = ("kafka", "scala", "accumulo-tserver", "accumulo-manager", "accumulo-gc", "accumulo-server")
+
+
+def list_jars(settings: Settings) -> list[Path]:
+    """Returns all jars, sorted, so that no class path depends on the file system's order. StackError if one misses."""
+    jars = sorted(settings.jars.glob("*.jar"))
+    missing = [name for name in _REQUIRED_JARS if not any(jar.name.startswith(name) for jar in jars)]
+    if missing:
+        raise StackError(f"no {missing[0]}*.jar in {settings.jars}: run `make setup`")
+    return jars
+
+
+def list_archivable_jars(folder: Path) -> list[Path]:
+    """Returns all jars of a folder but our own, which changes: those that a class archive can be made of."""
+    return [jar for jar in sorted(folder.glob("*.jar")) if not jar.name.startswith(_OWN_JAR)]
+
+
+def copy_own_jar(settings: Settings) -> None:
+    """Copies our own jar into the stack's ``lib``, so that a later build does not disturb running servers."""
+    own_jar = next(jar for jar in list_jars(settings) if jar.name.startswith(_OWN_JAR))
+    folder = settings.home / "lib"
+    folder.mkdir(exist_ok=True)
+    temporary = folder / "new"
+    shutil.copyfile(own_jar, temporary)
+    temporary.replace(folder / "watchfloor.jar")
+
+
+def server_class_path(settings: Settings, java: Path) -> list[str]:
+    """Returns a server's JVM options: the class path (core-site.xml, all jars, our own last) and the class archive."""
+    jars, archivable = list_jars(settings), list_archivable_jars(settings.jars)
+    folder = archive_folder(settings.jars, java, archivable)
+    core_site = folder / "core-site.jar"
+    copied = settings.home / "lib/watchfloor.jar"
+    own_jars = [copied] if copied.exists() else [jar for jar in jars if jar not in archivable]
+    path = [core_site if core_site.exists() else settings.conf, *archivable, *own_jars]
+    return [*archive_options(folder / SERVER_ARCHIVE), "-cp", ":".join(map(str, path))]
+
+
+def client_class_path(folder: Path) -> list[str]:
+    """Returns the class path of a client's JVM, our own jar last. Raises StoreError if that is missing."""
+    own_jars = sorted(folder.glob(f"{_OWN_JAR}*.jar"))
+    if not own_jars:
+        raise StoreError(f"no {_OWN_JAR}*.jar in {folder}: run `make setup`, or set `jars` to the folder that holds it")
+    others = [jar for jar in list_archivable_jars(folder) if not jar.name.startswith(_SERVER_JARS)]
+    return [str(jar) for jar in (*others, own_jars[0])]
+
+
+def find_native_library(settings: Settings) -> Path | None:
+    """Returns the folder of the compiled native map, beside the jars; None when ``make setup`` found no g++."""
+    folder = settings.jars.parent / "native-lib"
+    return folder if any(folder.glob("libaccumulo.*")) else None
