@@ -1,54 +1,83 @@
-"""Parsers: chunks of a log file to typed events and rejected lines.
-
-A *feed* says how a file is read: ``zeek`` or ``zeek.LOG`` (TSV where it has header lines, else JSON), ``suricata``
-(EVE JSON, a source per type), or the name of any other source, whose definition names its parser.
-"""
+"""The text formats that there are: every folder beside this file is one, and its ``format.py`` holds ``FORMAT``."""
 
 from __future__ import annotations
 
-from watchfloor.ingest.formats.access_log.access_log import AccessLogParser
-from watchfloor.ingest.formats.eve.eve import EveParser
-from watchfloor.ingest.formats.json.json_lines import JsonParser
-from watchfloor.ingest.formats.zeek.zeek_json import ZeekJsonParser
-from watchfloor.ingest.formats.zeek.zeek_tsv import ZeekTsvParser
-from watchfloor.schema.errors import UnknownSourceError
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from watchfloor.ingest.parsing.format import Format, SniffResult, is_of_family
+from watchfloor.ingest.parsing.parsed import Parser, ResolveSource
+from watchfloor.ingest.parsing.time_place import NoTimeFinder, TimeFinder
+from watchfloor.schema.errors import DefinitionError, UnknownSourceError, suggest
 from watchfloor.schema.source import Source, builtin_definitions
 
-from .format import Parsed, Parser, Resolve
 
-__all__ = ["Parsed", "Parser", "Resolve", "is_family", "open_parser"]
+@lru_cache(1)
+def load_formats() -> Mapping[str, Format]:
+    """Imports each format's folder. Returns the formats by name, in the order of their names."""
+    found: dict[str, Format] = {}
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if module.ispkg:
+            found[module.name] = importlib.import_module(f"{__package__}.{module.name}.format").FORMAT
+    return found
 
-ZEEK, SURICATA = "zeek", "suricata"
+
+def check_format(source: Source, where: str = "definition") -> Source:
+    """Returns a source whose definition names a format that there is. Raises ``DefinitionError`` for any other."""
+    name, formats = source.parser["format"], load_formats()
+    if name not in formats:
+        raise DefinitionError(
+            f"{where}.parser.format: {name!r} is not one of {', '.join(formats)}{suggest(name, formats)}"
+        )
+    return source
 
 
-def is_family(feed: str, family: str) -> bool:
-    """Whether a feed is a family of sources (``zeek``) or one of its sources (``zeek.conn``)."""
-    return feed == family or feed.startswith(f"{family}.")
+def find_format(feed: str, sources: Mapping[str, Source]) -> Format:
+    """Returns the format in which the files of a feed are read.
 
-
-def open_parser(feed: str, header: bytes, resolve: Resolve) -> Parser:
-    """The parser of a file, or of a byte range of it.
-
-    ``header`` are the Zeek header lines that come before the first chunk; empty for all other files. Raises
-    ``UnknownSourceError`` if the feed is the name of no source.
+    Raises ``UnknownSourceError`` if the feed is neither a family nor among ``sources``, ``DefinitionError`` if the
+    source's format is none.
     """
-    if is_family(feed, ZEEK):
-        return ZeekTsvParser(header, resolve) if header else ZeekJsonParser(feed[len(ZEEK) + 1 :], resolve)
-    if is_family(feed, SURICATA):
-        return EveParser(resolve)
-    source = resolve(feed, lambda: _curated(feed))
-    match source.parser["format"]:
-        case "access_log":
-            return AccessLogParser(source)
-        case "zeek":
-            return ZeekTsvParser(header, resolve, source) if header else ZeekJsonParser(feed, resolve, source)
-        case "eve":
-            return EveParser(resolve, source)
-        case _:
-            return JsonParser(source)
+    for family_format in load_formats().values():
+        if is_of_family(feed, family_format.family):
+            return family_format
+    if feed not in sources:
+        raise UnknownSourceError(feed, sources)
+    return load_formats()[check_format(sources[feed], feed).parser["format"]]
 
 
-def _curated(name: str) -> Source:
+def find_family(feed: str) -> str:
+    """Returns the family of sources that a feed is, or belongs to; empty if it is the name of a single source."""
+    families = (text_format.family for text_format in load_formats().values())
+    return next((family for family in families if is_of_family(feed, family)), "")
+
+
+def open_parser(feed: str, header: bytes, resolve: ResolveSource) -> Parser:
+    """Opens the parser of a file, or of a byte range of it.
+
+    ``header`` are the header lines that come before the first chunk; empty for files that have none. Raises
+    ``UnknownSourceError`` if the feed is the name of no source, ``DefinitionError`` if its format is none.
+    """
+    if find_family(feed):
+        return find_format(feed, {}).open_parser(feed, header, resolve, None)
+    source = resolve(feed, lambda: _curated_source(feed))
+    return find_format(feed, {feed: source}).open_parser(feed, header, resolve, source)
+
+
+def open_time_finder(sniffed: SniffResult) -> tuple[TimeFinder, str]:
+    """Returns what finds the times in a file's lines, and the format they are in, as definitions name it."""
+    if not sniffed.sources:  # a file without lines
+        return NoTimeFinder(), "iso8601"
+    # Where a file holds several sources, they have their time under one name and in one format.
+    source = sniffed.sources[0]
+    text_format = load_formats()[check_format(source, source.name).parser["format"]]
+    return text_format.open_time_finder(sniffed.header, source), source.time_format
+
+
+def _curated_source(name: str) -> Source:
     curated = builtin_definitions()
     if name not in curated:
         raise UnknownSourceError(name, curated)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from watchfloor.ingest.files.cut import WHOLE, FileScan, Mark, items_of, scan_file
+from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow, Seen
@@ -23,7 +24,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
-from .sniff import Sniffed, sniff
+from .sniff import sniff
 
 LONG_ITEM = 4
 """Items of long files are so many times ``item_bytes`` at most."""
@@ -55,11 +56,11 @@ class Intake:
         """All sources of the catalog."""
         return self._store.sources()
 
-    def sniffed(self, path: str, feed: str | None) -> Sniffed:
+    def sniffed(self, path: str, feed: str | None) -> SniffResult:
         """What kind of file this is; looks only."""
         return sniff(path, feed, self.known())
 
-    def register(self, files: Iterable[Sniffed]) -> None:
+    def register(self, files: Iterable[SniffResult]) -> None:
         """Registers the sources of many files at once; those that a file adds fields to are left to its offer."""
         known = self.known()
         first = {source.name: source for found in reversed(list(files)) for source in found.sources}
@@ -106,7 +107,7 @@ class Intake:
         """Records that a file is of no kind that is known, so that it is looked at again only when it changes."""
         self._ledger.saw(Seen(path, size, mtime_ns, "refused", time.time(), name_this_process(), reason=reason))
 
-    def _scan(self, path: str, found: Sniffed) -> tuple[FileScan, list[LedgerRow]]:
+    def _scan(self, path: str, found: SniffResult) -> tuple[FileScan, list[LedgerRow]]:
         """The file's identity and ranges, and the ledger's rows of its items."""
         feed, seen, mark = found.feed, self._ledger.seen(path), None
         if seen is not None and seen.file_id and seen.length and seen.feed == feed:

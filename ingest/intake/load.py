@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from watchfloor.ingest.files.cut import open_regular
+from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.worker.pool import Pool
@@ -23,7 +24,6 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
 
 from .intake import Intake, Offer
-from .sniff import Sniffed
 
 _TICK_SECONDS = 0.3
 _LEDGER_SECONDS = (0.1, 0.7)
@@ -294,7 +294,7 @@ def expand(paths: Sequence[str | Path]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _check(intake: Intake, paths: Sequence[str], feed: str | None) -> list[Sniffed]:
+def _check(intake: Intake, paths: Sequence[str], feed: str | None) -> list[SniffResult]:
     """Looks at every file before any is queued."""
     problems, found = [], []
     for path in paths:

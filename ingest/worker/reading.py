@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from watchfloor.ingest.files.cut import WHOLE, check_unchanged
 from watchfloor.ingest.files.lines import Chunk, Rejected, read_chunks
-from watchfloor.ingest.formats.registry import Parsed, open_parser
+from watchfloor.ingest.formats.registry import open_parser
+from watchfloor.ingest.parsing.parsed import ParsedChunk
 from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
 from watchfloor.ingest.records.definitions import Catalog
 from watchfloor.ingest.records.ledger import End
@@ -54,7 +55,7 @@ class _Lines:
 
     upto: int
     cut: Sequence[Rejected]
-    parsed: Parsed
+    parsed: ParsedChunk
 
 
 @dataclass
@@ -246,7 +247,7 @@ def _parts(batch: pa.RecordBatch, start: int, taken: Offsets) -> Iterator[tuple[
         yield part, batch if here.all() else batch.filter(pa.array(here))
 
 
-def _wanted_lines(parsed: Parsed, start: int, taken: Offsets) -> list[Rejected]:
+def _wanted_lines(parsed: ParsedChunk, start: int, taken: Offsets) -> list[Rejected]:
     offsets = np.fromiter((r.offset for r in parsed.rejected), np.int64, len(parsed.rejected))
     wanted = _is_wanted(offsets, start, taken)
     return [r for r, keep in zip(parsed.rejected, wanted.tolist(), strict=True) if keep]

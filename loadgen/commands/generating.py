@@ -139,11 +139,11 @@ def _open_followed(path: str | None) -> Iterator[LiveSink | BinaryIO]:
 
 def _catalogued(args: Namespace) -> Mapping[str, Source]:
     """The store's sources, if the one that is named does not ship: a stack need not run for those that do."""
-    from watchfloor.ingest.formats.registry import SURICATA, ZEEK, is_family
+    from watchfloor.ingest.formats.registry import find_family
     from watchfloor.schema.source import builtin_definitions
 
     name = args.source
-    if name is None or name in builtin_definitions() or is_family(name, ZEEK) or is_family(name, SURICATA):
+    if name is None or name in builtin_definitions() or find_family(name):
         return {}
     with open_store(settings_of(args)) as store:
         return store.sources()

@@ -15,7 +15,8 @@ import pytest
 
 from watchfloor.ingest.files.lines import Chunk, Rejected, read_chunks
 from watchfloor.ingest.formats.registry import open_parser
-from watchfloor.ingest.intake.sniff import Sniffed, sniff
+from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.schema.errors import UnknownSourceError
 from watchfloor.schema.source import Source
 
@@ -59,7 +60,7 @@ class Catalog:
 class Loaded:
     """All that became of a file."""
 
-    sniffed: Sniffed | None = None
+    sniffed: SniffResult | None = None
     events: list[tuple[Source, pa.RecordBatch]] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     lines: int = 0

@@ -115,6 +115,7 @@ def index_field(args: Namespace) -> None:
 def _read(file: str) -> Source:
     from pathlib import Path
 
+    from watchfloor.ingest.formats.registry import check_format
     from watchfloor.schema.errors import DefinitionError
     from watchfloor.schema.source import parse_definition
 
@@ -122,4 +123,4 @@ def _read(file: str) -> Source:
         text = Path(file).read_bytes()
     except OSError as error:
         raise DefinitionError(f"{file}: cannot be read: {error.strerror}") from None
-    return parse_definition(text, file)
+    return check_format(parse_definition(text, file), file)

@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 
 from watchfloor.ingest.columns.batch import event_batch
 from watchfloor.ingest.columns.convert import Reasons, text_column
-from watchfloor.ingest.columns.rows import Mask, Positions, Rows, cut_column, split_rows, utf8_rows
+from watchfloor.ingest.columns.rows import Mask, Positions, Rows, cut_column
 from watchfloor.ingest.files.lines import Chunk
-from watchfloor.ingest.formats.format import Parsed
+from watchfloor.ingest.parsing.parsed import ParsedChunk, parse_lines
 from watchfloor.schema.source import Source
 
 from .access_time import TIME_WIDTH, stamp_column
@@ -49,23 +49,20 @@ class AccessLogParser:
     def __init__(self, source: Source) -> None:
         self._source = source
 
-    def parse(self, chunk: Chunk) -> Parsed:
-        parsed = Parsed(rejected=list(chunk.rejected))
-        rows, bad = utf8_rows(split_rows(chunk))
-        parsed.rejected += bad
-        if len(rows):
-            plain, combined, other = _classify(rows)
-            for part in (plain, combined):
-                if part is not None:
-                    lines, cuts = part
-                    texts = {name: cut_column(lines.data, *cuts[name]) for name in cuts}
-                    self._finish(lines, texts, {}, parsed)
-            if len(other):
-                self.parse_slowly(other, parsed)
-        parsed.rejected.sort(key=lambda r: r.offset)
-        return parsed
+    def parse(self, chunk: Chunk) -> ParsedChunk:
+        return parse_lines(chunk, self._read_rows)
 
-    def parse_slowly(self, rows: Rows, parsed: Parsed) -> None:
+    def _read_rows(self, rows: Rows, parsed: ParsedChunk) -> None:
+        common, combined, others = _classify(rows)
+        for form in (common, combined):
+            if form is not None:
+                lines, cuts = form
+                texts = {name: cut_column(lines.data, *cuts[name]) for name in cuts}
+                self._finish(lines, texts, {}, parsed)
+        if len(others):
+            self.parse_slowly(others, parsed)
+
+    def parse_slowly(self, rows: Rows, parsed: ParsedChunk) -> None:
         """Adds what becomes of UTF-8 lines, line by line; says what an access log line is."""
         reasons: Reasons = {}
         texts: dict[str, list[str | None]] = {name: [] for name in TEXT_PARTS}
@@ -78,7 +75,7 @@ class AccessLogParser:
                 texts[name].append(value)
         self._finish(rows, {name: pa.array(values, pa.string()) for name, values in texts.items()}, reasons, parsed)
 
-    def _finish(self, rows: Rows, texts: dict[str, pa.StringArray], reasons: Reasons, parsed: Parsed) -> None:
+    def _finish(self, rows: Rows, texts: dict[str, pa.StringArray], reasons: Reasons, parsed: ParsedChunk) -> None:
         """Texts of the parts, as they stand in the lines, to events."""
         columns: dict[str, pa.Array] = {}
         fields = self._source.by_name
@@ -207,7 +204,7 @@ def is_access_line(line: bytes) -> bool:
     return len(line) <= _LAX_BYTES and _STRICT.fullmatch(line.decode(errors="replace")) is not None
 
 
-def time_place(line: bytes) -> tuple[int, int] | None:
+def find_time_text(line: bytes) -> tuple[int, int] | None:
     """Where the text of the time begins and ends in a line, its brackets left out; None if the line is not one."""
     try:
         match = _match(line.decode())

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
-import orjson
 
 from watchfloor.ingest.columns.batch import event_batch
 from watchfloor.ingest.columns.convert import Reasons
-from watchfloor.ingest.columns.rows import Rows, split_rows, utf8_rows
+from watchfloor.ingest.columns.rows import Rows
 from watchfloor.ingest.columns.scalars import Unfit
 from watchfloor.ingest.files.lines import Chunk
-from watchfloor.ingest.formats.format import Parsed, Resolve
-from watchfloor.ingest.formats.json.json_values import Naming, Record, decode_object, flatten, value_columns
+from watchfloor.ingest.formats.json.json_values import Naming, Record, decode_line, flatten, value_columns
+from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource, parse_lines
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.shorten import shorten_value
 from watchfloor.schema.source import Source, builtin_definitions, parse_definition
@@ -30,19 +28,19 @@ class EveParser:
 
     ordered = True
 
-    def __init__(self, resolve: Resolve, fixed: Source | None = None) -> None:
+    def __init__(self, resolve: ResolveSource, fixed: Source | None = None) -> None:
         self._resolve, self._fixed = resolve, fixed
         self._sources: dict[str, Source | str] = {}
 
-    def parse(self, chunk: Chunk) -> Parsed:
-        parsed = Parsed(rejected=list(chunk.rejected))
-        rows, bad = utf8_rows(split_rows(chunk))
-        parsed.rejected += bad
+    def parse(self, chunk: Chunk) -> ParsedChunk:
+        return parse_lines(chunk, self._read_rows)
+
+    def _read_rows(self, rows: Rows, parsed: ParsedChunk) -> None:
         groups: dict[str, tuple[Source, list[int], list[Record]]] = {}
         for row in range(len(rows)):
             try:
-                value = _decode(rows.raw(row))
-                source = self._source(value)
+                value = decode_line(rows.raw(row))
+                source = self._find_source(value)
                 record = flatten(source, value, _NAMING if self._fixed is None else Naming({}))
             except Unfit as error:
                 parsed.rejected.append(rows.reject(row, str(error)))
@@ -51,11 +49,9 @@ class EveParser:
             places.append(row)
             records.append(record)
         for source, places, records in groups.values():
-            _finish(source, rows.where(np.array(places, np.int64)), records, parsed)
-        parsed.rejected.sort(key=lambda r: r.offset)
-        return parsed
+            _add_events(source, rows.where(np.array(places, np.int64)), records, parsed)
 
-    def _source(self, value: Record) -> Source:
+    def _find_source(self, value: Record) -> Source:
         if self._fixed is not None:
             return self._fixed
         kind = value.get(TYPE_KEY)
@@ -75,7 +71,7 @@ class EveParser:
         return source
 
 
-def _finish(source: Source, rows: Rows, records: list[Record], parsed: Parsed) -> None:
+def _add_events(source: Source, rows: Rows, records: list[Record], parsed: ParsedChunk) -> None:
     reasons: Reasons = {}
     columns = value_columns(source, records, reasons)
     parsed.add(source, *event_batch(source, columns, rows, reasons))
@@ -100,11 +96,3 @@ def eve_source_name(kind: str) -> str:
     """``alert`` → ``suricata.alert``."""
     part = re.sub(r"[^a-z0-9_]+", "_", kind.lower()).lstrip("_")
     return f"suricata.{part or 'unnamed'}"[:100]
-
-
-def _decode(raw: bytes) -> Record:
-    try:
-        value: Any = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        value = None
-    return value if isinstance(value, dict) else decode_object(raw)

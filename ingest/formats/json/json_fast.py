@@ -12,7 +12,7 @@ from watchfloor.ingest.columns.batch import event_batch
 from watchfloor.ingest.columns.convert import Reasons, text_column, text_list_column
 from watchfloor.ingest.columns.rows import Mask, Rows
 from watchfloor.ingest.columns.scalars import EPOCH_UNITS
-from watchfloor.ingest.formats.format import Parsed
+from watchfloor.ingest.parsing.parsed import ParsedChunk
 from watchfloor.schema.source import EXTRA_FIELD, Field, FieldType, Source
 from watchfloor.store.bridge.json_lines import JsonLines
 
@@ -35,7 +35,7 @@ class FastReader:
         columns = {field.name: _type(field, source.time_format) for field in self._fields}
         self._java = JsonLines(columns, names, EPOCH_UNITS.get(source.time_format))
 
-    def read(self, rows: Rows, parsed: Parsed) -> Mask | None:
+    def read(self, rows: Rows, parsed: ParsedChunk) -> Mask | None:
         """Adds the events of ``rows``, which must be UTF-8, without the odd lines; which these are, if any."""
         source = self._source
         batch, odd = self._java.read(rows.data, rows.starts)

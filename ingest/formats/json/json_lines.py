@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from watchfloor.ingest.columns.batch import event_batch
 from watchfloor.ingest.columns.convert import Reasons
-from watchfloor.ingest.columns.rows import Rows, split_rows, utf8_rows
+from watchfloor.ingest.columns.rows import Rows
 from watchfloor.ingest.columns.scalars import Unfit
 from watchfloor.ingest.files.lines import Chunk
-from watchfloor.ingest.formats.format import Parsed
+from watchfloor.ingest.parsing.parsed import ParsedChunk, parse_lines
 from watchfloor.schema.source import Source
 
 from .json_fast import FastReader
@@ -22,7 +22,7 @@ class JsonReader:
         self._naming = naming
         self._idle: list[FastReader] = []
 
-    def read(self, rows: Rows, parsed: Parsed) -> None:
+    def read(self, rows: Rows, parsed: ParsedChunk) -> None:
         """Adds the events of ``rows``, which must be UTF-8, and the rejected."""
         if not len(rows):
             return
@@ -35,7 +35,7 @@ class JsonReader:
         if odd is not None:
             self.read_slowly(rows.where(odd), parsed)
 
-    def read_slowly(self, rows: Rows, parsed: Parsed) -> None:
+    def read_slowly(self, rows: Rows, parsed: ParsedChunk) -> None:
         reasons: Reasons = {}
         records: list[Record] = []
         for row in range(len(rows)):
@@ -56,10 +56,5 @@ class JsonParser:
     def __init__(self, source: Source) -> None:
         self._reader = JsonReader(source)
 
-    def parse(self, chunk: Chunk) -> Parsed:
-        parsed = Parsed(rejected=list(chunk.rejected))
-        rows, bad = utf8_rows(split_rows(chunk))
-        parsed.rejected += bad
-        self._reader.read(rows, parsed)
-        parsed.rejected.sort(key=lambda r: r.offset)
-        return parsed
+    def parse(self, chunk: Chunk) -> ParsedChunk:
+        return parse_lines(chunk, self._reader.read)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -60,6 +60,24 @@ def decode_object(raw: bytes) -> Record:
     if not isinstance(value, dict):
         raise Unfit(f"not a JSON object but {_kind(value)}")
     return value
+
+
+def decode_line(raw: bytes) -> Record:
+    """Returns a line's JSON object, as orjson reads it or, where that does not take it, as ``decode_object`` does."""
+    return _decode_quickly(raw) or decode_object(raw)
+
+
+def decode_records(lines: Iterable[bytes]) -> list[Record]:
+    """Returns the JSON objects among lines; other lines are left out."""
+    return [record for record in map(_decode_quickly, lines) if record is not None]
+
+
+def _decode_quickly(raw: bytes) -> Record | None:
+    try:
+        value: Any = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def flatten(source: Source, value: Record, naming: Naming) -> Record:

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from watchfloor.schema.source import Field, FieldType, Source, parse_definition
 
+FAMILY = "zeek"
+"""The family of the sources of Zeek's logs."""
 TIME_FIELD = "ts"
 PATH_KEYS = ("_path", "@stream")
 """Where a line of Zeek JSON may say which log it belongs to."""

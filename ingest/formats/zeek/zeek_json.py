@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import orjson
 
-from watchfloor.ingest.columns.rows import split_rows, utf8_rows
+from watchfloor.ingest.columns.rows import Rows
 from watchfloor.ingest.columns.scalars import Unfit
 from watchfloor.ingest.files.lines import Chunk
-from watchfloor.ingest.formats.format import Parsed, Resolve
 from watchfloor.ingest.formats.json.json_infer import infer_fields
 from watchfloor.ingest.formats.json.json_lines import JsonReader
-from watchfloor.ingest.formats.json.json_values import Naming, Record, decode_object
+from watchfloor.ingest.formats.json.json_values import Naming, Record, decode_line
+from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource, parse_lines
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Field, FieldType, Source, builtin_definitions
 
@@ -32,18 +30,18 @@ class ZeekJsonParser:
 
     ordered = True
 
-    def __init__(self, path: str, resolve: Resolve, fixed: Source | None = None) -> None:
+    def __init__(self, path: str, resolve: ResolveSource, fixed: Source | None = None) -> None:
         self._path, self._resolve, self._fixed = path, resolve, fixed
         self._readers: dict[str, JsonReader | str] = {}
 
-    def parse(self, chunk: Chunk) -> Parsed:
-        parsed = Parsed(rejected=list(chunk.rejected))
-        rows, bad = utf8_rows(split_rows(chunk))
-        parsed.rejected += bad
+    def parse(self, chunk: Chunk) -> ParsedChunk:
+        return parse_lines(chunk, self._read_rows)
+
+    def _read_rows(self, rows: Rows, parsed: ParsedChunk) -> None:
         logs: dict[str, tuple[list[int], list[Record]]] = {}
         for row in range(len(rows)):
             try:
-                value = _decode(rows.raw(row))
+                value = decode_line(rows.raw(row))
                 path = log_path(value) or self._path
                 if not path:
                     raise Unfit(f"neither {' nor '.join(PATH_KEYS)} says which Zeek log this line belongs to")
@@ -57,23 +55,21 @@ class ZeekJsonParser:
         for path, (places, sample) in logs.items():
             reader = self._readers.get(path)
             if reader is None:
-                reader = self._readers[path] = self._open(path, sample)
-            mine = rows.where(np.array(places, np.int64))
+                reader = self._readers[path] = self._open_reader(path, sample)
+            rows_of_log = rows.where(np.array(places, np.int64))
             if isinstance(reader, str):
-                parsed.rejected += mine.reject_all(reader)
+                parsed.rejected += rows_of_log.reject_all(reader)
             else:
-                reader.read(mine, parsed)
-        parsed.rejected.sort(key=lambda r: r.offset)
-        return parsed
+                reader.read(rows_of_log, parsed)
 
-    def _open(self, path: str, sample: list[Record]) -> JsonReader | str:
+    def _open_reader(self, path: str, sample: list[Record]) -> JsonReader | str:
         try:
-            source = self._fixed or self._resolved(path, sample)
+            source = self._fixed or self._resolve_source(path, sample)
         except UserError as error:
             return f"no source can be made for the Zeek log {path!r}: {error}"
         return JsonReader(source, zeek_naming(source))
 
-    def _resolved(self, path: str, sample: list[Record]) -> Source:
+    def _resolve_source(self, path: str, sample: list[Record]) -> Source:
         """The catalogued source as it is; only a log that nobody has seen gets its fields from a sample here.
 
         So what becomes of a line depends on the catalog and not on the lines that happen to stand near it.
@@ -114,11 +110,3 @@ def sample_source(path: str, sample: Iterable[Record], known: Mapping[str, Sourc
 def _with_time(fields: list[Field]) -> list[Field]:
     others = [f for f in fields if f.name != TIME_FIELD]
     return [Field(TIME_FIELD, FieldType.TIME), *others]
-
-
-def _decode(raw: bytes) -> Record:
-    try:
-        value: Any = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        value = None
-    return value if isinstance(value, dict) else decode_object(raw)

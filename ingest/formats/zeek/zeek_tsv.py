@@ -15,7 +15,7 @@ from watchfloor.ingest.columns.batch import event_batch
 from watchfloor.ingest.columns.convert import Reasons, octets, text_column, text_list_column
 from watchfloor.ingest.columns.rows import Rows, cut_column, split_rows, utf8_rows
 from watchfloor.ingest.files.lines import Chunk
-from watchfloor.ingest.formats.format import Parsed, Resolve
+from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import ARROW_TYPES, Field, FieldType, Source, builtin_definitions
 
@@ -34,13 +34,13 @@ class ZeekTsvParser:
 
     ordered = True
 
-    def __init__(self, header: bytes, resolve: Resolve, source: Source | None = None) -> None:
+    def __init__(self, header: bytes, resolve: ResolveSource, source: Source | None = None) -> None:
         self._header = parse_header(header)
         self._resolve, self._fixed = resolve, source
         self._columns: _Columns | str | None = None  # of the present header; a text says why there are none
 
-    def parse(self, chunk: Chunk) -> Parsed:
-        parsed = Parsed(rejected=list(chunk.rejected))
+    def parse(self, chunk: Chunk) -> ParsedChunk:
+        parsed = ParsedChunk(rejected=list(chunk.rejected))
         for rows in self._runs(split_rows(chunk)):
             if self._columns is None:
                 self._columns = self._open()
@@ -101,7 +101,7 @@ class _Columns:
         self._between = header.set_separator.decode(errors="replace") or ","
         self._opened = header.opened
 
-    def read(self, rows: Rows, parsed: Parsed) -> None:
+    def read(self, rows: Rows, parsed: ParsedChunk) -> None:
         width = len(self._fields)
         marks = np.flatnonzero(rows.octets == self._separator)
         first = np.searchsorted(marks, rows.starts)

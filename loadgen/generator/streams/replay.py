@@ -16,14 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from watchfloor.ingest.files.lines import read_chunks
+from watchfloor.ingest.formats.registry import open_time_finder
 from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.ingest.parsing.time_place import TimePlace
 from watchfloor.ingest.worker.read_ahead import ahead
 from watchfloor.loadgen.generator.synthesis.time_sampler import MicrosArray
 from watchfloor.schema.errors import InputFileError, UserError
 from watchfloor.schema.source import Source
 
 from .pacer import HEAD_START, LiveSink, Pacer, check_rate
-from .time_places import Place, finder
 from .written_time import written_like
 
 CHUNK_BYTES = 1 << 20
@@ -47,7 +48,7 @@ class Replayed:
 class Schedule(Protocol):
     """Told the lines in their order, it says when each happens now, in µs; None: with the one before it."""
 
-    def __call__(self, place: Place | None, /) -> int | None: ...
+    def __call__(self, place: TimePlace | None, /) -> int | None: ...
 
 
 class AtRate:
@@ -57,7 +58,7 @@ class AtRate:
         check_rate(rate)
         self._start, self._rate, self._lines = start, rate, 0
 
-    def __call__(self, place: Place | None) -> int | None:
+    def __call__(self, place: TimePlace | None) -> int | None:
         self._lines += 1
         return self._start + round((self._lines - 1) / self._rate * _SECOND)
 
@@ -74,7 +75,7 @@ class AtSpeed:
         self._start, self._speed = start, speed
         self._first: int | None = None
 
-    def __call__(self, place: Place | None) -> int | None:
+    def __call__(self, place: TimePlace | None) -> int | None:
         if place is None:
             return None
         if self._first is None:
@@ -132,7 +133,8 @@ def pieces(
     path: str, source: str | None, known: Mapping[str, Source], schedule: Schedule, start: int
 ) -> Generator[Piece, None, None]:
     """The file's lines with the times that ``schedule`` gives them, a chunk at a time; none is due before ``start``."""
-    find, time_format = finder(sniffed := sniff(path, source, known))
+    sniffed = sniff(path, source, known)
+    finder, time_format = open_time_finder(sniffed)
     due = start
     for chunk in read_chunks(path, chunk_bytes=CHUNK_BYTES, max_line_bytes=_LONGEST_LINE):
         for rejected in chunk.rejected:
@@ -140,7 +142,7 @@ def pieces(
         texts, times, counted, retimed = [], [], [], []
         for line in io.BytesIO(chunk.data):
             event = bool(line.strip()) and not (sniffed.header and line.startswith(b"#"))
-            place = find(line.rstrip(b"\r\n"))
+            place = finder.find_time(line.rstrip(b"\r\n"))
             happens = schedule(place) if event else None
             new = None
             if happens is not None:
@@ -159,7 +161,7 @@ def pieces(
         )
 
 
-def _with_time(line: bytes, place: Place | None, micros: int, time_format: str) -> bytes | None:
+def _with_time(line: bytes, place: TimePlace | None, micros: int, time_format: str) -> bytes | None:
     """The line with another time in its place; None where it has none, or one whose form cannot be kept."""
     if place is None:
         return None

@@ -14,10 +14,10 @@ from parsing_support import Loaded, check_batch, outcome
 
 from watchfloor.ingest.columns.rows import Rows, split_rows, utf8_rows
 from watchfloor.ingest.files.lines import Chunk
-from watchfloor.ingest.formats.format import Parsed
 from watchfloor.ingest.formats.json.json_fast import FastReader
 from watchfloor.ingest.formats.json.json_lines import JsonParser, JsonReader
 from watchfloor.ingest.formats.json.json_values import PLAIN, Naming
+from watchfloor.ingest.parsing.parsed import ParsedChunk
 from watchfloor.schema.source import Source, builtin_definitions, parse_definition
 
 SCALARS = ("string", "int", "float", "bool", "time", "ip", "port")
@@ -165,7 +165,7 @@ def any_line(draw: st.DrawFn, time_format: str) -> str:
     return line.replace("\n", " ")
 
 
-def result(parsed: Parsed) -> list[dict[str, Any]]:
+def result(parsed: ParsedChunk) -> list[dict[str, Any]]:
     return outcome(Loaded(None, parsed.events, parsed.rejected))
 
 
@@ -173,7 +173,7 @@ def read_both(time_format: str, rows: Rows, naming: Naming) -> tuple[list[dict[s
     reader = JsonReader(SOURCES[time_format], naming)
     found = []
     for read in (reader.read, reader.read_slowly):
-        parsed = Parsed()
+        parsed = ParsedChunk()
         read(rows, parsed)
         for source, batch in parsed.events:
             check_batch(source, batch)
@@ -206,7 +206,7 @@ def usual_line(draw: st.DrawFn, time_format: str) -> str:
 def test_what_is_usual_is_taken(time_format: str, data: st.DataObject) -> None:
     lines = data.draw(st.lists(usual_line(time_format), min_size=1, max_size=5))
     rows = split_rows(Chunk(0, "\n".join(lines).encode()))
-    parsed = Parsed()
+    parsed = ParsedChunk()
     assert FastReader(SOURCES[time_format], PLAIN).read(rows, parsed) is None
     fast, slow = read_both(time_format, rows, PLAIN)
     assert fast == slow
@@ -224,7 +224,7 @@ def test_bytes_of_any_kind_are_refused_with_a_reason_or_read(noise: bytes, place
     parsed = JsonParser(source).parse(Chunk(0, data))
     assert all(reject.reason for reject in parsed.rejected)
     rows, bad = utf8_rows(split_rows(Chunk(0, data)))
-    slow = Parsed(rejected=bad)
+    slow = ParsedChunk(rejected=bad)
     JsonReader(source).read_slowly(rows, slow)
     assert (parsed.count, len(parsed.rejected)) == (slow.count, len(slow.rejected))
     events = [event for _, batch in parsed.events for event in batch.to_pylist()]
@@ -245,7 +245,7 @@ def test_a_reader_forgets_the_chunk_before() -> None:
     reader = JsonReader(source)
     for lines in (long, short, long[:5], short, cut_off, *[full, nulls] * 20, short, cut_off[2:], short):
         rows = split_rows(Chunk(0, "\n".join(lines).encode()))
-        again, fresh, slow = Parsed(), Parsed(), Parsed()
+        again, fresh, slow = ParsedChunk(), ParsedChunk(), ParsedChunk()
         reader.read(rows, again)
         JsonReader(source).read(rows, fresh)
         reader.read_slowly(rows, slow)
@@ -277,7 +277,7 @@ def test_strings_end_where_they_end(special: str) -> None:
 def test_lines_that_do_not_follow_each_other_are_read() -> None:
     lines = ['{"ts":"2024-03-05T08:00:00Z","user":"%s"}' % ("u" * n) for n in range(50)]
     rows = split_rows(Chunk(100, "\r\n\n".join(lines).encode()))
-    parsed = Parsed()
+    parsed = ParsedChunk()
     some = np.array([3, 4, 9, 49])
     JsonReader(builtin_definitions()["proxy.events"]).read(rows.where(some), parsed)
     ((_, batch),) = parsed.events

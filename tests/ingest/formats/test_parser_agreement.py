@@ -16,8 +16,8 @@ from watchfloor.ingest.columns.convert import convert_texts
 from watchfloor.ingest.columns.rows import split_rows
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.formats.access_log.access_log import AccessLogParser
-from watchfloor.ingest.formats.format import Parsed
 from watchfloor.ingest.formats.json.json_lines import JsonReader
+from watchfloor.ingest.parsing.parsed import ParsedChunk
 from watchfloor.schema.source import FieldType, builtin_definitions
 
 PROXY = builtin_definitions()["proxy.events"]
@@ -59,15 +59,15 @@ def test_fast_and_slow_json_agree(lines: list[str], tail: str) -> None:
     data = "\n".join([*lines[:-1], lines[-1] + tail]).encode()
     rows = split_rows(Chunk(0, data))
     reader = JsonReader(PROXY)
-    fast, slow = Parsed(), Parsed()
+    fast, slow = ParsedChunk(), ParsedChunk()
     reader.read(rows, fast)
     reader.read_slowly(rows, slow)
 
-    def result(parsed: Parsed) -> list[dict[str, Any]]:
+    def result(parsed: ParsedChunk) -> list[dict[str, Any]]:
         return outcome(Loaded(None, parsed.events, parsed.rejected))
 
     assert result(fast) == result(slow)
-    one_by_one = Parsed()
+    one_by_one = ParsedChunk()
     for row in range(len(rows)):
         JsonReader(PROXY).read(rows.where(slice(row, row + 1)), one_by_one)
     assert result(one_by_one) == result(fast)
@@ -130,6 +130,6 @@ ACCESS_LINE = st.tuples(
 def test_fast_and_slow_access_lines_agree(lines: list[str]) -> None:
     parser = AccessLogParser(builtin_definitions()["web.access"])
     chunk = Chunk(0, "\n".join(lines).encode())
-    fast, slow = parser.parse(chunk), Parsed()
+    fast, slow = parser.parse(chunk), ParsedChunk()
     parser.parse_slowly(split_rows(chunk), slow)
     assert outcome(Loaded(None, fast.events, fast.rejected)) == outcome(Loaded(None, slow.events, slow.rejected))

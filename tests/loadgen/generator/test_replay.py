@@ -21,10 +21,11 @@ from parsing_support import Catalog, load, parse_chunks, shared
 from watchfloor.api.cli import main as cli
 from watchfloor.ingest.columns.scalars import Unfit, time_parser
 from watchfloor.ingest.files.lines import Chunk, read_chunks
-from watchfloor.ingest.intake.sniff import Sniffed
+from watchfloor.ingest.formats.registry import open_time_finder
+from watchfloor.ingest.parsing.format import SniffResult
+from watchfloor.ingest.parsing.time_place import TimePlace
 from watchfloor.loadgen.generator.streams import replay as replaying
 from watchfloor.loadgen.generator.streams.replay import AtRate, AtSpeed, Schedule, pieces, replay
-from watchfloor.loadgen.generator.streams.time_places import Place, finder
 from watchfloor.loadgen.generator.streams.written_time import written_like
 from watchfloor.schema.errors import InputFileError, UserError
 from watchfloor.schema.source import builtin_definitions, parse_definition
@@ -139,8 +140,8 @@ def test_only_the_time_is_changed_whatever_stands_around_it(
     event = {**before, "ts": time, **{name: value for name, value in after.items() if name not in before}}
     separators = (", ", " : ") if spaced else (",", ":")
     line = json.dumps(event, separators=separators, ensure_ascii=ascii_only).encode()
-    find, form = finder(Sniffed("zeek.conn", b"", (builtin_definitions()["zeek.conn"],)))
-    place = find(line)
+    finder, form = open_time_finder(SniffResult("zeek.conn", b"", (builtin_definitions()["zeek.conn"],)))
+    place = finder.find_time(line)
     assert place is not None and place.micros // 1_000_000 == 1_600_000_000
     new = written_like(line[place.start : place.end].decode(), START, form)
     assert new is not None
@@ -329,7 +330,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
 
 def test_a_schedule_by_rate_counts_lines_without_a_time_too() -> None:
     schedule = AtRate(START, 2.0)
-    assert [schedule(None), schedule(Place(0, 1, 5)), schedule(None)] == [START, START + 500_000, START + 1_000_000]
+    assert [schedule(None), schedule(TimePlace(0, 1, 5)), schedule(None)] == [START, START + 500_000, START + 1_000_000]
 
 
 def test_replays_do_not_hold_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,44 @@
+"""A look at the beginning of a file, by which formats recognise it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from watchfloor.ingest.columns.rows import split_rows
+from watchfloor.ingest.files.lines import is_gzip, read_chunks
+
+SAMPLE_BYTES = 16 << 20
+PEEK_BYTES = 256 << 10
+_PEEK_LINES = 100
+
+
+class FileSample:
+    """The first lines of a file, plain or gzip. Raises ``InputFileError`` if the file cannot be read."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.compressed = is_gzip(self.path)
+        self.lines = tuple(islice(self.read_lines(PEEK_BYTES), _PEEK_LINES))
+        """The first hundred lines or fewer that are not blank."""
+
+    def read_lines(self, limit: int = SAMPLE_BYTES) -> Iterator[bytes]:
+        """Reads the lines that are not blank, of about the first ``limit`` bytes."""
+        for chunk in read_chunks(self.path, chunk_bytes=min(limit, 1 << 20)):
+            rows = split_rows(chunk)
+            yield from map(rows.raw, range(len(rows)))
+            if chunk.offset + len(chunk.data) >= limit:
+                return
+
+    @property
+    def is_json(self) -> bool:
+        """True if the first line begins as a JSON object does."""
+        return bool(self.lines) and self.lines[0].lstrip().startswith(b"{")
+
+    @property
+    def beginning(self) -> str:
+        """The first line, shortened and quoted, for messages."""
+        line = self.lines[0] if self.lines else b""
+        text = line[:60].decode(errors="backslashreplace")
+        return repr(text + ("…" if len(line) > 60 else ""))
