@@ -11,7 +11,7 @@ from watchfloor.api.cli.terminal.context import Add
 
 _MODULES = {
     "bench": "watchfloor.loadgen.suite.bench",
-    "calibrate": "watchfloor.loadgen.calibrate.calibrate",
+    "calibrate": "watchfloor.loadgen.commands.calibrate",
     "demo": "watchfloor.loadgen.demo.demo",
 }
 """Commands that read their own arguments, and the modules whose ``main`` does."""
