@@ -18,30 +18,30 @@ _MODULES = {
 
 
 def register(add: Add) -> None:
-    add("bench", passed_on, "experiments: watchfloor bench NAME --help tells each one's options")
-    parser = add("report", report, "a run of `bench all` as one HTML file, with pictures and raw samples")
+    add("bench", pass_on_arguments, "experiments: watchfloor bench NAME --help tells each one's options")
+    parser = add("report", run_report, "a run of `bench all` as one HTML file, with pictures and raw samples")
     parser.add_argument("folder", metavar="DIR", type=Path, help="the run's folder")
-    parser = add("compare", compare, "two runs side by side: ratios with intervals, and what got worse")
+    parser = add("compare", run_compare, "two runs side by side: ratios with intervals, and what got worse")
     parser.add_argument("a", metavar="A", type=Path, help="a run's folder, or the JSON file of one experiment")
     parser.add_argument("b", metavar="B", type=Path, help="another one; ratios are B / A")
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="of the resampling (default 1)")
-    add("calibrate", passed_on, "measures what reading costs on this store, for the planner")
-    add("demo", passed_on, "a tour: loads real and made-up logs and asks for them: watchfloor demo [LOGS…]")
+    add("calibrate", pass_on_arguments, "measures what reading costs on this store, for the planner")
+    add("demo", pass_on_arguments, "a tour: loads real and made-up logs and asks for them: watchfloor demo [LOGS…]")
 
 
-def report(args: Namespace) -> None:
+def run_report(args: Namespace) -> None:
     from watchfloor.loadgen.suite.report import write_report
 
     print(write_report(args.folder))
 
 
-def compare(args: Namespace) -> int:
-    from watchfloor.loadgen.suite.compare import compare as run
+def run_compare(args: Namespace) -> int:
+    from watchfloor.loadgen.suite.compare import compare_runs as run
 
     return run(args.a, args.b, args.seed)
 
 
-def passed_on(args: Namespace) -> int:
+def pass_on_arguments(args: Namespace) -> int:
     """Everything after the command's name is its own to read; the stack's folder goes by the environment."""
     if args.home is not None:
         os.environ["WATCHFLOOR_HOME"] = args.home

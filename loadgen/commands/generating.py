@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def register(add: Add) -> None:
-    parser = add("generate", generate, "made-up events as JSON lines, the same for the same arguments")
+    parser = add("generate", run_generate, "made-up events as JSON lines, the same for the same arguments")
     feeds = list_feeds()
     parser.add_argument("source", choices=feeds, metavar="SOURCE", help=", ".join(feeds))
     parser.add_argument("--events", metavar="N", type=int, required=True, help="how many")
@@ -31,7 +31,7 @@ def register(add: Add) -> None:
     parser.add_argument("--days", metavar="D", type=float, help="days that they spread over (default 7)")
     parser.add_argument("--end", metavar="TIME", help="where the days end (default 2026-01-08T00:00:00Z)")
     _add_output(parser)
-    parser = add("replay", replay, "a log file's lines at a rate or at their own pace, their times shifted to now")
+    parser = add("replay", run_replay, "a log file's lines at a rate or at their own pace, their times shifted to now")
     parser.add_argument("file", metavar="FILE", help="a log file, plain or gzip")
     parser.add_argument("--source", metavar="S", help="what it is (default: found out from its content)")
     pace = parser.add_mutually_exclusive_group(required=True)
@@ -42,16 +42,16 @@ def register(add: Add) -> None:
     _add_output(parser)
 
 
-def generate(args: Namespace) -> None:
+def run_generate(args: Namespace) -> None:
     with stopped_by_signals() as stop:
-        done, late = _generated(args, stop) if args.rate is None else _generated_live(args, stop)
+        done, late = _generate_past(args, stop) if args.rate is None else _generate_live(args, stop)
         interrupted = stop.is_set()
-    say(report(done, late))
+    say(format_generated(done, late))
     if interrupted:
         raise KeyboardInterrupt
 
 
-def _generated(args: Namespace, stop: threading.Event) -> tuple[Generated, None]:
+def _generate_past(args: Namespace, stop: threading.Event) -> tuple[Generated, None]:
     from watchfloor.api.formats.writers import open_output
     from watchfloor.loadgen.generator.generate import DEFAULT_DAYS, DEFAULT_END
     from watchfloor.loadgen.generator.generate import generate as run
@@ -65,52 +65,52 @@ def _generated(args: Namespace, stop: threading.Event) -> tuple[Generated, None]
     return done, None
 
 
-def _generated_live(args: Namespace, stop: threading.Event) -> tuple[Generated, float]:
+def _generate_live(args: Namespace, stop: threading.Event) -> tuple[Generated, float]:
     from watchfloor.loadgen.generator.streams.generate_live import generate_live
     from watchfloor.schema.errors import UserError
 
     for option in ("days", "end"):
         if getattr(args, option) is not None:
             raise UserError(f"--{option} says when events were; with --rate they are now: leave one of both out")
-    with _open_followed(args.output) as out:
+    with _open_followed_output(args.output) as out:
         live = generate_live(out, args.events, args.rate, args.seed, args.source, stop)
     return live.generated, live.late
 
 
-def replay(args: Namespace) -> None:
+def run_replay(args: Namespace) -> None:
     from watchfloor.loadgen.generator.streams.replay import replay as run
     from watchfloor.schema.errors import UserError
 
     files = [Path(path) for path in (args.output, args.file) if path and Path(path).exists()]
     if len(files) == 2 and files[0].samefile(files[1]):
         raise UserError(f"--out {args.output} is the log itself; name another file")
-    known = _catalogued(args)
+    known = _load_stored_sources(args)
     with stopped_by_signals() as stop:
-        with _open_followed(args.output) as out:
+        with _open_followed_output(args.output) as out:
             speed = 1.0 if args.speed is None else args.speed
             done = run(args.file, out, stop, source=args.source, rate=args.rate, speed=speed, known=known)
         interrupted = stop.is_set()
-    say(report_replayed(done))
+    say(format_replayed(done))
     if interrupted:
         raise KeyboardInterrupt
 
 
-def report(done: Generated, late: float | None = None) -> str:
+def format_generated(done: Generated, late: float | None = None) -> str:
     named = "\n".join(
         f"  {name:<9} {frequency.field} = {frequency.value}: {frequency.events:,} events"
         for name, frequency in (("popular", done.popular), ("middling", done.middling), ("rare", done.rare))
     )
     days = f"{done.since:%Y-%m-%dT%H:%M:%SZ} to {done.until:%Y-%m-%dT%H:%M:%SZ}"
-    return f"{done.events:,} events, {_speed(done.bytes, done.events, done.seconds, late)}, {days}\n{named}"
+    return f"{done.events:,} events, {_format_speed(done.bytes, done.events, done.seconds, late)}, {days}\n{named}"
 
 
-def report_replayed(done: Replayed) -> str:
+def format_replayed(done: Replayed) -> str:
     left = done.lines - done.retimed
     unchanged = f"; {left:,} were passed on as they are, as no time was found that could be replaced" if left else ""
-    return f"{done.lines:,} lines, {_speed(done.bytes, done.lines, done.seconds, done.late)}{unchanged}"
+    return f"{done.lines:,} lines, {_format_speed(done.bytes, done.lines, done.seconds, done.late)}{unchanged}"
 
 
-def _speed(size: int, lines: int, seconds: float, late: float | None) -> str:
+def _format_speed(size: int, lines: int, seconds: float, late: float | None) -> str:
     """``late`` is None where nothing was due."""
     took = f"{size / 1e6:,.1f} MB in {seconds:.1f} s"
     seconds = max(seconds, 1e-9)
@@ -124,7 +124,7 @@ def _add_output(parser: ArgumentParser) -> None:
 
 
 @contextmanager
-def _open_followed(path: str | None) -> Iterator[LiveSink | BinaryIO]:
+def _open_followed_output(path: str | None) -> Iterator[LiveSink | BinaryIO]:
     """Standard output, or a file that a master can follow."""
     from watchfloor.api.formats.writers import open_output
     from watchfloor.loadgen.generator.streams.periodically_closed_file import Followed
@@ -137,7 +137,7 @@ def _open_followed(path: str | None) -> Iterator[LiveSink | BinaryIO]:
             yield file
 
 
-def _catalogued(args: Namespace) -> Mapping[str, Source]:
+def _load_stored_sources(args: Namespace) -> Mapping[str, Source]:
     """The store's sources, if the one that is named does not ship: a stack need not run for those that do."""
     from watchfloor.ingest.formats.registry import find_family
     from watchfloor.schema.source import builtin_definitions

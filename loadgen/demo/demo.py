@@ -22,7 +22,7 @@ from pathlib import Path
 from watchfloor.api.cli.main import main as watchfloor
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.loadgen.generator.generate import Generated, generate
-from watchfloor.loadgen.harness.background import background, serving
+from watchfloor.loadgen.harness.background import run_background, run_rest_service
 from watchfloor.schema.errors import InputFileError, InternalError, StackError
 from watchfloor.schema.settings.settings import Settings, load_settings
 from watchfloor.schema.times import from_micros
@@ -160,7 +160,7 @@ def queries(settings: Settings, generated: Generated) -> None:
 def rest(settings: Settings, generated: Generated) -> None:
     """The rare value's query through the service, as a program would ask."""
     print(f"$ {shown('serve')} &", flush=True)
-    with serving(settings, _log(settings, "serve")) as service:
+    with run_rest_service(settings, _log(settings, "serve")) as service:
         url = f"http://{service.host}:{service.port}/api/v1"
         body = {"source": "proxy.events", "where": f"domain = {generated.rare.domain}", "columns": ["ts", "domain"]}
         print(f"$ curl -H 'Authorization: Bearer …' {url}/query -d '{json.dumps(body)}'")
@@ -197,7 +197,7 @@ def run(settings: Settings, *arguments: str) -> None:
 def shown_background(settings: Settings, *arguments: str) -> Iterator[None]:
     """Prints a command and runs it as a process of its own; its messages go to the stack's log folder."""
     print(f"$ {shown(*arguments)} &", flush=True)
-    with background(settings, _log(settings, arguments[0]), *arguments):
+    with run_background(settings, _log(settings, arguments[0]), *arguments):
         yield
 
 

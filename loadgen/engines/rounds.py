@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from watchfloor.loadgen.harness.cpu_usage import cpu_seconds
+from watchfloor.loadgen.harness.cpu_usage import read_cpu_seconds
 from watchfloor.loadgen.harness.session import print_progress
 from watchfloor.schema.errors import InternalError
 
@@ -98,7 +98,7 @@ def profile(party: Party, seconds: float) -> dict[str, Profile]:
 
 
 def _cpu(party: Party) -> dict[str, float]:
-    return {name: sum(map(cpu_seconds, pids)) for name, pids in party.processes.items() if pids}
+    return {name: sum(map(read_cpu_seconds, pids)) for name, pids in party.processes.items() if pids}
 
 
 def _warm_up(party: Party, seconds: float) -> None:

@@ -33,5 +33,5 @@ def draw_pictures(name: str, figures: Sequence[Figure]) -> list[Picture]:
 
     Raises ``UserError`` if matplotlib is not installed.
     """
-    draw = load_experiment(name).draw if name in list_names() else general.draw
+    draw = load_experiment(name).draw if name in list_names() else general.draw_general
     return render_pictures(name, draw, figures)

@@ -19,7 +19,7 @@ _STOP_SECONDS = 20
 
 
 @dataclass(frozen=True)
-class Service:
+class RestAddress:
     """A REST service that answers."""
 
     host: str
@@ -28,7 +28,7 @@ class Service:
 
 
 @contextmanager
-def background(settings: Settings, log: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+def run_background(settings: Settings, log: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """``watchfloor ARGUMENTS`` until the end of the block; what it says goes to ``log``."""
     command = [sys.executable, "-m", "watchfloor.api.cli.main", "--home", str(settings.home), *arguments]
     with log.open("wb") as out:
@@ -45,14 +45,14 @@ def background(settings: Settings, log: Path, *arguments: str) -> Iterator[subpr
 
 
 @contextmanager
-def serving(settings: Settings, log: Path) -> Iterator[Service]:
+def run_rest_service(settings: Settings, log: Path) -> Iterator[RestAddress]:
     """``watchfloor serve`` on a free port. ``StackError`` when it does not start."""
-    with background(settings, log, "serve", "--port", "0") as process:
-        host, port = _address(process, log)
-        yield Service(host, port, (settings.secret / FIRST_TOKEN_FILE).read_text().strip())
+    with run_background(settings, log, "serve", "--port", "0") as process:
+        host, port = _await_address(process, log)
+        yield RestAddress(host, port, (settings.secret / FIRST_TOKEN_FILE).read_text().strip())
 
 
-def _address(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:
+def _await_address(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:
     """Where the service says that it listens."""
     until = time.monotonic() + _START_SECONDS
     while time.monotonic() < until and process.poll() is None:

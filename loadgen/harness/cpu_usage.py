@@ -13,18 +13,18 @@ import psutil
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.process import find
 
-Part = tuple[str, str]
+CpuPart = tuple[str, str]
 """A process (``worker``, ``tserver``, ``other servers``, ``machine``) and a kind of its threads."""
 
-Seconds = dict[Part, float]
-MACHINE: Part = ("machine", "all")
+PartSeconds = dict[CpuPart, float]
+MACHINE: CpuPart = ("machine", "all")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _JVM_THREADS = ("C1 ", "C2 ", "G1 ", "GC ", "VM ")
 _EVERY = 0.25
 _IDLE_CORES, _IDLE_SECONDS = 0.1, 0.5
 
 
-def workers() -> list[psutil.Process]:
+def find_workers() -> list[psutil.Process]:
     """The worker processes that this process has started."""
     found = []
     for process in psutil.Process().children():
@@ -36,7 +36,7 @@ def workers() -> list[psutil.Process]:
     return found
 
 
-def servers(settings: Settings) -> dict[str, list[int]]:
+def find_servers(settings: Settings) -> dict[str, list[int]]:
     """Pids of the local stack's servers: the tablet servers', and those of all others. Empty for a cluster."""
     found: dict[str, list[int]] = {}
     for pid_file in sorted((settings.home / "run").glob("*.json")):
@@ -46,14 +46,14 @@ def servers(settings: Settings) -> dict[str, list[int]]:
     return found
 
 
-def rest(settings: Settings, seconds: float = 60.0) -> None:
+def await_rest(settings: Settings, seconds: float = 60.0) -> None:
     """Waits until the servers have nothing left to do (compactions, say), or for ``seconds``."""
-    pids = [pid for group in servers(settings).values() for pid in group]
+    pids = [pid for group in find_servers(settings).values() for pid in group]
     until = time.monotonic() + seconds
-    used = sum(map(cpu_seconds, pids))
+    used = sum(map(read_cpu_seconds, pids))
     while time.monotonic() < until:
         time.sleep(_IDLE_SECONDS)
-        before, used = used, sum(map(cpu_seconds, pids))
+        before, used = used, sum(map(read_cpu_seconds, pids))
         if used - before < _IDLE_CORES * _IDLE_SECONDS:
             return
 
@@ -62,16 +62,16 @@ class CpuMeter:
     """Looks at the processes several times a second while it is entered; ``between`` answers afterwards."""
 
     def __init__(self, settings: Settings) -> None:
-        self._servers = servers(settings)
+        self._servers = find_servers(settings)
         self._times: list[float] = []
-        self._samples: list[Seconds] = []
-        self._ended: Seconds = {}
+        self._samples: list[PartSeconds] = []
+        self._ended: PartSeconds = {}
         """Of workers that are gone, as last seen."""
-        self._alive: dict[int, Seconds] = {}
+        self._alive: dict[int, PartSeconds] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="cpu", daemon=True)
 
-    def between(self, since: float, until: float) -> dict[Part, float]:
+    def measure_between(self, since: float, until: float) -> dict[CpuPart, float]:
         """CPU seconds of each part from ``since`` to ``until``, both in seconds of ``time.time``."""
         parts = dict.fromkeys(part for sample in self._samples for part in sample)
         found = {}
@@ -82,73 +82,75 @@ class CpuMeter:
         return found
 
     def __enter__(self) -> CpuMeter:
-        self._look()
+        self._take_sample()
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
-        self._look()
+        self._take_sample()
 
     def _run(self) -> None:
         while not self._stop.wait(_EVERY):
-            self._look()
+            self._take_sample()
 
-    def _look(self) -> None:
+    def _take_sample(self) -> None:
         busy = psutil.cpu_times()
-        sample: Seconds = {MACHINE: busy.user + busy.nice + busy.system}
+        sample: PartSeconds = {MACHINE: busy.user + busy.nice + busy.system}
         for name, pids in self._servers.items():
             for pid in pids:
-                _add(sample, _parts(name, pid) if name == "tserver" else {(name, "all"): cpu_seconds(pid)})
-        alive = {process.pid: _parts("worker", process.pid) for process in workers()}
+                _add_seconds(
+                    sample, _read_threads(name, pid) if name == "tserver" else {(name, "all"): read_cpu_seconds(pid)}
+                )
+        alive = {process.pid: _read_threads("worker", process.pid) for process in find_workers()}
         for pid in self._alive.keys() - alive.keys():
-            _add(self._ended, self._alive[pid])
+            _add_seconds(self._ended, self._alive[pid])
         self._alive = alive
         for parts in (self._ended, *alive.values()):
-            _add(sample, parts)
+            _add_seconds(sample, parts)
         self._times.append(time.time())
         self._samples.append(sample)
 
 
-def _add(to: Seconds, more: Seconds) -> None:
+def _add_seconds(to: PartSeconds, more: PartSeconds) -> None:
     for part, seconds in more.items():
         to[part] = to.get(part, 0.0) + seconds
 
 
-def _parts(name: str, pid: int) -> Seconds:
+def _read_threads(name: str, pid: int) -> PartSeconds:
     """CPU seconds of a process by kind of thread.
 
     Threads that have ended are taken for the kind that does the process's work: a worker's, one an item, parse and
     encode.
     """
-    found: Seconds = {}
+    found: PartSeconds = {}
     try:
-        whole = cpu_seconds(pid)
+        whole = read_cpu_seconds(pid)
         for task in Path(f"/proc/{pid}/task").iterdir():
             try:
-                thread, seconds = _stat(task / "stat")
+                thread, seconds = _read_stat(task / "stat")
             except OSError:  # a thread that has just ended; the process may go on
                 continue
             if not thread.startswith("python"):
                 kind = "compiler and collector" if thread.startswith(_JVM_THREADS) else "Java"
-                _add(found, {(name, kind): seconds})
+                _add_seconds(found, {(name, kind): seconds})
         left = max(0.0, whole - sum(found.values()))
-        _add(found, {(name, "Python" if name == "worker" else "Java"): left})
+        _add_seconds(found, {(name, "Python" if name == "worker" else "Java"): left})
     except OSError:  # it has just ended
         pass
     return found
 
 
-def cpu_seconds(pid: int) -> float:
+def read_cpu_seconds(pid: int) -> float:
     """CPU seconds, user and system, of a process until now, ended threads included, to a hundredth; 0 if it is gone."""
     try:
-        return _stat(Path(f"/proc/{pid}/stat"))[1]
+        return _read_stat(Path(f"/proc/{pid}/stat"))[1]
     except OSError:
         return 0.0
 
 
-def _stat(path: Path) -> tuple[str, float]:
+def _read_stat(path: Path) -> tuple[str, float]:
     """The name and the CPU seconds (user and system) of a process or a thread."""
     before, _, after = path.read_text(errors="replace").rpartition(")")
     fields = after.split()

@@ -51,7 +51,7 @@ class Experiment:
     quick_seconds: float
     add_options: Callable[[ArgumentParser], None]
     run: Callable[[BenchSession, Namespace], list[Figure]]
-    draw: Drawer = general.draw
+    draw: Drawer = general.draw_general
     heap: str = "256m"
     tserver_heap: str | None = None
     own_stack: bool = False

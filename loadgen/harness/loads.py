@@ -14,7 +14,7 @@ from watchfloor.loadgen.generator.planted_paths import plant_paths
 from watchfloor.schema.errors import InternalError
 from watchfloor.schema.source import Source
 
-from .cpu_usage import CpuMeter, Part, rest
+from .cpu_usage import CpuMeter, CpuPart, await_rest
 from .session import BenchSession, print_progress
 
 _SAY_SECONDS = 10
@@ -39,7 +39,7 @@ class EventFile(LogFile):
 
 
 @dataclass(frozen=True)
-class Case:
+class LoadCase:
     """A way to load: ``of`` says which file, ``mode`` how the workers write."""
 
     layout: str
@@ -49,16 +49,16 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadTiming:
     """``seconds`` from the first item taken to the last item durable; ``cpu``: seconds of each part in that time."""
 
     events: int
     bytes: int
     seconds: float
-    cpu: Mapping[Part, float]
+    cpu: Mapping[CpuPart, float]
 
 
-def case_words(case: Case, file: LogFile) -> dict[str, str]:
+def make_case_labels(case: LoadCase, file: LogFile) -> dict[str, str]:
     """What a figure of a load is of."""
     workers = f"{case.workers} worker{'s' * (case.workers > 1)}"
     words = {"engine": case.layout, "events": f"{file.events:,}", "workers": workers, "mode": case.mode}
@@ -74,15 +74,15 @@ def write_events(path: Path, events: int, seed: int) -> EventFile:
     return EventFile(path, "proxy.events", made.events, made.bytes, made, plant_paths(path, events))
 
 
-def access_log(path: Path) -> LogFile:
+def describe_access_log(path: Path) -> LogFile:
     with path.open("rb") as file:
         lines = sum(1 for line in file if line.strip())
     return LogFile(path, "web.access", lines, path.stat().st_size)
 
 
-def load(session: BenchSession, source: Source, file: LogFile, case: Case) -> Loaded:
+def load_file(session: BenchSession, source: Source, file: LogFile, case: LoadCase) -> LoadTiming:
     """Waits until the servers are at rest, then loads the whole file as ``watchfloor load`` does."""
-    rest(session.settings)
+    await_rest(session.settings)
     settings = replace(session.settings, ingest_mode=case.mode)
     with CpuMeter(session.settings) as meter:
         running = Load(settings, [file.path], source.name, workers=case.workers)
@@ -96,4 +96,4 @@ def load(session: BenchSession, source: Source, file: LogFile, case: Case) -> Lo
     if not running.result.clean or running.result.events != file.events:
         raise InternalError(f"{file.path} has {file.events} events, and loaded were {running.result}")
     since, until = min(end.at - end.seconds for end in ends), max(end.at for end in ends)
-    return Loaded(file.events, file.bytes, until - since, meter.between(since, until))
+    return LoadTiming(file.events, file.bytes, until - since, meter.measure_between(since, until))

@@ -36,7 +36,7 @@ class Response:
         return self.ended - self.due
 
 
-def poisson(rate: float, seconds: float, seed: int) -> list[float]:
+def schedule_poisson(rate: float, seconds: float, seed: int) -> list[float]:
     """When requests of many independent users are due: ``rate`` a second on average, ascending, below ``seconds``."""
     rng = np.random.Generator(np.random.PCG64(seed))
     most = int(rate * seconds + 10 * (rate * seconds) ** 0.5 + 10)
@@ -44,7 +44,7 @@ def poisson(rate: float, seconds: float, seed: int) -> list[float]:
     return due[due < seconds].tolist()
 
 
-def even(rate: float, seconds: float) -> list[float]:
+def schedule_evenly(rate: float, seconds: float) -> list[float]:
     """When requests that come at an even pace are due: ``rate`` a second, the first at once, all below ``seconds``."""
     return [number / rate for number in range(math.ceil(rate * seconds))]
 
@@ -57,7 +57,7 @@ def run_open(schedule: Sequence[float], request: Callable[[int], None], clients:
     began = time.perf_counter()
     failed = threading.Event()
 
-    def one(number: int) -> Response:
+    def make_request(number: int) -> Response:
         due = schedule[number]
         if failed.wait(max(0.0, began + due - time.perf_counter())):
             raise InterruptedError
@@ -70,7 +70,7 @@ def run_open(schedule: Sequence[float], request: Callable[[int], None], clients:
         return Response(due, made, time.perf_counter() - began)
 
     with ThreadPoolExecutor(clients, thread_name_prefix="client") as pool:
-        futures = [pool.submit(one, number) for number in range(len(schedule))]
+        futures = [pool.submit(make_request, number) for number in range(len(schedule))]
         try:
             ends = [future.exception() for future in futures]
         except BaseException:  # Ctrl-C: the rest of the schedule is not played

@@ -11,18 +11,18 @@ from random import Random
 
 from watchfloor.query.service import QueryRequest, QueryService
 
-from .open_loop import Response, poisson, run_open
+from .open_loop import Response, run_open, schedule_poisson
 
 
 @dataclass(frozen=True)
-class Mix:
+class QueryMix:
     """Requests of which each is as likely to be the next as any other. ``clients`` threads ask."""
 
     service: QueryService
     requests: Sequence[QueryRequest]
     clients: int
 
-    def closed(self, seconds: float, seed: int) -> float:
+    def run_closed_loop(self, seconds: float, seed: int) -> float:
         """Queries a second when each client asks again as soon as it has its answer."""
         began = time.perf_counter()
 
@@ -37,9 +37,9 @@ class Mix:
             asked = sum(pool.map(client, range(self.clients)))
         return asked / (time.perf_counter() - began)
 
-    def opened(self, rate: float, seconds: float, seed: int) -> list[Response]:
+    def run_open_loop(self, rate: float, seconds: float, seed: int) -> list[Response]:
         """Asks ``rate`` times a second on average, at random moments; at least once."""
-        schedule = poisson(rate, seconds, seed) or [0.0]
+        schedule = schedule_poisson(rate, seconds, seed) or [0.0]
         drawn = Random(seed).choices(self.requests, k=len(schedule))
         return run_open(schedule, lambda number: self._ask(drawn[number]), self.clients)
 

@@ -59,9 +59,9 @@ class BenchSession:
     def close(self) -> None:
         for source in list(self._sources):
             self.drop_source(source)
-        self._forget()
+        self._delete_ledger_rows()
 
-    def _forget(self) -> None:
+    def _delete_ledger_rows(self) -> None:
         """Removes what is in the ledger of the sources that were made here, also of loads that were interrupted."""
         found = [row.item for row in Ledger(self.store).rows() if row.item and row.item.feed in self._made]
         rows = {b"i" + item.file_id + item.item_id for item in found}

@@ -18,31 +18,35 @@ _AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True)
-class Ratios:
+class ResampledRatios:
     """What the ratio of two statistics came to in each resampling, ascending."""
 
     values: np.ndarray
 
-    def interval(self, level: float) -> tuple[float, float]:
+    def compute_interval(self, level: float) -> tuple[float, float]:
         """The share ``level`` in the middle of the ratios."""
         low, high = np.quantile(self.values, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
         return float(low), float(high)
 
 
-def ratios(before: Sequence[float], after: Sequence[float], statistic: str, seed: int, key: str) -> Ratios:
+def resample_ratios(
+    before: Sequence[float], after: Sequence[float], statistic: str, seed: int, key: str
+) -> ResampledRatios:
     """``after`` / ``before``, of ``statistic``, with each side drawn anew from its own samples ``RESAMPLES`` times.
 
     The percentile bootstrap of Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 13 and 16. The
     same seed and key (which figure it is) give the same ratios, whatever else is compared. 0 / 0 counts as 1.
     """
     rng = np.random.Generator(np.random.PCG64([seed, zlib.crc32(key.encode())]))
-    below, above = (_resampled(np.asarray(side, float), STATISTICS[statistic], rng) for side in (before, after))
+    below, above = (
+        _resample_statistic(np.asarray(side, float), STATISTICS[statistic], rng) for side in (before, after)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.where(above == below, 1.0, above / below)
-    return Ratios(np.sort(found))
+    return ResampledRatios(np.sort(found))
 
 
-def _resampled(samples: np.ndarray, statistic: Callable[..., Any], rng: np.random.Generator) -> np.ndarray:
+def _resample_statistic(samples: np.ndarray, statistic: Callable[..., Any], rng: np.random.Generator) -> np.ndarray:
     """The statistic of each resampling."""
     step = max(1, _AT_ONCE // len(samples))
     parts = []

@@ -35,11 +35,11 @@ def run_child(command: Sequence[str], env: Mapping[str, str], log: Path, heard: 
                 heard(line.decode(errors="replace").rstrip())
             return process.wait()
         except BaseException:
-            out.write(_stop(process))
+            out.write(_stop_child(process))
             raise
 
 
-def _stop(process: subprocess.Popen[bytes]) -> bytes:
+def _stop_child(process: subprocess.Popen[bytes]) -> bytes:
     """Ends a child and all that it left in its session; what it said meanwhile."""
     process.send_signal(signal.SIGINT)
     try:

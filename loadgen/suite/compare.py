@@ -15,8 +15,8 @@ from watchfloor.loadgen.harness.measurement.measurement import Measurement
 from watchfloor.loadgen.harness.measurement.table import align_columns, format_number
 from watchfloor.schema.errors import UserError
 
-from .run_folder import Run, read_run
-from .verdicts import LEVEL, RISK, THRESHOLD, Compared, Key, Verdict, compared, verdicts
+from .run_folder import SuiteRun, read_run
+from .verdicts import LEVEL, RISK, THRESHOLD, FigureComparison, Key, Verdict, compare_figure, judge_figures
 
 _PASSING = ("available_bytes", "home", "jars", "topic", "group")
 """What differs from one run to the next and says nothing."""
@@ -25,7 +25,7 @@ _LOAD_APART = 1.0
 _WORDS: tuple[Verdict, ...] = ("worse", "better", "changed", "same", "too few samples", "no ratio")
 
 
-def compare(a: Path, b: Path, seed: int) -> int:
+def compare_runs(a: Path, b: Path, seed: int) -> int:
     """Prints the comparison of two run folders, or of two JSON files of one experiment.
 
     1 if anything is worse, or an experiment of A was asked of B too and is not in it; else 0.
@@ -33,53 +33,55 @@ def compare(a: Path, b: Path, seed: int) -> int:
     Raises ``InputFileError`` for what is neither, and ``UserError`` if the two were not asked for the same experiment.
     """
     before, after = read_run(a), read_run(b)
-    pairs = _pairs(before, after)
-    lost = _lost(before, after)
-    print("\n".join(_differences(before, after, pairs)))
-    found = list(_compared(pairs, seed))
-    told = verdicts(found)
-    print(f"\n{_table(found, told)}\n")
-    print("\n".join(_summary(pairs, found, told, lost)), flush=True)
+    pairs = _pair_experiments(before, after)
+    lost = _list_lost(before, after)
+    print("\n".join(_describe_differences(before, after, pairs)))
+    found = list(_compare_figures(pairs, seed))
+    told = judge_figures(found)
+    print(f"\n{_format_table(found, told)}\n")
+    print("\n".join(_summarize(pairs, found, told, lost)), flush=True)
     return 1 if lost or "worse" in told.values() else 0
 
 
-def _pairs(before: Run, after: Run) -> list[tuple[Measurement, Measurement]]:
+def _pair_experiments(before: SuiteRun, after: SuiteRun) -> list[tuple[Measurement, Measurement]]:
     """The experiments that both runs have. ``UserError`` if there is nothing to say."""
     later = {measured.experiment: measured for measured in after.measured}
     pairs = [(measured, later[measured.experiment]) for measured in before.measured if measured.experiment in later]
-    if not pairs and not _lost(before, after):
+    if not pairs and not _list_lost(before, after):
         names = [", ".join(measured.experiment for measured in run.measured) or "none" for run in (before, after)]
         raise UserError(f"no experiment is in both: {before.path} has {names[0]}, and {after.path} has {names[1]}")
     return pairs
 
 
-def _lost(before: Run, after: Run) -> list[str]:
+def _list_lost(before: SuiteRun, after: SuiteRun) -> list[str]:
     """The experiments that one run has, and that were asked of the other too, which has them not."""
     return [measured.experiment for measured in before.measured if measured.experiment in after.missing]
 
 
-def _compared(pairs: Sequence[tuple[Measurement, Measurement]], seed: int) -> Iterator[Compared]:
+def _compare_figures(pairs: Sequence[tuple[Measurement, Measurement]], seed: int) -> Iterator[FigureComparison]:
     for before, after in pairs:
-        later = _by_key(after)
-        for key, figure in _by_key(before).items():
+        later = _index_figures(after)
+        for key, figure in _index_figures(before).items():
             if key in later:
-                yield compared(key, figure, later[key], seed)
+                yield compare_figure(key, figure, later[key], seed)
 
 
-def _by_key(measured: Measurement) -> dict[Key, Figure]:
+def _index_figures(measured: Measurement) -> dict[Key, Figure]:
     return {(measured.experiment, f.metric.name, tuple(f.of.items())): f for f in measured.figures}
 
 
-def _differences(before: Run, after: Run, pairs: Sequence[tuple[Measurement, Measurement]]) -> Iterator[str]:
-    yield f"A: {_about(before)}\nB: {_about(after)}"
+def _describe_differences(
+    before: SuiteRun, after: SuiteRun, pairs: Sequence[tuple[Measurement, Measurement]]
+) -> Iterator[str]:
+    yield f"A: {_describe_run(before)}\nB: {_describe_run(after)}"
     for run, other in ((before, after), (after, before)):
         if only := {m.experiment for m in run.measured} - {m.experiment for m in other.measured}:
-            names = [_absent(name, other) for name in sorted(only)]
+            names = [_describe_absent(name, other) for name in sorted(only)]
             yield f"only in {'A' if run is before else 'B'}: {', '.join(names)}"
     lines: dict[str, list[str]] = {}
     for one, two in pairs:
         for part in ("machine", "versions", "options", "settings"):
-            for line in _differing(getattr(one, part), getattr(two, part)):
+            for line in _compare_values(getattr(one, part), getattr(two, part)):
                 lines.setdefault(f"{part}: {line}", []).append(one.experiment)
     for line, names in lines.items():
         yield line if len(names) == len(pairs) else f"{line} ({', '.join(names)})"
@@ -87,14 +89,14 @@ def _differences(before: Run, after: Run, pairs: Sequence[tuple[Measurement, Mea
         yield "machine, versions, options and settings are the same"
 
 
-def _absent(name: str, run: Run) -> str:
+def _describe_absent(name: str, run: SuiteRun) -> str:
     """An experiment that a run has not, with the reason, if it was asked of it."""
     if name not in run.missing:
         return name
     return f"{name} (not measured: {run.missing[name]})" if run.missing[name] else f"{name} (not measured)"
 
 
-def _differing(one: Mapping[str, Any], two: Mapping[str, Any]) -> Iterator[str]:
+def _compare_values(one: Mapping[str, Any], two: Mapping[str, Any]) -> Iterator[str]:
     for name in dict.fromkeys((*one, *two)):
         a, b = one.get(name), two.get(name)
         if a == b or name in _PASSING or (name == "load_average" and abs((a or 0) - (b or 0)) < _LOAD_APART):
@@ -104,18 +106,18 @@ def _differing(one: Mapping[str, Any], two: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name} {'–' if a is None else a} → {'–' if b is None else b}"
 
 
-def _about(run: Run) -> str:
+def _describe_run(run: SuiteRun) -> str:
     if not run.measured:
         return f"{run.path}, in which nothing was measured"
     begun = min(measured.started for measured in run.measured)
     return f"{run.path}, begun {begun:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _table(found: Sequence[Compared], told: Mapping[Key, Verdict]) -> str:
+def _format_table(found: Sequence[FigureComparison], told: Mapping[Key, Verdict]) -> str:
     rows = [("experiment", "metric", "of", "A", "B", "unit", "B/A", f"{LEVEL:.0%} interval", "")]
     for each in found:
         ratio = "–" if each.ratio is None else f"{each.ratio:.2f}"
-        interval = "–" if each.ratios is None else "{:.2f} to {:.2f}".format(*each.ratios.interval(LEVEL))
+        interval = "–" if each.ratios is None else "{:.2f} to {:.2f}".format(*each.ratios.compute_interval(LEVEL))
         experiment, metric, of = each.key
         values = (format_number(each.before.value), format_number(each.after.value), each.after.metric.unit)
         words = " ".join(value for _, value in of)
@@ -123,9 +125,9 @@ def _table(found: Sequence[Compared], told: Mapping[Key, Verdict]) -> str:
     return align_columns(rows, right={3, 4, 6, 7})
 
 
-def _summary(
+def _summarize(
     pairs: Sequence[tuple[Measurement, Measurement]],
-    found: Sequence[Compared],
+    found: Sequence[FigureComparison],
     told: Mapping[Key, Verdict],
     lost: Sequence[str],
 ) -> Iterator[str]:
@@ -151,7 +153,7 @@ def _summary(
     worse.update({name: ["not measured"] for name in lost})
     if worse:
         yield "WORSE: " + "; ".join(f"{experiment} ({', '.join(metrics)})" for experiment, metrics in worse.items())
-    elif found and all(each.equal for each in found):
+    elif found and all(each.is_equal for each in found):
         yield "The two have the same samples: every ratio is 1.00. Nothing is worse."
     else:
         few = sum(verdict == "too few samples" for verdict in told.values())

@@ -25,7 +25,7 @@ from watchfloor.loadgen.harness.measurement.table import format_number
 from watchfloor.loadgen.harness.plots.canvas import Picture, require_matplotlib
 from watchfloor.schema.errors import InputFileError, UserError
 
-from .run_folder import Run, read_run
+from .run_folder import SuiteRun, read_run
 
 PAGE, SAMPLES, PLOTS = "report.html", "samples.jsonl", "plots"
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -37,7 +37,7 @@ _OPEN_ROWS = 30
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """A metric of an experiment: its figures, and what the columns say that tell them apart."""
 
     metric: Metric
@@ -50,12 +50,12 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Chapter:
+class ReportChapter:
     """An experiment of the report."""
 
     measured: Measurement
     pictures: Sequence[Picture]
-    sections: Sequence[Section]
+    sections: Sequence[ReportSection]
 
     @property
     def missed(self) -> list[Figure]:
@@ -89,14 +89,16 @@ def write_report(folder: Path) -> Path:
     run = read_run(folder)
     if not run.measured:
         raise InputFileError(f"{folder} holds no figures: none of {', '.join(run.missing)} was measured")
-    chapters = [_chapter(measured) for measured in run.measured]
+    chapters = [_make_chapter(measured) for measured in run.measured]
     _write_pictures(folder / PLOTS, [picture for chapter in chapters for picture in chapter.pictures])
-    write_whole(folder / SAMPLES, b"".join(orjson.dumps(line) + b"\n" for m in run.measured for line in samples(m)))
-    write_whole(folder / PAGE, _page(run, chapters).encode())
+    write_whole(
+        folder / SAMPLES, b"".join(orjson.dumps(line) + b"\n" for m in run.measured for line in list_samples(m))
+    )
+    write_whole(folder / PAGE, _render_page(run, chapters).encode())
     return folder / PAGE
 
 
-def samples(measured: Measurement) -> Iterator[dict[str, Any]]:
+def list_samples(measured: Measurement) -> Iterator[dict[str, Any]]:
     """A line for each raw sample of an experiment; ``number`` counts from 0 within its figure."""
     for figure in measured.figures:
         of = {"experiment": measured.experiment, "metric": figure.metric.name, "of": dict(figure.of)}
@@ -105,15 +107,15 @@ def samples(measured: Measurement) -> Iterator[dict[str, Any]]:
             yield {**of, "number": place, **at, "value": value, "unit": figure.metric.unit}
 
 
-def _chapter(measured: Measurement) -> Chapter:
+def _make_chapter(measured: Measurement) -> ReportChapter:
     sections = []
     for metric in dict.fromkeys(figure.metric for figure in measured.figures):
         found = [figure for figure in measured.figures if figure.metric == metric]
-        sections.append(Section(metric, list(dict.fromkeys(key for figure in found for key in figure.of)), found))
-    return Chapter(measured, draw_pictures(measured.experiment, measured.figures), sections)
+        sections.append(ReportSection(metric, list(dict.fromkeys(key for figure in found for key in figure.of)), found))
+    return ReportChapter(measured, draw_pictures(measured.experiment, measured.figures), sections)
 
 
-def _page(run: Run, chapters: Sequence[Chapter]) -> str:
+def _render_page(run: SuiteRun, chapters: Sequence[ReportChapter]) -> str:
     import jinja2
 
     environment = jinja2.Environment(
@@ -126,11 +128,14 @@ def _page(run: Run, chapters: Sequence[Chapter]) -> str:
     environment.filters["number"] = format_number
     environment.filters["json"] = lambda value: orjson.dumps(value).decode()
     return environment.get_template(PAGE).render(
-        run=run, chapters=chapters, surroundings=_surroundings(run.measured), began=min(m.started for m in run.measured)
+        run=run,
+        chapters=chapters,
+        surroundings=_describe_surroundings(run.measured),
+        began=min(m.started for m in run.measured),
     )
 
 
-def _surroundings(measured: Sequence[Measurement]) -> dict[str, list[tuple[str, str]]]:
+def _describe_surroundings(measured: Sequence[Measurement]) -> dict[str, list[tuple[str, str]]]:
     """Names and values of the machine, the versions and the settings; where experiments differ, who had which."""
     parts: dict[str, list[Mapping[str, Any]]] = {
         "Machine": [{k: v for k, v in m.machine.items() if k not in _MOMENTARY} for m in measured],
@@ -140,23 +145,23 @@ def _surroundings(measured: Sequence[Measurement]) -> dict[str, list[tuple[str, 
     names = [m.experiment for m in measured]
     return {
         title: [
-            (key, _differing(names, [each.get(key) for each in found]))
+            (key, _format_values(names, [each.get(key) for each in found]))
             for key in dict.fromkeys(k for f in found for k in f)
         ]
         for title, found in parts.items()
     }
 
 
-def _differing(names: Sequence[str], values: Sequence[Any]) -> str:
+def _format_values(names: Sequence[str], values: Sequence[Any]) -> str:
     """The value that all have; or each value, with the experiments that have it."""
-    shown = [_shown(value) for value in values]
+    shown = [_format_value(value) for value in values]
     holders = {value: [n for n, v in zip(names, shown, strict=True) if v == value] for value in dict.fromkeys(shown)}
     if len(holders) == 1:
         return shown[0]
     return "; ".join(f"{value} ({', '.join(who)})" for value, who in holders.items())
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return "–" if value is None or value == "" else f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -22,7 +22,7 @@ RECORD = "run.json"
 
 
 @dataclass(frozen=True)
-class Run:
+class SuiteRun:
     """What a run folder, or one experiment's JSON file, holds. ``missing``: why, by experiment; empty is not known."""
 
     path: Path
@@ -31,28 +31,28 @@ class Run:
     missing: Mapping[str, str]
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path) -> SuiteRun:
     """A run folder, its experiments in alphabetical order; or one JSON file, as a run of one experiment.
 
     ``InputFileError`` if there is none, or a file in it is not what an experiment writes.
     """
     if not path.is_dir():
-        return Run(path, {}, (read_measured(path),), {})
+        return SuiteRun(path, {}, (read_measurement(path),), {})
     ranks = {name: rank for rank, name in enumerate(list_names())}
-    record = _record(path)
-    found = [read_measured(file) for file in sorted(path.glob("*.json")) if file.name != RECORD]
+    record = _read_record(path)
+    found = [read_measurement(file) for file in sorted(path.glob("*.json")) if file.name != RECORD]
     asked: Mapping[str, Any] = record.get("experiments", {})
     if not found and not asked:
         raise InputFileError(f"{path} holds no experiment's JSON: `watchfloor bench all --out {path}` writes them")
     missing = {n: e.get("failed") or "" for n, e in asked.items() if n not in {m.experiment for m in found}}
     measured = sorted(found, key=lambda m: (ranks.get(m.experiment, len(ranks)), m.experiment))
-    return Run(path, record, tuple(measured), missing)
+    return SuiteRun(path, record, tuple(measured), missing)
 
 
-def read_measured(path: Path) -> Measurement:
+def read_measurement(path: Path) -> Measurement:
     """What an experiment has written to a file; ``InputFileError`` for anything else."""
     try:
-        return Measurement.from_json(_json(path))
+        return Measurement.from_json(_read_json(path))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputFileError(
             f"{path} is not what `watchfloor bench NAME --json` writes: {type(error).__name__}: {error}"
@@ -70,7 +70,7 @@ class RunFolder:
         self.path = path
         if path.exists() and not path.is_dir():
             raise UserError(f"--out {path} is a file; name a folder for the run")
-        self._record = _record(path)
+        self._record = _read_record(path)
         asked = {"quick": quick, "seed": seed}
         if not self._record:
             if other := next(iter(sorted(path.glob("*.json"))), None):
@@ -95,7 +95,7 @@ class RunFolder:
     def log_path(self, name: str) -> Path:
         return self.path / "log" / f"{name}.log"
 
-    def request(self, name: str, options: Sequence[str]) -> bool:
+    def request_experiment(self, name: str, options: Sequence[str]) -> bool:
         """Notes what is asked of an experiment; whether it has run so already.
 
         Raises ``UserError`` if it has run with other options.
@@ -109,7 +109,7 @@ class RunFolder:
                 "delete it, or name another folder"
             )
         if done:
-            read_measured(self.json_path(name))
+            read_measurement(self.json_path(name))
         elif entry is None or entry["options"] != list(options):
             self._record["experiments"][name] = {"options": list(options)}
         return done
@@ -127,18 +127,18 @@ class RunFolder:
         write_json(self.path / RECORD, self._record)
 
 
-def _record(folder: Path) -> dict[str, Any]:
+def _read_record(folder: Path) -> dict[str, Any]:
     """``run.json``; empty if there is none."""
     path = folder / RECORD
     if not path.exists():
         return {}
-    record = _json(path)
+    record = _read_json(path)
     if not isinstance(record, dict) or not isinstance(record.get("experiments"), dict):
         raise InputFileError(f"{path} is not what `watchfloor bench all` writes")
     return record
 
 
-def _json(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     try:
         return orjson.loads(path.read_bytes())
     except OSError as error:

@@ -67,7 +67,9 @@ def run_all(args: Namespace) -> int:
         "versions": find_versions(load_settings()),
     }
     folder = RunFolder(args.out.absolute(), args.quick, args.seed, surroundings)
-    waiting = {name: each for name, each in chosen.items() if not folder.request(name, _make_options(each, args))}
+    waiting = {
+        name: each for name, each in chosen.items() if not folder.request_experiment(name, _make_options(each, args))
+    }
     for name in chosen:
         if name not in waiting:
             print_progress(f"{name} has run already: {folder.json_path(name)}")

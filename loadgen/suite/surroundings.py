@@ -29,22 +29,22 @@ def describe_machine() -> dict[str, Any]:
     memory = psutil.virtual_memory()
     return {
         "system": platform.platform(),
-        "processor": _processor(),
+        "processor": _read_processor(),
         "cores": os.cpu_count(),
         "usable_cores": len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else None,
         "memory_bytes": memory.total,
         "available_bytes": memory.available,
         "load_average": round(os.getloadavg()[0], 2),
-        "loop_ms": round(_loop_ms(), 1),
+        "loop_ms": round(_time_loop(), 1),
     }
 
 
 def find_versions(settings: Settings) -> dict[str, str]:
     """Versions of Python, Java, the packages and the engines' jars, and the commit of a checkout."""
-    found = {"python": platform.python_version(), "java": _java_version()}
+    found = {"python": platform.python_version(), "java": _find_java_version()}
     for package in _PACKAGES:
         found[package] = metadata.version(package)
-    if commit := _commit():
+    if commit := _find_commit():
         found["commit"] = commit
     for package in _OPTIONAL:
         with suppress(metadata.PackageNotFoundError):
@@ -64,7 +64,7 @@ def describe_settings(settings: Settings) -> dict[str, Any]:
     return {k: str(v) if isinstance(v, Path) else v for k, v in dataclasses.asdict(settings).items()}
 
 
-def _commit() -> str:
+def _find_commit() -> str:
     """What ``git describe`` calls the checkout that this file is in; empty for an installed package."""
     folder = Path(__file__).resolve().parents[2]
     if not (folder / ".git").exists():
@@ -76,7 +76,7 @@ def _commit() -> str:
         return ""
 
 
-def _loop_ms() -> float:
+def _time_loop() -> float:
     """Milliseconds for a million steps of Python, the shortest of a few: what the processor can do."""
     times = []
     for _ in range(_LOOPS):
@@ -87,7 +87,7 @@ def _loop_ms() -> float:
     return min(times) * 1000
 
 
-def _processor() -> str:
+def _read_processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -95,6 +95,6 @@ def _processor() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
-def _java_version() -> str:
+def _find_java_version() -> str:
     said = subprocess.run([find_java() / "bin/java", "-version"], capture_output=True, text=True, timeout=20).stderr
     return said.splitlines()[0] if said else ""

@@ -30,7 +30,7 @@ from watchfloor.loadgen.engines.peers.peer_process import PEERS, SQL_PEERS, Peer
 from watchfloor.loadgen.engines.question import Kind, Question, newest_rows, questions, values
 from watchfloor.loadgen.engines.rounds import WARM_UP, Asked, Party, ask_all, profile
 from watchfloor.loadgen.engines.watchfloor_engine import Ours
-from watchfloor.loadgen.experiments.peers.figures import same_answers
+from watchfloor.loadgen.experiments.peers.figures import compare_answers
 from watchfloor.loadgen.generator.generate import generate
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH, SPREAD_INTERVAL, SPREAD_PATH
 from watchfloor.loadgen.harness.cpu_usage import MACHINE, CpuMeter
@@ -234,12 +234,12 @@ def test_the_clock_of_a_load_stands_while_a_table_is_dropped_and_made(monkeypatc
 def test_the_figure_of_same_answers_says_what_was_left_out() -> None:
     alone = {("watchfloor", 100, "q"): Asked([0.1], 1, "x")}
     both = alone | {("duckdb", 100, "q"): Asked([0.1], 1, "x")}
-    assert same_answers(both, 100, []).note == ""
-    assert same_answers(both, 100, ["chdb: why"]).note == "left out: chdb: why"
-    note = same_answers(alone, 100, ["duckdb: why", "chdb did not start: why"]).note
+    assert compare_answers(both, 100, []).note == ""
+    assert compare_answers(both, 100, ["chdb: why"]).note == "left out: chdb: why"
+    note = compare_answers(alone, 100, ["duckdb: why", "chdb did not start: why"]).note
     assert note == "nothing was compared; left out: duckdb: why; left out: chdb did not start: why"
     differ = both | {("duckdb", 100, "q"): Asked([0.1], 1, "y")}
-    assert same_answers(differ, 100, ["chdb: why"]).note == "q; left out: chdb: why"
+    assert compare_answers(differ, 100, ["chdb: why"]).note == "q; left out: chdb: why"
 
 
 @pytest.mark.stack
@@ -451,5 +451,5 @@ def test_the_meter_counts_what_the_machine_spends(tmp_path: Path) -> None:
         while used() - before < 0.5:
             pass
         until, spent = time.time(), used() - before
-    assert meter.between(since, until)[MACHINE] == pytest.approx(spent, abs=0.1)
-    assert meter.between(until, until)[MACHINE] == 0
+    assert meter.measure_between(since, until)[MACHINE] == pytest.approx(spent, abs=0.1)
+    assert meter.measure_between(until, until)[MACHINE] == 0

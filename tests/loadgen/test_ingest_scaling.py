@@ -23,13 +23,13 @@ from ingest_support import wait_for
 
 from watchfloor.ingest.worker.reading import read_item
 from watchfloor.loadgen.experiments.ingest import run as ingest
-from watchfloor.loadgen.harness.ingest.clients import clients
+from watchfloor.loadgen.harness.ingest.clients import run_clients
 from watchfloor.loadgen.harness.ingest.rates import STEP
-from watchfloor.loadgen.harness.ingest.runs import open_run, warm
+from watchfloor.loadgen.harness.ingest.runs import run_open_loop, warm_up_clients
 from watchfloor.loadgen.harness.ingest.server_watch import ServerWatch
-from watchfloor.loadgen.harness.ingest.work_supply import FILE_ITEMS, ITEM_EVENTS, Work
+from watchfloor.loadgen.harness.ingest.work_supply import FILE_ITEMS, ITEM_EVENTS, WorkSupply
 from watchfloor.loadgen.harness.measurement.figure import STATISTICS
-from watchfloor.loadgen.harness.open_loop import Response, even, run_open
+from watchfloor.loadgen.harness.open_loop import Response, run_open, schedule_evenly
 from watchfloor.loadgen.harness.session import BenchSession
 from watchfloor.loadgen.suite import bench
 from watchfloor.query.service import QueryRequest, QueryService
@@ -105,15 +105,17 @@ def test_bad_options_are_refused(wrong: str, capsys: pytest.CaptureFixture[str])
 
 
 def test_the_same_file_again_is_other_work_of_the_same_size(tmp_path: Path) -> None:
-    work = Work(tmp_path, 100, seed=3)
-    items = list(islice(work.items("proxy.events"), 2 * FILE_ITEMS + 1))
+    work = WorkSupply(tmp_path, 100, seed=3)
+    items = list(islice(work.make_items("proxy.events"), 2 * FILE_ITEMS + 1))
     assert len({item.item_id for item in items}) == len(items)
     assert [(item.start, item.end) for item in items[:FILE_ITEMS]] == [
         (item.start, item.end) for item in items[FILE_ITEMS : 2 * FILE_ITEMS]
     ]
     sizes = [item.end - item.start for item in items]
     assert max(sizes) - min(sizes) < 1000 < min(sizes)
-    again = [replace(item, ticket="") for item in islice(Work(tmp_path, 100, seed=3).items("proxy.events"), 5)]
+    again = [
+        replace(item, ticket="") for item in islice(WorkSupply(tmp_path, 100, seed=3).make_items("proxy.events"), 5)
+    ]
     assert [replace(item, ticket="", mtime_ns=0) for item in items[:5]] == [replace(i, mtime_ns=0) for i in again]
 
 
@@ -122,11 +124,11 @@ def test_a_paused_tablet_server_is_in_the_latency_of_items_and_hardly_in_their_s
     session: BenchSession,
 ) -> None:
     source = session.create_source("proxy.events")
-    items = Work(session.folder, 500, seed=1).items(source.name)
-    with clients(session, 1) as pool:
-        warm(pool, items)
+    items = WorkSupply(session.folder, 500, seed=1).make_items(source.name)
+    with run_clients(session, 1) as pool:
+        warm_up_clients(pool, items)
         with paused(session.settings, after=STALL / 2):
-            run = open_run(session, pool, items, even(4, 3 * STALL), 3 * STALL)
+            run = run_open_loop(session, pool, items, schedule_evenly(4, 3 * STALL), 3 * STALL)
     assert len(run.responses) == 4 * 3 * STALL
     assert_the_stall_shows(run.responses)
     silent = [look.silent for look in run.looks]
@@ -141,9 +143,9 @@ def test_writes_that_a_full_server_holds_up_are_seen(session: BenchSession) -> N
     with ServerWatch(session.store) as watch:
         for written in range(ROUNDS):
             session.store.put(table, [(b"%04d%d %d" % (n % 2, n, written), b"", b"q", value) for n in range(256)])
-            if any(look.hold_ms for look in watch.looks):
+            if any(look.hold_ms for look in watch.samples):
                 break
-    assert any(look.hold_ms > 0 and not look.silent for look in watch.looks)
+    assert any(look.hold_ms > 0 and not look.silent for look in watch.samples)
     wait_for(lambda: tablet_servers(session.store.connection.client)[0].hold_ms == 0)
 
 
@@ -152,7 +154,7 @@ def test_a_paused_tablet_server_is_in_the_latency_of_queries_and_hardly_in_their
     session: BenchSession,
 ) -> None:
     source = session.create_source("proxy.events")
-    item = next(Work(session.folder, 500, seed=1).items(source.name))
+    item = next(WorkSupply(session.folder, 500, seed=1).make_items(source.name))
     with session.store.sink() as sink:
         events = read_item(session.store, sink, item, lambda *progress: None).events
     service = QueryService(session.store)
@@ -163,7 +165,7 @@ def test_a_paused_tablet_server_is_in_the_latency_of_queries_and_hardly_in_their
 
     ask(0)
     with paused(session.settings, after=STALL / 2):
-        assert_the_stall_shows(run_open(even(6, 3 * STALL), ask, clients=1))
+        assert_the_stall_shows(run_open(schedule_evenly(6, 3 * STALL), ask, clients=1))
 
 
 @pytest.mark.stack

@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from watchfloor.loadgen.harness.open_loop import poisson, run_open
+from watchfloor.loadgen.harness.open_loop import run_open, schedule_poisson
 
 
 def test_arrivals_are_ascending_of_the_rate_and_the_same_for_a_seed() -> None:
-    due = poisson(200, 50, seed=3)
-    assert due == sorted(due) == poisson(200, 50, seed=3) != poisson(200, 50, seed=4)
+    due = schedule_poisson(200, 50, seed=3)
+    assert due == sorted(due) == schedule_poisson(200, 50, seed=3) != schedule_poisson(200, 50, seed=4)
     assert due[0] > 0 and due[-1] < 50
     # 10,000 are expected, with a standard deviation of 100.
     assert 9_500 < len(due) < 10_500

@@ -17,16 +17,23 @@ from pathlib import Path
 import pytest
 
 from watchfloor.ingest.worker.reading import read_item
-from watchfloor.loadgen.experiments.responsiveness.figures import ROW, TO_BEST, Case, Found, figures, paper_figures
+from watchfloor.loadgen.experiments.responsiveness.figures import (
+    ROW,
+    TO_BEST,
+    LayoutResults,
+    QueryCase,
+    make_figures,
+    make_published_figures,
+)
 from watchfloor.loadgen.experiments.responsiveness.published import PAPER_SCHEMES, QUERIES, ROWS, read_paper
 from watchfloor.loadgen.generator.generate import Generated, generate
 from watchfloor.loadgen.harness.cold_tables import drop_pages, make_cold
-from watchfloor.loadgen.harness.ingest.clients import clients
-from watchfloor.loadgen.harness.ingest.feeder import Feed, feeding
-from watchfloor.loadgen.harness.ingest.rates import Done
-from watchfloor.loadgen.harness.ingest.runs import warm
-from watchfloor.loadgen.harness.ingest.work_supply import FILE_DAYS, FILE_ITEMS, Work
-from watchfloor.loadgen.harness.open_queries import Mix
+from watchfloor.loadgen.harness.ingest.clients import run_clients
+from watchfloor.loadgen.harness.ingest.feeder import FeedingRecord, feed_items
+from watchfloor.loadgen.harness.ingest.rates import DurableItem
+from watchfloor.loadgen.harness.ingest.runs import warm_up_clients
+from watchfloor.loadgen.harness.ingest.work_supply import FILE_DAYS, FILE_ITEMS, WorkSupply
+from watchfloor.loadgen.harness.open_queries import QueryMix
 from watchfloor.loadgen.harness.row_times import RowTimes, time_rows
 from watchfloor.loadgen.harness.session import BenchSession, open_session
 from watchfloor.query.service import QueryRequest, QueryService
@@ -66,8 +73,8 @@ def loaded(session: BenchSession, file: tuple[Path, Generated]) -> Source:
 
 def test_the_items_of_a_file_follow_each_other_and_each_lap_is_another_file(tmp_path: Path) -> None:
     end = datetime(2026, 3, 1, tzinfo=UTC)
-    work = Work(tmp_path, 100, seed=7, end=end)
-    items = list(islice(work.items("bench.feed"), 3 * FILE_ITEMS))
+    work = WorkSupply(tmp_path, 100, seed=7, end=end)
+    items = list(islice(work.make_items("bench.feed"), 3 * FILE_ITEMS))
     text = Path(items[0].path).read_bytes()
     for lap in range(3):
         mine = items[lap * FILE_ITEMS : (lap + 1) * FILE_ITEMS]
@@ -81,10 +88,14 @@ def test_the_items_of_a_file_follow_each_other_and_each_lap_is_another_file(tmp_
 
 
 def test_a_rate_is_of_what_came_after_the_first_item() -> None:
-    done = [Done("a", 11.5, 12.0, 300, 1), Done("a", 9.0, 10.0, 1000, 1), Done("b", 10.0, 11.0, 100, 1)]
-    feed = Feed(due=[9.5, 9.0, 9.0], done=done)
+    done = [
+        DurableItem("a", 11.5, 12.0, 300, 1),
+        DurableItem("a", 9.0, 10.0, 1000, 1),
+        DurableItem("b", 10.0, 11.0, 100, 1),
+    ]
+    feed = FeedingRecord(due=[9.5, 9.0, 9.0], done=done)
     assert feed.events_per_second == 200 and feed.delays == [2.5, 1.0, 2.0]
-    assert Feed(due=[9.0], done=done[1:2]).events_per_second == Feed().events_per_second == 0
+    assert FeedingRecord(due=[9.0], done=done[1:2]).events_per_second == FeedingRecord().events_per_second == 0
 
 
 def test_a_file_is_no_longer_held_in_memory(tmp_path: Path) -> None:
@@ -112,7 +123,7 @@ def test_the_papers_values_are_read_by_their_place(tmp_path: Path) -> None:
     path.write_text(json.dumps({"source": "made up for this test", "values": values}))
     found = read_paper(path)
     assert found.values == {("A", "scan", "1"): 12.0, ("C", "batched-index", "last"): 3.5}
-    shown = list(paper_figures(found))
+    shown = list(make_published_figures(found))
     assert [(figure.value, figure.note) for figure in shown] == [
         (each, "made up for this test") for each in (12.0, 3.5)
     ]
@@ -151,19 +162,23 @@ def test_a_value_that_is_there_twice_or_a_file_that_is_not_is_refused(tmp_path: 
 
 
 def test_auto_is_held_against_the_best_fixed_scheme_row_by_row() -> None:
-    found = Found(
-        "block", 0.5, saturation=1.0, queries_per_second=1.0, fed=Feed(due=[0.0], done=[Done("a", 0.5, 1.0, 1, 9)])
+    found = LayoutResults(
+        "block",
+        0.5,
+        saturation=1.0,
+        queries_per_second=1.0,
+        fed=FeedingRecord(due=[0.0], done=[DurableItem("a", 0.5, 1.0, 1, 9)]),
     )
     for number, scheme in enumerate((*PAPER_SCHEMES, "auto"), start=1):
-        found.times[Case("warm", "A", scheme)] = [
+        found.times[QueryCase("warm", "A", scheme)] = [
             RowTimes({"1": 10.0 * number, "last": 20.0 * number}, rows=20, batches=1),
             RowTimes({"1": 12.0 * number, "last": 21.0 * number}, rows=20, batches=1),
         ]
-    rows = [figure for figure in figures(found) if figure.metric is ROW]
+    rows = [figure for figure in make_figures(found) if figure.metric is ROW]
     assert {(f.of["scheme"], f.of["row"]) for f in rows} == {
         (s, r) for s in (*PAPER_SCHEMES, "auto") for r in ("1", "last")
     }
-    ratios = {figure.of["row"]: figure for figure in figures(found) if figure.metric is TO_BEST}
+    ratios = {figure.of["row"]: figure for figure in make_figures(found) if figure.metric is TO_BEST}
     assert ratios["1"].value == 5 and ratios["1"].samples == (5.0, 5.0) and ratios["1"].note == "best: scan"
     assert set(ratios) <= set(ROWS) and {figure.of["query"] for figure in rows} <= set(QUERIES)
 
@@ -198,12 +213,12 @@ def test_a_feeder_keeps_its_rate_and_all_of_it_is_in_the_source(
     session: BenchSession, query_store: Store, tmp_path: Path
 ) -> None:
     source = session.create_source("proxy.events")
-    items = Work(tmp_path, 1_000, seed=7).items(source.name)
-    with clients(session, 1) as worker:
-        first = worker.ended(warm(worker, items)).values()
-        with feeding(worker, items, 4.0) as feed:
+    items = WorkSupply(tmp_path, 1_000, seed=7).make_items(source.name)
+    with run_clients(session, 1) as worker:
+        first = worker.find_durable(warm_up_clients(worker, items)).values()
+        with feed_items(worker, items, 4.0) as feed:
             time.sleep(2.0)
-        with pytest.raises(InternalError, match="loaded earlier"), feeding(worker, iter(feed.items), 4.0):
+        with pytest.raises(InternalError, match="loaded earlier"), feed_items(worker, iter(feed.items), 4.0):
             pass
     loaded = [*first, *feed.done]
     assert QueryService(query_store).count(source.name) == sum(done.events for done in loaded)
@@ -222,8 +237,8 @@ def test_a_stalled_server_shows_in_the_latency_of_queries_by_a_schedule(
         QueryRequest(loaded.name, where=f'domain = "{named.domain}"', limit=100)
         for named in (made.popular, made.middling, made.rare)
     ]
-    mix = Mix(QueryService(query_store), requests, CLIENTS)
-    assert mix.closed(1.0, seed=1) > 0
+    mix = QueryMix(QueryService(query_store), requests, CLIENTS)
+    assert mix.run_closed_loop(1.0, seed=1) > 0
     pid_files = sorted((session.settings.home / "run").glob("tserver*.json"))
 
     def stall() -> None:
@@ -236,7 +251,7 @@ def test_a_stalled_server_shows_in_the_latency_of_queries_by_a_schedule(
     timer = threading.Timer(SECONDS / 3, stall)
     timer.start()
     try:
-        responses = mix.opened(RATE, SECONDS, seed=2)
+        responses = mix.run_open_loop(RATE, SECONDS, seed=2)
     finally:
         timer.join()
     slow_for_a_closed_loop = sum(response.service > STALL / 2 for response in responses)

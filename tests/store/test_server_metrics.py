@@ -52,9 +52,9 @@ def test_a_flush_and_a_compaction_are_seen_while_they_run(store_settings: Settin
         assert any(load.majors_running for load in majors)
         last = tablet_servers(store.connection.client)[0].tables[table]
         assert (last.minors_running, last.majors_running) == (0, 0)
-    times = [look.at for look in watch.looks]
+    times = [look.at for look in watch.samples]
     assert len(times) > 1 and times == sorted(times)
-    assert not any(look.hold_ms for look in watch.looks)
+    assert not any(look.hold_ms for look in watch.samples)
 
 
 def seen(store: Store, table: str, act: Callable[[], object]) -> Iterator[TableLoad]:

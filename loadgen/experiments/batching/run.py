@@ -14,9 +14,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from watchfloor.loadgen.generator.generate import Frequency
-from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
-from watchfloor.loadgen.harness.loads import Case, load, write_events
+from watchfloor.loadgen.harness.loads import LoadCase, load_file, write_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.row_times import RowTimes, time_rows
@@ -61,17 +61,17 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         raise UserError(f"--events is {options.events}; they have a rare value from {LEAST_EVENTS} on")
     file = write_events(session.folder / "proxy.json", options.events, options.seed)
     source = session.create_source(file.feed)
-    load(session, source, file, Case("block", of="whole", workers=1))
-    rest(session.settings)
+    load_file(session, source, file, LoadCase("block", of="whole", workers=1))
+    await_rest(session.settings)
     made: dict[str, Frequency] = {"dense": file.made.popular, "middling": file.made.middling, "rare": file.made.rare}
     with Store.open(session.settings, role="query") as store:
         service = QueryService(store)
-        first = _ask(service, source.name, made, options.first_turns, FIRST_ROWS)
-        whole = _ask(service, source.name, made, options.turns)
-    return list(_figures(first, whole))
+        first = _time_policies(service, source.name, made, options.first_turns, FIRST_ROWS)
+        whole = _time_policies(service, source.name, made, options.turns)
+    return list(_make_figures(first, whole))
 
 
-def _ask(
+def _time_policies(
     service: QueryService, source: str, made: Mapping[str, Frequency], turns: int, upto: float = math.inf
 ) -> Mapping[tuple[str, str], Sequence[RowTimes]]:
     """By value and policy the times of so many queries, which are ended when ``upto`` rows are there."""
@@ -90,7 +90,7 @@ def _ask(
     return times
 
 
-def _figures(
+def _make_figures(
     first: Mapping[tuple[str, str], Sequence[RowTimes]], whole: Mapping[tuple[str, str], Sequence[RowTimes]]
 ) -> Iterator[Figure]:
     medians: dict[tuple[str, str], dict[str, Figure]] = defaultdict(dict)

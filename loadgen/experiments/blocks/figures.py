@@ -8,9 +8,15 @@ from dataclasses import dataclass, replace
 from watchfloor.loadgen.engines.peers.peer_process import PeerLoad
 from watchfloor.loadgen.engines.question import MANY, Kind, Question, questions, scans
 from watchfloor.loadgen.engines.rounds import Asked, Key, Profile
-from watchfloor.loadgen.experiments.peers.figures import SAME, beside, milliseconds, ratio, same_answers
+from watchfloor.loadgen.experiments.peers.figures import (
+    SAME,
+    compare_answers,
+    compare_engines,
+    make_ratio,
+    to_milliseconds,
+)
 from watchfloor.loadgen.harness.cpu_usage import MACHINE
-from watchfloor.loadgen.harness.loads import Case, EventFile, Loaded, LogFile, case_words
+from watchfloor.loadgen.harness.loads import EventFile, LoadCase, LoadTiming, LogFile, make_case_labels
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.store.bulk.tablet_files import TableFiles
@@ -85,45 +91,54 @@ METRICS = (LOAD, LOAD_BYTES, BUSY, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SC
 
 GOALS_FROM = 10_000_000
 """Events from which on the goals are for."""
-_LIVE = Case("block", of="whole", workers=1)
+_LIVE = LoadCase("block", of="whole", workers=1)
 _SCAN_GOALS = {"scan, one hit": 40e6, "scan, spread hits": 12e6, "scan, pattern": 8e6}
 _ANSWER_GOALS = {f"newest {MANY}, middling": 150.0, "all, rare": 25.0, "everything, dense": 3000.0}
 
 
 @dataclass(frozen=True)
-class Found:
+class BlockResults:
     """All that was measured. ``files`` by their cases' words; ``firsts``: seconds by events of the source and value;
     ``left_out``: which other engines are not in it, and why."""
 
     whole: EventFile
     tenth: EventFile
     files: Mapping[str, LogFile]
-    loads: Mapping[Case, Sequence[Loaded]]
+    loads: Mapping[LoadCase, Sequence[LoadTiming]]
     peer_loads: Mapping[str, Sequence[PeerLoad]]
-    disk: Mapping[Case, Mapping[str, TableFiles]]
+    disk: Mapping[LoadCase, Mapping[str, TableFiles]]
     answers: Mapping[Key, Asked]
     firsts: Mapping[tuple[int, str], Sequence[float]]
     profiles: Mapping[Key, Profile]
     left_out: Sequence[str]
 
-    def file(self, case: Case) -> LogFile:
+    def find_file(self, case: LoadCase) -> LogFile:
         return self.files[case.of]
 
 
-def figures(found: Found) -> Iterator[Figure]:
-    for part in (_loads, _disk, _first_rows, _answers, _profiles, _layouts, _peers, _same):
+def make_figures(found: BlockResults) -> Iterator[Figure]:
+    for part in (
+        _make_load_figures,
+        _make_disk_figures,
+        _make_first_row_figures,
+        _make_answer_figures,
+        _make_profile_figures,
+        _compare_layouts,
+        _compare_peers,
+        _compare_answers,
+    ):
         yield from part(found)
 
 
-def _loads(found: Found) -> Iterator[Figure]:
+def _make_load_figures(found: BlockResults) -> Iterator[Figure]:
     for case, loads in found.loads.items():
-        of = case_words(case, found.file(case))
-        goal = _goal(found, 80, at_most=False) if case == _LIVE else None
+        of = make_case_labels(case, found.find_file(case))
+        goal = _make_goal(found, 80, at_most=False) if case == _LIVE else None
         yield Figure(LOAD, tuple(each.events / each.seconds for each in loads), of)
         yield Figure(LOAD_BYTES, tuple(each.bytes / 1e6 / each.seconds for each in loads), of, goal)
         if case.mode == "bulk":
             live = [each.seconds for each in found.loads[_LIVE]]
-            yield ratio(BULK, live, [each.seconds for each in loads], {}, _goal(found, 1.3, at_most=False))
+            yield make_ratio(BULK, live, [each.seconds for each in loads], {}, _make_goal(found, 1.3, at_most=False))
     for name, peer_loads in found.peer_loads.items():
         of = {"engine": name, "events": f"{found.whole.events:,}"}
         yield Figure(LOAD, tuple(each.rows / each.seconds for each in peer_loads), of)
@@ -131,18 +146,20 @@ def _loads(found: Found) -> Iterator[Figure]:
     for case, loads in found.loads.items():
         if case.of != "whole":
             continue
-        yield Figure(BUSY, tuple(e.cpu[MACHINE] / e.seconds for e in loads), case_words(case, found.file(case)))
+        yield Figure(
+            BUSY, tuple(e.cpu[MACHINE] / e.seconds for e in loads), make_case_labels(case, found.find_file(case))
+        )
         for process, kind in sorted({part for each in loads for part in each.cpu} - {MACHINE}):
-            of = {**case_words(case, found.file(case)), "process": process, "threads": kind}
+            of = {**make_case_labels(case, found.find_file(case)), "process": process, "threads": kind}
             yield Figure(CPU, tuple(e.cpu.get((process, kind), 0.0) / e.events * 1e6 for e in loads), of)
 
 
-def _disk(found: Found) -> Iterator[Figure]:
+def _make_disk_figures(found: BlockResults) -> Iterator[Figure]:
     for case, tables in found.disk.items():
-        file = found.file(case)
-        of = {name: word for name, word in case_words(case, file).items() if name not in ("workers", "mode")}
-        goal = _goal(found, 15, at_most=True) if case == _LIVE else None
-        both = {**tables, "all": _total(tables)}
+        file = found.find_file(case)
+        of = {name: word for name, word in make_case_labels(case, file).items() if name not in ("workers", "mode")}
+        goal = _make_goal(found, 15, at_most=True) if case == _LIVE else None
+        both = {**tables, "all": _sum_tables(tables)}
         for name, files in both.items():
             yield Figure(ENTRIES, (files.entries / file.events,), {**of, "table": name})
         for name, files in both.items():
@@ -153,79 +170,81 @@ def _disk(found: Found) -> Iterator[Figure]:
         yield Figure(DISK, (loads[-1].bytes / found.whole.bytes * 100,), of)
 
 
-def _first_rows(found: Found) -> Iterator[Figure]:
+def _make_first_row_figures(found: BlockResults) -> Iterator[Figure]:
     for (events, value), seconds in found.firsts.items():
-        goal = _goal(found, 20, at_most=True) if events == found.whole.events else None
-        yield Figure(FIRST, milliseconds(seconds), {"events": f"{events:,}", "value": value}, goal)
+        goal = _make_goal(found, 20, at_most=True) if events == found.whole.events else None
+        yield Figure(FIRST, to_milliseconds(seconds), {"events": f"{events:,}", "value": value}, goal)
     for (events, value), seconds in found.firsts.items():
         if events == found.whole.events:
             few = found.firsts[found.tenth.events, value]
-            yield ratio(GROWTH, seconds, few, {"value": value}, _goal(found, 1.3, at_most=True))
+            yield make_ratio(GROWTH, seconds, few, {"value": value}, _make_goal(found, 1.3, at_most=True))
 
 
-def _answers(found: Found) -> Iterator[Figure]:
+def _make_answer_figures(found: BlockResults) -> Iterator[Figure]:
     for (engine, events, name), asked in found.answers.items():
         of = {"engine": engine, "events": f"{events:,}", "question": name, "rows": f"{asked.rows:,} rows"}
         ours = engine == "block" and events == found.whole.events
         if name in _SCAN_GOALS:
-            goal = _goal(found, _SCAN_GOALS[name], at_most=False) if ours else None
+            goal = _make_goal(found, _SCAN_GOALS[name], at_most=False) if ours else None
             yield Figure(SCAN, tuple(events / each for each in asked.seconds), of, goal)
         else:
             limit = _ANSWER_GOALS.get(name) if ours else None
-            yield Figure(ANSWER, milliseconds(asked.seconds), of, _goal(found, limit, at_most=True) if limit else None)
+            yield Figure(
+                ANSWER, to_milliseconds(asked.seconds), of, _make_goal(found, limit, at_most=True) if limit else None
+            )
 
 
-def _profiles(found: Found) -> Iterator[Figure]:
+def _make_profile_figures(found: BlockResults) -> Iterator[Figure]:
     for (engine, events, name), profile in found.profiles.items():
         for part, seconds in {"clock": profile.clock, **profile.cpu}.items():
             of = {"engine": engine, "events": f"{events:,}", "question": name, "time of": part}
-            yield Figure(PROFILE, milliseconds([seconds]), of)
+            yield Figure(PROFILE, to_milliseconds([seconds]), of)
 
 
-def _layouts(found: Found) -> Iterator[Figure]:
+def _compare_layouts(found: BlockResults) -> Iterator[Figure]:
     """The cell layout beside the block layout."""
     for case in found.loads:
         if case.layout == "cell":
             cells, blocks = ([e.seconds for e in found.loads[c]] for c in (case, replace(case, layout="block")))
             blocks = blocks[-len(cells) :]  # what was not loaded in every turn was in the last
-            of = {"metric": LOAD.name, **case_words(case, found.file(case))}
+            of = {"metric": LOAD.name, **make_case_labels(case, found.find_file(case))}
             del of["engine"]
-            goal = _goal(found, 8, at_most=False) if case.of == "whole" else None
-            yield ratio(LAYOUTS, cells, blocks, of, goal)
+            goal = _make_goal(found, 8, at_most=False) if case.of == "whole" else None
+            yield make_ratio(LAYOUTS, cells, blocks, of, goal)
     names = ("block", "cell")
-    block, cell = (_total(found.disk[Case(name, of="tenth", workers=1)]) for name in names)
-    yield ratio(LAYOUTS, [block.entries], [cell.entries], {"metric": ENTRIES.name})
-    yield ratio(LAYOUTS, [block.bytes], [cell.bytes], {"metric": DISK.name})
+    block, cell = (_sum_tables(found.disk[LoadCase(name, of="tenth", workers=1)]) for name in names)
+    yield make_ratio(LAYOUTS, [block.entries], [cell.entries], {"metric": ENTRIES.name})
+    yield make_ratio(LAYOUTS, [block.bytes], [cell.bytes], {"metric": DISK.name})
     for question in scans():
         seconds = {name: found.answers[name, found.tenth.events, question.name].seconds for name in names}
         of = {"metric": SCAN.name, "question": question.name}
-        yield ratio(LAYOUTS, seconds["cell"], seconds["block"], of)
+        yield make_ratio(LAYOUTS, seconds["cell"], seconds["block"], of)
 
 
-def _peers(found: Found) -> Iterator[Figure]:
+def _compare_peers(found: BlockResults) -> Iterator[Figure]:
     events, ours = found.whole.events, "block"
     for name, loads in found.peer_loads.items():
         our_loads = [each.seconds for each in found.loads[_LIVE]]
-        yield beside(PEER, (name, [each.seconds for each in loads]), (ours, our_loads), "load")
-        yield beside(PEER, (name, [loads[-1].bytes]), (ours, [_total(found.disk[_LIVE]).bytes]), "disk")
+        yield compare_engines(PEER, (name, [each.seconds for each in loads]), (ours, our_loads), "load")
+        yield compare_engines(PEER, (name, [loads[-1].bytes]), (ours, [_sum_tables(found.disk[_LIVE]).bytes]), "disk")
         for question in questions(found.whole.made):
             theirs, our_answers = (found.answers[each, events, question.name].seconds for each in (name, ours))
-            goal = _goal(found, 1, at_most=False) if name == "chdb" and _is_first(question) else None
-            yield beside(PEER, (name, theirs), (ours, our_answers), question.name, goal)
+            goal = _make_goal(found, 1, at_most=False) if name == "chdb" and _asks_newest(question) else None
+            yield compare_engines(PEER, (name, theirs), (ours, our_answers), question.name, goal)
 
 
-def _same(found: Found) -> Iterator[Figure]:
-    yield same_answers(found.answers, found.whole.events, found.left_out)
-    yield same_answers(found.answers, found.tenth.events, [])
+def _compare_answers(found: BlockResults) -> Iterator[Figure]:
+    yield compare_answers(found.answers, found.whole.events, found.left_out)
+    yield compare_answers(found.answers, found.tenth.events, [])
 
 
-def _is_first(question: Question) -> bool:
+def _asks_newest(question: Question) -> bool:
     return question.kind is Kind.NEWEST
 
 
-def _goal(found: Found, limit: float, at_most: bool) -> Goal | None:
+def _make_goal(found: BlockResults, limit: float, at_most: bool) -> Goal | None:
     return Goal(limit, at_most) if found.whole.events >= GOALS_FROM else None
 
 
-def _total(tables: Mapping[str, TableFiles]) -> TableFiles:
+def _sum_tables(tables: Mapping[str, TableFiles]) -> TableFiles:
     return TableFiles(sum(t.bytes for t in tables.values()), sum(t.entries for t in tables.values()))

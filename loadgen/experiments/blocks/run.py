@@ -19,16 +19,16 @@ from watchfloor.loadgen.engines.question import questions, scans, values
 from watchfloor.loadgen.engines.rounds import WARM_UP, Key, Party, Profile, ask_all, profile
 from watchfloor.loadgen.engines.watchfloor_engine import Ours
 from watchfloor.loadgen.generator.access_log import write_access_log
-from watchfloor.loadgen.harness.cpu_usage import rest, servers
+from watchfloor.loadgen.harness.cpu_usage import await_rest, find_servers
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import (
-    Case,
     EventFile,
-    Loaded,
+    LoadCase,
+    LoadTiming,
     LogFile,
-    access_log,
-    case_words,
-    load,
+    describe_access_log,
+    load_file,
+    make_case_labels,
     write_events,
 )
 from watchfloor.loadgen.harness.measurement.figure import Figure
@@ -39,7 +39,7 @@ from watchfloor.store.admin.tables import compact
 from watchfloor.store.bulk.tablet_files import TableFiles, table_files
 from watchfloor.store.store import Store
 
-from .figures import METRICS, Found, figures
+from .figures import METRICS, BlockResults, make_figures
 from .plot import draw
 
 LEAST_EVENTS = 10_000
@@ -47,19 +47,19 @@ ACCESS_BYTES = 40_000_000
 _FEW_TURNS = 5
 
 CASES = (
-    Case("block", of="tenth", workers=1),
-    Case("cell", of="tenth", workers=1),
-    Case("block", of="whole", workers=2),
-    Case("block", of="whole", workers=1, mode="bulk"),
-    Case("block", of="whole", workers=1),
-    Case("cell", of="whole", workers=1),
-    Case("block", of="access log", workers=1),
-    Case("cell", of="access log", workers=1),
+    LoadCase("block", of="tenth", workers=1),
+    LoadCase("cell", of="tenth", workers=1),
+    LoadCase("block", of="whole", workers=2),
+    LoadCase("block", of="whole", workers=1, mode="bulk"),
+    LoadCase("block", of="whole", workers=1),
+    LoadCase("cell", of="whole", workers=1),
+    LoadCase("block", of="access log", workers=1),
+    LoadCase("cell", of="access log", workers=1),
 )
 """What is loaded in each turn. What is compared stands side by side: a shared machine is slower in some minutes than in
 others. The two workers' load, compared with no other, follows the cells: a virtual machine has given back memory that
 was free so long, and who asks for it first waits for it."""
-LAST_TURN_ONLY = Case("cell", of="whole", workers=1)
+LAST_TURN_ONLY = LoadCase("cell", of="whole", workers=1)
 """It takes longer than all other loads of a turn together."""
 
 
@@ -80,28 +80,30 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     log = options.access_log or session.folder / "access.log"
     if options.access_log is None:
         write_access_log(log, min(whole.bytes, ACCESS_BYTES), options.seed)
-    files: dict[str, LogFile] = {"whole": whole, "tenth": tenth, "access log": access_log(log.resolve())}
+    files: dict[str, LogFile] = {"whole": whole, "tenth": tenth, "access log": describe_access_log(log.resolve())}
     with open_peers(SQL_PEERS) as (peers, left_out):
-        loads, peer_loads, sources = _loads(session, files, whole, peers, options.loads)
-        disk = {case: _disk(session, source) for case, source in sources.items()}
-        rest(session.settings)
+        loads, peer_loads, sources = _load_turns(session, files, whole, peers, options.loads)
+        disk = {case: _measure_disk(session, source) for case, source in sources.items()}
+        await_rest(session.settings)
         with Store.open(session.settings, role="query") as store:
             ours = {case: Ours(store, source.name) for case, source in sources.items() if case.of != "access log"}
-            tablet_servers = servers(session.settings).get("tserver", [])
-            parties = list(_parties(whole, tenth, ours, tablet_servers, peers, options.repeats))
+            tablet_servers = find_servers(session.settings).get("tserver", [])
+            parties = list(_make_parties(whole, tenth, ours, tablet_servers, peers, options.repeats))
             answers = ask_all(parties, options.repeats)
-            firsts = _first_rows(whole, tenth, ours, options.repeats)
-            profiles = _profiles([party for party in parties if party.events == whole.events], options.repeats)
-    return list(figures(Found(whole, tenth, files, loads, peer_loads, disk, answers, firsts, profiles, left_out)))
+            firsts = _time_first_rows(whole, tenth, ours, options.repeats)
+            profiles = _profile_parties([party for party in parties if party.events == whole.events], options.repeats)
+    return list(
+        make_figures(BlockResults(whole, tenth, files, loads, peer_loads, disk, answers, firsts, profiles, left_out))
+    )
 
 
-def _loads(
+def _load_turns(
     session: BenchSession, files: Mapping[str, LogFile], whole: EventFile, peers: list[Peer], turns: int
-) -> tuple[dict[Case, list[Loaded]], dict[str, list[PeerLoad]], dict[Case, Source]]:
+) -> tuple[dict[LoadCase, list[LoadTiming]], dict[str, list[PeerLoad]], dict[LoadCase, Source]]:
     """The times of all loads, and those sources that the last turn has filled which are kept."""
-    loads: dict[Case, list[Loaded]] = defaultdict(list)
+    loads: dict[LoadCase, list[LoadTiming]] = defaultdict(list)
     peer_loads: dict[str, list[PeerLoad]] = defaultdict(list)
-    kept: dict[Case, Source] = {}
+    kept: dict[LoadCase, Source] = {}
     for turn in range(turns):
         last = turn == turns - 1
         for case in CASES:
@@ -109,36 +111,36 @@ def _loads(
                 continue
             file = files[case.of]
             source = session.create_source(file.feed, layout=case.layout)
-            loaded = load(session, source, file, case)
+            loaded = load_file(session, source, file, case)
             speed = f"{loaded.bytes / loaded.seconds / 1e6:.1f} MB/s"
-            print_progress(f"load {turn + 1} of {turns}: {', '.join(case_words(case, file).values())}: {speed}")
+            print_progress(f"load {turn + 1} of {turns}: {', '.join(make_case_labels(case, file).values())}: {speed}")
             if last and _is_kept(case):
                 kept[case] = source
             else:
                 session.drop_source(source)
             loads[case].append(loaded)
         for peer in peers:
-            rest(session.settings)
+            await_rest(session.settings)
             done = peer.load(whole.path)
             peer_loads[peer.name].append(done)
             print_progress(f"load {turn + 1} of {turns}: {peer.name}: {whole.bytes / done.seconds / 1e6:.1f} MB/s")
     return loads, peer_loads, kept
 
 
-def _is_kept(case: Case) -> bool:
+def _is_kept(case: LoadCase) -> bool:
     """Whether it is asked about what was loaded so."""
     return case.workers == 1 and case.mode == "live" and (case.layout, case.of) != ("cell", "whole")
 
 
-def _disk(session: BenchSession, source: Source) -> dict[str, TableFiles]:
+def _measure_disk(session: BenchSession, source: Source) -> dict[str, TableFiles]:
     compact(session.store.connection.client, source)
     return table_files(session.store, source)
 
 
-def _parties(
+def _make_parties(
     whole: EventFile,
     tenth: EventFile,
-    ours: dict[Case, Ours],
+    ours: dict[LoadCase, Ours],
     tablet_servers: Sequence[int],
     peers: list[Peer],
     repeats: int,
@@ -151,7 +153,7 @@ def _parties(
         yield Party(peer.name, whole.events, peer.ask, questions(whole.made), repeats, {"engine": [peer.pid]})
 
 
-def _profiles(parties: Sequence[Party], repeats: int) -> dict[Key, Profile]:
+def _profile_parties(parties: Sequence[Party], repeats: int) -> dict[Key, Profile]:
     """After the rounds, not in them: an engine that is asked one thing again and again has its caches to itself."""
     found = {}
     for party in parties:
@@ -161,8 +163,8 @@ def _profiles(parties: Sequence[Party], repeats: int) -> dict[Key, Profile]:
     return found
 
 
-def _first_rows(
-    whole: EventFile, tenth: EventFile, ours: dict[Case, Ours], repeats: int
+def _time_first_rows(
+    whole: EventFile, tenth: EventFile, ours: dict[LoadCase, Ours], repeats: int
 ) -> dict[tuple[int, str], list[float]]:
     """Seconds to the first rows of each value in the block layout, by the number of events in the source.
 

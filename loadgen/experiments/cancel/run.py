@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import closing
 
-from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
-from watchfloor.loadgen.harness.loads import Case, load, write_events
+from watchfloor.loadgen.harness.loads import LoadCase, load_file, write_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
@@ -49,8 +49,8 @@ def add_options(parser: ArgumentParser) -> None:
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     file = write_events(session.folder / "proxy.json", options.events, options.seed)
     source = session.create_source(file.feed)
-    load(session, source, file, Case("block", of="whole", workers=1))
-    rest(session.settings)
+    load_file(session, source, file, LoadCase("block", of="whole", workers=1))
+    await_rest(session.settings)
     samples: dict[tuple[str, str], list[float]] = defaultdict(list)
     with Store.open(session.settings, role="query") as store:
         service, tables = QueryService(store), tables_of(source)
@@ -61,21 +61,21 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
         dense = QueryRequest(source.name, where=f'domain = "{file.made.popular.domain}"', scheme="scan")
         silent = QueryRequest(source.name, where=NOTHING)
-        half = min(_whole(service, silent) for _ in range(WARM_UP)) / 2
+        half = min(_time_query(service, silent) for _ in range(WARM_UP)) / 2
         print_progress(f"to find that nothing matches takes {2000 * half:.0f} ms; it is cancelled after half of that")
         for turn in range(-min(WARM_UP, options.repeats), options.repeats):
             for case, asked in {
-                "rows come": lambda: _while_rows_come(service, dense, sessions),
-                "none match": lambda: _while_waiting(service, silent, half, sessions),
+                "rows come": lambda: _cancel_while_rows_come(service, dense, sessions),
+                "none match": lambda: _cancel_while_waiting(service, silent, half, sessions),
             }.items():
                 for metric, millis in asked().items():
                     if turn >= 0:
                         samples[case, metric].append(millis)
             print_progress(f"turn {turn + 1} of {options.repeats}" if turn >= 0 else "warming up")
-    return _figures(samples)
+    return _make_figures(samples)
 
 
-def _whole(service: QueryService, request: QueryRequest) -> float:
+def _time_query(service: QueryService, request: QueryRequest) -> float:
     """Seconds of a query that finds nothing."""
     began = time.perf_counter()
     with closing(service.run(request)) as result:
@@ -84,21 +84,23 @@ def _whole(service: QueryService, request: QueryRequest) -> float:
     return time.perf_counter() - began
 
 
-Sessions = Callable[[bool], bool]
+SessionCheck = Callable[[bool], bool]
 """Whether there are any: of those that are being read for, or of all."""
 
 
-def _while_rows_come(service: QueryService, request: QueryRequest, sessions: Sessions) -> dict[str, float]:
+def _cancel_while_rows_come(service: QueryService, request: QueryRequest, sessions: SessionCheck) -> dict[str, float]:
     result = service.run(request)
     batches = iter(result)
     next(batches)
     began = time.perf_counter()
     result.close()
     list(batches)
-    return {FREE.name: (time.perf_counter() - began) * 1000, **_ends(began, sessions)}
+    return {FREE.name: (time.perf_counter() - began) * 1000, **_await_sessions_end(began, sessions)}
 
 
-def _while_waiting(service: QueryService, request: QueryRequest, after: float, sessions: Sessions) -> dict[str, float]:
+def _cancel_while_waiting(
+    service: QueryService, request: QueryRequest, after: float, sessions: SessionCheck
+) -> dict[str, float]:
     """Closed by another thread than the one that waits for the servers, ``after`` seconds from its start."""
     result = service.run(request)
     ended: list[float] = []
@@ -112,14 +114,14 @@ def _while_waiting(service: QueryService, request: QueryRequest, after: float, s
     time.sleep(after)
     began = time.perf_counter()
     result.close()
-    ends = _ends(began, sessions)
+    ends = _await_sessions_end(began, sessions)
     waiting.join(PATIENCE)
     if not ended:
         raise StackError(f"a query that was cancelled had not ended {PATIENCE:.0f} s later")
     return {FREE.name: max(0.0, ended[0] - began) * 1000, **ends}
 
 
-def _ends(began: float, sessions: Sessions) -> dict[str, float]:
+def _await_sessions_end(began: float, sessions: SessionCheck) -> dict[str, float]:
     times = {}
     for name, reading in ((STOPPED.name, True), (GONE.name, False)):
         while sessions(reading):
@@ -130,7 +132,7 @@ def _ends(began: float, sessions: Sessions) -> dict[str, float]:
     return times
 
 
-def _figures(samples: dict[tuple[str, str], list[float]]) -> list[Figure]:
+def _make_figures(samples: dict[tuple[str, str], list[float]]) -> list[Figure]:
     figures = []
     for (case, name), millis in samples.items():
         metric = {metric.name: metric for metric in METRICS}[name]

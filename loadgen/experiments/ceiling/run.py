@@ -70,20 +70,20 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         write_access_log(access, options.log_bytes, options.seed)
     figures = []
     for kind, path in (("proxy.events", proxy), ("web.access", access)):
-        figures += _compare(session, kind, path.resolve(), options.repeats)
-    return figures + _process(session, access.resolve(), options.repeats)
+        figures += _compare_speeds(session, kind, path.resolve(), options.repeats)
+    return figures + _measure_process(session, access.resolve(), options.repeats)
 
 
-def _compare(session: BenchSession, kind: str, path: Path, repeats: int) -> list[Figure]:
+def _compare_speeds(session: BenchSession, kind: str, path: Path, repeats: int) -> list[Figure]:
     print_progress(f"{kind}: warming up")
     for _ in range(min(WARM_UP, repeats)):
-        _worker(session, kind, path)
-        _plain(session, kind, path)
+        _time_worker(session, kind, path)
+        _time_plain_loop(session, kind, path)
     size = path.stat().st_size
     turns: dict[str, list[tuple[int, int, float]]] = {"worker": [], "plain": []}
     for turn in range(repeats):
-        turns["worker"].append(_worker(session, kind, path))
-        turns["plain"].append(_plain(session, kind, path))
+        turns["worker"].append(_time_worker(session, kind, path))
+        turns["plain"].append(_time_plain_loop(session, kind, path))
         pair = [f"{who} {turns[who][-1][0] / turns[who][-1][2]:,.0f} events/s" for who in turns]
         print_progress(f"{kind}: turn {turn + 1} of {repeats}: {', '.join(pair)}")
     figures = []
@@ -99,7 +99,7 @@ def _compare(session: BenchSession, kind: str, path: Path, repeats: int) -> list
     return figures
 
 
-def _worker(session: BenchSession, kind: str, path: Path) -> tuple[int, int, float]:
+def _time_worker(session: BenchSession, kind: str, path: Path) -> tuple[int, int, float]:
     """Events, entries and seconds of a worker's own code with a file, without the queue."""
     source = session.create_source(kind, layout=LAYOUT)
     item = session.make_item(path, source)
@@ -111,7 +111,7 @@ def _worker(session: BenchSession, kind: str, path: Path) -> tuple[int, int, flo
     return end.events, end.entries, seconds
 
 
-def _plain(session: BenchSession, kind: str, path: Path) -> tuple[int, int, float]:
+def _time_plain_loop(session: BenchSession, kind: str, path: Path) -> tuple[int, int, float]:
     """The same of a plain loop with the same entries."""
     source = session.create_source(kind, layout=LAYOUT)
     item = session.make_item(path, source)
@@ -127,7 +127,7 @@ def _plain(session: BenchSession, kind: str, path: Path) -> tuple[int, int, floa
     return events, entries, seconds
 
 
-def _process(session: BenchSession, path: Path, repeats: int) -> list[Figure]:
+def _measure_process(session: BenchSession, path: Path, repeats: int) -> list[Figure]:
     """An access log through the queue and one worker process."""
     speeds, loads = [], []
     for turn in range(repeats):
@@ -136,7 +136,7 @@ def _process(session: BenchSession, path: Path, repeats: int) -> list[Figure]:
         for _ in load:
             pass
         result = load.result
-        rows = _rows(session, path, source)
+        rows = _read_ledger(session, path, source)
         speeds.append(result.bytes / 1e6 / sum(row.end.seconds for row in rows if row.end))
         loads.append(result.bytes / 1e6 / result.seconds)
         print_progress(f"web.access through the queue: turn {turn + 1} of {repeats}: {speeds[-1]:.1f} MB/s")
@@ -145,7 +145,7 @@ def _process(session: BenchSession, path: Path, repeats: int) -> list[Figure]:
     return [Figure(MEGABYTES, tuple(speeds), of, Goal(4, at_most=False)), Figure(LOAD, tuple(loads), of)]
 
 
-def _rows(session: BenchSession, path: Path, source: Source) -> list[LedgerRow]:
+def _read_ledger(session: BenchSession, path: Path, source: Source) -> list[LedgerRow]:
     """What the ledger says of a file's items of one source."""
     found = Ledger(session.store).of_files([session.make_item(path, source).file_id])
     return [row for row in found if row.item and row.item.feed == source.name]

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from watchfloor.loadgen.harness.measurement.figure import Figure
-from watchfloor.loadgen.harness.plots.canvas import COLOURS, MARKERS, Sketch, panels, plain_log
+from watchfloor.loadgen.harness.plots.canvas import COLOURS, MARKERS, Sketch, format_log_axis, make_panels
 
 _SINGLE = re.compile(r'left = "d([^"]+)"')
 _TITLES = {"page": "to the newest 100 events", "end": "to all events"}
@@ -17,18 +17,18 @@ _AUTO = "auto"
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
     asked = [figure for figure in figures if "scheme" in figure.of]
     if asked:
-        yield by_density(asked)
-        yield _auto(asked)
+        yield draw_densities(asked)
+        yield _draw_auto(asked)
 
 
-def by_density(figures: Sequence[Figure]) -> Sketch:
+def draw_densities(figures: Sequence[Figure]) -> Sketch:
     """The single conditions."""
     lines: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for figure in figures:
         found = _SINGLE.fullmatch(figure.of.get("where", ""))
         if found and "scheme" in figure.of:
             lines[figure.of["task"], figure.of["scheme"]].append((float(found[1]), figure.value))
-    drawn, places = panels(4.2, columns=2)
+    drawn, places = make_panels(4.2, columns=2)
     schemes = list(dict.fromkeys(scheme for _, scheme in lines))
     for axes, task in zip(places, _TITLES, strict=True):
         for place, scheme in enumerate(schemes):
@@ -43,18 +43,18 @@ def by_density(figures: Sequence[Figure]) -> Sketch:
                 markersize=4,
             )
         axes.set(title=_TITLES[task], xlabel="density of the condition", ylabel="asked_ms, ms", xscale="log")
-        plain_log(axes.yaxis, [ms for (of, _), points in lines.items() if of == task for _, ms in points])
+        format_log_axis(axes.yaxis, [ms for (of, _), points in lines.items() if of == task for _, ms in points])
     drawn.legend(*places[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(schemes))
     return Sketch(
         "density", "Time of single conditions by their density, a line a scheme: medians, both axes logarithmic.", drawn
     )
 
 
-def _auto(figures: Sequence[Figure]) -> Sketch:
+def _draw_auto(figures: Sequence[Figure]) -> Sketch:
     cells: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for figure in figures:
         cells[figure.of["task"], figure.of["where"]][figure.of["scheme"]] = figure.value
-    drawn, places = panels(4.6, columns=2)
+    drawn, places = make_panels(4.6, columns=2)
     for axes, task in zip(places, _TITLES, strict=True):
         best = [
             min(ms for scheme, ms in cell.items() if scheme != _AUTO) for (of, _), cell in cells.items() if of == task
@@ -67,7 +67,7 @@ def _auto(figures: Sequence[Figure]) -> Sketch:
         axes.plot(best, auto, "o", color=COLOURS[0], markersize=4, alpha=0.7)
         axes.set(title=_TITLES[task], xlabel="the best fixed scheme, ms", ylabel="auto, ms")
         for axis in (axes.xaxis, axes.yaxis):
-            plain_log(axis, [*best, *auto])
+            format_log_axis(axis, [*best, *auto])
     places[0].legend(loc="upper left")
     return Sketch(
         "auto", "Each condition by its best fixed scheme and by auto: medians; dots on the line are equal.", drawn

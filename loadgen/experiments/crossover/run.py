@@ -22,9 +22,9 @@ from watchfloor.loadgen.generator.density_fields import (
     density_value,
     write_density_events,
 )
-from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
-from watchfloor.loadgen.harness.loads import Case, LogFile, load
+from watchfloor.loadgen.harness.loads import LoadCase, LogFile, load_file
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.plots.canvas import render_pictures
@@ -66,7 +66,7 @@ WORST = Metric("auto_worst", "", "the highest auto_to_best of all cells", better
 
 
 @dataclass(frozen=True)
-class Cell:
+class CrossoverCase:
     """One condition and what is wanted of it: the newest ``limit`` events, or all."""
 
     where: str
@@ -86,37 +86,37 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         raise UserError(f"--events is {options.events}; at least {LEAST_EVENTS:,} are needed")
     path = session.folder / "densities.json"
     made = write_density_events(path, options.events, options.seed)
-    source = _source(session, options.layout)
-    load(
+    source = _create_source(session, options.layout)
+    load_file(
         session,
         source,
         LogFile(path, "proxy.events", made.events, path.stat().st_size),
-        Case(options.layout, "whole", 1),
+        LoadCase(options.layout, "whole", 1),
     )
     path.unlink()
-    rest(session.settings)
-    times: dict[tuple[Cell, str], list[float]] = defaultdict(list)
-    rows: dict[Cell, int] = {}
+    await_rest(session.settings)
+    times: dict[tuple[CrossoverCase, str], list[float]] = defaultdict(list)
+    rows: dict[CrossoverCase, int] = {}
     with Store.open(session.settings, role="query") as store:
         service = QueryService(store)
         for turn in range(-2, options.turns):
-            for where in conditions(options.events):
-                for cell in (Cell(where, "page", PAGE), Cell(where, "end", None)):
+            for where in list_conditions(options.events):
+                for cell in (CrossoverCase(where, "page", PAGE), CrossoverCase(where, "end", None)):
                     for scheme in shuffle_cases((*FIXED, AUTO), turn):
-                        seconds, found = _ask(service, source, cell, scheme)
+                        seconds, found = _time_query(service, source, cell, scheme)
                         if rows.setdefault(cell, found) != found:
                             raise InternalError(f"{cell}: {found} rows by {scheme}, and {rows[cell]} before")
                         if turn >= 0:
                             times[cell, scheme].append(seconds * 1000)
             print_progress(f"turn {turn + 1} of {options.turns}" if turn >= 0 else "warming up")
-    figures = list(_figures(times, rows))
+    figures = list(_make_figures(times, rows))
     if options.plot:
         (picture, *_) = render_pictures("crossover", draw, figures)
         options.plot.write_text(picture.svg, "utf-8")
     return figures
 
 
-def conditions(events: int) -> Iterator[str]:
+def list_conditions(events: int) -> Iterator[str]:
     """The filters; densities that so few events cannot have are left out."""
     left, right = FIELDS
     known = [density for density, count in count_density_events(events).items() if count]
@@ -128,12 +128,12 @@ def conditions(events: int) -> Iterator[str]:
     yield from RANGES
 
 
-def _source(session: BenchSession, layout: str) -> Source:
+def _create_source(session: BenchSession, layout: str) -> Source:
     fields = [Field(name, FieldType.STRING, indexed=True) for name in FIELDS]
     return session.create_source("proxy.events", layout=layout, more=fields)
 
 
-def _ask(service: QueryService, source: Source, cell: Cell, scheme: str) -> tuple[float, int]:
+def _time_query(service: QueryService, source: Source, cell: CrossoverCase, scheme: str) -> tuple[float, int]:
     request = QueryRequest(source.name, where=cell.where, columns=COLUMNS, limit=cell.limit, scheme=scheme)
     started = time.perf_counter()
     with closing(service.run(request)) as result:
@@ -141,7 +141,9 @@ def _ask(service: QueryService, source: Source, cell: Cell, scheme: str) -> tupl
         return time.perf_counter() - started, rows
 
 
-def _figures(times: Mapping[tuple[Cell, str], list[float]], rows: Mapping[Cell, int]) -> Iterator[Figure]:
+def _make_figures(
+    times: Mapping[tuple[CrossoverCase, str], list[float]], rows: Mapping[CrossoverCase, int]
+) -> Iterator[Figure]:
     ratios = []
     for cell, count in rows.items():
         of = {"where": cell.where, "task": cell.task}

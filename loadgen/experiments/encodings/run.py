@@ -19,7 +19,7 @@ from watchfloor.ingest.formats.registry import open_parser
 from watchfloor.loadgen.engines.question import questions
 from watchfloor.loadgen.engines.rounds import Party, ask_all
 from watchfloor.loadgen.engines.watchfloor_engine import Ours
-from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import EventFile, write_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
@@ -63,7 +63,7 @@ _REPEATED = 0.5
 
 
 @dataclass(frozen=True)
-class Encoding:
+class BlockEncoding:
     """How columns become bytes, ``rows`` events at a time."""
 
     format: Literal["vector", "arrow"]
@@ -71,7 +71,7 @@ class Encoding:
     rows: int
 
     @property
-    def words(self) -> dict[str, str]:
+    def labels(self) -> dict[str, str]:
         return {"format": self.format, "codec": self.codec, "events a block": f"{self.rows:,}"}
 
 
@@ -83,29 +83,31 @@ def add_options(parser: ArgumentParser) -> None:
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     file = write_events(session.folder / "proxy.json", options.events, options.seed)
     model = session.create_source("proxy.events")
-    events = pa.concat_batches(list(_parsed(file, model)))
+    events = pa.concat_batches(list(_parse_file(file, model)))
     columns = [(field, events.column(field.name)) for field in model.fields]
-    encodings = [Encoding("vector", codec, _USUAL) for codec in CODECS]
-    encodings += [Encoding("arrow", codec, _USUAL) for codec in CODECS]
-    encodings += [Encoding("vector", CODEC, rows) for rows in SIZES if rows != _USUAL]
+    encodings = [BlockEncoding("vector", codec, _USUAL) for codec in CODECS]
+    encodings += [BlockEncoding("arrow", codec, _USUAL) for codec in CODECS]
+    encodings += [BlockEncoding("vector", CODEC, rows) for rows in SIZES if rows != _USUAL]
     figures = []
     for encoding in encodings:
-        print_progress(f"encoding: {', '.join(encoding.words.values())}")
-        figures += _in_memory(encoding, columns, file.bytes, options.repeats)
-    return figures + _stored(session, file, [e for e in encodings if e.format == "vector"], options.repeats)
+        print_progress(f"encoding: {', '.join(encoding.labels.values())}")
+        figures += _measure_in_memory(encoding, columns, file.bytes, options.repeats)
+    return figures + _measure_stored(session, file, [e for e in encodings if e.format == "vector"], options.repeats)
 
 
-def _parsed(file: EventFile, source: Source) -> Iterator[pa.RecordBatch]:
+def _parse_file(file: EventFile, source: Source) -> Iterator[pa.RecordBatch]:
     parser = open_parser(source.name, b"", lambda name, derive: source)
     for chunk in read_chunks(file.path):
         for _, events in parser.parse(chunk).events:
             yield events
 
 
-def _in_memory(
-    encoding: Encoding, columns: Sequence[tuple[Field, pa.Array]], file_bytes: int, repeats: int
+def _measure_in_memory(
+    encoding: BlockEncoding, columns: Sequence[tuple[Field, pa.Array]], file_bytes: int, repeats: int
 ) -> list[Figure]:
-    encode, decode = _vectors(encoding.codec) if encoding.format == "vector" else _arrow(encoding.codec)
+    encode, decode = (
+        _make_vector_codec(encoding.codec) if encoding.format == "vector" else _make_arrow_codec(encoding.codec)
+    )
     events = len(columns[0][1])
     slices = [(f, c.slice(at, encoding.rows)) for f, c in columns for at in range(0, events, encoding.rows)]
     encoding_seconds, decoding_seconds = [], []
@@ -119,9 +121,9 @@ def _in_memory(
         decoding_seconds.append(time.thread_time() - started)
     size = sum(len(column) for _, column in stored)
     return [
-        Figure(SIZE, (size / file_bytes * 100,), encoding.words),
-        Figure(ENCODE, tuple(events / seconds for seconds in encoding_seconds), encoding.words),
-        Figure(DECODE, tuple(events / seconds for seconds in decoding_seconds), encoding.words),
+        Figure(SIZE, (size / file_bytes * 100,), encoding.labels),
+        Figure(ENCODE, tuple(events / seconds for seconds in encoding_seconds), encoding.labels),
+        Figure(DECODE, tuple(events / seconds for seconds in decoding_seconds), encoding.labels),
     ]
 
 
@@ -129,15 +131,15 @@ Encode = Callable[[Field, pa.Array], bytes]
 Decode = Callable[[Field, bytes], object]
 
 
-def _vectors(codec: Compression) -> tuple[Encode, Decode]:
-    return lambda field, values: encode_vector(field, values, codec) or b"", _decode
+def _make_vector_codec(codec: Compression) -> tuple[Encode, Decode]:
+    return lambda field, values: encode_vector(field, values, codec) or b"", _decode_vector
 
 
-def _decode(field: Field, column: bytes) -> object:
+def _decode_vector(field: Field, column: bytes) -> object:
     return decode_vector(field, column) if column else None
 
 
-def _arrow(codec: Compression) -> tuple[Encode, Decode]:
+def _make_arrow_codec(codec: Compression) -> tuple[Encode, Decode]:
     """Arrow's stream of one column: schema, dictionary, one batch."""
     options = pa.ipc.IpcWriteOptions(compression=None if codec == "none" else codec.removesuffix("_raw"))
 
@@ -154,27 +156,29 @@ def _arrow(codec: Compression) -> tuple[Encode, Decode]:
     return encode, lambda field, column: pa.ipc.open_stream(column).read_next_batch()
 
 
-def _stored(session: BenchSession, file: EventFile, encodings: Sequence[Encoding], repeats: int) -> list[Figure]:
-    sources = {encoding: _load(session, file, encoding) for encoding in encodings}
+def _measure_stored(
+    session: BenchSession, file: EventFile, encodings: Sequence[BlockEncoding], repeats: int
+) -> list[Figure]:
+    sources = {encoding: _load_source(session, file, encoding) for encoding in encodings}
     figures = []
     for encoding, source in sources.items():
         files = table_files(session.store, source).values()
-        figures.append(Figure(DISK, (sum(f.bytes for f in files) / file.bytes * 100,), encoding.words))
-        figures.append(Figure(ENTRIES, (sum(f.entries for f in files) / file.events,), encoding.words))
-    rest(session.settings)
+        figures.append(Figure(DISK, (sum(f.bytes for f in files) / file.bytes * 100,), encoding.labels))
+        figures.append(Figure(ENTRIES, (sum(f.entries for f in files) / file.events,), encoding.labels))
+    await_rest(session.settings)
     with Store.open(session.settings, role="query") as store:
-        figures += _answers(store, file, sources, repeats)
+        figures += _time_answers(store, file, sources, repeats)
     return figures
 
 
-def _load(session: BenchSession, file: EventFile, encoding: Encoding) -> Source:
-    print_progress(f"blocks in the store: {', '.join(encoding.words.values())}")
+def _load_source(session: BenchSession, file: EventFile, encoding: BlockEncoding) -> Source:
+    print_progress(f"blocks in the store: {', '.join(encoding.labels.values())}")
     source = session.create_source("proxy.events")
     item = session.make_item(file.path, source)
     encoder = BlockEncoder(source, item.file_id, item.item_id, encoding.rows, encoding.codec)
     with session.store.sink() as sink:
         writer = ItemWriter(sink, item.item_id, item.file_id)
-        for events in _parsed(file, source):
+        for events in _parse_file(file, source):
             writer.put(encoder.encode(events))
         writer.put(encoder.finish())
         sink.flush()
@@ -182,7 +186,9 @@ def _load(session: BenchSession, file: EventFile, encoding: Encoding) -> Source:
     return source
 
 
-def _answers(store: Store, file: EventFile, sources: Mapping[Encoding, Source], repeats: int) -> Iterator[Figure]:
+def _time_answers(
+    store: Store, file: EventFile, sources: Mapping[BlockEncoding, Source], repeats: int
+) -> Iterator[Figure]:
     asked = questions(file.made)
     names = {f"{n}": encoding for n, encoding in enumerate(sources)}
     parties = [
@@ -190,7 +196,7 @@ def _answers(store: Store, file: EventFile, sources: Mapping[Encoding, Source], 
         for name, encoding in names.items()
     ]
     for (name, _, question), answers in ask_all(parties, repeats).items():
-        of = {**names[name].words, "question": question}
+        of = {**names[name].labels, "question": question}
         yield Figure(ANSWER, tuple(seconds * 1000 for seconds in answers.seconds), of)
 
 

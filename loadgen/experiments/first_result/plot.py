@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.plots import general
 from watchfloor.loadgen.harness.plots.canvas import Sketch
-from watchfloor.loadgen.harness.plots.dot_plot import Row, plot
+from watchfloor.loadgen.harness.plots.dot_plot import DotRow, draw_dots
 
 _SERIES = {
     "first_rows_ms": "first rows, in process",
@@ -22,8 +22,8 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
     for value in dict.fromkeys(figure.of["value"] for figure in timed):
         found = [figure for figure in timed if figure.of["value"] == value]
         rows = [
-            Row(scheme, {_SERIES[f.metric.name]: f for f in found if f.of["scheme"] == scheme})
+            DotRow(scheme, {_SERIES[f.metric.name]: f for f in found if f.of["scheme"] == scheme})
             for scheme in dict.fromkeys(figure.of["scheme"] for figure in found)
         ]
-        yield plot(value, f"A {value} value. {general.READ}; an upright stroke is a goal.", rows, "ms")
-    yield from general.dots([figure for figure in figures if figure.metric.name not in _SERIES])
+        yield draw_dots(value, f"A {value} value. {general.READ}; an upright stroke is a goal.", rows, "ms")
+    yield from general.draw_metrics([figure for figure in figures if figure.metric.name not in _SERIES])

@@ -16,7 +16,7 @@ import orjson
 
 from watchfloor.ingest.worker.reading import read_item
 from watchfloor.loadgen.generator.generate import Generated, generate
-from watchfloor.loadgen.harness.background import Service, serving
+from watchfloor.loadgen.harness.background import RestAddress, run_rest_service
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
@@ -49,9 +49,9 @@ REST_ADDS = Metric("rest_adds_ms", "ms", "median rest_first_rows_ms less median 
 _GOALS = {"rare": Goal(40, at_most=True), "dense": Goal(60, at_most=True)}
 _GOAL_SCHEMES = ("auto", "batched-index")
 
-Case = tuple[str, str]
+ValueAndScheme = tuple[str, str]
 """Which value and which scheme."""
-Times = tuple[float, float]
+FirstTimes = tuple[float, float]
 """Milliseconds to the first rows and to ``MANY``."""
 
 
@@ -61,33 +61,33 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
-    source, made = _load(session, options.events, options.seed)
+    source, made = _load_source(session, options.events, options.seed)
     values = {"rare": made.rare, "middling": made.middling, "dense": made.popular}
     cases = {(name, scheme): values[name].domain for name in values for scheme in SCHEMES}
-    direct: dict[Case, list[Times]] = defaultdict(list)
-    rest: dict[Case, list[Times]] = defaultdict(list)
+    direct: dict[ValueAndScheme, list[FirstTimes]] = defaultdict(list)
+    rest: dict[ValueAndScheme, list[FirstTimes]] = defaultdict(list)
     log = session.folder / "serve.log"
     with (
         Store.open(session.settings, role="query") as store,
-        serving(session.settings, log) as serve,
-        closing(_Client(serve)) as server,
+        run_rest_service(session.settings, log) as serve,
+        closing(_RestClient(serve)) as server,
     ):
         service = QueryService(store)
         for turn in range(-WARM_UP, options.turns):
             for case, domain in shuffle_cases(cases.items(), turn):
                 where = f'domain = "{domain}"'
                 times = (
-                    _ask(service, QueryRequest(source, where=where, scheme=case[1])),
-                    server.ask(source, where, case[1]),
+                    _time_rows(service, QueryRequest(source, where=where, scheme=case[1])),
+                    server.time_rows(source, where, case[1]),
                 )
                 if turn >= 0:
                     direct[case].append(times[0])
                     rest[case].append(times[1])
             print_progress(f"turn {turn + 1} of {options.turns}" if turn >= 0 else "warming up")
-    return [figure for case in cases for figure in _figures(case, direct[case], rest[case])]
+    return [figure for case in cases for figure in _make_figures(case, direct[case], rest[case])]
 
 
-def _load(session: BenchSession, events: int, seed: int) -> tuple[str, Generated]:
+def _load_source(session: BenchSession, events: int, seed: int) -> tuple[str, Generated]:
     path = session.folder / "proxy.json"
     with path.open("wb") as out:
         made = generate(out, events, seed)
@@ -98,7 +98,7 @@ def _load(session: BenchSession, events: int, seed: int) -> tuple[str, Generated
     return source.name, made
 
 
-def _figures(case: Case, direct: list[Times], rest: list[Times]) -> Iterator[Figure]:
+def _make_figures(case: ValueAndScheme, direct: list[FirstTimes], rest: list[FirstTimes]) -> Iterator[Figure]:
     of = {"value": case[0], "scheme": case[1]}
     first, hundred = (tuple(column) for column in zip(*direct, strict=True))
     rest_first, rest_hundred = (tuple(column) for column in zip(*rest, strict=True))
@@ -112,7 +112,7 @@ def _figures(case: Case, direct: list[Times], rest: list[Times]) -> Iterator[Fig
     yield Figure(REST_ADDS, adds, of, goal, theirs.value - ours.value)
 
 
-def _ask(service: QueryService, request: QueryRequest) -> Times:
+def _time_rows(service: QueryService, request: QueryRequest) -> FirstTimes:
     """Asks, reads ``MANY`` rows and lets go."""
     started = time.perf_counter()
     first, rows = 0.0, 0
@@ -128,14 +128,14 @@ def _ask(service: QueryService, request: QueryRequest) -> Times:
     return first * 1000, whole * 1000
 
 
-class _Client:
+class _RestClient:
     """A keep-alive client of one server."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: RestAddress) -> None:
         self._connection = http.client.HTTPConnection(service.host, service.port, timeout=60)
         self._headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
 
-    def ask(self, source: str, where: str, scheme: str) -> Times:
+    def time_rows(self, source: str, where: str, scheme: str) -> FirstTimes:
         """Asks for ``MANY`` rows and reads the answer to its end; the summary is no row."""
         body = orjson.dumps({"source": source, "where": where, "scheme": scheme, "limit": MANY})
         started = time.perf_counter()

@@ -38,7 +38,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         print_progress(f"turn {turn + 1} of {options.repeats}: {options.events:,} events of each feed")
         for feed in feeds:
             began = time.process_time()
-            made = generate(_Nothing(), options.events, options.seed, source=feed)
+            made = generate(_NullOutput(), options.events, options.seed, source=feed)
             used = time.process_time() - began
             samples[feed].append((made.bytes / 1e6 / made.seconds, made.events / made.seconds, used / made.seconds))
     figures = []
@@ -50,7 +50,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     return figures
 
 
-class _Nothing:
+class _NullOutput:
     """Takes bytes and drops them."""
 
     def write(self, data: memoryview, /) -> int:

@@ -6,8 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from watchfloor.loadgen.harness.cpu_usage import MACHINE
-from watchfloor.loadgen.harness.ingest.rates import GAIN, SETTLING, STEP, events_of, megabytes_of, saturation, series
-from watchfloor.loadgen.harness.ingest.runs import OpenRun, Run
+from watchfloor.loadgen.harness.ingest.rates import (
+    GAIN,
+    SETTLING,
+    STEP,
+    compute_series,
+    count_events,
+    count_megabytes,
+    find_saturation,
+)
+from watchfloor.loadgen.harness.ingest.runs import IngestRun, OpenIngestRun
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Metric
 
@@ -81,49 +89,53 @@ METRICS = (
 _KINDS = {"clients": "worker", "tablet servers": "tserver", "other servers": "other servers", "machine": MACHINE[0]}
 
 
-def closed_words(clients: int, tservers: int) -> dict[str, str]:
+def make_closed_labels(clients: int, tservers: int) -> dict[str, str]:
     """What the figures of a run in closed loop are of."""
-    return {"clients": _counted(clients, "client"), "tservers": _counted(tservers, "tserver"), "load": "closed loop"}
+    return {
+        "clients": _format_count(clients, "client"),
+        "tservers": _format_count(tservers, "tserver"),
+        "load": "closed loop",
+    }
 
 
-def open_words(tservers: int, share: int) -> dict[str, str]:
+def make_open_labels(tservers: int, share: int) -> dict[str, str]:
     """What those of a run in open loop are of: not of its clients, since their number was measured, and may change."""
-    return {"tservers": _counted(tservers, "tserver"), "load": "open loop", "share": f"{share} %"}
+    return {"tservers": _format_count(tservers, "tserver"), "load": "open loop", "share": f"{share} %"}
 
 
-def run_figures(run: Run, of: Mapping[str, str]) -> Iterator[Figure]:
+def make_run_figures(run: IngestRun, of: Mapping[str, str]) -> Iterator[Figure]:
     """What any run shows."""
-    steady, whole = series(run.items, run.steady), series(run.items, run.whole)
+    steady, whole = compute_series(run.items, run.steady), compute_series(run.items, run.whole)
     began = run.whole.since
-    at = _after(began, steady.at)
+    at = _subtract_start(began, steady.at)
     yield Figure(EVENTS_RATE, steady.per_second, of, at=at)
     yield Figure(EVENTS_MEDIAN, steady.per_second, of, at=at)
-    yield Figure(BYTES_RATE, series(run.items, run.steady, megabytes_of).per_second, of, at=at)
+    yield Figure(BYTES_RATE, compute_series(run.items, run.steady, count_megabytes).per_second, of, at=at)
     yield Figure(VARIANCE, steady.per_second, of, at=at)
     yield Figure(VARIATION, steady.per_second, of, at=at)
-    yield Figure(RATE, whole.per_second, of, at=_after(began, whole.at))
-    yield Figure(STEADY, (run.steady.seconds,), of, at=_after(began, (run.steady.since,)))
+    yield Figure(RATE, whole.per_second, of, at=_subtract_start(began, whole.at))
+    yield Figure(STEADY, (run.steady.seconds,), of, at=_subtract_start(began, (run.steady.since,)))
     looks = [look for look in run.looks if run.whole.since <= look.at <= run.whole.until]
-    looked = _after(began, tuple(look.at for look in looks))
+    looked = _subtract_start(began, tuple(look.at for look in looks))
     yield Figure(MINORS, tuple(float(look.minors) for look in looks), of, at=looked)
     yield Figure(MAJORS, tuple(float(look.majors) for look in looks), of, at=looked)
     yield Figure(HOLD, tuple(float(look.hold_ms) for look in looks), of, at=looked)
     yield Figure(SILENT, tuple(float(look.silent) for look in looks), of, at=looked)
-    spent = run.cpu.between(run.steady.since, run.steady.until)
+    spent = run.cpu.measure_between(run.steady.since, run.steady.until)
     for kind, process in _KINDS.items():
         seconds = sum(used for (name, _), used in spent.items() if name == process)
         yield Figure(BUSY, (seconds / run.steady.seconds,), {**of, "process": kind})
 
 
-def closed_figures(run: Run, of: Mapping[str, str]) -> list[Figure]:
+def make_closed_figures(run: IngestRun, of: Mapping[str, str]) -> list[Figure]:
     began = run.whole.since
     items = sorted((item for item in run.items if item.ended > began), key=lambda item: item.begun)
     service = tuple((item.ended - item.begun) * 1000 for item in items)
-    at = _after(began, tuple(item.begun for item in items))
-    return [*run_figures(run, of), Figure(SERVICE, service, of, at=at), Figure(SLOW_SERVICE, service, of, at=at)]
+    at = _subtract_start(began, tuple(item.begun for item in items))
+    return [*make_run_figures(run, of), Figure(SERVICE, service, of, at=at), Figure(SLOW_SERVICE, service, of, at=at)]
 
 
-def open_figures(run: OpenRun, of: Mapping[str, str], clients: int) -> list[Figure]:
+def make_open_figures(run: OpenIngestRun, of: Mapping[str, str], clients: int) -> list[Figure]:
     """Their notes tell the number of clients."""
     due = tuple(response.due for response in run.responses)
     service = tuple(response.service * 1000 for response in run.responses)
@@ -131,39 +143,39 @@ def open_figures(run: OpenRun, of: Mapping[str, str], clients: int) -> list[Figu
     seconds = run.whole.seconds
     lag = sum(response.ended > seconds for response in run.responses)
     figures = [
-        Figure(OFFERED, (sum(map(events_of, run.items)) / seconds,), of),
-        *run_figures(run, of),
+        Figure(OFFERED, (sum(map(count_events, run.items)) / seconds,), of),
+        *make_run_figures(run, of),
         Figure(SERVICE, service, of, at=due),
         Figure(SLOW_SERVICE, service, of, at=due),
         Figure(LATENCY, latency, of, at=due),
         Figure(SLOW_LATENCY, latency, of, at=due),
         Figure(LAG, (float(lag),), of),
     ]
-    return [replace(figure, note=f"by {_counted(clients, 'client')}") for figure in figures]
+    return [replace(figure, note=f"by {_format_count(clients, 'client')}") for figure in figures]
 
 
-def saturation_figures(runs: Mapping[int, Run], tservers: int) -> list[Figure]:
+def make_saturation_figures(runs: Mapping[int, IngestRun], tservers: int) -> list[Figure]:
     """``runs`` in closed loop by their number of clients."""
-    found = saturated(runs)
+    found = find_saturated_clients(runs)
     run = runs[found]
-    steady = series(run.items, run.steady)
-    of = {"tservers": _counted(tservers, "tserver")}
+    steady = compute_series(run.items, run.steady)
+    of = {"tservers": _format_count(tservers, "tserver")}
     note = "not reached: no more clients were tried" if found == max(runs) > 1 else ""
     return [
         Figure(SATURATION, (float(found),), of, note=note),
-        Figure(SATURATED, steady.per_second, of, at=_after(run.whole.since, steady.at)),
+        Figure(SATURATED, steady.per_second, of, at=_subtract_start(run.whole.since, steady.at)),
     ]
 
 
-def saturated(runs: Mapping[int, Run]) -> int:
+def find_saturated_clients(runs: Mapping[int, IngestRun]) -> int:
     """The number of clients at the saturation point."""
-    return saturation({clients: series(run.items, run.steady).mean for clients, run in runs.items()})
+    return find_saturation({clients: compute_series(run.items, run.steady).mean for clients, run in runs.items()})
 
 
-def _counted(number: int, what: str) -> str:
+def _format_count(number: int, what: str) -> str:
     """1 client, 2 clients."""
     return f"{number} {what}{'s' * (number > 1)}"
 
 
-def _after(began: float, times: tuple[float, ...]) -> tuple[float, ...]:
+def _subtract_start(began: float, times: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(round(at - began, 3) for at in times)

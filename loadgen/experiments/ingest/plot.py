@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.plots import time_series as series
-from watchfloor.loadgen.harness.plots.canvas import COLOURS, MARKERS, Sketch, panels, plain
-from watchfloor.loadgen.harness.plots.dot_plot import Row, plot
+from watchfloor.loadgen.harness.plots.canvas import COLOURS, MARKERS, Sketch, format_axis, make_panels
+from watchfloor.loadgen.harness.plots.dot_plot import DotRow, draw_dots
 from watchfloor.loadgen.harness.plots.general import READ
-from watchfloor.loadgen.harness.plots.labels import axis
+from watchfloor.loadgen.harness.plots.labels import label_axis
 
 _MARKS = ("minor_compactions", "major_compactions", "hold_ms", "silent_servers")
 _RUN = ("instantaneous_events_per_second", *_MARKS, "item_latency_ms")
@@ -25,23 +25,25 @@ _CLOSED = "closed loop"
 
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
     if closed := [f for f in figures if f.metric.name in _BY_CLIENTS and f.of["load"] == _CLOSED]:
-        yield _scaling(closed)
+        yield _draw_scaling(closed)
     scheduled = [figure for figure in figures if figure.metric.name in _WAITED and figure.of["load"] != _CLOSED]
     if scheduled:
         shares = dict.fromkeys(figure.of["share"] for figure in scheduled)
         rows = [
-            Row(share, {_WAITED[f.metric.name]: f for f in scheduled if f.of["share"] == share}) for share in shares
+            DotRow(share, {_WAITED[f.metric.name]: f for f in scheduled if f.of["share"] == share}) for share in shares
         ]
         shows = "Items that are due by a schedule, at shares of the saturated rate: latency has the waiting"
-        yield plot("waiting", f"{shows}. {READ}.", rows, "ms")
-    yield from series.draw([figure for figure in figures if figure.metric.name in _RUN and figure.at], _MARKS)
+        yield draw_dots("waiting", f"{shows}. {READ}.", rows, "ms")
+    yield from series.draw_time_series(
+        [figure for figure in figures if figure.metric.name in _RUN and figure.at], _MARKS
+    )
 
 
-def _scaling(figures: Sequence[Figure]) -> Sketch:
+def _draw_scaling(figures: Sequence[Figure]) -> Sketch:
     """A panel a metric, a line a number of tablet servers."""
     metrics = [name for name in _BY_CLIENTS if any(figure.metric.name == name for figure in figures)]
     servers = list(dict.fromkeys(figure.of["tservers"] for figure in figures))
-    drawn, places = panels(3.8, columns=len(metrics))
+    drawn, places = make_panels(3.8, columns=len(metrics))
     for axes, name in zip(places, metrics, strict=True):
         for place, tservers in enumerate(servers):
             found = [f for f in figures if f.metric.name == name and f.of["tservers"] == tservers]
@@ -49,9 +51,9 @@ def _scaling(figures: Sequence[Figure]) -> Sketch:
             marker, colour = MARKERS[place % len(MARKERS)], COLOURS[place % len(COLOURS)]
             axes.plot(*zip(*points, strict=True), color=colour, marker=marker, label=tservers)
             axes.set_xticks([clients for clients, _ in points])
-        axes.set(title=axis(next(f for f in figures if f.metric.name == name)), xlabel="ingest clients")
+        axes.set(title=label_axis(next(f for f in figures if f.metric.name == name)), xlabel="ingest clients")
         axes.set_ylim(bottom=0)
-        plain(axes.yaxis)
+        format_axis(axes.yaxis)
     places[0].legend(loc="lower right")
     return Sketch(
         "scaling", "Steady rate and its variation, which is backpressure, by clients and tablet servers.", drawn

@@ -11,21 +11,35 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 
-from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment
-from watchfloor.loadgen.harness.ingest.clients import clients
-from watchfloor.loadgen.harness.ingest.rates import series
-from watchfloor.loadgen.harness.ingest.runs import OpenRun, Run, closed_run, open_run, warm
+from watchfloor.loadgen.harness.ingest.clients import run_clients
+from watchfloor.loadgen.harness.ingest.rates import compute_series
+from watchfloor.loadgen.harness.ingest.runs import (
+    IngestRun,
+    OpenIngestRun,
+    run_closed_loop,
+    run_open_loop,
+    warm_up_clients,
+)
 from watchfloor.loadgen.harness.ingest.server_watch import await_spread
-from watchfloor.loadgen.harness.ingest.work_supply import ITEM_EVENTS, Work
+from watchfloor.loadgen.harness.ingest.work_supply import ITEM_EVENTS, WorkSupply
 from watchfloor.loadgen.harness.measurement.figure import Figure
-from watchfloor.loadgen.harness.open_loop import even
+from watchfloor.loadgen.harness.open_loop import schedule_evenly
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.stack.stack import up
 
-from .figures import METRICS, closed_figures, closed_words, open_figures, open_words, saturated, saturation_figures
+from .figures import (
+    METRICS,
+    find_saturated_clients,
+    make_closed_figures,
+    make_closed_labels,
+    make_open_figures,
+    make_open_labels,
+    make_saturation_figures,
+)
 from .plot import draw
 
 _WARM_UP = 0.5
@@ -35,16 +49,18 @@ _LONGEST = 600
 
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--clients", metavar="N,…", type=_counts, default=(1, 2, 4), help="ingest clients (default 1,2,4)"
+        "--clients", metavar="N,…", type=_parse_counts, default=(1, 2, 4), help="ingest clients (default 1,2,4)"
     )
-    parser.add_argument("--tservers", metavar="N,…", type=_counts, default=(1, 2), help="tablet servers (default 1,2)")
+    parser.add_argument(
+        "--tservers", metavar="N,…", type=_parse_counts, default=(1, 2), help="tablet servers (default 1,2)"
+    )
     parser.add_argument(
         "--seconds", metavar="S", type=float, default=20.0, help=f"of each run, 2 to {_LONGEST} (default 20)"
     )
     parser.add_argument(
         "--shares",
         metavar="P,…",
-        type=_counts,
+        type=_parse_counts,
         default=(50, 80, 100, 120),
         help="percent of the saturated rate at which items are due in open loop (default 50,80,100,120)",
     )
@@ -54,65 +70,65 @@ def add_options(parser: ArgumentParser) -> None:
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if not 2 <= options.seconds <= _LONGEST:
         raise UserError(f"--seconds is {options.seconds:g}; a run takes 2 to {_LONGEST}")
-    bench = _Bench(session, options)
+    bench = _IngestRunner(session, options)
     figures: list[Figure] = []
     for tservers in options.tservers:
         up(session.settings, tservers, lambda line: print_progress(f"  {line}"))
-        runs: dict[int, Run] = {}
+        runs: dict[int, IngestRun] = {}
         for number in options.clients:
             warm_up = 0.0 if runs else _WARM_UP * options.seconds
-            runs[number] = bench.closed(number, tservers, warm_up)
-            figures += closed_figures(runs[number], closed_words(number, tservers))
-        figures += saturation_figures(runs, tservers)
-    best = saturated(runs)
-    rate = series(runs[best].items, runs[best].steady).mean
-    for share, found in bench.open(best, tservers, rate):
-        figures += open_figures(found, open_words(tservers, share), best)
+            runs[number] = bench.run_closed(number, tservers, warm_up)
+            figures += make_closed_figures(runs[number], make_closed_labels(number, tservers))
+        figures += make_saturation_figures(runs, tservers)
+    best = find_saturated_clients(runs)
+    rate = compute_series(runs[best].items, runs[best].steady).mean
+    for share, found in bench.run_open_loops(best, tservers, rate):
+        figures += make_open_figures(found, make_open_labels(tservers, share), best)
     return figures
 
 
-class _Bench:
+class _IngestRunner:
     """Runs, each into a source of its own, on servers that have come to rest."""
 
     def __init__(self, session: BenchSession, options: Namespace) -> None:
         self._session, self._options = session, options
-        self._work = Work(session.folder, ITEM_EVENTS[options.layout], options.seed)
+        self._work = WorkSupply(session.folder, ITEM_EVENTS[options.layout], options.seed)
         # The paper's rule is a shard for every two clients; and with fewer than servers some would have nothing to do.
         # It is the same number in all runs, so that these differ in nothing but clients and servers.
         self._shards = max(session.settings.shards, -(-max(options.clients) // 2), max(options.tservers))
 
-    def closed(self, number: int, tservers: int, warm_up: float) -> Run:
-        with clients(self._session, number) as pool:
-            source = self._source(tservers)
-            items = self._work.items(source.name)
-            warm(pool, items)
-            found = closed_run(self._session, pool, items, self._options.seconds, warm_up)
+    def run_closed(self, number: int, tservers: int, warm_up: float) -> IngestRun:
+        with run_clients(self._session, number) as pool:
+            source = self._create_source(tservers)
+            items = self._work.make_items(source.name)
+            warm_up_clients(pool, items)
+            found = run_closed_loop(self._session, pool, items, self._options.seconds, warm_up)
         self._session.drop_source(source)
-        of = closed_words(number, tservers).values()
-        print_progress(f"{', '.join(of)}: {series(found.items, found.steady).mean:,.0f} events/s")
+        of = make_closed_labels(number, tservers).values()
+        print_progress(f"{', '.join(of)}: {compute_series(found.items, found.steady).mean:,.0f} events/s")
         return found
 
-    def open(self, number: int, tservers: int, rate: float) -> Iterator[tuple[int, OpenRun]]:
+    def run_open_loops(self, number: int, tservers: int, rate: float) -> Iterator[tuple[int, OpenIngestRun]]:
         """A run for each share of ``rate`` events a second, by the same clients."""
-        with clients(self._session, number) as pool:
+        with run_clients(self._session, number) as pool:
             for share in self._options.shares:
-                due = even(share / 100 * rate / self._work.item_events, self._options.seconds)
-                source = self._source(tservers)
-                items = self._work.items(source.name)
-                warm(pool, items)
-                yield share, open_run(self._session, pool, items, due, self._options.seconds)
+                due = schedule_evenly(share / 100 * rate / self._work.item_events, self._options.seconds)
+                source = self._create_source(tservers)
+                items = self._work.make_items(source.name)
+                warm_up_clients(pool, items)
+                yield share, run_open_loop(self._session, pool, items, due, self._options.seconds)
                 self._session.drop_source(source)
                 print_progress(f"{len(due)} items by schedule, at {share} % of {rate:,.0f} events/s: done")
 
-    def _source(self, tservers: int) -> Source:
+    def _create_source(self, tservers: int) -> Source:
         """A fresh source whose tablets are spread over the servers, which have come to rest."""
         source = self._session.create_source("proxy.events", self._shards, self._options.layout)
         await_spread(self._session.store, source, tservers)
-        rest(self._session.settings)
+        await_rest(self._session.settings)
         return source
 
 
-def _counts(text: str) -> tuple[int, ...]:
+def _parse_counts(text: str) -> tuple[int, ...]:
     """``1,2,4``, ascending, each once."""
     try:
         found = sorted({int(part) for part in text.split(",")})

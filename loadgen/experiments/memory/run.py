@@ -12,7 +12,7 @@ import psutil
 from watchfloor.ingest.intake.load import Load
 from watchfloor.loadgen.generator.access_log import write_access_log
 from watchfloor.loadgen.generator.generate import generate
-from watchfloor.loadgen.harness.cpu_usage import workers
+from watchfloor.loadgen.harness.cpu_usage import find_workers
 from watchfloor.loadgen.harness.experiment import Experiment
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
@@ -54,7 +54,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     size = path.stat().st_size
     source = session.create_source(options.feed)
     settings = replace(session.settings, item_bytes=size + 1) if options.whole else session.settings
-    with _Sampler() as sampler:
+    with _MemorySampler() as sampler:
         load = Load(settings, [path], source.name, workers=1)
         said = 0.0
         for progress in load:
@@ -71,7 +71,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     ]
 
 
-class _Sampler:
+class _MemorySampler:
     """Looks at the worker processes among this one's children. ``peak``: the kernel's own high-water mark, in bytes."""
 
     def __init__(self) -> None:
@@ -89,15 +89,15 @@ class _Sampler:
         while not self._stop.wait(0.1):
             try:
                 if not found or not found[0].is_running():
-                    found = workers()
+                    found = find_workers()
                 for worker in found:
                     if resident := worker.memory_info().rss:  # a process that has just ended has none
                         self.samples.append(resident)
-                        self.peak = max(self.peak, _high_water(worker.pid))
+                        self.peak = max(self.peak, _read_high_water(worker.pid))
             except psutil.Error:
                 found = []
 
-    def __enter__(self) -> _Sampler:
+    def __enter__(self) -> _MemorySampler:
         self._thread.start()
         return self
 
@@ -106,7 +106,7 @@ class _Sampler:
         self._thread.join()
 
 
-def _high_water(pid: int) -> int:
+def _read_high_water(pid: int) -> int:
     """``VmHWM`` of Linux; 0 where there is none."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()

@@ -19,7 +19,7 @@ SAME = Metric(
 )
 
 
-def ratio(
+def make_ratio(
     metric: Metric, over: Sequence[float], under: Sequence[float], of: Mapping[str, str], goal: Goal | None = None
 ) -> Figure:
     """The median of ``over`` / that of ``under``; samples: turn by turn."""
@@ -28,7 +28,7 @@ def ratio(
     return Figure(metric, turns, of, goal, whole)
 
 
-def beside(
+def compare_engines(
     metric: Metric,
     theirs: tuple[str, Sequence[float]],
     ours: tuple[str, Sequence[float]],
@@ -36,11 +36,11 @@ def beside(
     goal: Goal | None = None,
 ) -> Figure:
     """The other engine's seconds or bytes / ours, each with its engine's name; the note says which engine is ahead."""
-    figure = ratio(metric, theirs[1], ours[1], {"engine": theirs[0], "what": what}, goal)
+    figure = make_ratio(metric, theirs[1], ours[1], {"engine": theirs[0], "what": what}, goal)
     return replace(figure, note=f"{theirs[0] if figure.value < 1 else ours[0]} is ahead")
 
 
-def same_answers(answers: Mapping[Key, Asked], events: int, left_out: Sequence[str]) -> Figure:
+def compare_answers(answers: Mapping[Key, Asked], events: int, left_out: Sequence[str]) -> Figure:
     """Of the engines that hold ``events`` events. The note names the questions that they answered differently, and
     tells which engines are not among those compared, and why."""
     found: dict[str, set[tuple[int, str]]] = defaultdict(set)
@@ -55,5 +55,5 @@ def same_answers(answers: Mapping[Key, Asked], events: int, left_out: Sequence[s
     return Figure(SAME, (1 - len(differ) / len(found),), of, Goal(1, at_most=False), note=note)
 
 
-def milliseconds(seconds: Sequence[float]) -> tuple[float, ...]:
+def to_milliseconds(seconds: Sequence[float]) -> tuple[float, ...]:
     return tuple(each * 1000 for each in seconds)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.plots import general
 from watchfloor.loadgen.harness.plots.canvas import Sketch
-from watchfloor.loadgen.harness.plots.dot_plot import Row, plot
-from watchfloor.loadgen.harness.plots.labels import axis
+from watchfloor.loadgen.harness.plots.dot_plot import DotRow, draw_dots
+from watchfloor.loadgen.harness.plots.labels import label_axis
 
 
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
@@ -17,9 +17,11 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
     for value in values:
         found = [figure for figure in rows if figure.of["question"].partition(",")[0] == value]
         lines = [
-            Row(question, {f.of["engine"]: f for f in found if f.of["question"] == question})
+            DotRow(question, {f.of["engine"]: f for f in found if f.of["question"] == question})
             for question in dict.fromkeys(figure.of["question"] for figure in found)
         ]
         shows = f"Time to a row of a {value} value, newest first, by engine. {general.READ}."
-        yield plot(f"rows-{value}", shows, lines, axis(found[0]))
-    yield from general.dots([figure for figure in figures if figure.metric.name not in ("row_ms", "same_answers")])
+        yield draw_dots(f"rows-{value}", shows, lines, label_axis(found[0]))
+    yield from general.draw_metrics(
+        [figure for figure in figures if figure.metric.name not in ("row_ms", "same_answers")]
+    )

@@ -15,9 +15,9 @@ from watchfloor.loadgen.engines.peers.peer_process import PEERS, Peer, open_peer
 from watchfloor.loadgen.engines.question import Question, newest_rows
 from watchfloor.loadgen.engines.rounds import Asked, Key, Party, ask_all
 from watchfloor.loadgen.engines.watchfloor_engine import Ours
-from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
-from watchfloor.loadgen.harness.loads import Case, EventFile, load, write_events
+from watchfloor.loadgen.harness.loads import EventFile, LoadCase, load_file, write_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
@@ -27,7 +27,7 @@ from watchfloor.store.admin.tables import compact
 from watchfloor.store.bulk.tablet_files import table_files
 from watchfloor.store.store import Store
 
-from .figures import SAME, beside, milliseconds, same_answers
+from .figures import SAME, compare_answers, compare_engines, to_milliseconds
 from .plot import draw
 
 LEAST_EVENTS = 10_000
@@ -58,11 +58,11 @@ PEER = Metric(
 
 _MOST_WHOLE_ANSWERS = 5
 """Samples of all rows of a value: with 10,000,000 events some take a minute."""
-_LOADED = Case("block", of="whole", workers=1)
+_LOADED = LoadCase("block", of="whole", workers=1)
 
 
 @dataclass
-class Held:
+class EngineLoads:
     """What an engine has loaded: seconds, and bytes on the disk, of each turn."""
 
     seconds: list[float] = field(default_factory=list)
@@ -80,8 +80,8 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         raise UserError(f"--events is {options.events}; they have a rare value from {LEAST_EVENTS} on")
     with open_peers(PEERS) as (peers, left_out):
         file = write_events(session.folder / "proxy.json", options.events, options.seed)
-        held, source = _loads(session, file, peers, options.loads)
-        rest(session.settings)
+        held, source = _load_engines(session, file, peers, options.loads)
+        await_rest(session.settings)
         with Store.open(session.settings, role="query") as store:
             engines = {OURS: Ours(store, source.name).ask, **{peer.name: peer.ask for peer in peers}}
             marks, whole = newest_rows(file.made)
@@ -92,37 +92,37 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
                 for asked, turns in ((marks, options.repeats), (whole, few))
             ]
             answers = ask_all(parties, options.repeats)
-    return [*_figures(file, held, [*marks, *whole], answers), same_answers(answers, file.events, left_out)]
+    return [*_make_figures(file, held, [*marks, *whole], answers), compare_answers(answers, file.events, left_out)]
 
 
-def _loads(
+def _load_engines(
     session: BenchSession, file: EventFile, peers: Sequence[Peer], turns: int
-) -> tuple[Mapping[str, Held], Source]:
+) -> tuple[Mapping[str, EngineLoads], Source]:
     """What each engine holds after the last turn, and the source that ours holds then."""
-    held = {name: Held() for name in (OURS, *(peer.name for peer in peers))}
+    held = {name: EngineLoads() for name in (OURS, *(peer.name for peer in peers))}
     for turn in range(turns):
         source = session.create_source(file.feed, layout=_LOADED.layout)
-        held[OURS].seconds.append(load(session, source, file, _LOADED).seconds)
+        held[OURS].seconds.append(load_file(session, source, file, _LOADED).seconds)
         compact(session.store.connection.client, source)
         held[OURS].bytes.append(sum(files.bytes for files in table_files(session.store, source).values()))
-        _say_speed(file, OURS, held[OURS].seconds, turns)
+        _print_speed(file, OURS, held[OURS].seconds, turns)
         for peer in peers:
-            rest(session.settings)
+            await_rest(session.settings)
             done = peer.load(file.path)
             held[peer.name].seconds.append(done.seconds)
             held[peer.name].bytes.append(done.bytes)
-            _say_speed(file, peer.name, held[peer.name].seconds, turns)
+            _print_speed(file, peer.name, held[peer.name].seconds, turns)
         if turn < turns - 1:
             session.drop_source(source)
     return held, source
 
 
-def _say_speed(file: EventFile, engine: str, seconds: Sequence[float], turns: int) -> None:
+def _print_speed(file: EventFile, engine: str, seconds: Sequence[float], turns: int) -> None:
     print_progress(f"load {len(seconds)} of {turns}: {engine}: {file.bytes / 1e6 / seconds[-1]:.1f} MB/s")
 
 
-def _figures(
-    file: EventFile, held: Mapping[str, Held], questions: Sequence[Question], answers: Mapping[Key, Asked]
+def _make_figures(
+    file: EventFile, held: Mapping[str, EngineLoads], questions: Sequence[Question], answers: Mapping[Key, Asked]
 ) -> Iterator[Figure]:
     for name, each in held.items():
         yield Figure(LOAD, tuple(file.bytes / 1e6 / seconds for seconds in each.seconds), {"engine": name})
@@ -131,16 +131,16 @@ def _figures(
     for question in questions:
         for name in held:
             asked = answers[name, file.events, question.name]
-            yield Figure(ROW, milliseconds(asked.seconds), {"question": question.name, "engine": name})
+            yield Figure(ROW, to_milliseconds(asked.seconds), {"question": question.name, "engine": name})
     ours = held[OURS]
     for name, each in held.items():
         if name == OURS:
             continue
-        yield beside(PEER, (name, each.seconds), (OURS, ours.seconds), "load")
-        yield beside(PEER, (name, each.bytes), (OURS, ours.bytes), "disk")
+        yield compare_engines(PEER, (name, each.seconds), (OURS, ours.seconds), "load")
+        yield compare_engines(PEER, (name, each.bytes), (OURS, ours.bytes), "disk")
         for question in questions:
             theirs, our_answers = (answers[engine, file.events, question.name].seconds for engine in (name, OURS))
-            yield beside(PEER, (name, theirs), (OURS, our_answers), question.name)
+            yield compare_engines(PEER, (name, theirs), (OURS, our_answers), question.name)
 
 
 EXPERIMENT = Experiment(

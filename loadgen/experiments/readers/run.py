@@ -64,7 +64,7 @@ ODD = {
 
 
 @dataclass(frozen=True)
-class Reader:
+class JsonReader:
     """``read``: the events of a chunk; raises any error if it refuses the chunk."""
 
     name: str
@@ -79,7 +79,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     file = write_events(session.folder / "proxy.json", options.events, options.seed)
     chunks = [chunk.data for chunk in read_chunks(file.path)]
-    readers = list(_readers(session.create_source("proxy.events"), session.folder))
+    readers = list(_open_readers(session.create_source("proxy.events"), session.folder))
     speeds: dict[str, list[float]] = {reader.name: [] for reader in readers}
     for turn in range(-1, options.repeats):
         for reader in readers:
@@ -91,11 +91,11 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
                 speeds[reader.name].append(file.bytes / 1e6 / (time.process_time() - started))
     figures = [Figure(SPEED, tuple(samples), {"reader": name}) for name, samples in speeds.items()]
     for reader in readers:
-        figures += _odd(reader)
+        figures += _read_odd_lines(reader)
     return figures
 
 
-def _odd(reader: Reader) -> Iterator[Figure]:
+def _read_odd_lines(reader: JsonReader) -> Iterator[Figure]:
     right = b'{"ts":"2026-01-01T00:00:00Z","user":"someone","status":200}\n'
     taken, kept = [], []
     for name, members in ODD.items():
@@ -112,25 +112,25 @@ def _odd(reader: Reader) -> Iterator[Figure]:
     yield Figure(KEPT, (sum(kept) / len(kept),), of)
 
 
-def _readers(source: Source, folder: Path) -> Iterator[Reader]:
+def _open_readers(source: Source, folder: Path) -> Iterator[JsonReader]:
     """The worker's own parser, and the readers of libraries."""
     parser = open_parser(source.name, b"", lambda name, derive: source)
-    yield Reader("watchfloor", lambda data: parser.parse(Chunk(0, data)).count)
+    yield JsonReader("watchfloor", lambda data: parser.parse(Chunk(0, data)).count)
     # Addresses and times as text: what the libraries make of them differs, and checking them is the worker's affair.
     plain = {FieldType.IP: pa.string(), FieldType.TIME: pa.string()}
     schema = pa.schema([(f.name, plain.get(f.type, ARROW_TYPES.get(f.type, f.arrow))) for f in source.fields])
-    yield Reader("pyarrow", lambda data: _arrow(schema, data))
-    yield Reader(
+    yield JsonReader("pyarrow", lambda data: _read_with_arrow(schema, data))
+    yield JsonReader(
         "orjson", lambda data: len(pa.Table.from_pylist(list(map(orjson.loads, data.splitlines())), schema=schema))
     )
-    for name, make in (("duckdb", _duckdb), ("polars", _polars)):
+    for name, make in (("duckdb", _open_duckdb), ("polars", _open_polars)):
         if importlib.util.find_spec(name) is None:
             print_progress(f"{name}: not installed: pip install 'watchfloor[bench]'")
         else:
-            yield Reader(name, make(schema, folder))
+            yield JsonReader(name, make(schema, folder))
 
 
-def _arrow(schema: pa.Schema, data: bytes) -> int:
+def _read_with_arrow(schema: pa.Schema, data: bytes) -> int:
     return pyarrow.json.read_json(
         pa.BufferReader(data),
         pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
@@ -141,7 +141,7 @@ def _arrow(schema: pa.Schema, data: bytes) -> int:
 _DUCKDB = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.uint16(): "USMALLINT", pa.float64(): "DOUBLE"}
 
 
-def _duckdb(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
+def _open_duckdb(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
     import duckdb
 
     connection = duckdb.connect(config={"threads": 1})
@@ -156,7 +156,7 @@ def _duckdb(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
     return read
 
 
-def _polars(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
+def _open_polars(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
     os.environ["POLARS_MAX_THREADS"] = "1"  # looked at when it is imported
     import polars
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
-from watchfloor.loadgen.harness.ingest.feeder import Feed
+from watchfloor.loadgen.harness.ingest.feeder import FeedingRecord
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Metric
 from watchfloor.loadgen.harness.open_loop import Response
@@ -53,7 +53,7 @@ METRICS = (ROW, TO_BEST, PAPER, INGESTED, DELAY, ASKED, *SERVICE, *LATENCY)
 
 
 @dataclass(frozen=True)
-class Case:
+class QueryCase:
     """One of the questions that are asked in turn."""
 
     state: str
@@ -62,7 +62,7 @@ class Case:
 
 
 @dataclass
-class Found:
+class LayoutResults:
     """What was found of one layout. ``open_loop``: by the state and the share of ``queries_per_second`` that was due.
 
     ``saturation``: events a second that one worker loads when nothing is asked; ``share`` of them were due while
@@ -71,15 +71,15 @@ class Found:
 
     layout: str
     share: float
-    times: dict[Case, list[RowTimes]] = field(default_factory=lambda: defaultdict(list))
+    times: dict[QueryCase, list[RowTimes]] = field(default_factory=lambda: defaultdict(list))
     open_loop: dict[tuple[str, float], list[Response]] = field(default_factory=dict)
     queries_per_second: float = 0.0
     saturation: float = 0.0
-    fed: Feed = field(default_factory=Feed)
+    fed: FeedingRecord = field(default_factory=FeedingRecord)
 
 
-def figures(found: Found) -> Iterator[Figure]:
-    yield from _rows(found)
+def make_figures(found: LayoutResults) -> Iterator[Figure]:
+    yield from _make_row_figures(found)
     of = {"layout": found.layout}
     yield Figure(INGESTED, (found.saturation,), {**of, "load": "saturation"})
     due = f"{found.share:.0%} of saturation"
@@ -96,16 +96,16 @@ def figures(found: Found) -> Iterator[Figure]:
             yield Figure(metric, tuple(response.latency * 1000 for response in responses), words, at=at)
 
 
-def paper_figures(paper: Paper) -> Iterator[Figure]:
+def make_published_figures(paper: Paper) -> Iterator[Figure]:
     for (query, scheme, row), ms in paper.values.items():
         of = {"query": query, "scheme": scheme, "layout": "the paper's", "row": row}
         yield Figure(PAPER, (ms,), of, note=paper.source)
 
 
-def _rows(found: Found) -> Iterator[Figure]:
+def _make_row_figures(found: LayoutResults) -> Iterator[Figure]:
     rows: dict[tuple[str, str, str], dict[str, Figure]] = defaultdict(dict)
     # They were asked in an order of each turn's own.
-    every = (Case(*each) for each in product((COLD, WARM, INGEST), QUERIES, (*PAPER_SCHEMES, AUTO)))
+    every = (QueryCase(*each) for each in product((COLD, WARM, INGEST), QUERIES, (*PAPER_SCHEMES, AUTO)))
     for case, asked in ((case, found.times[case]) for case in every if case in found.times):
         for row in asked[0].ms:
             samples = tuple(each.ms[row] for each in asked)

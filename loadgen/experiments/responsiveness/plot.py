@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.plots import general
 from watchfloor.loadgen.harness.plots.canvas import Sketch
-from watchfloor.loadgen.harness.plots.dot_plot import Row, plot
-from watchfloor.loadgen.harness.plots.row_panels import row_times
+from watchfloor.loadgen.harness.plots.dot_plot import DotRow, draw_dots
+from watchfloor.loadgen.harness.plots.row_panels import draw_row_panels
 
 _SCHEDULED = {
     "service_ms": "service time, median",
@@ -24,24 +24,24 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
     for layout, state in dict.fromkeys((figure.of["layout"], figure.of["state"]) for figure in rows):
         found = [figure for figure in rows if (figure.of["layout"], figure.of["state"]) == (layout, state)]
         shows = f"Time to a row by scheme, a panel a query: {layout} layout, {state}"
-        yield row_times(f"rows-{layout}-{state}", shows, found, "query", "scheme")
+        yield draw_row_panels(f"rows-{layout}-{state}", shows, found, "query", "scheme")
     if paper := [figure for figure in figures if figure.metric.name == "paper_ms"]:
-        yield row_times("rows-paper", "The same, as the paper has it", paper, "query", "scheme")
+        yield draw_row_panels("rows-paper", "The same, as the paper has it", paper, "query", "scheme")
     scheduled = [figure for figure in figures if figure.metric.name in _SCHEDULED]
     for layout in dict.fromkeys(figure.of["layout"] for figure in scheduled):
-        yield _waiting(layout, [figure for figure in scheduled if figure.of["layout"] == layout])
-    yield from general.dots([figure for figure in figures if figure.metric.name in _OTHERS])
+        yield _draw_waiting(layout, [figure for figure in scheduled if figure.of["layout"] == layout])
+    yield from general.draw_metrics([figure for figure in figures if figure.metric.name in _OTHERS])
 
 
-def _waiting(layout: str, figures: Sequence[Figure]) -> Sketch:
+def _draw_waiting(layout: str, figures: Sequence[Figure]) -> Sketch:
     """A row a state and a share of what a closed loop reaches."""
     cases = dict.fromkeys((figure.of["state"], figure.of["load"]) for figure in figures)
     rows = [
-        Row(
+        DotRow(
             f"{state}, {load}",
             {_SCHEDULED[f.metric.name]: f for f in figures if (f.of["state"], f.of["load"]) == (state, load)},
         )
         for state, load in cases
     ]
     shows = f"Queries that are due by a schedule, {layout} layout: service time, and latency, which has the waiting"
-    return plot(f"waiting-{layout}", f"{shows}. {general.READ}.", rows, "ms")
+    return draw_dots(f"waiting-{layout}", f"{shows}. {general.READ}.", rows, "ms")

@@ -15,17 +15,17 @@ from datetime import timedelta
 
 from watchfloor.loadgen.generator.generate import DEFAULT_DAYS, DEFAULT_END, Frequency
 from watchfloor.loadgen.harness.cold_tables import make_cold
-from watchfloor.loadgen.harness.cpu_usage import rest
+from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, InputFile, add_count
-from watchfloor.loadgen.harness.ingest.clients import clients
-from watchfloor.loadgen.harness.ingest.feeder import feeding
-from watchfloor.loadgen.harness.ingest.rates import series
-from watchfloor.loadgen.harness.ingest.runs import closed_run, warm
-from watchfloor.loadgen.harness.ingest.work_supply import ITEM_EVENTS, Work
-from watchfloor.loadgen.harness.loads import Case as LoadCase
-from watchfloor.loadgen.harness.loads import EventFile, load, write_events
+from watchfloor.loadgen.harness.ingest.clients import run_clients
+from watchfloor.loadgen.harness.ingest.feeder import feed_items
+from watchfloor.loadgen.harness.ingest.rates import compute_series
+from watchfloor.loadgen.harness.ingest.runs import run_closed_loop, warm_up_clients
+from watchfloor.loadgen.harness.ingest.work_supply import ITEM_EVENTS, WorkSupply
+from watchfloor.loadgen.harness.loads import EventFile, load_file, write_events
+from watchfloor.loadgen.harness.loads import LoadCase as LoadCase
 from watchfloor.loadgen.harness.measurement.figure import Figure
-from watchfloor.loadgen.harness.open_queries import Mix
+from watchfloor.loadgen.harness.open_queries import QueryMix
 from watchfloor.loadgen.harness.row_times import time_rows
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.loadgen.harness.turns import shuffle_cases
@@ -37,7 +37,18 @@ from watchfloor.schema.times import to_micros
 from watchfloor.store.admin.tables import compact
 from watchfloor.store.store import Store
 
-from .figures import AUTO, COLD, IDLE, INGEST, METRICS, WARM, Case, Found, figures, paper_figures
+from .figures import (
+    AUTO,
+    COLD,
+    IDLE,
+    INGEST,
+    METRICS,
+    WARM,
+    LayoutResults,
+    QueryCase,
+    make_figures,
+    make_published_figures,
+)
 from .plot import draw
 from .published import PAPER_SCHEMES, QUERIES, read_paper
 
@@ -56,14 +67,18 @@ def add_options(parser: ArgumentParser) -> None:
     add_count(parser, "--turns", 9, "samples of a warm case in blocks")
     parser.add_argument("--layout", choices=(*LAYOUTS, "both"), default="both", help="block, cell or both (default)")
     parser.add_argument(
-        "--share", metavar="S", type=_share, default=0.5, help="of saturation, at which events come in (default 0.5)"
+        "--share",
+        metavar="S",
+        type=_parse_share,
+        default=0.5,
+        help="of saturation, at which events come in (default 0.5)",
     )
     parser.add_argument(
         "--seconds", metavar="N", type=float, default=10.0, help="of each run by a schedule (default 10)"
     )
 
 
-def _share(text: str) -> float:
+def _parse_share(text: str) -> float:
     try:
         share = float(text)
     except ValueError:
@@ -76,96 +91,96 @@ def _share(text: str) -> float:
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if options.events < LEAST_EVENTS or options.turns < 1 or options.seconds <= 0:
         raise UserError(f"at least {LEAST_EVENTS:,} events, one turn and some seconds are needed")
-    paper = list(paper_figures(read_paper(options.paper))) if options.paper else []
+    paper = list(make_published_figures(read_paper(options.paper))) if options.paper else []
     file = write_events(session.folder / "proxy.json", options.events, options.seed)
     found = []
     for layout in LAYOUTS if options.layout == "both" else (options.layout,):
         source = session.create_source(file.feed, layout=layout)
-        load(session, source, file, LoadCase(layout, of="whole", workers=1))
-        found.append(_measured(session, options, source, file))
+        load_file(session, source, file, LoadCase(layout, of="whole", workers=1))
+        found.append(_measure_layout(session, options, source, file))
         session.drop_source(source)
-    return [*(figure for each in found for figure in figures(each)), *paper]
+    return [*(figure for each in found for figure in make_figures(each)), *paper]
 
 
-def _measured(session: BenchSession, options: Namespace, source: Source, file: EventFile) -> Found:
-    found = Found(source.layout, options.share)
-    asking = _Asking(source, file, found)
+def _measure_layout(session: BenchSession, options: Namespace, source: Source, file: EventFile) -> LayoutResults:
+    found = LayoutResults(source.layout, options.share)
+    asking = _QueryRunner(source, file, found)
     turns, warm_up = options.turns, min(WARM_UP, options.turns)
     if source.layout == "cell":
         turns, warm_up = max(1, turns // FEWER), 1
     compact(session.store.connection.client, source)
-    rest(session.settings)
+    await_rest(session.settings)
     with Store.open(session.settings, role="query") as store:
         service = QueryService(store)
         for _ in range(warm_up):
-            asking.round(service, WARM, kept=False)
-        asking.cold(session, max(1, turns // FEWER))
+            asking.run_round(service, WARM, kept=False)
+        asking.run_cold_rounds(session, max(1, turns // FEWER))
         # The caches now hold what the last of these questions has read.
-        asking.round(service, WARM, kept=False)
+        asking.run_round(service, WARM, kept=False)
         for _ in range(turns):
-            asking.round(service, WARM)
-        mix = Mix(service, [asking.request(query, AUTO, LIMIT) for query in QUERIES], CLIENTS)
-        found.queries_per_second = mix.closed(options.seconds, options.seed)
+            asking.run_round(service, WARM)
+        mix = QueryMix(service, [asking.make_request(query, AUTO, LIMIT) for query in QUERIES], CLIENTS)
+        found.queries_per_second = mix.run_closed_loop(options.seconds, options.seed)
         for share in SHARES:
-            asking.open(mix, IDLE, share, options)
-        newer = Work(
+            asking.run_open_loop(mix, IDLE, share, options)
+        newer = WorkSupply(
             session.folder, ITEM_EVENTS[source.layout], options.seed + 1, DEFAULT_END + timedelta(DEFAULT_DAYS)
         )
-        items = newer.items(source.name)
-        with clients(session, 1) as worker:
-            run = closed_run(session, worker, items, max(LEAST_SECONDS, options.seconds))
-        found.saturation = series(run.items, run.steady).mean
+        items = newer.make_items(source.name)
+        with run_clients(session, 1) as worker:
+            run = run_closed_loop(session, worker, items, max(LEAST_SECONDS, options.seconds))
+        found.saturation = compute_series(run.items, run.steady).mean
         print_progress(f"{source.layout}: one worker loads {found.saturation:,.0f} events/s")
-        rest(session.settings)
-        with clients(session, 1) as worker:
-            warm(worker, items)
-            with feeding(worker, items, found.saturation * options.share / newer.item_events) as found.fed:
+        await_rest(session.settings)
+        with run_clients(session, 1) as worker:
+            warm_up_clients(worker, items)
+            with feed_items(worker, items, found.saturation * options.share / newer.item_events) as found.fed:
                 for _ in range(turns):
-                    asking.round(service, INGEST)
+                    asking.run_round(service, INGEST)
                 for share in SHARES:
-                    asking.open(mix, INGEST, share, options)
+                    asking.run_open_loop(mix, INGEST, share, options)
     return found
 
 
-class _Asking:
+class _QueryRunner:
     """Asks one source, and keeps what it finds."""
 
-    def __init__(self, source: Source, file: EventFile, found: Found) -> None:
+    def __init__(self, source: Source, file: EventFile, found: LayoutResults) -> None:
         made = file.made
         self._source, self._found, self._until, self._rounds = source, found, to_micros(made.until), 0
         named = (made.popular, made.middling, made.rare)
         self._domains: Mapping[str, Frequency] = dict(zip(QUERIES, named, strict=True))
 
-    def request(self, query: str, scheme: str, limit: int | None = None) -> QueryRequest:
+    def make_request(self, query: str, scheme: str, limit: int | None = None) -> QueryRequest:
         where = f'domain = "{self._domains[query].domain}"'
         return QueryRequest(self._source.name, until=self._until, where=where, scheme=scheme, limit=limit)
 
-    def round(self, service: QueryService, state: str, kept: bool = True) -> None:
+    def run_round(self, service: QueryService, state: str, kept: bool = True) -> None:
         """Each query by each scheme once."""
         for query in QUERIES:
             for scheme in shuffle_cases((*PAPER_SCHEMES, AUTO), self._rounds):
-                self._one(service, Case(state, query, scheme), kept)
+                self._time_case(service, QueryCase(state, query, scheme), kept)
         self._rounds += 1
         print_progress(f"{self._source.layout}, {state}: {'a round' if kept else 'warming up'}")
 
-    def cold(self, session: BenchSession, turns: int) -> None:
+    def run_cold_rounds(self, session: BenchSession, turns: int) -> None:
         """The same in turns, each question to tables that no cache knows, from a client that knows nothing of them."""
         for turn in range(turns):
             for query in QUERIES:
                 for scheme in shuffle_cases((*PAPER_SCHEMES, AUTO), turn):
                     make_cold(session, self._source)
                     with Store.open(session.settings, role="query") as store:
-                        self._one(QueryService(store), Case(COLD, query, scheme))
+                        self._time_case(QueryService(store), QueryCase(COLD, query, scheme))
             print_progress(f"{self._source.layout}, {COLD}: round {turn + 1} of {turns}")
 
-    def open(self, mix: Mix, state: str, share: float, options: Namespace) -> None:
+    def run_open_loop(self, mix: QueryMix, state: str, share: float, options: Namespace) -> None:
         """Queries by a schedule, so many that their rate is ``share`` of what the same clients got answered idle."""
         rate = share * self._found.queries_per_second
-        self._found.open_loop[state, share] = mix.opened(rate, options.seconds, options.seed)
+        self._found.open_loop[state, share] = mix.run_open_loop(rate, options.seconds, options.seed)
         print_progress(f"{self._source.layout}, {state}: open loop, {rate:.0f} queries/s")
 
-    def _one(self, service: QueryService, case: Case, kept: bool = True) -> None:
-        asked = time_rows(service, self.request(case.query, case.scheme))
+    def _time_case(self, service: QueryService, case: QueryCase, kept: bool = True) -> None:
+        asked = time_rows(service, self.make_request(case.query, case.scheme))
         wanted = self._domains[case.query].events
         if asked.rows != wanted:
             raise InternalError(

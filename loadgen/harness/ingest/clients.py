@@ -16,29 +16,29 @@ from watchfloor.ingest.worker.pool import Pool
 from watchfloor.loadgen.harness.session import BenchSession, delete_topic
 from watchfloor.schema.errors import InternalError, StackError
 
-from .rates import Done
+from .rates import DurableItem
 
 _LOOK_SECONDS = 0.2
 _PATIENCE = 180.0
 _MAX_DEATHS = 3
 
 
-class Clients:
+class IngestClients:
     """``count`` worker processes that are up, or about to be."""
 
     def __init__(self, count: int, pool: Pool, producer: ItemProducer, ledger: Ledger, log: Path) -> None:
         self.count = count
         self._pool, self._producer, self._ledger, self._log = pool, producer, ledger, log
 
-    def announce(self, items: Sequence[WorkItem]) -> None:
+    def announce_items(self, items: Sequence[WorkItem]) -> None:
         """Tells the ledger of items beforehand, so that to queue them takes no more than the queue does."""
         self._ledger.queued(items)
 
-    def queue(self, items: Sequence[WorkItem]) -> None:
+    def queue_items(self, items: Sequence[WorkItem]) -> None:
         """Returns when the queue has the items; they must have been announced."""
         self._producer.send(items)
 
-    def ended(self, items: Sequence[WorkItem]) -> dict[bytes, Done]:
+    def find_durable(self, items: Sequence[WorkItem]) -> dict[bytes, DurableItem]:
         """Those of the items that are durable, by item identity. Raises ``InternalError`` if one has failed."""
         wanted = {item.item_id for item in items}
         found = {}
@@ -48,28 +48,28 @@ class Clients:
                 continue
             if end.state != "done" or end.quarantined:
                 raise InternalError(f"{item.name} of generated events ended with {end}; see {self._log}")
-            found[item.item_id] = Done(end.by, end.at - end.seconds, end.at, end.events, item.end - item.start)
+            found[item.item_id] = DurableItem(end.by, end.at - end.seconds, end.at, end.events, item.end - item.start)
         return found
 
-    def wait(
-        self, items: Sequence[WorkItem], enough: Callable[[Mapping[bytes, Done]], bool] | None = None
-    ) -> dict[bytes, Done]:
+    def await_durable(
+        self, items: Sequence[WorkItem], enough: Callable[[Mapping[bytes, DurableItem]], bool] | None = None
+    ) -> dict[bytes, DurableItem]:
         """Sees to the clients until all of the items are durable, or ``enough`` of them; those that are, as ``ended``.
 
         Raises ``StackError`` if the clients die, or if for minutes no further item became durable.
         """
         last, before = time.monotonic() + _PATIENCE, 0
         while True:
-            found = self.ended(items)
+            found = self.find_durable(items)
             if len(found) == len(items) if enough is None else enough(found):
                 return found
             if len(found) > before:
                 last, before = time.monotonic() + _PATIENCE, len(found)
             if time.monotonic() > last:
                 raise StackError(f"the ingest clients have ended nothing for {_PATIENCE:.0f} s; see {self._log}")
-            self.work(_LOOK_SECONDS)
+            self.supervise(_LOOK_SECONDS)
 
-    def work(self, seconds: float) -> None:
+    def supervise(self, seconds: float) -> None:
         """Sees to the clients for some time."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
@@ -80,7 +80,7 @@ class Clients:
 
 
 @contextmanager
-def clients(session: BenchSession, count: int) -> Iterator[Clients]:
+def run_clients(session: BenchSession, count: int) -> Iterator[IngestClients]:
     """Starts ``count`` clients and stops them at the end, whatever is still queued."""
     topic = f"{session.settings.topic}.{secrets.token_hex(4)}"
     settings = replace(session.settings, topic=topic, group=topic)
@@ -88,7 +88,7 @@ def clients(session: BenchSession, count: int) -> Iterator[Clients]:
     try:
         with ItemProducer(settings) as producer, Pool(settings, count, log) as pool:
             pool.watch()
-            yield Clients(count, pool, producer, ledger, log)
+            yield IngestClients(count, pool, producer, ledger, log)
     finally:
         ledger.close()
         delete_topic(settings)

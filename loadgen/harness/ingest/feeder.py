@@ -17,8 +17,8 @@ from itertools import count
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.schema.errors import InternalError
 
-from .clients import Clients
-from .rates import Done
+from .clients import IngestClients
+from .rates import DurableItem
 
 LEAST_ITEMS = 3
 """Fewer make no rate."""
@@ -26,13 +26,13 @@ _TICK = 0.1
 
 
 @dataclass
-class Feed:
+class FeedingRecord:
     """The items that were due, in this order, and when: seconds since 1970. ``done`` is known when the feeding has
     ended."""
 
     items: list[WorkItem] = field(default_factory=list)
     due: list[float] = field(default_factory=list)
-    done: list[Done] = field(default_factory=list)
+    done: list[DurableItem] = field(default_factory=list)
 
     @property
     def events_per_second(self) -> float:
@@ -48,37 +48,39 @@ class Feed:
 
 
 @contextmanager
-def feeding(clients: Clients, work: Iterator[WorkItem], rate: float) -> Iterator[Feed]:
+def feed_items(clients: IngestClients, work: Iterator[WorkItem], rate: float) -> Iterator[FeedingRecord]:
     """``rate`` items a second are due until the end of the block, which waits until all of them are durable.
 
     Should it end before ``LEAST_ITEMS`` of them were due, it waits for these too. The clients should be at work
     already: see ``warm``. ``InternalError`` if an item was loaded earlier: no worker reads it again.
     """
-    feed, stop = Feed(), threading.Event()
+    feed, stop = FeedingRecord(), threading.Event()
     with ThreadPoolExecutor(1, thread_name_prefix="feeder") as thread:
-        fed = thread.submit(_feed, clients, work, rate, stop, feed)
+        fed = thread.submit(_queue_on_schedule, clients, work, rate, stop, feed)
         try:
             yield feed
         finally:
             stop.set()
     fed.result()
-    done = clients.wait(feed.items)
+    done = clients.await_durable(feed.items)
     feed.done = [done[item.item_id] for item in feed.items]
     for item, due, end in zip(feed.items, feed.due, feed.done, strict=True):
         if end.ended < due:
             raise InternalError(f"{item.name} was durable before it was due: it has been loaded earlier")
 
 
-def _feed(clients: Clients, work: Iterator[WorkItem], rate: float, stop: threading.Event, feed: Feed) -> None:
+def _queue_on_schedule(
+    clients: IngestClients, work: Iterator[WorkItem], rate: float, stop: threading.Event, feed: FeedingRecord
+) -> None:
     began = time.time()
     for number in count():
         due = began + number / rate
         while (wait := due - time.time()) > 0 and not (stop.is_set() and number >= LEAST_ITEMS):
-            clients.work(min(wait, _TICK))
+            clients.supervise(min(wait, _TICK))
         if stop.is_set() and number >= LEAST_ITEMS:
             return
         item = next(work)
-        clients.announce([item])
-        clients.queue([item])
+        clients.announce_items([item])
+        clients.queue_items([item])
         feed.items.append(item)
         feed.due.append(due)

@@ -26,7 +26,7 @@ _LEAST_STEPS = 3
 
 
 @dataclass(frozen=True)
-class Done:
+class DurableItem:
     """A work item that a client has made durable. ``begun`` and ``ended`` in seconds since 1970."""
 
     client: str
@@ -37,7 +37,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Series:
+class RateSeries:
     """``per_second[i]`` is the mean rate in the ``STEP`` around ``at[i]``, seconds since 1970."""
 
     at: tuple[float, ...]
@@ -49,7 +49,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Window:
+class TimeWindow:
     """A part of a run, in seconds since 1970."""
 
     since: float
@@ -59,28 +59,30 @@ class Window:
     def seconds(self) -> float:
         return self.until - self.since
 
-    def settled(self) -> Window:
+    def drop_settling(self) -> TimeWindow:
         """Without the beginning that is not steady yet."""
-        return Window(self.since + SETTLING * self.seconds, self.until)
+        return TimeWindow(self.since + SETTLING * self.seconds, self.until)
 
 
-def while_all_work(items: Sequence[Done]) -> Window:
+def find_busy_window(items: Sequence[DurableItem]) -> TimeWindow:
     """From when each client has ended an item until the first of them ends its last one."""
     ends: dict[str, list[float]] = defaultdict(list)
     for item in items:
         ends[item.client].append(item.ended)
-    return Window(max(map(min, ends.values())), min(map(max, ends.values())))
+    return TimeWindow(max(map(min, ends.values())), min(map(max, ends.values())))
 
 
-def events_of(item: Done) -> float:
+def count_events(item: DurableItem) -> float:
     return item.events
 
 
-def megabytes_of(item: Done) -> float:
+def count_megabytes(item: DurableItem) -> float:
     return item.bytes / 1e6
 
 
-def series(items: Sequence[Done], window: Window, of: Callable[[Done], float] = events_of) -> Series:
+def compute_series(
+    items: Sequence[DurableItem], window: TimeWindow, of: Callable[[DurableItem], float] = count_events
+) -> RateSeries:
     """The rate over a window, as many whole steps as it has. Raises ``UserError`` if these are too few to speak of."""
     steps = int(window.seconds / STEP + 1e-9)
     if steps < _LEAST_STEPS:
@@ -91,10 +93,10 @@ def series(items: Sequence[Done], window: Window, of: Callable[[Done], float] = 
         # The last microsecond is there for an item that took less time than the clock can tell.
         share = (edges - item.begun) / max(item.ended - item.begun, 1e-6)
         durable += of(item) * np.clip(share, 0.0, 1.0)
-    return Series(tuple((edges[:-1] + STEP / 2).tolist()), tuple((np.diff(durable) / STEP).tolist()))
+    return RateSeries(tuple((edges[:-1] + STEP / 2).tolist()), tuple((np.diff(durable) / STEP).tolist()))
 
 
-def saturation(rates: Mapping[int, float]) -> int:
+def find_saturation(rates: Mapping[int, float]) -> int:
     """The smallest number of clients from which no larger one of ``rates`` brings ``GAIN`` times its rate."""
     return next(
         clients

@@ -17,7 +17,7 @@ _SPREAD_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Look:
+class ServerSample:
     """All tablet servers and tables at one moment, ``at`` in seconds since 1970: how many tablets are in a minor
     compaction, and in a major one; for how long by then the server that has held writes up longest has done so; and how
     many servers said nothing, which makes this look last a second longer for each."""
@@ -33,14 +33,14 @@ class ServerWatch:
     """``looks`` since it was entered. What a server is asked costs it less than a thousandth of a core."""
 
     def __init__(self, store: Store) -> None:
-        self.looks: list[Look] = []
+        self.samples: list[ServerSample] = []
         self._client = store.connection.client
         self._error: WatchfloorError | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="server-watch", daemon=True)
 
     def __enter__(self) -> ServerWatch:
-        self._look()
+        self._take_sample()
         self._thread.start()
         return self
 
@@ -53,15 +53,15 @@ class ServerWatch:
     def _run(self) -> None:
         try:
             while not self._stop.wait(_EVERY):
-                self._look()
+                self._take_sample()
         except WatchfloorError as error:
             self._error = error
 
-    def _look(self) -> None:
+    def _take_sample(self) -> None:
         began = time.time()
         servers = tablet_servers(self._client)
-        self.looks.append(
-            Look(
+        self.samples.append(
+            ServerSample(
                 began,
                 sum(server.minors_running for server in servers),
                 sum(server.majors_running for server in servers),

@@ -25,7 +25,7 @@ FILE_ITEMS, FILE_DAYS = 15, 3.0
 """An item is of hours, as a log file is: few of them have events of two days, which would go into a block each."""
 
 
-class Work:
+class WorkSupply:
     """A file of generated proxy events of the days before ``end``, cut into items of ``item_events`` each."""
 
     def __init__(self, folder: Path, item_events: int, seed: int, end: datetime = DEFAULT_END) -> None:
@@ -37,7 +37,7 @@ class Work:
         self._scan = scan_file(self._path, self.item_bytes)
         self.item_events = item_events
 
-    def items(self, feed: str) -> Iterator[WorkItem]:
+    def make_items(self, feed: str) -> Iterator[WorkItem]:
         """Items without end, for a source that is new."""
         lap_items = items_of(self._scan, str(self._path), feed, b"", secrets.token_hex(8))[:FILE_ITEMS]
         for lap in count():

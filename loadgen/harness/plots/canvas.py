@@ -71,7 +71,7 @@ def require_matplotlib() -> None:
 
 
 @contextmanager
-def style() -> Iterator[None]:
+def apply_style() -> Iterator[None]:
     """The settings with which pictures are drawn and rendered. ``UserError`` if matplotlib is not installed."""
     require_matplotlib()
     from matplotlib import rc_context
@@ -80,7 +80,7 @@ def style() -> Iterator[None]:
         yield
 
 
-def panels(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Sequence[Any]]:
+def make_panels(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Sequence[Any]]:
     """A figure of ``height`` inches with ``rows`` × ``columns`` axes, and these in one list."""
     from matplotlib.figure import Figure as Drawing
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -90,19 +90,19 @@ def panels(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tu
     return drawn, list(drawn.subplots(rows, columns, squeeze=False, **options).flat)
 
 
-def plain(axis: Any) -> None:
+def format_axis(axis: Any) -> None:
     """An axis whose marks are numbers as people write them."""
     axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}")
 
 
-def plain_log(axis: Any, values: Sequence[float]) -> None:
+def format_log_axis(axis: Any, values: Sequence[float]) -> None:
     """A logarithmic axis with plain marks; between decades too where these are few."""
     from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     few = max(values) / min(values) < 500
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,), numticks=12))
-    plain(axis)
+    format_axis(axis)
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
 
@@ -111,11 +111,11 @@ def render_pictures(
     experiment: str, draw: Callable[[Sequence[Figure]], Iterator[Sketch]], figures: Sequence[Figure]
 ) -> list[Picture]:
     """Draws figures and renders each sketch. Raises ``UserError`` if matplotlib is not installed."""
-    with style():
-        return [_render(experiment, sketch) for sketch in draw(figures)]
+    with apply_style():
+        return [_render_sketch(experiment, sketch) for sketch in draw(figures)]
 
 
-def _render(experiment: str, sketch: Sketch) -> Picture:
+def _render_sketch(experiment: str, sketch: Sketch) -> Picture:
     """Renders a sketch; the same sketch gives the same bytes."""
     from matplotlib import rc_context
 
@@ -126,10 +126,10 @@ def _render(experiment: str, sketch: Sketch) -> Picture:
         # What stands where is worked out once: it takes longer than to draw it.
         sketch.drawn.set_layout_engine("none")
         sketch.drawn.savefig(png, format="png", dpi=150, metadata={"Software": None}, facecolor="white")
-    return Picture(name, sketch.caption, _embeddable(svg.getvalue(), name), png.getvalue())
+    return Picture(name, sketch.caption, _make_embeddable(svg.getvalue(), name), png.getvalue())
 
 
-def _embeddable(svg: str, name: str) -> str:
+def _make_embeddable(svg: str, name: str) -> str:
     """Without what stands before the root, with identifiers that no other picture has, in the colour of the text."""
     svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

@@ -9,7 +9,7 @@ from typing import Any
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.table import format_number
 
-from .canvas import COLOURS, MARKERS, Sketch, panels, plain, plain_log
+from .canvas import COLOURS, MARKERS, Sketch, format_axis, format_log_axis, make_panels
 
 _ROW, _FRAME = 0.26, 1.0
 """Inches of a row, and of what is around the rows."""
@@ -18,28 +18,28 @@ _LOG_FROM = 20
 
 
 @dataclass(frozen=True)
-class Row:
+class DotRow:
     """A line of a dot plot: figures by the name of their series, in the legend's order."""
 
     label: str
     figures: Mapping[str, Figure]
 
 
-def plot(name: str, caption: str, rows: Sequence[Row], unit: str) -> Sketch:
+def draw_dots(name: str, caption: str, rows: Sequence[DotRow], unit: str) -> Sketch:
     """One panel. With one series each row's value is written beside it, without a legend."""
     series = list(dict.fromkeys(key for row in rows for key in row.figures))
     step = 1 if len(series) == 1 else 0.7 * len(series)
-    drawn, (axes,) = panels(_FRAME + _ROW * step * len(rows) + (0.3 if len(series) > 1 else 0))
-    _draw(axes, rows, series)
-    values = [v for row in rows for f in row.figures.values() for v in _reached(f)]
-    _scale(axes, values)
+    drawn, (axes,) = make_panels(_FRAME + _ROW * step * len(rows) + (0.3 if len(series) > 1 else 0))
+    _draw_series(axes, rows, series)
+    values = [v for row in rows for f in row.figures.values() for v in _list_drawn_values(f)]
+    _scale_axis(axes, values)
     axes.set_xlabel(unit)
     if len(series) > 1:
         drawn.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=min(5, len(series) + 1))
     return Sketch(name, caption, drawn)
 
 
-def _draw(axes: Any, rows: Sequence[Row], series: Sequence[str]) -> None:
+def _draw_series(axes: Any, rows: Sequence[DotRow], series: Sequence[str]) -> None:
     for at, key in enumerate(series):
         found = {
             place + (at - (len(series) - 1) / 2) * 0.8 / len(series): row.figures[key]
@@ -62,14 +62,14 @@ def _draw(axes: Any, rows: Sequence[Row], series: Sequence[str]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def _scale(axes: Any, values: Sequence[float]) -> None:
+def _scale_axis(axes: Any, values: Sequence[float]) -> None:
     if min(values) > 0 and max(values) / min(values) > _LOG_FROM:
-        plain_log(axes.xaxis, values)
+        format_log_axis(axes.xaxis, values)
     else:
         axes.set_xlim(left=min(0, min(values)) * 1.05)
-        plain(axes.xaxis)
+        format_axis(axes.xaxis)
 
 
-def _reached(figure: Figure) -> tuple[float, ...]:
+def _list_drawn_values(figure: Figure) -> tuple[float, ...]:
     """All that the axis must hold."""
     return (*figure.samples, figure.value, *((figure.goal.limit,) if figure.goal else ()))

@@ -7,21 +7,23 @@ from collections.abc import Mapping, Sequence
 from watchfloor.loadgen.harness.measurement.figure import Figure
 
 
-def axis(figure: Figure) -> str:
+def label_axis(figure: Figure) -> str:
     """What an axis of a metric says."""
     return f"{figure.metric.name}, {figure.metric.unit}" if figure.metric.unit else figure.metric.name
 
 
-def words(figures: Sequence[Figure]) -> tuple[str, list[str]]:
+def label_figures(figures: Sequence[Figure]) -> tuple[str, list[str]]:
     """What all figures are of, and what each is of beside that."""
     same = {
         key: value
         for key, value in figures[0].of.items()
         if len(figures) > 1 and all(figure.of.get(key) == value for figure in figures)
     }
-    return said(same), [said({k: v for k, v in f.of.items() if k not in same}) or f.metric.name for f in figures]
+    return format_case(same), [
+        format_case({k: v for k, v in f.of.items() if k not in same}) or f.metric.name for f in figures
+    ]
 
 
-def said(of: Mapping[str, str]) -> str:
+def format_case(of: Mapping[str, str]) -> str:
     """``of`` on one line; a bare number gets its key, since it says nothing alone."""
     return " · ".join(f"{key} {value}" if value.replace(",", "").isdecimal() else value for key, value in of.items())

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 from watchfloor.loadgen.harness.measurement.figure import Figure
 
-from .canvas import COLOURS, MARKERS, Sketch, panels, plain_log
-from .labels import axis
+from .canvas import COLOURS, MARKERS, Sketch, format_log_axis, make_panels
+from .labels import label_axis
 
 _LAST = "last"
 
 
-def row_times(name: str, caption: str, figures: Sequence[Figure], panel: str, line: str) -> Sketch:
+def draw_row_panels(name: str, caption: str, figures: Sequence[Figure], panel: str, line: str) -> Sketch:
     """``figures`` are of a row, and of the words ``panel`` and ``line``: each point has the range of its samples."""
-    drawn, places = panels(4.0, columns=len(_words(figures, panel)), sharey=True)
-    lines = _words(figures, line)
-    for axes, title in zip(places, _words(figures, panel), strict=True):
+    drawn, places = make_panels(4.0, columns=len(_list_values(figures, panel)), sharey=True)
+    lines = _list_values(figures, line)
+    for axes, title in zip(places, _list_values(figures, panel), strict=True):
         here = [figure for figure in figures if figure.of[panel] == title]
         # A rare value has no 100th row.
-        rows = sorted(_words(here, "row"), key=lambda row: float("inf") if row == _LAST else float(row))
+        rows = sorted(_list_values(here, "row"), key=lambda row: float("inf") if row == _LAST else float(row))
         for place, word in enumerate(lines):
             points = sorted((f for f in here if f.of[line] == word), key=lambda figure: rows.index(figure.of["row"]))
             xs = [rows.index(p.of["row"]) + (place - (len(lines) - 1) / 2) * 0.08 for p in points]
@@ -31,11 +31,11 @@ def row_times(name: str, caption: str, figures: Sequence[Figure], panel: str, li
             )
         axes.set_xticks(range(len(rows)), [row if row == _LAST else f"{int(row):,}" for row in rows])
         axes.set(title=title, xlabel="row", xlim=(-0.5, len(rows) - 0.5))
-    places[0].set_ylabel(axis(figures[0]))
-    plain_log(places[0].yaxis, [sample for figure in figures for sample in figure.samples])
+    places[0].set_ylabel(label_axis(figures[0]))
+    format_log_axis(places[0].yaxis, [sample for figure in figures for sample in figure.samples])
     drawn.legend(*places[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(lines))
     return Sketch(name, f"{caption}: medians, with the range of the samples; the time axis is logarithmic.", drawn)
 
 
-def _words(figures: Sequence[Figure], key: str) -> list[str]:
+def _list_values(figures: Sequence[Figure], key: str) -> list[str]:
     return list(dict.fromkeys(figure.of[key] for figure in figures))

@@ -10,14 +10,14 @@ from typing import Any
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.table import format_number
 
-from .canvas import COLOURS, Sketch, panels, plain
-from .labels import axis, said
+from .canvas import COLOURS, Sketch, format_axis, make_panels
+from .labels import format_case, label_axis
 
 _HEIGHT, _MARK_HEIGHT = 2.4, 1.1
 """Inches of a panel, and of one that is there to be looked up in only."""
 
 
-def draw(figures: Sequence[Figure], marks: Sequence[str] = ()) -> Iterator[Sketch]:
+def draw_time_series(figures: Sequence[Figure], marks: Sequence[str] = ()) -> Iterator[Sketch]:
     """``figures`` have times; those that are of the same stand in one picture.
 
     The metrics of ``marks`` (how many compactions run, how long a write was held) shade the panels of rates wherever
@@ -29,22 +29,24 @@ def draw(figures: Sequence[Figure], marks: Sequence[str] = ()) -> Iterator[Sketc
     for of, all_of_it in runs.items():
         still = [f.metric.name for f in all_of_it if f.metric.name in marks and not any(f.samples)]
         found = [figure for figure in all_of_it if figure.metric.name not in still]
-        shades = {name: COLOURS[place] for place, name in enumerate(marks, 1) if _of_metric(found, name)}
+        shades = {name: COLOURS[place] for place, name in enumerate(marks, 1) if _filter_metric(found, name)}
         found.sort(key=lambda figure: figure.metric.name in shades)
-        title = said(dict(of))
+        title = format_case(dict(of))
         about = f"{', '.join(figure.metric.name for figure in found)} over time{f': {title}' if title else ''}"
         shaded = f" Shaded: where {' or '.join(shades)} is above zero." if shades else ""
         zero = f" Zero throughout: {', '.join(still)}." if still else ""
-        yield Sketch(f"series-{_file(title)}", f"{about}.{shaded}{zero} Dashed: the figure.", _run(found, shades))
+        yield Sketch(
+            f"series-{_make_file_name(title)}", f"{about}.{shaded}{zero} Dashed: the figure.", _draw_run(found, shades)
+        )
 
 
-def _run(figures: Sequence[Figure], shades: dict[str, str]) -> Any:
+def _draw_run(figures: Sequence[Figure], shades: dict[str, str]) -> Any:
     heights = [_MARK_HEIGHT if figure.metric.name in shades else _HEIGHT for figure in figures]
-    drawn, places = panels(sum(heights) + 0.6, len(figures), sharex=True, height_ratios=heights)
+    drawn, places = make_panels(sum(heights) + 0.6, len(figures), sharex=True, height_ratios=heights)
     for axes, figure in zip(places, figures, strict=True):
-        axes.set_title(axis(figure))
+        axes.set_title(label_axis(figure))
         axes.set_ylim(0, max(*figure.samples, 0) * 1.08 or 1)
-        plain(axes.yaxis)
+        format_axis(axes.yaxis)
         if figure.metric.name in shades:
             colour = shades[figure.metric.name]
             axes.fill_between(figure.at, figure.samples, step="post", color=colour, alpha=0.6, linewidth=0)
@@ -56,14 +58,14 @@ def _run(figures: Sequence[Figure], shades: dict[str, str]) -> Any:
         beside = axes.get_yaxis_transform()
         axes.text(1.005, figure.value, format_number(figure.value), transform=beside, va="center", fontsize=8.5)
         for name, colour in shades.items() if rate else ():
-            _shade(axes, _of_metric(figures, name)[0], colour)
+            _shade_panel(axes, _filter_metric(figures, name)[0], colour)
         if rate and any(axes.get_legend_handles_labels()):
             axes.legend(loc="lower right", ncols=len(shades))
     places[-1].set_xlabel("seconds from the beginning of the run")
     return drawn
 
 
-def _shade(axes: Any, mark: Figure, colour: str) -> None:
+def _shade_panel(axes: Any, mark: Figure, colour: str) -> None:
     """Behind the line, from each sample above zero to the next sample."""
     looks = zip(mark.at, mark.samples, strict=True)
     spans = [(since, until - since) for (since, value), (until, _) in pairwise(looks) if value > 0]
@@ -72,9 +74,9 @@ def _shade(axes: Any, mark: Figure, colour: str) -> None:
         axes.broken_barh(spans, (0, 1), transform=whole, color=colour, alpha=0.18, linewidth=0, label=mark.metric.name)
 
 
-def _of_metric(figures: Sequence[Figure], name: str) -> list[Figure]:
+def _filter_metric(figures: Sequence[Figure], name: str) -> list[Figure]:
     return [figure for figure in figures if figure.metric.name == name]
 
 
-def _file(title: str) -> str:
+def _make_file_name(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "all"

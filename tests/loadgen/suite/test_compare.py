@@ -21,28 +21,28 @@ from watchfloor.ingest.formats.registry import open_parser
 from watchfloor.loadgen.experiments.ingest.figures import (
     OFFERED,
     STEADY,
-    closed_figures,
-    closed_words,
-    open_figures,
-    open_words,
-    saturation_figures,
+    make_closed_figures,
+    make_closed_labels,
+    make_open_figures,
+    make_open_labels,
+    make_saturation_figures,
 )
 from watchfloor.loadgen.experiments.peers.figures import SAME
 from watchfloor.loadgen.experiments.readers import run as readers
 from watchfloor.loadgen.experiments.registry import list_names, load_experiment
 from watchfloor.loadgen.experiments.responsiveness import figures as responsiveness
 from watchfloor.loadgen.harness.cpu_usage import CpuMeter
-from watchfloor.loadgen.harness.ingest.feeder import Feed
-from watchfloor.loadgen.harness.ingest.rates import Done, Window
-from watchfloor.loadgen.harness.ingest.runs import OpenRun
-from watchfloor.loadgen.harness.ingest.server_watch import Look
+from watchfloor.loadgen.harness.ingest.feeder import FeedingRecord
+from watchfloor.loadgen.harness.ingest.rates import DurableItem, TimeWindow
+from watchfloor.loadgen.harness.ingest.runs import OpenIngestRun
+from watchfloor.loadgen.harness.ingest.server_watch import ServerSample
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.measurement import Measurement
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.open_loop import Response
 from watchfloor.loadgen.suite import bench
-from watchfloor.loadgen.suite.bootstrap import RESAMPLES, ratios
-from watchfloor.loadgen.suite.verdicts import RIGHT, Verdict, compared, verdicts
+from watchfloor.loadgen.suite.bootstrap import RESAMPLES, resample_ratios
+from watchfloor.loadgen.suite.verdicts import RIGHT, Verdict, compare_figure, judge_figures
 from watchfloor.schema.settings.settings import Settings
 
 ITEMS = Metric("items", "", "things counted")
@@ -65,7 +65,7 @@ def slower(measured: Measurement, factor: float) -> Measurement:
 def verdict(before: Figure, after: Figure) -> Verdict:
     """Of one figure that is alone in its runs."""
     key = ("it", before.metric.name, ())
-    return verdicts([compared(key, before, after, 1)])[key]
+    return judge_figures([compare_figure(key, before, after, 1)])[key]
 
 
 Said = Callable[..., tuple[int, str]]
@@ -109,12 +109,12 @@ def test_of_a_slower_run_exactly_the_slower_experiment_is_named(tmp_path: Path, 
 def test_few_samples_tell_together_what_none_tells_alone(count: int) -> None:
     before, after = asking(1, count), slower(asking(2, count), 1.5)
     found = [
-        compared(("asking", str(place), ()), one, two, 1)
+        compare_figure(("asking", str(place), ()), one, two, 1)
         for place, (one, two) in enumerate(zip(before.figures, after.figures, strict=True))
     ]
-    assert "worse" in verdicts(found).values() and "better" not in verdicts(found).values()
+    assert "worse" in judge_figures(found).values() and "better" not in judge_figures(found).values()
     if count == 1:
-        assert list(verdicts(found[:1]).values()) == ["too few samples"]
+        assert list(judge_figures(found[:1]).values()) == ["too few samples"]
 
 
 def test_two_runs_of_the_same_are_rarely_called_different() -> None:
@@ -127,8 +127,8 @@ def test_two_runs_of_the_same_are_rarely_called_different() -> None:
             for place, count in enumerate((1, 1, 3, 3, 3, 5, 5, 9, 20) * 2):
                 around = rng.uniform(1, 1000)
                 before, after = (Figure(ASKED, drawn(rng, around, count, 0.25)) for _ in range(2))
-                found.append(compared((name, str(place), ()), before, after, seed))
-        differing += bool({"better", "worse"} & set(verdicts(found).values()))
+                found.append(compare_figure((name, str(place), ()), before, after, seed))
+        differing += bool({"better", "worse"} & set(judge_figures(found).values()))
     assert differing <= 2
 
 
@@ -147,13 +147,13 @@ def test_intervals_hold_the_true_ratio_as_often_as_they_say() -> None:
     held = 0
     for number in range(100):
         before, after = drawn(rng, 10, 25, 0.2), drawn(rng, 13, 25, 0.2)
-        low, high = ratios(before, after, "median", 1, str(number)).interval(0.95)
+        low, high = resample_ratios(before, after, "median", 1, str(number)).compute_interval(0.95)
         held += low <= 1.3 <= high
     assert 88 <= held <= 99
 
 
 def test_resampled_medians_are_medians_of_the_samples() -> None:
-    found = ratios((2.0,), (3.0, 6.0, 12.0), "median", 1, "it").values
+    found = resample_ratios((2.0,), (3.0, 6.0, 12.0), "median", 1, "it").values
     assert len(found) == RESAMPLES and set(found) == {1.5, 3.0, 6.0}
     # Two or three of three draws are the same sample with a chance of 7 / 27 at either end.
     assert np.mean(found == 1.5) == pytest.approx(7 / 27, abs=0.02)
@@ -175,10 +175,10 @@ def test_of_many_figures_an_interval_ends_where_enough_resamples_tell(
     before = Figure(ASKED, (10.0,) * (11 - overlapping) + (13.0,) * overlapping)
     after = Figure(ASKED, (12.0,) * overlapping + (14.0,) * (11 - overlapping))
     one = Figure(ASKED, (1.0,))
-    others = [compared(("it", str(number), ()), one, one, 1) for number in range(999)]
+    others = [compare_figure(("it", str(number), ()), one, one, 1) for number in range(999)]
     for seed in seeds:
-        found = compared(("it", "in question", ()), before, after, seed)
-        assert verdicts([*others, found])[found.key] == wanted
+        found = compare_figure(("it", "in question", ()), before, after, seed)
+        assert judge_figures([*others, found])[found.key] == wanted
 
 
 def test_each_exact_metric_is_of_right_answers_or_of_sizes() -> None:
@@ -187,20 +187,20 @@ def test_each_exact_metric_is_of_right_answers_or_of_sizes() -> None:
     assert exact == RIGHT | {"disk_share", "encoded_share", "entries_per_event"}
 
 
-def made_up(folder: Path) -> OpenRun:
+def made_up(folder: Path) -> OpenIngestRun:
     """A client that ends four items a second for ten seconds, all but the first a quarter of a second late."""
-    items = [Done("a", NOW + number / 4, NOW + (number + 1) / 4, 1000, 480_000) for number in range(40)]
+    items = [DurableItem("a", NOW + number / 4, NOW + (number + 1) / 4, 1000, 480_000) for number in range(40)]
     responses = [Response(max(0, number - 1) / 4, number / 4, (number + 1) / 4) for number in range(40)]
-    whole = Window(NOW, NOW + 10)
-    looks = [Look(NOW + 1, 0, 0, 0, 0), Look(NOW + 2, 1, 0, 0, 0)]
+    whole = TimeWindow(NOW, NOW + 10)
+    looks = [ServerSample(NOW + 1, 0, 0, 0, 0), ServerSample(NOW + 2, 1, 0, 0, 0)]
     # The ledger tells of items in an order of its own.
-    return OpenRun(items[::-1], whole, whole.settled(), looks, CpuMeter(Settings(home=folder)), responses)
+    return OpenIngestRun(items[::-1], whole, whole.drop_settling(), looks, CpuMeter(Settings(home=folder)), responses)
 
 
 def test_samples_of_one_run_have_their_times(tmp_path: Path) -> None:
     run = made_up(tmp_path)
-    of_closed = closed_figures(run, closed_words(2, 1))
-    figures = [*of_closed, *open_figures(run, open_words(1, 50), 2), *saturation_figures({2: run}, 1)]
+    of_closed = make_closed_figures(run, make_closed_labels(2, 1))
+    figures = [*of_closed, *make_open_figures(run, make_open_labels(1, 50), 2), *make_saturation_figures({2: run}, 1)]
     several = [figure for figure in figures if len(figure.samples) > 1]
     assert {figure.metric.name for figure in several} >= {
         "median_events_per_second", "steady_megabytes_per_second", "item_service_ms", "item_service_99th_ms",
@@ -215,16 +215,18 @@ def test_samples_of_one_run_have_their_times(tmp_path: Path) -> None:
 
 def test_runs_by_a_schedule_are_of_the_same_whatever_number_of_clients_saturates(tmp_path: Path) -> None:
     run = made_up(tmp_path)
-    two, four = (open_figures(run, open_words(2, 80), clients) for clients in (2, 4))
+    two, four = (make_open_figures(run, make_open_labels(2, 80), clients) for clients in (2, 4))
     assert [(figure.metric, figure.of) for figure in two] == [(figure.metric, figure.of) for figure in four]
     assert [{figure.note for figure in figures} for figures in (two, four)] == [{"by 2 clients"}, {"by 4 clients"}]
 
 
 def test_queries_and_items_that_wait_for_one_another_have_times() -> None:
-    found = responsiveness.Found("block", 0.5, saturation=1.0, queries_per_second=1.0)
-    found.fed = Feed(due=[9.0, 10.5], done=[Done("a", 9.5, 10.5, 1, 9), Done("a", 10.5, 11.0, 1, 9)])
+    found = responsiveness.LayoutResults("block", 0.5, saturation=1.0, queries_per_second=1.0)
+    found.fed = FeedingRecord(
+        due=[9.0, 10.5], done=[DurableItem("a", 9.5, 10.5, 1, 9), DurableItem("a", 10.5, 11.0, 1, 9)]
+    )
     found.open_loop["idle", 0.5] = [Response(0.25, 0.25, 1.0), Response(0.5, 1.0, 2.0)]
-    waited = {f.metric: f.at for f in responsiveness.figures(found) if len(f.samples) > 1}
+    waited = {f.metric: f.at for f in responsiveness.make_figures(found) if len(f.samples) > 1}
     by_schedule = (*responsiveness.SERVICE, *responsiveness.LATENCY)
     assert waited == {responsiveness.DELAY: (0.0, 1.5)} | dict.fromkeys(by_schedule, (0.25, 0.5))
 

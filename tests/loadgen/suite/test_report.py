@@ -259,7 +259,7 @@ def test_the_same_run_gives_the_same_report(folder: Path, tmp_path: Path) -> Non
 def test_experiments_have_drawings_of_their_own(drawn: Path) -> None:
     """Each of them draws what its experiment measures, and the others fall to the general one."""
     found = Counter(path.name.partition("-")[0] for path in (drawn / "plots").glob("*.svg"))
-    of_their_own = [name for name in list_names() if load_experiment(name).draw is not general.draw]
+    of_their_own = [name for name in list_names() if load_experiment(name).draw is not general.draw_general]
     assert len(of_their_own) >= 7
     assert {name.partition("-")[0] for name in of_their_own} <= set(found)
     assert found["many"] == 2
