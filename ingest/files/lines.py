@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from watchfloor.schema.errors import InputFileError
 
+from .gzip_reader import GzipReader, is_gzip_file
+
 CHUNK_BYTES = 4 << 20
 MAX_LINE_BYTES = 1 << 20
-GZIP_MAGIC = b"\x1f\x8b"
 _READ_BYTES = 256 << 10
 _PEEK_BYTES = 4 << 10
 
@@ -42,7 +43,7 @@ class Chunk:
 
 def is_gzip(path: str | Path) -> bool:
     with _open(path) as file:
-        return file.read(2) == GZIP_MAGIC
+        return is_gzip_file(file)
 
 
 def read_chunks(
@@ -59,14 +60,14 @@ def read_chunks(
     ``InputFileError``, as does a file that cannot be opened or read.
     """
     with _open(path) as file:
-        if file.read(2) == GZIP_MAGIC:
+        if is_gzip_file(file):
             if start or end is not None:
                 raise InputFileError(f"{path}: a gzip file has no byte ranges; read it whole")
-            file.seek(0)
-            yield from _assemble(_Gzip(file, chunk_bytes), 0, None, max_line_bytes)
+            blocks = GzipReader(partial(file.read, _READ_BYTES), chunk_bytes)
+            yield from _assemble(blocks, 0, None, max_line_bytes)
         else:
             file.seek(start)
-            yield from _assemble(_Plain(file, chunk_bytes), start, end, max_line_bytes)
+            yield from _assemble(_PlainBlocks(file, chunk_bytes), start, end, max_line_bytes)
 
 
 def _open(path: str | Path) -> BinaryIO:
@@ -76,7 +77,7 @@ def _open(path: str | Path) -> BinaryIO:
         raise InputFileError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-class _Plain:
+class _PlainBlocks:
     """Blocks of a plain file, of whole lines as far as the end of the last can be seen: so they need not be copied."""
 
     fault = ""
@@ -95,44 +96,7 @@ class _Plain:
         return begin + peeked.rfind(b"\n") + 1 or self._block_bytes
 
 
-class _Gzip:
-    """Blocks of a gzip file's content, member after member; ``fault`` says at the end what was wrong with it."""
-
-    def __init__(self, file: BinaryIO, block_bytes: int) -> None:
-        self._file, self._block_bytes = file, block_bytes
-        self.fault = ""
-
-    def __iter__(self) -> Iterator[bytes]:
-        pending = b""
-        member = zlib.decompressobj(wbits=31)
-        fresh = True  # nothing of this member was read yet
-        while True:
-            if not pending:
-                pending = self._file.read(_READ_BYTES)
-                if not pending:
-                    if not fresh:
-                        self.fault = "the gzip stream ends early"
-                    return
-            if fresh:
-                pending = pending.lstrip(b"\0")  # members may be padded
-                if not pending:
-                    continue
-                fresh = False
-            try:
-                block = member.decompress(pending, self._block_bytes)
-            except zlib.error as error:
-                self.fault = f"the gzip stream is damaged ({error})"
-                return
-            if block:
-                yield block
-            pending = member.unconsumed_tail
-            if member.eof:
-                pending = member.unused_data
-                member = zlib.decompressobj(wbits=31)
-                fresh = True
-
-
-def _assemble(source: _Plain | _Gzip, start: int, end: int | None, limit: int) -> Iterator[Chunk]:
+def _assemble(source: _PlainBlocks | GzipReader, start: int, end: int | None, limit: int) -> Iterator[Chunk]:
     """Cuts blocks at line ends."""
     carry, at = b"", start  # ``carry`` begins at ``at``
     blocks = iter(source)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from watchfloor.ingest.files.cut import WHOLE, FileScan, Mark, items_of, scan_file
+from watchfloor.ingest.files.file_scan import WHOLE, FileScan, Mark, items_of, scan_file
 from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.work_queue import ItemProducer

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from watchfloor.ingest.files.cut import open_regular
+from watchfloor.ingest.files.file_scan import open_regular
 from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from watchfloor.ingest.files.cut import WHOLE, check_unchanged
+from watchfloor.ingest.files.file_scan import WHOLE, check_unchanged
 from watchfloor.ingest.files.lines import Chunk, Rejected, read_chunks
 from watchfloor.ingest.formats.registry import open_parser
 from watchfloor.ingest.parsing.parsed import ParsedChunk

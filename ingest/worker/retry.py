@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from watchfloor.ingest.files.cut import WHOLE
+from watchfloor.ingest.files.file_scan import WHOLE
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.formats.registry import open_parser
 from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .measurement.figure import Figure
-from .measurement.metric import Metric
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Metric
+from watchfloor.loadgen.harness.plots.canvas import Sketch
+
 from .plots import general
-from .plots.canvas import Sketch
 from .session import BenchSession
 
 Drawer = Callable[[Sequence[Figure]], Iterator[Sketch]]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kafka import KafkaAdminClient
 
-from watchfloor.ingest.files.cut import WHOLE, items_of, scan_file
+from watchfloor.ingest.files.file_scan import WHOLE, items_of, scan_file
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.schema.settings.settings import Settings, load_settings

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from watchfloor.ingest.files.cut import WHOLE, Mark, check_unchanged, items_of, open_regular, scan_file
-from watchfloor.ingest.files.lines import GZIP_MAGIC
+from watchfloor.ingest.files.file_scan import WHOLE, Mark, check_unchanged, items_of, open_regular, scan_file
+from watchfloor.ingest.files.gzip_reader import GZIP_MAGIC
 from watchfloor.ingest.intake.intake import item_bytes
 from watchfloor.ingest.intake.load import bulk_item_bytes
 from watchfloor.ingest.queue.item import WorkItem

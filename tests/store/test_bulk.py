@@ -18,7 +18,7 @@ import pytest
 from block_store import BlockStore
 from ingest_support import START, counts, exactly, line, load, load_while, log_file, own, source, worker_here
 
-from watchfloor.ingest.files.cut import WHOLE, items_of, scan_file
+from watchfloor.ingest.files.file_scan import WHOLE, items_of, scan_file
 from watchfloor.ingest.intake.load import Load, LoadResult
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.worker import reading

@@ -16,7 +16,7 @@ from ingest_support import START, counts, load, own
 from ingest_support import source as make_source
 
 from watchfloor.api.cli.main import main
-from watchfloor.ingest.files.cut import WHOLE, items_of, scan_file
+from watchfloor.ingest.files.file_scan import WHOLE, items_of, scan_file
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine

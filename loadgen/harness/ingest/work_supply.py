@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
-from watchfloor.ingest.files.cut import items_of, scan_file
+from watchfloor.ingest.files.file_scan import items_of, scan_file
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
 from watchfloor.loadgen.generator.generate import DEFAULT_END, generate
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +19,12 @@ from typing import BinaryIO
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
 from watchfloor.schema.errors import InputFileError
 
+from .gzip_reader import GzipReader, is_gzip_file
+
 WHOLE = 0
 """The ``split`` of a file that is one range."""
-_GZIP_MAGIC = b"\x1f\x8b"
 _DAMAGED = b"\x00damaged"
-_BLOCK = 1 << 20
+_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def scan_file(path: str | Path, split: int, mark: Mark | None = None, cut_like: 
     """
     with open_regular(path) as file:
         before = os.fstat(file.fileno())
-        compressed = _is_gzip(file)
+        compressed = is_gzip_file(file)
         if compressed:
             split = WHOLE
         base = 0
@@ -165,12 +165,6 @@ def open_regular(path: str | Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb", buffering=0)
 
 
-def _is_gzip(file: BinaryIO) -> bool:
-    magic = file.read(len(_GZIP_MAGIC))
-    file.seek(0)
-    return magic == _GZIP_MAGIC
-
-
 def _begins_with(mark: Mark, digest: hashlib.blake2b, rest: bytes) -> bool:
     """Whether the bytes in ``digest`` and then ``rest`` are those of ``mark``, which may have been a damaged stream."""
     prefix = digest.copy()
@@ -217,49 +211,26 @@ class _Cutter:
 
 
 class _Content:
-    """The uncompressed blocks of a file's first ``size`` bytes. A gzip stream that is damaged just ends, and
-    ``damaged`` is set."""
+    """Iterates over the uncompressed blocks of a file's first ``size`` bytes. A gzip stream that is damaged just ends,
+    and ``damaged`` is set."""
 
     def __init__(self, file: BinaryIO, compressed: bool, size: int) -> None:
-        self._file, self._compressed, self._left = file, compressed, size
-        self.damaged = False
+        self._file, self._left = file, size
+        self._blocks: GzipReader | Iterator[bytes] = (
+            GzipReader(self._read, _BLOCK_BYTES) if compressed else iter(self._read, b"")
+        )
 
     def __iter__(self) -> Iterator[bytes]:
         try:
-            yield from self._inflate() if self._compressed else self._plain()
+            yield from self._blocks
         except OSError as error:
             raise InputFileError(f"{self._file.name}: cannot be read: {error.strerror}") from error
 
-    def _plain(self) -> Iterator[bytes]:
-        while block := self._read():
-            yield block
+    @property
+    def damaged(self) -> bool:
+        return isinstance(self._blocks, GzipReader) and bool(self._blocks.fault)
 
     def _read(self) -> bytes:
-        block = self._file.read(min(_BLOCK, self._left))
+        block = self._file.read(min(_BLOCK_BYTES, self._left))
         self._left -= len(block)
         return block
-
-    def _inflate(self) -> Iterator[bytes]:
-        inflater = zlib.decompressobj(wbits=31)
-        data = b""
-        while True:
-            data = data or self._read()
-            if inflater.eof:  # the next member of the file, or the zeros that some tools pad with
-                data = data.lstrip(b"\x00")
-                if not data:
-                    if more := self._read():
-                        data = more
-                        continue
-                    return
-                inflater = zlib.decompressobj(wbits=31)
-            if not data:
-                self.damaged = True
-                return
-            try:
-                block = inflater.decompress(data, _BLOCK)
-            except zlib.error:
-                self.damaged = True
-                return
-            data = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
-            if block:
-                yield block
