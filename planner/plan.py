@@ -1,26 +1,24 @@
-"""A plan: how one query is run, and why."""
+"""A plan: how one query is run, and why; as text and as JSON."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from watchfloor.planner.access.paths import Access, IndexIntersection, IndexUnion, Lookup, Scan, Term, lookups
+from watchfloor.planner.access.paths import Access, IndexIntersection, IndexUnion, Lookup, Scan, Term, list_lookups
 from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import Filter
-from watchfloor.schema.units import duration, number, percent
+from watchfloor.schema.units import format_duration, format_number, format_percent
 
 from .estimate import Estimate
 
-__all__ = ["Access", "IndexIntersection", "IndexUnion", "Lookup", "Plan", "Scan", "Weighed"]
-
-_SHOWN = 20
-"""Terms that a plan's text names."""
+_MAX_SHOWN = 20
+"""The most look-ups that a plan's text names."""
 
 
 @dataclass(frozen=True)
-class Weighed:
-    """A way to run the query that was weighed, by the rule that found it, and whether it was ``taken``."""
+class WeighedPath:
+    """An access path that was weighed: the rule that found it, its estimate, and whether it was ``taken``."""
 
     rule: str
     estimate: Estimate
@@ -29,13 +27,13 @@ class Weighed:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a query is run.
+    """The way in which a query is run.
 
-    ``scheme`` is what runs (never ``auto``), ``asked`` what was asked for. ``tree`` is the whole typed filter,
-    ``residual`` the part that the tablet servers evaluate on what ``access`` finds (None: nothing is left). ``total``
-    events lie in the time range. ``rule`` made the plan and ``because`` is its reason; ``notes`` say, each in a
-    sentence, why this way was taken. ``weighed`` are all ways, if there were several. ``left_out`` are indexed
-    equalities that the residual holds.
+    ``scheme`` is what runs (never ``auto``), ``asked`` is the scheme that was asked for. ``tree`` is the whole typed
+    filter, ``residual`` the part that the tablet servers evaluate on what ``access`` finds (None: nothing is left).
+    ``total`` events lie in the time range. ``rule`` made the plan and ``because`` is its reason; ``notes`` say, each in
+    a sentence, why this path was taken. ``weighed`` are all paths, if there were several. ``left_out`` are indexed
+    equalities that were counted and are not looked up; the residual holds them.
     """
 
     scheme: str
@@ -49,7 +47,7 @@ class Plan:
     notes: tuple[str, ...]
     total: int
     estimate: Estimate
-    weighed: tuple[Weighed, ...] = ()
+    weighed: tuple[WeighedPath, ...] = ()
 
     @property
     def batched(self) -> bool:
@@ -61,30 +59,30 @@ class Plan:
 
     @property
     def matches(self) -> float:
-        """Events that are expected to match; what conditions without counts hold back is not known, and so not off."""
+        """The expected number of matches; conditions that were not counted are taken to hold for every event."""
         return self.estimate.matches
 
-    def text(self) -> str:
-        """The plan as ``--explain``, the log and the fixtures show it; every number has its unit."""
+    def to_text(self) -> str:
+        """Returns the plan as ``--explain``, the log and the fixtures show it; every number has its unit."""
         asked = "" if self.asked == self.scheme else f" (asked: {self.asked})"
         lines = [("scheme", f"{self.scheme}{asked}"), ("rule", f"{self.rule}: {self.because}")]
         if isinstance(self.access, Scan):
-            lines.append(("access", f"scan of {number(self.total, 'event')}"))
+            lines.append(("access", f"scan of {format_number(self.total, 'event')}"))
         else:
-            shown = _shown(self.access)
+            shown = _list_lines(self.access)
             lines.append(("access", shown[0]))
-            lines += [("", line) for line in shown[1 : _SHOWN + 1]]
-            if len(shown) > _SHOWN + 1:
-                lines.append(("", f"  and {number(len(shown) - _SHOWN - 1, 'look-up')} more"))
-        lines += [("left out", _described(term)) for term in self.left_out]
+            lines += [("", line) for line in shown[1 : _MAX_SHOWN + 1]]
+            if len(shown) > _MAX_SHOWN + 1:
+                lines.append(("", f"  and {format_number(len(shown) - _MAX_SHOWN - 1, 'look-up')} more"))
+        lines += [("left out", _describe_lookup(term)) for term in self.left_out]
         lines.append(("residual", "none" if self.residual is None else to_text(self.residual)))
-        lines.append(("expected", self._expected()))
-        lines += [("weighed", _weighed(way)) for way in self.weighed]
+        lines.append(("expected", self._describe_expected()))
+        lines += [("weighed", _describe_weighed(way)) for way in self.weighed]
         lines += [("note", note) for note in self.notes]
         return "\n".join(f"{label:<9} {text}" for label, text in lines)
 
     def to_json(self) -> dict[str, Any]:
-        """The same for programs: plain JSON values, seconds as numbers, filters as text."""
+        """Returns the plan as plain JSON values: seconds as numbers, filters as text."""
         kind = {Scan: "scan", IndexUnion: "index-union", IndexIntersection: "index-intersection"}[type(self.access)]
         return {
             "scheme": self.scheme,
@@ -92,8 +90,8 @@ class Plan:
             "rule": self.rule,
             "because": self.because,
             "notes": list(self.notes),
-            "access": {"kind": kind, "terms": [_term_json(term) for term in lookups(self.access)]},
-            "left_out": [_term_json(term) for term in self.left_out],
+            "access": {"kind": kind, "terms": [_lookup_to_json(term) for term in list_lookups(self.access)]},
+            "left_out": [_lookup_to_json(term) for term in self.left_out],
             "filter": None if self.tree is None else to_text(self.tree),
             "residual": None if self.residual is None else to_text(self.residual),
             "events": self.total,
@@ -103,26 +101,26 @@ class Plan:
                 "first_page_seconds": self.estimate.page,
                 "end_seconds": self.estimate.end,
             },
-            "weighed": [_weighed_json(way) for way in self.weighed],
-            "text": self.text(),
+            "weighed": [_weighed_to_json(way) for way in self.weighed],
+            "text": self.to_text(),
         }
 
-    def _expected(self) -> str:
-        page, end = duration(self.estimate.page), duration(self.estimate.end)
+    def _describe_expected(self) -> str:
+        page, end = format_duration(self.estimate.page), format_duration(self.estimate.end)
         if self.matches == 0:
             return f"no matches; the answer after {end}"
-        matches = f"about {number(self.matches, 'match', 'matches')}"
+        matches = f"about {format_number(self.matches, 'match', 'matches')}"
         if self.estimate.certain:
             return f"{matches}; first page after {page}, the end after {end}"
         return f"{matches} or fewer; first page after {page} or more, the end after {end}"
 
 
-def _shown(term: Access | Term, depth: int = 0) -> list[str]:
-    """An access path, a line a look-up, what belongs together further to the right."""
+def _list_lines(term: Access | Term, depth: int = 0) -> list[str]:
+    """Returns a line for each look-up of an access path; parts of a union or intersection are indented below it."""
     indent = "  " * depth
     match term:
         case Lookup():
-            return [f"{indent}{_described(term)}"]
+            return [f"{indent}{_describe_lookup(term)}"]
         case IndexUnion(terms) | IndexIntersection(terms):
             how = "union" if isinstance(term, IndexUnion) else "intersection"
             head = (
@@ -130,23 +128,21 @@ def _shown(term: Access | Term, depth: int = 0) -> list[str]:
                 if not depth
                 else f"{how} of {len(terms)}"
             )
-            return [indent + head, *(line for part in terms for line in _shown(part, depth + 1))]
+            return [indent + head, *(line for part in terms for line in _list_lines(part, depth + 1))]
     return []
 
 
-def _described(term: Lookup) -> str:
-    if term.count is None:
-        return f"{term.text}: count unknown, taken as all events"
+def _describe_lookup(term: Lookup) -> str:
     how = {"value": "", "range": "", "suffix": ", by reversed values", "values": ", by testing values"}[term.kind]
-    return f"{term.text}: {number(term.count, 'event')}, {percent(term.density)}{how}"
+    return f"{term.text}: {format_number(term.count, 'event')}, {format_percent(term.density)}{how}"
 
 
-def _weighed(way: Weighed) -> str:
-    times = f"first page after {duration(way.estimate.page)}, the end after {duration(way.estimate.end)}"
+def _describe_weighed(way: WeighedPath) -> str:
+    times = f"first page after {format_duration(way.estimate.page)}, the end after {format_duration(way.estimate.end)}"
     return f"{way.rule}: {times}{' (taken)' if way.taken else ''}"
 
 
-def _weighed_json(way: Weighed) -> dict[str, Any]:
+def _weighed_to_json(way: WeighedPath) -> dict[str, Any]:
     return {
         "rule": way.rule,
         "taken": way.taken,
@@ -156,7 +152,7 @@ def _weighed_json(way: Weighed) -> dict[str, Any]:
     }
 
 
-def _term_json(term: Lookup) -> dict[str, Any]:
+def _lookup_to_json(term: Lookup) -> dict[str, Any]:
     return {
         "condition": term.text,
         "field": term.condition.field,

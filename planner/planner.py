@@ -1,142 +1,208 @@
-"""The planner's main flow: put the filter to each rule, estimate what it would take, and choose by the scheme."""
+"""The planner's main flow: list what to count, put the filter to each rule, estimate, and choose by the scheme.
+
+A caller lists the conditions to count (``list_conditions``), counts them in the store, and makes the plan of the counts
+(``make_plan``). Both are pure.
+"""
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from watchfloor.planner.access.counts import Counts
-from watchfloor.planner.access.paths import Access, Scan, lookups
-from watchfloor.planner.access.rule import PAPER_RULES, Applied, Question, Rule, question
-from watchfloor.planner.rules.members import MembersRule
-from watchfloor.planner.rules.nested import NestedRule
-from watchfloor.planner.rules.ranges import RangeRule, SuffixRule, ValuesRule
+from watchfloor.planner.access.counts import Counts, RuleCounts
+from watchfloor.planner.access.index_use import MAX_MULTI_VALUE, find_lookup_kind, flatten_root
+from watchfloor.planner.access.paths import Access, Scan, list_lookups
+from watchfloor.planner.access.rule import Question, Rule, RuleAnswer
 from watchfloor.schema.choices import PLANNERS, SCHEMES
 from watchfloor.schema.errors import InternalError, UserError
-from watchfloor.schema.filter.tree import Filter
+from watchfloor.schema.filter.tree import Condition, Filter
+from watchfloor.schema.read_costs import ReadCosts
 from watchfloor.schema.source import Source
-from watchfloor.schema.units import duration
+from watchfloor.schema.units import format_duration
 
-from .estimate import COSTS, Costs, Estimate, Expectation, estimate
-from .plan import Plan, Weighed
-
-OUR_RULES: tuple[Rule, ...] = (MembersRule(), RangeRule(), SuffixRule(), ValuesRule(), NestedRule())
-RULES: tuple[Rule, ...] = (*PAPER_RULES[:-1], *OUR_RULES, PAPER_RULES[-1])
-RULE_SETS: Mapping[str, tuple[Rule, ...]] = dict(zip(PLANNERS, (RULES, PAPER_RULES), strict=True))
-"""Rules in their order: of the paper's the first that applies makes the plan, of all of them the best."""
+from .estimate import Estimate, estimate_access, expect_matches
+from .plan import Plan, WeighedPath
 
 
-def plan(
-    tree: Filter | None,
-    source: Source,
-    counts: Counts,
-    scheme: str = "auto",
-    w: float = 10.0,
-    costs: Costs | None = None,
-    limit: int | None = None,
-    planner: str = "full",
-) -> Plan:
-    """The plan for a typed filter (None: no filter) over the time range that ``counts`` are of.
+def load_rules(*names: str) -> tuple[Rule, ...]:
+    """Returns the rules of some files of ``planner/rules``, in the order of their names."""
+    modules = [importlib.import_module(f"watchfloor.planner.rules.{name}") for name in names]
+    return tuple(rule for module in modules for rule in module.RULES)
+
+
+ALL_RULES = load_rules(
+    "equality",
+    "union",
+    "intersection",
+    "members",
+    "ranges",
+    "nested",
+    "scan",
+)
+PAPER_RULES = load_rules("equality", "union", "intersection", "scan")
+RULE_SETS: Mapping[str, tuple[Rule, ...]] = dict(zip(PLANNERS, (ALL_RULES, PAPER_RULES), strict=True))
+"""Rules in their order, by the planner's name. Of the paper's the first that applies is taken, of all the best."""
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """What to plan: a typed filter (None: no filter) on events of ``source``, which cost ``costs`` to read.
 
     ``scan`` and ``batched-scan`` force the scan; ``index`` and ``batched-index`` take the index where a rule allows
-    it; ``auto`` takes what is expected to be the quickest, in batches. ``limit``: how many events are wanted (None:
-    all). ``costs``: of the store and the source's layout. Raises ``UserError`` for an unknown scheme or planner, or a w
-    below 1.
+    it; ``auto`` takes what is expected to be the quickest, in batches. ``w`` is the density factor of rules for
+    ``and``, ``limit`` the number of events that are wanted (None: all), ``planner`` the name of a rule set.
+    Raises ``UserError`` for an unknown scheme or planner, or a w below 1.
     """
-    if scheme not in SCHEMES:
-        raise UserError(f"unknown scheme {scheme!r}; known are {', '.join(SCHEMES)}")
-    if planner not in PLANNERS:
-        raise UserError(f"unknown planner {planner!r}; known are {', '.join(PLANNERS)}")
-    if not (math.isfinite(w) and w >= 1):
-        raise UserError(f"w = {w!r} must be a number of at least 1: it is how much denser than the rarest is too dense")
-    known = COSTS[source.layout] if costs is None else costs
-    asked = question(tree, source, counts, w)
-    paths, declined = _paths(asked, RULE_SETS[planner], first_only=planner == "paper")
-    expected = Expectation.of(tree, source, counts)
-    weighed = [
-        _Path(name, made, estimate(expected, source, counts.total, made.access, known, limit)) for name, made in paths
+
+    tree: Filter | None
+    source: Source
+    costs: ReadCosts
+    scheme: str = "auto"
+    w: float = 10.0
+    limit: int | None = None
+    planner: str = "full"
+
+    def __post_init__(self) -> None:
+        if self.scheme not in SCHEMES:
+            raise UserError(f"unknown scheme {self.scheme!r}; known are {', '.join(SCHEMES)}")
+        if self.planner not in RULE_SETS:
+            raise UserError(f"unknown planner {self.planner!r}; known are {', '.join(RULE_SETS)}")
+        if not (math.isfinite(self.w) and self.w >= 1):
+            raise UserError(
+                f"w = {self.w!r} must be a number of at least 1: it is how much denser than the rarest is too dense"
+            )
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that are put to the filter."""
+        return RULE_SETS[self.planner]
+
+    @property
+    def question(self) -> Question:
+        """The filter as rules see it."""
+        return Question(None if self.tree is None else flatten_root(self.tree), self.source, self.w)
+
+
+def list_conditions(request: PlanRequest) -> tuple[Condition, ...]:
+    """Returns the conditions whose counts ``make_plan`` needs, each once, to be counted in one go.
+
+    All rules are asked, whichever the request's are, so that the expected matches do not depend on the planner. Of
+    conditions of many values these are at most ``MAX_MULTI_VALUE``.
+    """
+    question = request.question
+    asked = dict.fromkeys(condition for rule in ALL_RULES for condition in rule.asks(question))
+    dropped = _list_dropped(tuple(asked), request.source)
+    return tuple(condition for condition in asked if condition not in dropped)
+
+
+def make_plan(request: PlanRequest, counts: Counts) -> Plan:
+    """Returns the plan for a request over the time range that ``counts`` are of.
+
+    ``counts`` must hold each condition of ``list_conditions``; raises ``InternalError`` if a rule misses one.
+    """
+    answers, refusals = _ask_rules(request, counts)
+    expected = expect_matches(request.tree, request.source, counts)
+    paths = [
+        _Path(
+            name,
+            answer,
+            estimate_access(expected, answer.access, request.source.shards, counts.total, request.costs, request.limit),
+        )
+        for name, answer in answers
     ]
-    chosen, notes = _choose(scheme, weighed, declined)
+    chosen, notes = _choose_path(request.scheme, paths, refusals)
     return Plan(
-        scheme=_scheme(scheme, chosen),
-        asked=scheme,
-        tree=tree,
-        access=chosen.applied.access,
-        residual=chosen.applied.residual,
-        left_out=chosen.applied.left_out,
+        scheme=_name_scheme(request.scheme, chosen),
+        asked=request.scheme,
+        tree=request.tree,
+        access=chosen.answer.access,
+        residual=chosen.answer.residual,
+        left_out=chosen.answer.left_out,
         rule=chosen.rule,
-        because=chosen.applied.because,
+        because=chosen.answer.because,
         notes=notes,
         total=counts.total,
         estimate=chosen.estimate,
-        weighed=tuple(Weighed(path.rule, path.estimate, path is chosen) for path in weighed if len(weighed) > 1),
+        weighed=tuple(WeighedPath(path.rule, path.estimate, path is chosen) for path in paths if len(paths) > 1),
     )
 
 
 @dataclass(frozen=True)
 class _Path:
-    """One way to run the query: the rule that found it and what it is expected to take."""
+    """One way to run the query: the rule that found it, its answer, and what it is expected to take."""
 
     rule: str
-    applied: Applied
+    answer: RuleAnswer
     estimate: Estimate
 
     @property
-    def scans(self) -> bool:
-        return isinstance(self.applied.access, Scan)
+    def is_scan(self) -> bool:
+        return isinstance(self.answer.access, Scan)
 
     @property
     def finds_nothing(self) -> bool:
-        return not self.scans and self.estimate.places == 0
+        return not self.is_scan and self.estimate.places == 0
 
 
-def _paths(
-    asked: Question, rules: Sequence[Rule], first_only: bool
-) -> tuple[list[tuple[str, Applied]], tuple[str, ...]]:
-    """The access paths that rules make, each once and the scan last, and why the other rules do not apply."""
-    paths: list[tuple[str, Applied]] = []
-    declined: list[str] = []
+def _list_dropped(asked: Sequence[Condition], source: Source) -> frozenset[Condition]:
+    """Returns the conditions of many values beyond ``MAX_MULTI_VALUE``."""
+    many = [condition for condition in asked if find_lookup_kind(condition, source) != "value"]
+    return frozenset(many[MAX_MULTI_VALUE:])
+
+
+def _ask_rules(request: PlanRequest, counts: Counts) -> tuple[list[tuple[str, RuleAnswer]], tuple[str, ...]]:
+    """Returns the answers of rules by their names, each access path once and the scan last, and the refusals."""
+    question = request.question
+    asked = {rule.name: dict.fromkeys(rule.asks(question)) for rule in request.rules}
+    dropped = _list_dropped(
+        tuple(dict.fromkeys(c for conditions in asked.values() for c in conditions)), request.source
+    )
+    first_only = request.rules is PAPER_RULES
+    answers: list[tuple[str, RuleAnswer]] = []
+    refusals: list[str] = []
     seen: set[Access] = set()
-    for rule in rules:
-        made = rule.apply(asked)
-        if not isinstance(made, Applied):
-            declined.append(f"rule {rule.name} does not apply: {made.because}")
-        elif (isinstance(made.access, Scan) or not (paths and first_only)) and not _known(made.access, seen):
-            seen.add(made.access)
-            paths.append((rule.name, made))
-    if not paths or not isinstance(paths[-1][1].access, Scan):
+    for rule in request.rules:
+        answer = rule.apply(question, RuleCounts(rule.name, counts, asked[rule.name], dropped))
+        if not isinstance(answer, RuleAnswer):
+            refusals.append(f"rule {rule.name} does not apply: {answer.because}")
+        elif (isinstance(answer.access, Scan) or not (answers and first_only)) and not _is_seen(answer.access, seen):
+            seen.add(answer.access)
+            answers.append((rule.name, answer))
+    if not answers or not isinstance(answers[-1][1].access, Scan):
         raise InternalError("the last planner rule should apply to everything")
-    return paths, tuple(declined)
+    return answers, tuple(refusals)
 
 
-def _known(access: Access, seen: set[Access]) -> bool:
-    """Whether a path is among others; of one look-up a union is the same as an intersection."""
-    terms = list(lookups(access))
-    return access in seen or (len(terms) == 1 and any(list(lookups(other)) == terms for other in seen))
+def _is_seen(access: Access, seen: set[Access]) -> bool:
+    """Returns True if a path is among others; of one look-up a union is the same as an intersection."""
+    lookups = list(list_lookups(access))
+    return access in seen or (len(lookups) == 1 and any(list(list_lookups(other)) == lookups for other in seen))
 
 
-def _choose(scheme: str, paths: Sequence[_Path], declined: tuple[str, ...]) -> tuple[_Path, tuple[str, ...]]:
-    """The path to take, and what there is to say about it."""
+def _choose_path(scheme: str, paths: Sequence[_Path], refusals: tuple[str, ...]) -> tuple[_Path, tuple[str, ...]]:
+    """Returns the path to take, and notes on the choice, each a sentence."""
     *indexed, scan = paths
     if scheme.endswith("scan"):
         ignored = f"rule {indexed[0].rule} could use the index, but the scheme {scheme} always scans" if indexed else ""
         return scan, (ignored,) if ignored else ()
     if not indexed:
         # Without a filter there is nothing to explain: no rule could have applied.
-        return scan, declined if scan.applied.residual is not None else ()
+        return scan, refusals if scan.answer.residual is not None else ()
     for path in indexed:
         if path.finds_nothing:
-            return path, (f"nothing can match; the index finds that in {duration(path.estimate.end)}",)
-    return _quickest(indexed if scheme.endswith("index") else paths), ()
+            return path, (f"nothing can match; the index finds that in {format_duration(path.estimate.end)}",)
+    return _find_quickest(indexed if scheme.endswith("index") else paths), ()
 
 
-def _quickest(paths: Sequence[_Path]) -> _Path:
-    """The path that is least behind the quickest, at its first page or at its end, wherever it is further behind."""
+def _find_quickest(paths: Sequence[_Path]) -> _Path:
+    """Returns the path that is least behind the quickest: at its first page or at its end, whichever is the worse."""
     page, end = min(p.estimate.page for p in paths), min(p.estimate.end for p in paths)
     return min(paths, key=lambda path: max(path.estimate.page / page, path.estimate.end / end))
 
 
-def _scheme(asked: str, path: _Path) -> str:
+def _name_scheme(asked: str, path: _Path) -> str:
+    """Returns the scheme that runs: what was asked for, with ``auto`` and impossible uses of the index resolved."""
     batched = asked == "auto" or asked.startswith("batched-")
-    return f"{'batched-' if batched else ''}{'scan' if path.scans else 'index'}"
+    return f"{'batched-' if batched else ''}{'scan' if path.is_scan else 'index'}"

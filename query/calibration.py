@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from watchfloor.planner.estimate import COSTS, Costs
 from watchfloor.schema.filter.tree import Compare, Filter
+from watchfloor.schema.read_costs import ReadCosts
 from watchfloor.schema.source import Source
 from watchfloor.store.layout import Wanted
 from watchfloor.store.layouts.registry import layout_of
@@ -52,7 +52,7 @@ class CalibrationSample:
     pattern: Filter
 
 
-def measure_costs(store: Store, source: Source, sample: CalibrationSample) -> Costs:
+def measure_costs(store: Store, source: Source, sample: CalibrationSample) -> ReadCosts:
     """Returns the costs of reading ``source``, which holds the sample: medians, in seconds."""
     reader = _SampleReader(store, source, sample)
     events, popular, middling = sample.events, sample.popular.events, sample.middling.events
@@ -71,7 +71,7 @@ def measure_costs(store: Store, source: Source, sample: CalibrationSample) -> Co
             "entries": lambda: len(reader.read_index(sample.popular.condition)),
         }
     )
-    default = COSTS[source.layout]
+    default = layout_of(source).costs
     places = len(some_places)
     row = max(0.0, times["dense"] - times["middling"]) / (popular - middling)
     hit = max(0.0, times["middling"] - times["nothing"] - middling * row) / places

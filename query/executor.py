@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.planner.access.paths import IndexUnion, Lookup, Scan, Term, lookups
+from watchfloor.planner.access.paths import IndexUnion, Lookup, Scan, Term, list_lookups
 from watchfloor.planner.plan import Plan
 from watchfloor.query.batches.policies import Batch, Policy
 from watchfloor.schema.errors import StoreError
@@ -145,7 +145,7 @@ def read_span(store: Store, source: Source, plan: Plan, wanted: Wanted) -> Gener
     if isinstance(access, Scan):
         yield from layout.scan(store, source, replace(wanted, where=plan.residual))
         return
-    conditions = list(dict.fromkeys(term.condition for term in lookups(access)))
+    conditions = list(dict.fromkeys(term.condition for term in list_lookups(access)))
     found = layout.hits(store, source, conditions, wanted.since, wanted.until)
     hits = _combined(access, dict(zip(conditions, found, strict=True)))
     where = plan.residual if layout.hits_exact else plan.tree

@@ -8,7 +8,7 @@ from typing import Any
 from watchfloor.planner.plan import Plan
 from watchfloor.query.batches.policies import Batch
 from watchfloor.schema.times import format_micros
-from watchfloor.schema.units import duration, number
+from watchfloor.schema.units import format_duration, format_number
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Explained:
 
     def text(self) -> str:
         """The plan, and below it the batching."""
-        return f"{self.plan.text()}\n{'batching':<9} {self.policy}: {self._first()}"
+        return f"{self.plan.to_text()}\n{'batching':<9} {self.policy}: {self._first()}"
 
     def to_json(self) -> dict[str, Any]:
         """The same for programs: times in ISO 8601, widths in seconds; what is not known is None."""
@@ -40,8 +40,8 @@ class Explained:
         batch = self.first
         if batch is None:
             return "no batch, for there are no events in the time range"
-        rows = "" if batch.expected is None else f", about {number(round(batch.expected), 'row')}"
+        rows = "" if batch.expected is None else f", about {format_number(round(batch.expected), 'row')}"
         if self.plan.estimate.matches and not self.plan.estimate.certain:
             rows += " or fewer" if rows else ""
         ends = f"{format_micros(batch.since)} to {format_micros(batch.until)}"
-        return f"first {ends} ({duration(batch.width / 1e6)}{rows}); {batch.because}"
+        return f"first {ends} ({format_duration(batch.width / 1e6)}{rows}); {batch.because}"

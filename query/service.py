@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from watchfloor.planner.access.counts import DictCounts, Known
-from watchfloor.planner.access.paths import countable
-from watchfloor.planner.estimate import costs_of
+from watchfloor.planner.access.counts import ConditionCount, Counts
 from watchfloor.planner.plan import Plan
-from watchfloor.planner.planner import plan as make_plan
+from watchfloor.planner.planner import PlanRequest, list_conditions, make_plan
 from watchfloor.query.batches.expected import Expected
 from watchfloor.query.batches.policies import BatchSettings, first_width, make_policy
 from watchfloor.schema.choices import MAX_DEADLINE
@@ -29,6 +27,7 @@ from watchfloor.schema.times import END_OF_TIME, from_micros
 from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.layout import IndexCount
 from watchfloor.store.layouts.counts import CountReader, Survey
+from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.store import Store
 
 from .cursor import read_cursor
@@ -160,13 +159,13 @@ class QueryService:
         _check_range(request.since, request.until)
         tree = typed_filter(request.where, source)
         snapshot = self._store.snapshot()
-        conditions = countable(tree, source)
+        costs = layout_of(source).costs.replace_measured(self._store.costs(source.layout))
+        to_plan = PlanRequest(tree, source, costs, request.scheme, request.w, request.limit, request.planner)
+        conditions = list_conditions(to_plan)
         thorough = request.scheme.endswith("index")
         survey = CountReader(snapshot, source).survey(conditions, request.since, request.until, thorough)
-        found = (_known(survey, count) for count in survey.counts)
-        counts = DictCounts(survey.total, dict(zip(conditions, found, strict=True)), missing=None)
-        costs = costs_of(source.layout, self._store.costs(source.layout))
-        plan = make_plan(tree, source, counts, request.scheme, request.w, costs, request.limit, request.planner)
+        found = (_condition_count(survey, count) for count in survey.counts)
+        plan = make_plan(to_plan, Counts(survey.total, dict(zip(conditions, found, strict=True))))
         return _Prepared(source, plan, survey, snapshot)
 
     def _checked(self, request: QueryRequest) -> tuple[Source, pa.Schema]:
@@ -246,11 +245,11 @@ class QueryService:
         return found
 
 
-def _known(survey: Survey, count: IndexCount | None) -> Known | None:
+def _condition_count(survey: Survey, count: IndexCount | None) -> ConditionCount | None:
     if count is None:
         return None
     newer = 0 if count.newest is None else min(survey.total, survey.newer(count.newest))
-    return Known(count.events, count.places, count.entries, newer)
+    return ConditionCount(count.events, count.places, count.entries, newer)
 
 
 def _expected(survey: Survey, plan: Plan) -> Expected:

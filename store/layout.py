@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 
 from watchfloor.schema.filter.tree import Condition, Filter, Value
+from watchfloor.schema.read_costs import ReadCosts
 from watchfloor.schema.source import Field, Source
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class Layout(Protocol):
     name: str
     hits_exact: bool
     """Whether every hit of an equality is an event that satisfies it, or only leads to some."""
+    costs: ReadCosts
     most_entries: int
     """So many entries a shard may a condition of many values have, for its look-up to be worth its while."""
 

@@ -1,19 +1,22 @@
-"""What the planner asks of the store: how many events satisfy a condition, and what the index has of it."""
+"""Counts of conditions, as the planner gets them from the store for a query's time range."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
+from watchfloor.schema.errors import InternalError
+from watchfloor.schema.filter.print import to_short_text
 from watchfloor.schema.filter.tree import Condition
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known of a condition in a query's time range: the ``events`` that satisfy it, the ``places`` that the
-    index leads to (events, or blocks of events), and the index ``entries`` that say so. ``newer``: events of the range
-    that are newer than all that satisfy it."""
+class ConditionCount:
+    """The count of a condition in a query's time range.
+
+    ``events`` satisfy the condition, and the index leads to them by ``places`` (events, or blocks of events) in
+    ``entries``. ``newer`` events of the range are newer than all that satisfy the condition.
+    """
 
     events: int
     places: int
@@ -21,29 +24,55 @@ class Known:
     newer: int = 0
 
 
-class Counts(Protocol):
-    """Counts of a source's events in a query's time range."""
+@dataclass(frozen=True)
+class Counts:
+    """The number of events in a query's time range, and the counts of conditions among them.
 
-    @property
-    def total(self) -> int:
-        """All events."""
-        ...
+    A condition whose value is None was looked at, but has more index entries than are worth reading.
+    """
 
-    def of(self, condition: Condition) -> Known | None:
-        """What is known of a condition on an indexed field; None if it has not been counted."""
-        ...
+    total: int
+    conditions: Mapping[Condition, ConditionCount | None] = field(default_factory=dict)
 
+    def find_count(self, condition: Condition) -> ConditionCount | None:
+        """Returns the count of a condition; None if there is none."""
+        return self.conditions.get(condition)
 
-NOTHING = Known(0, 0, 0)
+    def share_of_total(self, events: int) -> float:
+        """Returns the density of ``events``: their share of all events, from 0 to 1."""
+        return min(1.0, events / self.total) if self.total else 0.0
 
 
 @dataclass(frozen=True)
-class DictCounts:
-    """Counts held in memory; of a condition that is not in ``known`` there is ``missing``."""
+class RuleCounts:
+    """The counts that one rule may read: those of the conditions that it asked for.
 
-    total: int
-    known: Mapping[Condition, Known | None] = field(default_factory=dict)
-    missing: Known | None = NOTHING
+    ``dropped`` conditions were asked for, but exceed the limit of what is counted for one filter; to the rule they are
+    like conditions with too many index entries.
+    """
 
-    def of(self, condition: Condition) -> Known | None:
-        return self.known.get(condition, self.missing)
+    rule: str
+    counts: Counts
+    asked: Collection[Condition]
+    dropped: Collection[Condition] = ()
+
+    @property
+    def total(self) -> int:
+        """The number of events in the time range."""
+        return self.counts.total
+
+    def read_count(self, condition: Condition) -> ConditionCount | None:
+        """Returns the count of a condition; None if it has more index entries than are worth reading.
+
+        Raises ``InternalError`` if the rule did not ask for the condition, or if the caller did not count it.
+        """
+        if condition not in self.asked:
+            text = to_short_text(condition)
+            raise InternalError(f"planner rule {self.rule} reads the count of {text}, but its asks() does not name it")
+        if condition in self.dropped:
+            return None
+        if condition not in self.counts.conditions:
+            raise InternalError(
+                f"planner rule {self.rule} asked for the count of {to_short_text(condition)}, and got none"
+            )
+        return self.counts.conditions[condition]

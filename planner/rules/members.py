@@ -2,38 +2,71 @@
 
 from __future__ import annotations
 
-from watchfloor.planner.access.paths import MOST_MEMBERS, IndexUnion, alternatives, equality
-from watchfloor.planner.access.rule import Applied, Declined, Question, all_of
-from watchfloor.schema.filter.print import to_short_text
-from watchfloor.schema.filter.tree import And, Or
-from watchfloor.schema.units import number, percent
+from watchfloor.planner.access.counts import RuleCounts
+from watchfloor.planner.access.index_use import (
+    MAX_LOOKUPS,
+    is_indexed_equality,
+    join_conjuncts,
+    list_alternatives,
+    list_conjuncts,
+    make_equality_lookup,
+)
+from watchfloor.planner.access.paths import IndexUnion
+from watchfloor.planner.access.reasons import NO_FILTER, say_no_conjunct
+from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
+from watchfloor.schema.filter.tree import Compare, Filter, Or
+from watchfloor.schema.units import format_number, format_percent
 
 
 class MembersRule:
-    """The filter, or a condition of its ``and``, is a list of values of an indexed field, or an ``or`` of such and of
-    equalities: index scan of each value, union. Of several the one with the lowest densities together is taken."""
+    """Index scan of each value of a list, union; the list is the filter or a condition of its ``and``.
+
+    A list is ``in`` on an indexed field, or an ``or`` of such lists and of equalities. Of several lists the one with
+    the lowest sum of densities is taken. Beside an equality in the same ``and`` longer lists are not counted, as the
+    equality leads to few events by itself.
+    """
 
     name = "members"
 
-    def apply(self, question: Question) -> Applied | Declined:
-        root, source = question.tree, question.source
+    def asks(self, question: Question) -> list[Compare]:
+        lists = self._list_choices(question)
+        return list(dict.fromkeys(value for _, values in lists for value in values))
+
+    def apply(self, question: Question, counts: RuleCounts) -> RuleAnswer | Refusal:
+        root = question.tree
         if root is None:
-            return Declined("the filter is empty")
-        children = root.children if isinstance(root, And) else (root,)
-        found = [(child, alternatives(child, source)) for child in children]
-        usable = [(child, terms) for child, terms in found if terms]
-        if not usable:
-            what = "none of the and's conditions is" if isinstance(root, And) else f"{to_short_text(root)} is not"
-            return Declined(f"{what} a list of at most {MOST_MEMBERS} values of indexed fields")
+            return Refusal(NO_FILTER)
+        choices = self._list_choices(question)
+        if not choices:
+            return Refusal(say_no_conjunct(root, f"a list of at most {MAX_LOOKUPS} values of indexed fields"))
         unions = [
-            (child, tuple(dict.fromkeys(equality(term, question.counts) for term in terms))) for child, terms in usable
+            (child, tuple(dict.fromkeys(make_equality_lookup(value, counts) for value in values)))
+            for child, values in choices
         ]
-        sums = [sum(term.density for term in terms) for _, terms in unions]
-        density = min(sums)
-        chosen, terms = unions[sums.index(density)]
-        rest = [child for child in children if child is not chosen]
+        sums = [sum(lookup.density for lookup in lookups) for _, lookups in unions]
+        lowest = min(sums)
+        chosen, lookups = unions[sums.index(lowest)]
+        rest = [child for child in list_conjuncts(root) if child is not chosen]
         where = "a condition of the and" if rest else "the filter"
-        what = f"{'an or' if isinstance(chosen, Or) else 'a list'} of {number(len(terms), 'value')} of indexed fields"
-        share = percent(min(1.0, density))
-        because = f"{where} is {what}, so the index finds the events of each, at most {share} of all events"
-        return Applied(IndexUnion(terms), all_of(rest), (), because)
+        kind = "an or" if isinstance(chosen, Or) else "a list"
+        because = (
+            f"{where} is {kind} of {format_number(len(lookups), 'value')} of indexed fields, so the index finds the "
+            f"events of each, at most {format_percent(min(1.0, lowest))} of all events"
+        )
+        return RuleAnswer(IndexUnion(lookups), join_conjuncts(rest), (), because)
+
+    def _list_choices(self, question: Question) -> list[tuple[Filter, tuple[Compare, ...]]]:
+        """Returns the lists that may be looked up, each with its values: at most ``MAX_LOOKUPS`` values together."""
+        children = list_conjuncts(question.tree)
+        if any(is_indexed_equality(child, question.source) for child in children):
+            children = tuple(child for child in children if is_indexed_equality(child, question.source))
+        lists = [(child, list_alternatives(child, question.source)) for child in children]
+        fitting, total = [], 0
+        for child, values in sorted(lists, key=lambda pair: len(pair[1])):
+            total += len(values)
+            if values and total <= MAX_LOOKUPS:
+                fitting.append(child)
+        return [(child, values) for child, values in lists if any(child is one for one in fitting)]
+
+
+RULES: tuple[Rule, ...] = (MembersRule(),)

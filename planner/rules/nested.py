@@ -2,70 +2,136 @@
 
 from __future__ import annotations
 
-from watchfloor.planner.access.paths import (
-    MOST_MEMBERS,
-    IndexIntersection,
-    IndexUnion,
-    Term,
-    alternatives,
-    density,
-    equality,
-    look_up,
-    lookups,
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Union
+
+from watchfloor.planner.access.counts import RuleCounts
+from watchfloor.planner.access.index_use import (
+    MAX_LOOKUPS,
+    find_lookup_kind,
+    is_indexed_equality,
+    list_alternatives,
+    make_lookup,
 )
-from watchfloor.planner.access.rule import Applied, Declined, Question
+from watchfloor.planner.access.paths import IndexIntersection, IndexUnion, Term, estimate_density, list_lookups
+from watchfloor.planner.access.reasons import NO_FILTER
+from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
+from watchfloor.schema.filter import tree as f
 from watchfloor.schema.filter.print import to_short_text
-from watchfloor.schema.filter.tree import And, Compare, Filter, In, Not, Or
-from watchfloor.schema.units import number, percent
+from watchfloor.schema.source import Source
+from watchfloor.schema.units import format_number, format_percent
+
+
+@dataclass(frozen=True)
+class _AnyOf:
+    """Parts of a filter of which one must hold; the index can answer all of them."""
+
+    parts: tuple[_Part, ...]
+
+
+@dataclass(frozen=True)
+class _AllOf:
+    """Parts of a filter that must all hold, as far as the index can answer them."""
+
+    parts: tuple[_Part, ...]
+
+
+_Part = Union[f.Condition, _AnyOf, _AllOf]
 
 
 class NestedRule:
     """An ``and`` needs one of its conditions in the index, an ``or`` all of them, and either may hold the other.
 
-    Of an ``and`` those are looked up that lead to less than w times the events of the rarest. The whole filter stays to
-    be evaluated on what the index leads to.
+    Of an ``and`` those parts are looked up that lead to less than w times the events of the rarest. The whole filter
+    stays to be evaluated on what the index leads to.
     """
 
     name = "nested"
 
-    def apply(self, question: Question) -> Applied | Declined:
+    def asks(self, question: Question) -> list[f.Condition]:
         root = question.tree
-        if not isinstance(root, (And, Or)):
-            return Declined("the filter is one condition" if root is not None else "the filter is empty")
-        term = _cover(root, question)
+        part = _find_part(root, question.source) if isinstance(root, (f.And, f.Or)) else None
+        conditions = [] if part is None else list(dict.fromkeys(_list_conditions(part)))
+        return conditions if len(conditions) <= MAX_LOOKUPS else []
+
+    def apply(self, question: Question, counts: RuleCounts) -> RuleAnswer | Refusal:
+        root = question.tree
+        if not isinstance(root, (f.And, f.Or)):
+            return Refusal("the filter is one condition" if root is not None else NO_FILTER)
+        part = _find_part(root, question.source)
+        if part is not None and (values := len(set(_list_conditions(part)))) > MAX_LOOKUPS:
+            many = format_number(values, "value")
+            return Refusal(f"{to_short_text(root)} has {many}; at most {MAX_LOOKUPS} are looked up")
+        term = None if part is None else _make_term(part, question, counts)
         if term is None:
-            what = "no condition of the and" if isinstance(root, And) else "not every condition of the or"
-            return Declined(f"{what} is answered by the index")
-        count = sum(1 for _ in lookups(term))
-        if count > MOST_MEMBERS:
-            return Declined(f"{to_short_text(root)} has {number(count, 'value')}; at most {MOST_MEMBERS} are looked up")
-        share = percent(density(term))
-        because = f"{number(count, 'look-up')} of the index, combined as the filter is, lead to {share} of all events"
+            what = "no condition of the and" if isinstance(root, f.And) else "not every condition of the or"
+            return Refusal(f"{what} is answered by the index")
+        lookups = format_number(sum(1 for _ in list_lookups(term)), "look-up")
+        share = format_percent(estimate_density(term))
+        because = f"{lookups} of the index, combined as the filter is, lead to {share} of all events"
         access = term if isinstance(term, (IndexUnion, IndexIntersection)) else IndexUnion((term,))
-        return Applied(access, root, (), because)
+        return RuleAnswer(access, root, (), because)
 
 
-def _cover(tree: Filter, question: Question) -> Term | None:
-    """Look-ups that lead to all events of ``tree``, and to others perhaps; None if there are none."""
+def _find_part(tree: f.Filter, source: Source) -> _Part | None:
+    """Returns the part of ``tree`` that the index can answer: it leads to all events of ``tree``; None if none does."""
     match tree:
-        case And(children):
-            terms = [term for child in children if (term := _cover(child, question)) is not None]
-            if not terms:
-                return None
-            lowest = min(map(density, terms))
-            chosen = [t for t in dict.fromkeys(terms) if density(t) == lowest or density(t) < question.w * lowest]
-            return chosen[0] if len(chosen) == 1 else IndexIntersection(tuple(chosen))
-        case Or(children):
-            every = [_cover(child, question) for child in children]
-            return (
-                None if None in every else IndexUnion(tuple(dict.fromkeys(term for term in every if term is not None)))
-            )
-        case Not():
+        case f.And(children):
+            return _find_conjuncts(children, source)
+        case f.Or(children):
+            parts = [_find_part(child, source) for child in children]
+            return None if None in parts else _AnyOf(tuple(part for part in parts if part is not None))
+        case f.Not():
             return None
-        case In():
-            terms = [equality(term, question.counts) for term in alternatives(tree, question.source)]
-            return IndexUnion(tuple(dict.fromkeys(terms))) if terms else None
-        case Compare(op="!="):
-            return None
+        case f.In():
+            values = list_alternatives(tree, source)
+            return _AnyOf(values) if values else None
         case _:
-            return look_up(tree, question.source, question.counts)
+            return tree if find_lookup_kind(tree, source) else None
+
+
+def _find_conjuncts(children: tuple[f.Filter, ...], source: Source) -> _Part | None:
+    """Returns what the index can answer of an ``and``: as many parts as fit into ``MAX_LOOKUPS``, small ones first."""
+    if any(is_indexed_equality(child, source) for child in children):
+        # The equality leads to few events by itself, so lists beside it are not counted.
+        children = tuple(c for c in children if is_indexed_equality(c, source) or not list_alternatives(c, source))
+    parts = [part for child in children if (part := _find_part(child, source)) is not None]
+    sizes = [sum(1 for _ in _list_conditions(part)) for part in parts]
+    fitting, total = set[int](), 0
+    for number in sorted(range(len(parts)), key=sizes.__getitem__):
+        total += sizes[number]
+        if total <= MAX_LOOKUPS:
+            fitting.add(number)
+    kept = [part for number, part in enumerate(parts) if number in fitting] or parts
+    return _AllOf(tuple(kept)) if kept else None
+
+
+def _list_conditions(part: _Part) -> Iterator[f.Condition]:
+    if isinstance(part, (_AnyOf, _AllOf)):
+        for child in part.parts:
+            yield from _list_conditions(child)
+    else:
+        yield part
+
+
+def _make_term(part: _Part, question: Question, counts: RuleCounts) -> Term | None:
+    """Returns the look-ups of a part; None if one that is needed has too many entries in the index."""
+    if isinstance(part, _AnyOf):
+        terms = [_make_term(child, question, counts) for child in part.parts]
+        return None if None in terms else IndexUnion(tuple(dict.fromkeys(t for t in terms if t is not None)))
+    if isinstance(part, _AllOf):
+        known = [term for child in part.parts if (term := _make_term(child, question, counts)) is not None]
+        if not known:
+            return None
+        lowest = min(map(estimate_density, known))
+        chosen = [
+            term
+            for term in dict.fromkeys(known)
+            if estimate_density(term) == lowest or estimate_density(term) < question.w * lowest
+        ]
+        return chosen[0] if len(chosen) == 1 else IndexIntersection(tuple(chosen))
+    return make_lookup(part, question.source, counts)
+
+
+RULES: tuple[Rule, ...] = (NestedRule(),)

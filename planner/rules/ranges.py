@@ -2,68 +2,74 @@
 
 from __future__ import annotations
 
-from watchfloor.planner.access.paths import IndexUnion, Kind, index_kind, look_up
-from watchfloor.planner.access.rule import Applied, Declined, Question, found_text
+from dataclasses import dataclass
+
+from watchfloor.planner.access.counts import RuleCounts
+from watchfloor.planner.access.index_use import find_lookup_kind, list_conjuncts, make_lookup
+from watchfloor.planner.access.paths import IndexUnion, LookupKind
+from watchfloor.planner.access.reasons import NO_FILTER, describe_finds, say_no_conjunct
+from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
 from watchfloor.schema.filter.print import to_short_text
-from watchfloor.schema.filter.tree import And, Not, Or
+from watchfloor.schema.filter.tree import And, Condition, Not, Or
 
 
-class _ManyRule:
-    """The filter, or a condition of its ``and``, is one of a kind on an indexed field; of several the rarest is taken.
+@dataclass(frozen=True)
+class MultiValueRule:
+    """One index scan for a condition of many values of ``kind``; of several conditions the rarest is taken.
 
-    The whole filter stays to be evaluated on what the index leads to: long values are cut there.
+    The condition is the filter or a part of its ``and``. The whole filter stays to be evaluated on what the index
+    leads to, because long values are cut in the index. ``what`` and ``how`` are the words of the rule's reasons.
     """
 
     name: str
-    kind: Kind
+    kind: LookupKind
     what: str
     how: str
 
-    def apply(self, question: Question) -> Applied | Declined:
+    def asks(self, question: Question) -> list[Condition]:
+        return [
+            child
+            for child in list_conjuncts(question.tree)
+            if not isinstance(child, (And, Or, Not)) and find_lookup_kind(child, question.source) == self.kind
+        ]
+
+    def apply(self, question: Question, counts: RuleCounts) -> RuleAnswer | Refusal:
         root = question.tree
         if root is None:
-            return Declined("the filter is empty")
-        children = root.children if isinstance(root, And) else (root,)
-        usable = [
-            child
-            for child in children
-            if not isinstance(child, (And, Or, Not)) and index_kind(child, question.source) == self.kind
-        ]
-        if not usable:
-            what = "none of the and's conditions is" if isinstance(root, And) else f"{to_short_text(root)} is not"
-            return Declined(f"{what} {self.what}")
-        found = [(child, look_up(child, question.source, question.counts)) for child in usable]
-        known = [(child, term) for child, term in found if term is not None]
-        if not known:
-            return Declined(f"{to_short_text(usable[0])} has more entries in the index than are worth reading")
-        _, term = min(known, key=lambda pair: pair[1].density)
+            return Refusal(NO_FILTER)
+        conditions = self.asks(question)
+        if not conditions:
+            return Refusal(say_no_conjunct(root, self.what))
+        found = [make_lookup(condition, question.source, counts) for condition in conditions]
+        lookups = [lookup for lookup in found if lookup is not None]
+        if not lookups:
+            return Refusal(f"{to_short_text(conditions[0])} has more entries in the index than are worth reading")
+        rarest = min(lookups, key=lambda lookup: lookup.density)
         where = "a condition of the and" if isinstance(root, And) else "the filter"
-        because = f"{where} is {self.what}: {self.how} {found_text(term)}"
-        return Applied(IndexUnion((term,)), root, (), because)
+        because = f"{where} is {self.what}: {self.how} {describe_finds(rarest)}"
+        return RuleAnswer(IndexUnion((rarest,)), root, (), because)
 
 
-class RangeRule(_ManyRule):
-    """``< <= > >=``, ``in a..b``, a network, or a beginning: the values that satisfy it follow each other."""
-
-    name = "range"
-    kind = "range"
-    what = "a range of values of an indexed field"
-    how = "the index, where values are sorted, finds its"
-
-
-class SuffixRule(_ManyRule):
-    """``endswith`` on a field that is indexed by its reversed values, too."""
-
-    name = "suffix"
-    kind = "suffix"
-    what = "an ending of a field that is indexed backwards"
-    how = "the index of reversed values finds its"
-
-
-class ValuesRule(_ManyRule):
-    """A pattern on an indexed field: the servers test its distinct values, and not each event's."""
-
-    name = "values"
-    kind = "values"
-    what = "a pattern, or exists, of an indexed field"
-    how = "tested on the values in the index it finds"
+RULES: tuple[Rule, ...] = (
+    # < <= > >=, a..b, networks and beginnings: the values that satisfy them follow each other.
+    MultiValueRule(
+        "range",
+        "range",
+        "a range of values of an indexed field",
+        "the index, where values are sorted, finds its",
+    ),
+    # endswith, on a field whose values are indexed reversed, too.
+    MultiValueRule(
+        "suffix",
+        "suffix",
+        "an ending of a field that is indexed backwards",
+        "the index of reversed values finds its",
+    ),
+    # Patterns and exists: the servers test the field's distinct values, and not each event's.
+    MultiValueRule(
+        "values",
+        "values",
+        "a pattern, or exists, of an indexed field",
+        "tested on the values in the index it finds",
+    ),
+)

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from watchfloor.planner.estimate import PAGE
 from watchfloor.schema.errors import InternalError, UserError
-from watchfloor.schema.units import duration, number, percent
+from watchfloor.schema.units import format_duration, format_number, format_percent
 
 from .expected import Expected, Span
 
@@ -292,7 +292,7 @@ class Density(Adaptive):
         if self.expected is None:
             return super()._following(batch, end, target, rows, seconds, wanted)
         share = (rows + _PRIOR) / (self.expected.rows(batch.since, batch.until) + _PRIOR)
-        corrected = f"by the counts, of which {percent(share)} are found"
+        corrected = f"by the counts, of which {format_percent(share)} are found"
         speed = batch.width / max(seconds, 1e-6)
         most = speed * self.settings.max_seconds, _runs(self.settings.max_seconds, "at most")
         page = batch.number == 0 and not self.expected.paged and wanted > PAGE
@@ -319,11 +319,11 @@ POLICIES: dict[str, type[_Base]] = {
 
 
 def _rows(rows: float) -> str:
-    return number(round(rows), "row")
+    return format_number(round(rows), "row")
 
 
 def _runs(seconds: float, bound: str) -> str:
-    return f"to run {bound} {duration(seconds)}"
+    return f"to run {bound} {format_duration(seconds)}"
 
 
 def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:

@@ -230,7 +230,7 @@ def check(
         request = QueryRequest(source.name, since, until, to_json(tree), columns, scheme=scheme, batching=batching)
         result = service.run(request)
         table = pa.Table.from_batches(result, result.schema)
-        note(result.plan.text())
+        note(result.plan.to_text())
         assert result.summary["status"] == "complete" and result.summary["rows"] == len(table)
         found = table.column("number").to_numpy()
         missing, surplus = np.setdiff1d(np.flatnonzero(wanted), found), found[~wanted[found]]

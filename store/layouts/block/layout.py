@@ -38,6 +38,7 @@ from watchfloor.store.layout import Wanted
 from watchfloor.store.layouts.block.epochs.view import View, read_view
 from watchfloor.store.scans import MANY_REQUESTS, NEXT_ROW
 
+from .costs import BLOCK_COSTS
 from .counts import BlockCounts, read_hits
 from .encoder import BlockEncoder
 from .keys import BLOCK_KEY_BYTES, FILE, OFFSET_FIELD, block_bounds, block_times
@@ -75,6 +76,7 @@ class BlockLayout:
 
     name = "block"
     hits_exact = False
+    costs = BLOCK_COSTS
     most_entries = 1024
 
     def __init__(self) -> None:

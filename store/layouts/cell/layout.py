@@ -43,6 +43,7 @@ from watchfloor.store.index.places import apart, read_places
 from watchfloor.store.index.rows import index_ranges, index_suffixes
 from watchfloor.store.layout import TableWrite, Term, Wanted
 
+from .costs import CELL_COSTS
 from .counts import CellCounts
 from .keys import ROW_BYTES, event_rows
 
@@ -153,6 +154,7 @@ class CellLayout:
 
     name = "cell"
     hits_exact = True
+    costs = CELL_COSTS
     most_entries = 4096
 
     def __init__(self) -> None:

@@ -197,7 +197,7 @@ def test_too_many_entries_are_not_read_to_the_end(tables: Tables, layout: str, m
     assert all(reader.survey([few, many], 0, 3 * DAY, thorough=True).counts)
     service = QueryService(tables.store)
     plan = service.explain(QueryRequest(source.name, where="exists name")).plan
-    assert not plan.uses_index and "more entries in the index than are worth reading" in plan.text()
+    assert not plan.uses_index and "more entries in the index than are worth reading" in plan.to_text()
     assert service.explain(QueryRequest(source.name, where="exists name", scheme="index")).plan.uses_index
 
 
@@ -229,5 +229,5 @@ def test_whole_queries(tables: Tables, layout: str, where: str, rule: str) -> No
         result = QueryService(tables.store).run(QueryRequest(source.name, where=where, scheme=scheme, columns=("n",)))
         assert sorted(n for b in result for n in b.column("n").to_pylist()) == sorted(expected), scheme
         if "index" in scheme:
-            assert rule in (result.plan.rule, *(way.rule for way in result.plan.weighed)), result.plan.text()
+            assert rule in (result.plan.rule, *(way.rule for way in result.plan.weighed)), result.plan.to_text()
             assert result.plan.uses_index

@@ -1,0 +1,51 @@
+"""Words for the reasons that rules give, where several rules say the same."""
+
+from __future__ import annotations
+
+from watchfloor.schema.filter.print import to_short_text
+from watchfloor.schema.filter.tree import And, Compare, Filter, Not, Or
+from watchfloor.schema.source import Source
+from watchfloor.schema.units import format_number, format_percent
+
+from .paths import Lookup
+
+NO_FILTER = "the filter is empty"
+
+
+def describe_finds(lookup: Lookup) -> str:
+    """Returns how many events an index look-up finds: ``12 events, 0.01 % of all``."""
+    return f"{format_number(lookup.count, 'event')}, {format_percent(lookup.density)} of all"
+
+
+def describe_kind(tree: Filter | None) -> str:
+    """Returns the kind of a filter's root with its article: ``an and``, ``a comparison by <``."""
+    match tree:
+        case None:
+            return "empty"
+        case And():
+            return "an and"
+        case Or():
+            return "an or"
+        case Not():
+            return "a not"
+        case Compare(op="="):
+            return "an equality"
+        case Compare(op=op):
+            return f"a comparison by {op}"
+        case _:
+            return "a condition other than ="
+
+
+def explain_missing_index(tree: Compare, source: Source) -> str:
+    """Returns why the index cannot answer an equality."""
+    if tree.field == source.time_field:
+        return f"{to_short_text(tree)} is about the time field, which is the order of the events and has no index"
+    # The field has an index, but it does not reach back to the beginning of the time range.
+    late = " of all the time range" if source.field(tree.field).indexed_from else ""
+    return f"{to_short_text(tree)} is about the field {tree.field}, which has no index{late}"
+
+
+def say_no_conjunct(root: Filter, what: str) -> str:
+    """Returns that neither the filter nor one of its ``and``'s conditions is what a rule needs."""
+    subject = "none of the and's conditions is" if isinstance(root, And) else f"{to_short_text(root)} is not"
+    return f"{subject} {what}"
