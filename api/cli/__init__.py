@@ -1,0 +1,1 @@
+"""The command ``watchfloor``. Read ``main.py`` first; a group of commands is a file of ``commands/``, found there."""

@@ -1,8 +1,7 @@
-"""The command ``watchfloor``: one module per group of commands in ``commands/``.
+"""The command ``watchfloor``: finds the groups of commands, parses the command line and runs one command.
 
-Standard output carries data only; progress, summaries and errors go to standard error. Exit status: 0 done, 1 something
-was quarantined or failed or a deadline cut it off, 2 the request must change, 3 the installation must change,
-130 interrupted. Modules import what they need when they run, so that ``--help`` is quick and starts no JVM.
+Standard output carries data only; progress, summaries and errors go to standard error. The exit statuses stand in
+``terminal/command_group.py``.
 """
 
 from __future__ import annotations
@@ -10,55 +9,70 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import pkgutil
 import sys
-from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import entry_points, version
+from typing import Any
 
-from watchfloor.api.cli.terminal.context import Add, Run
 from watchfloor.schema.errors import OperatorError, UserError, WatchfloorError
 
-from .commands import counts, events, ingest, ledger, serving, sources, stack
+from .terminal.command_group import INTERNAL, INTERRUPTED, OK, OPERATOR, USER, CommandGroup, RunCommand
 
-OK, PARTLY, USER, OPERATOR, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 70, 130
-GROUPS = (stack, sources, ingest, ledger, events, counts, serving)
-PASSED_ON = ("bench", "calibrate", "demo")  # what follows these commands is theirs to read
+COMMANDS_FOLDER = "watchfloor.api.cli.commands"
+ENTRY_POINTS = "watchfloor.commands"
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole command line. Global options may stand before or after the command."""
-    parser = argparse.ArgumentParser(
-        prog="watchfloor",
-        description="Security logs into Apache Accumulo, and the newest matching events out of it.",
-        epilog="Exit status: 0 done, 1 done in part (something was quarantined or failed), 2 the request must change, "
-        "3 the installation must change.",
-        allow_abbrev=False,
-    )
-    _add_globals(parser, None)
-    shared = argparse.ArgumentParser(add_help=False)
-    _add_globals(shared, argparse.SUPPRESS)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+class CommandLine:
+    """The parser of all commands. Global options may stand before or after the command.
 
-    def add(name: str, run: Run, summary: str) -> argparse.ArgumentParser:
-        command = commands.add_parser(name, help=summary, description=summary, parents=[shared], allow_abbrev=False)
+    ``raw_commands`` are the commands that read their own arguments.
+    """
+
+    def __init__(self, groups: Sequence[CommandGroup]) -> None:
+        self.parser = _make_root_parser()
+        self.raw_commands: set[str] = set()
+        self._shared = argparse.ArgumentParser(add_help=False)
+        _add_global_options(self._shared, argparse.SUPPRESS)
+        self._commands = self.parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+        for group in groups:
+            group.register(self._add_command)
+
+    def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """Returns the parsed options, with ``rest`` for a command that reads its own arguments.
+
+        Prints a message and exits with USER if the arguments do not fit.
+        """
+        own, rest = self._split_arguments(list(arguments))
+        args = self.parser.parse_args(_join_times(own))
+        args.rest = rest
+        return args
+
+    def _add_command(
+        self, name: str, run: RunCommand, summary: str, *, reads_arguments: bool = False
+    ) -> argparse.ArgumentParser:
+        command = self._commands.add_parser(
+            name, help=summary, description=summary, parents=[self._shared], allow_abbrev=False
+        )
         command.set_defaults(run=run)
+        if reads_arguments:
+            self.raw_commands.add(name)
         return command
 
-    for register in (*(group.register for group in GROUPS), *_registered_elsewhere()):
-        register(add)
-    return parser
-
-
-def _registered_elsewhere() -> list[Callable[[Add], None]]:
-    """Commands of rooms above this one, by the entry points of pyproject.toml."""
-    found = entry_points(group="watchfloor.commands")
-    return [point.load() for point in sorted(found, key=lambda point: point.name, reverse=True)]
+    def _split_arguments(self, arguments: list[str]) -> tuple[list[str], list[str]]:
+        """Returns what argparse reads, and what follows the name of a command that reads its own arguments."""
+        start = 0
+        while start < len(arguments) and arguments[start].startswith("-"):
+            start += 2 if arguments[start] in ("--home", "--config") else 1
+        is_raw = start < len(arguments) and arguments[start] in self.raw_commands
+        end = start + 1 if is_raw else len(arguments)
+        return arguments[:end], arguments[end:]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status. Without ``argv`` this is the process's command: it ends here."""
-    arguments, rest = _split(list(sys.argv[1:] if argv is None else argv))
-    args = build_parser().parse_args(_joined(arguments))
-    args.rest = rest
+    args = CommandLine(find_groups()).parse(sys.argv[1:] if argv is None else argv)
     _configure_logging(args.verbose)
     try:
         status = args.run(args) or OK
@@ -66,11 +80,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         status = INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has enough. Python would complain once more when it flushes at exit.
+        # The reader of our output has enough. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = OK
     except WatchfloorError as error:
-        status = _failed(error, args.verbose)
+        status = _report_error(error, args.verbose)
     if argv is None and "jpype" in sys.modules:
         # Threads of the JVM that still call into Python while it shuts down would abort the process.
         logging.shutdown()
@@ -79,17 +93,46 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """What argparse reads, and what is handed on as it is: all that follows a command of ``PASSED_ON``."""
-    after = 0
-    while after < len(arguments) and arguments[after].startswith("-"):
-        after += 2 if arguments[after] in ("--home", "--config") else 1
-    cut = after + 1 if arguments[after : after + 1] and arguments[after] in PASSED_ON else len(arguments)
-    return arguments[:cut], arguments[cut:]
+def find_groups() -> list[CommandGroup]:
+    """Returns the modules of ``commands/`` and of the entry points of other rooms, by their ``POSITION``."""
+    folder = import_module(COMMANDS_FOLDER)
+    names = [f"{COMMANDS_FOLDER}.{module.name}" for module in pkgutil.iter_modules(folder.__path__)]
+    names += [point.module for point in entry_points(group=ENTRY_POINTS)]
+    groups: list[Any] = [import_module(name) for name in names]
+    return sorted(groups, key=lambda group: group.POSITION)
 
 
-def _joined(arguments: list[str]) -> list[str]:
-    """``--since -4h`` as ``--since=-4h``: argparse would take the time for an option."""
+def _make_root_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="watchfloor",
+        description="Security logs into Apache Accumulo, and the newest matching events out of it.",
+        epilog="Exit status: 0 done, 1 done in part (something was quarantined or failed), 2 the request must change, "
+        "3 the installation must change.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_PrintVersion, nargs=0, help="print the version and exit")
+    _add_global_options(parser, None)
+    return parser
+
+
+class _PrintVersion(argparse.Action):
+    """Prints the version of the installed package, which is looked up only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *others: Any) -> None:
+        print(f"watchfloor {version('watchfloor')}")
+        parser.exit()
+
+
+def _add_global_options(parser: argparse.ArgumentParser, default: str | None) -> None:
+    group = parser.add_argument_group("global options")
+    group.add_argument("--home", metavar="DIR", default=default, help="the stack's folder (default .watchfloor)")
+    group.add_argument("--config", metavar="FILE", default=default, help="settings file (default watchfloor.toml)")
+    verbose = 0 if default is None else default
+    group.add_argument("-v", "--verbose", action="count", default=verbose, help="tell more on standard error; -vv all")
+
+
+def _join_times(arguments: list[str]) -> list[str]:
+    """Writes ``--since -4h`` as ``--since=-4h``, since argparse would take the time for an option."""
     joined: list[str] = []
     for argument in arguments:
         if joined and joined[-1] in ("--since", "--until") and argument[:1] == "-" and argument[1:2].isdigit():
@@ -99,7 +142,8 @@ def _joined(arguments: list[str]) -> list[str]:
     return joined
 
 
-def _failed(error: WatchfloorError, verbose: int) -> int:
+def _report_error(error: WatchfloorError, verbose: int) -> int:
+    """Prints the error and returns the exit status that says who must act."""
     from watchfloor.api.formats.visible import escape_line_controls
 
     if verbose > 1:
@@ -108,14 +152,6 @@ def _failed(error: WatchfloorError, verbose: int) -> int:
     if isinstance(error, UserError):
         return USER
     return OPERATOR if isinstance(error, OperatorError) else INTERNAL
-
-
-def _add_globals(parser: argparse.ArgumentParser, default: str | None) -> None:
-    group = parser.add_argument_group("global options")
-    group.add_argument("--home", metavar="DIR", default=default, help="the stack's folder (default .watchfloor)")
-    group.add_argument("--config", metavar="FILE", default=default, help="settings file (default watchfloor.toml)")
-    verbose = 0 if default is None else default
-    group.add_argument("-v", "--verbose", action="count", default=verbose, help="tell more on standard error; -vv all")
 
 
 def _configure_logging(verbose: int) -> None:

@@ -7,7 +7,9 @@ import os
 from argparse import Namespace
 from pathlib import Path
 
-from watchfloor.api.cli.terminal.context import Add
+from watchfloor.api.cli.terminal.command_group import AddCommand
+
+POSITION = 90
 
 _MODULES = {
     "bench": "watchfloor.loadgen.suite.bench",
@@ -17,16 +19,19 @@ _MODULES = {
 """Commands that read their own arguments, and the modules whose ``main`` does."""
 
 
-def register(add: Add) -> None:
-    add("bench", pass_on_arguments, "experiments: watchfloor bench NAME --help tells each one's options")
+def register(add: AddCommand) -> None:
+    about_bench = "experiments: watchfloor bench NAME --help tells each one's options"
+    add("bench", run_module, about_bench, reads_arguments=True)
     parser = add("report", run_report, "a run of `bench all` as one HTML file, with pictures and raw samples")
     parser.add_argument("folder", metavar="DIR", type=Path, help="the run's folder")
     parser = add("compare", run_compare, "two runs side by side: ratios with intervals, and what got worse")
     parser.add_argument("a", metavar="A", type=Path, help="a run's folder, or the JSON file of one experiment")
     parser.add_argument("b", metavar="B", type=Path, help="another one; ratios are B / A")
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="of the resampling (default 1)")
-    add("calibrate", pass_on_arguments, "measures what reading costs on this store, for the planner")
-    add("demo", pass_on_arguments, "a tour: loads real and made-up logs and asks for them: watchfloor demo [LOGS…]")
+    about_calibrate = "measures what reading costs on this store, for the planner"
+    add("calibrate", run_module, about_calibrate, reads_arguments=True)
+    about_demo = "a tour: loads real and made-up logs and asks for them: watchfloor demo [LOGS…]"
+    add("demo", run_module, about_demo, reads_arguments=True)
 
 
 def run_report(args: Namespace) -> None:
@@ -41,8 +46,8 @@ def run_compare(args: Namespace) -> int:
     return run(args.a, args.b, args.seed)
 
 
-def pass_on_arguments(args: Namespace) -> int:
-    """Everything after the command's name is its own to read; the stack's folder goes by the environment."""
+def run_module(args: Namespace) -> int:
+    """Runs the command's module with all that follows its name. The stack's folder goes by the environment."""
     if args.home is not None:
         os.environ["WATCHFLOOR_HOME"] = args.home
     return int(importlib.import_module(_MODULES[args.command]).main(args.rest) or 0)

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from watchfloor.api.cli.terminal.context import Add, open_store, say, settings_of, stopped_by_signals
+from watchfloor.api.cli.terminal.command_group import AddCommand
+from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
+from watchfloor.api.cli.terminal.signals import stop_on_signals
 from watchfloor.loadgen.generator.feed_registry import list_feeds
 
 if TYPE_CHECKING:
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
     from watchfloor.loadgen.generator.streams.replay import Replayed
     from watchfloor.schema.source import Source
 
+POSITION = 80
 
-def register(add: Add) -> None:
+
+def register(add: AddCommand) -> None:
     parser = add("generate", run_generate, "made-up events as JSON lines, the same for the same arguments")
     feeds = list_feeds()
     parser.add_argument("source", choices=feeds, metavar="SOURCE", help=", ".join(feeds))
@@ -43,10 +47,10 @@ def register(add: Add) -> None:
 
 
 def run_generate(args: Namespace) -> None:
-    with stopped_by_signals() as stop:
+    with stop_on_signals() as stop:
         done, late = _generate_past(args, stop) if args.rate is None else _generate_live(args, stop)
         interrupted = stop.is_set()
-    say(format_generated(done, late))
+    print_message(format_generated(done, late))
     if interrupted:
         raise KeyboardInterrupt
 
@@ -85,12 +89,12 @@ def run_replay(args: Namespace) -> None:
     if len(files) == 2 and files[0].samefile(files[1]):
         raise UserError(f"--out {args.output} is the log itself; name another file")
     known = _load_stored_sources(args)
-    with stopped_by_signals() as stop:
+    with stop_on_signals() as stop:
         with _open_followed_output(args.output) as out:
             speed = 1.0 if args.speed is None else args.speed
             done = run(args.file, out, stop, source=args.source, rate=args.rate, speed=speed, known=known)
         interrupted = stop.is_set()
-    say(format_replayed(done))
+    print_message(format_replayed(done))
     if interrupted:
         raise KeyboardInterrupt
 
@@ -145,5 +149,5 @@ def _load_stored_sources(args: Namespace) -> Mapping[str, Source]:
     name = args.source
     if name is None or name in builtin_definitions() or find_family(name):
         return {}
-    with open_store(settings_of(args)) as store:
+    with open_store(read_settings(args)) as store:
         return store.sources()

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -22,8 +23,9 @@ from rest_fakes import FakeService, events
 from watchfloor.api.cli import main as cli
 from watchfloor.api.cli.commands import counts
 from watchfloor.api.cli.commands import events as query_command
-from watchfloor.api.cli.terminal.context import settings_of
-from watchfloor.api.cli.terminal.progress import follow, line, summary
+from watchfloor.api.cli.terminal.command_group import AddCommand
+from watchfloor.api.cli.terminal.context import read_settings
+from watchfloor.api.cli.terminal.progress import follow_load, format_progress, format_summary
 from watchfloor.ingest.intake.load import FileResult, LoadResult, Progress
 from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.schema.settings.settings import Settings
@@ -51,7 +53,7 @@ def commands(
     parser: argparse.ArgumentParser | None = None, name: str = ""
 ) -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Every command and sub-command with its parser."""
-    parser = parser or cli.build_parser()
+    parser = parser or cli.CommandLine(cli.find_groups()).parser
     yield name, parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -91,13 +93,39 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
     assert "usage: watchfloor" in capsys.readouterr().out
 
 
-def test_the_commands_are_those_of_the_design() -> None:
-    names = {name for name, _ in commands() if name and " " not in name}
-    wanted = (
+def test_the_commands_are_those_of_the_design_in_their_order() -> None:
+    names = [name for name, _ in commands() if name and " " not in name]
+    order = (
         "up down status sources master worker load compact items quarantine "
         "query count top timeline serve generate replay bench report compare calibrate demo"
     )
-    assert names == set(wanted.split())
+    assert names == order.split()
+
+
+def test_every_file_of_commands_is_found() -> None:
+    folder = Path(counts.__file__).parent
+    stems = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    found: list[Any] = cli.find_groups()
+    assert {group.__name__.rpartition(".")[2] for group in found} >= stems
+    assert len({group.POSITION for group in found}) == len(found)
+
+
+def test_a_command_that_reads_its_arguments_says_so_itself() -> None:
+    def register(add: AddCommand) -> None:
+        add("plain", print, "parses as all do").add_argument("--number")
+        add("raw", print, "reads its own", reads_arguments=True)
+
+    line = cli.CommandLine([SimpleNamespace(POSITION=1, register=register)])  # type: ignore[list-item]
+    assert line.parse(["-v", "raw", "--number", "-x", "-v"]).rest == ["--number", "-x", "-v"]
+    args = line.parse(["plain", "--number", "5", "-v"])
+    assert (args.number, args.rest, args.verbose) == ("5", [], 1)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        cli.main(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"watchfloor {metadata.version('watchfloor')}\n"
 
 
 def test_every_command_and_flag_is_documented() -> None:
@@ -175,15 +203,19 @@ def test_a_time_may_begin_with_a_minus(service: FakeService) -> None:
 def test_global_options_stand_before_or_after(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     for arguments in (["--home", "h", "status"], ["status", "--home", "h"]):
-        assert settings_of(cli.build_parser().parse_args(arguments)).home == tmp_path / "h"
+        assert read_settings(cli.CommandLine(cli.find_groups()).parse(arguments)).home == tmp_path / "h"
 
 
 def test_a_named_settings_file_gives_way_to_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "other.toml").write_text("port = 1111\nshards = 7\n")
     monkeypatch.setenv("WATCHFLOOR_SHARDS", "5")
-    args = cli.build_parser().parse_args(["--config", "other.toml", "serve"])
-    assert (settings_of(args).port, settings_of(args).shards, settings_of(args, port=2222).port) == (1111, 5, 2222)
+    args = cli.CommandLine(cli.find_groups()).parse(["--config", "other.toml", "serve"])
+    assert (read_settings(args).port, read_settings(args).shards, read_settings(args, port=2222).port) == (
+        1111,
+        5,
+        2222,
+    )
     assert cli.main(["--config", "missing.toml", "sources"]) == cli.OPERATOR
 
 
@@ -335,18 +367,18 @@ def result(*, quarantined: int = 0, failed: tuple[str, ...] = (), skipped: bool 
 
 
 def test_progress_says_speed_lag_and_quarantined() -> None:
-    assert line(progress("loading", 1_000_000, 500, 1)) == (
+    assert format_progress(progress("loading", 1_000_000, 500, 1)) == (
         "loading: 500 events (250 events/s, 0.5 MB/s), 25 %, lag 1 item, 1 quarantined"
     )
-    assert line(progress("loading", 0, 0, 2, "the store\x1b is down")).endswith("; the store\\x1b is down")
+    assert format_progress(progress("loading", 0, 0, 2, "the store\x1b is down")).endswith("; the store\\x1b is down")
 
 
 def test_a_summary_adds_up_and_says_where_to_look() -> None:
-    text = summary(result(quarantined=5, failed=("a.log: gone",)))
+    text = format_summary(result(quarantined=5, failed=("a.log: gone",)))
     assert "1,005 lines = 1,000 events + 5 quarantined, in 2.0 s (500 events/s, 2.0 MB/s)" in text
     assert "failed: a.log: gone" in text
     assert "watchfloor quarantine list" in text
-    assert "1 of 1 files were loaded before" in summary(result(skipped=True))
+    assert "1 of 1 files were loaded before" in format_summary(result(skipped=True))
 
 
 @pytest.mark.parametrize(
@@ -407,7 +439,7 @@ def test_a_bar_on_a_terminal_follows_the_load(
 
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     load: Any = FakeLoad()
-    assert follow(load) is FakeLoad.result
+    assert follow_load(load) is FakeLoad.result
     out, err = capsys.readouterr()
     assert out == ""
     assert "lag 0" in err

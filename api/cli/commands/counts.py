@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from watchfloor.api.cli.terminal.context import Add, add_format, add_range, open_service, print_rows
+from watchfloor.api.cli.terminal.command_group import AddCommand
+from watchfloor.api.cli.terminal.context import open_service
+from watchfloor.api.cli.terminal.rows import add_format, add_range, default_format, print_rows
 from watchfloor.schema.choices import BUCKETS
 
-BAR = 40
+POSITION = 60
+BAR_WIDTH = 40
 
 
-def register(add: Add) -> None:
-    parser = add("count", count, "how many events a source has, or how many have a value")
+def register(add: AddCommand) -> None:
+    parser = add("count", count_events, "how many events a source has, or how many have a value")
     parser.add_argument("source", metavar="SOURCE")
     add_range(parser)
     _add_condition(parser)
-    parser = add("top", top, "the most frequent values of an indexed field")
+    parser = add("top", list_top_values, "the most frequent values of an indexed field")
     parser.add_argument("source", metavar="SOURCE")
     parser.add_argument("field", metavar="FIELD")
     add_range(parser)
     parser.add_argument("--limit", metavar="N", type=int, default=10, help="how many values (default 10)")
     add_format(parser)
-    parser = add("timeline", timeline, "events per minute, hour or day")
+    parser = add("timeline", show_timeline, "events per minute, hour or day")
     parser.add_argument("source", metavar="SOURCE")
     add_range(parser)
     parser.add_argument("--bucket", choices=BUCKETS, default="hour", metavar="|".join(BUCKETS), help="default hour")
@@ -29,14 +32,14 @@ def register(add: Add) -> None:
     add_format(parser)
 
 
-def count(args: Namespace) -> None:
+def count_events(args: Namespace) -> None:
     from watchfloor.api.answers import answer_count
 
     with open_service(args) as service:
         print(answer_count(service, vars(args))["count"])
 
 
-def top(args: Namespace) -> None:
+def list_top_values(args: Namespace) -> None:
     from watchfloor.api.answers import answer_top
     from watchfloor.schema.errors import UserError
 
@@ -47,16 +50,15 @@ def top(args: Namespace) -> None:
     print_rows(answer["values"], ("value", "count"), args.format)
 
 
-def timeline(args: Namespace) -> None:
+def show_timeline(args: Namespace) -> None:
     from watchfloor.api.answers import answer_timeline
-    from watchfloor.api.cli.terminal.context import default_format
 
     with open_service(args) as service:
         rows = answer_timeline(service, vars(args))["buckets"]
     form = args.format or default_format(None)
     if form == "table":
         most = max((row["count"] for row in rows), default=1)
-        rows = [{**row, "events": "█" * max(1, round(BAR * row["count"] / most))} for row in rows]
+        rows = [{**row, "events": "█" * max(1, round(BAR_WIDTH * row["count"] / most))} for row in rows]
     print_rows(rows, ("start", "count", "events")[: 3 if form == "table" else 2], form)
 
 

@@ -6,7 +6,9 @@ from argparse import Namespace
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from watchfloor.api.cli.terminal.context import Add, add_format, add_range, default_format, open_service, say
+from watchfloor.api.cli.terminal.command_group import OK, PARTLY, AddCommand
+from watchfloor.api.cli.terminal.context import open_service, print_message
+from watchfloor.api.cli.terminal.rows import add_format, add_range, default_format
 from watchfloor.schema.choices import OUTPUT_FORMATS, PLANNERS, SCHEMES
 
 if TYPE_CHECKING:
@@ -14,13 +16,12 @@ if TYPE_CHECKING:
     from watchfloor.api.rest.base.stream import StreamedResult
     from watchfloor.query.service import QueryRequest, QueryService
 
-PARTLY = 1
-SHOWN_BATCHES = 5
-"""Query batches that a summary shows."""
+POSITION = 50
+MAX_SHOWN_BATCHES = 5
 
 
-def register(add: Add) -> None:
-    parser = add("query", query, "events of a source, newest first")
+def register(add: AddCommand) -> None:
+    parser = add("query", run_query, "events of a source, newest first")
     parser.add_argument("source", metavar="SOURCE")
     add_range(parser)
     parser.add_argument("--where", metavar="FILTER", help="only events that satisfy this filter")
@@ -49,7 +50,7 @@ def register(add: Add) -> None:
     parser.add_argument("--output", metavar="FILE", help="write to FILE instead of standard output")
 
 
-def query(args: Namespace) -> int:
+def run_query(args: Namespace) -> int:
     from watchfloor.api.formats.writers import open_output, open_writer
     from watchfloor.api.requests import read_query_request
 
@@ -60,29 +61,29 @@ def query(args: Namespace) -> int:
     with open_service(args) as service, open_output(args.output) as out:
         if args.explain:
             out.write(service.explain(request).text().encode() + b"\n")
-            return 0
+            return OK
         writer = open_writer(form, out, all_columns=columns is not None, live=args.watch)
-        return _watch(service, request, writer) if args.watch else _print(service, request, writer)
+        return _print_watch(service, request, writer) if args.watch else _print_events(service, request, writer)
 
 
-def _print(service: QueryService, request: QueryRequest, writer: Writer) -> int:
+def _print_events(service: QueryService, request: QueryRequest, writer: Writer) -> int:
     result = service.run(request)
-    _write_all(result, writer)
-    say(summary_line(result.summary))
-    return PARTLY if result.summary["status"] == "deadline" else 0
+    _write_result(result, writer)
+    print_message(format_summary(result.summary))
+    return PARTLY if result.summary["status"] == "deadline" else OK
 
 
-def _watch(service: QueryService, request: QueryRequest, writer: Writer) -> int:
+def _print_watch(service: QueryService, request: QueryRequest, writer: Writer) -> int:
     result = service.watch(request)
-    with suppress(KeyboardInterrupt):  # the way to end it
-        _write_all(result, writer)
+    with suppress(KeyboardInterrupt):  # Ctrl-C is the way to end a watch
+        _write_result(result, writer)
     summary = result.summary
-    found = f"{_count(summary['rows'], 'row')} in {_count(summary['polls'], 'poll')}"
-    say(f"{found}, watched for {summary['seconds']:,.0f} s")
-    return 0
+    found = f"{_format_count(summary['rows'], 'row')} in {_format_count(summary['polls'], 'poll')}"
+    print_message(f"{found}, watched for {summary['seconds']:,.0f} s")
+    return OK
 
 
-def _write_all(result: StreamedResult, writer: Writer) -> None:
+def _write_result(result: StreamedResult, writer: Writer) -> None:
     try:
         for batch in result:
             if len(batch):
@@ -92,16 +93,16 @@ def _write_all(result: StreamedResult, writer: Writer) -> None:
         result.close()
     hidden = sorted(getattr(writer, "hidden", ()))
     if hidden:
-        say(
+        print_message(
             f"not shown, for want of room or of a value in the first rows: {', '.join(hidden)} (name them in --columns)"
         )
 
 
-def summary_line(summary: dict[str, Any]) -> str:
-    """``12 rows in 2 batches, first after 8 ms, all after 31 ms; …``, below it the plan and the first batches, and
-    how to go on."""
+def format_summary(summary: dict[str, Any]) -> str:
+    """Returns ``12 rows in 2 batches, first after 8 ms, all after 31 ms``, and below it the plan, the first query
+    batches, and how to go on."""
     first = summary.get("first_seconds")
-    parts = [f"{_count(summary['rows'], 'row')} in {_count(summary['batches'], 'batch', 'batches')}"]
+    parts = [f"{_format_count(summary['rows'], 'row')} in {_format_count(summary['batches'], 'batch', 'batches')}"]
     if first is not None:
         parts.append(f"first after {first * 1000:,.0f} ms")
     parts.append(f"all after {summary['seconds'] * 1000:,.0f} ms")
@@ -112,10 +113,12 @@ def summary_line(summary: dict[str, Any]) -> str:
     lines = [", ".join(parts)]
     if summary["plan"] is not None:
         lines += [f"  {line}" for line in summary["plan"]["text"].splitlines()]
-    ran = summary.get("query_batches", [])
-    lines += [f"  {'batch ' + str(n):<9} {_ran(batch)}" for n, batch in enumerate(ran[:SHOWN_BATCHES], 1)]
-    if summary["batches"] > SHOWN_BATCHES:
-        lines.append(f"  {'':<9} and {_count(summary['batches'] - SHOWN_BATCHES, 'batch', 'batches')} more")
+    batches = summary.get("query_batches", [])
+    lines += [
+        f"  {'batch ' + str(n):<9} {_format_batch(batch)}" for n, batch in enumerate(batches[:MAX_SHOWN_BATCHES], 1)
+    ]
+    if summary["batches"] > MAX_SHOWN_BATCHES:
+        lines.append(f"  {'':<9} and {_format_count(summary['batches'] - MAX_SHOWN_BATCHES, 'batch', 'batches')} more")
     if "cursor" in summary:
         lines.append(f"go on with --cursor {summary['cursor']}")
     if "no_cursor" in summary:
@@ -123,10 +126,10 @@ def summary_line(summary: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _ran(batch: dict[str, Any]) -> str:
-    found = f"{_count(batch['rows'], 'row')} in {batch['seconds'] * 1000:,.0f} ms"
+def _format_batch(batch: dict[str, Any]) -> str:
+    found = f"{_format_count(batch['rows'], 'row')} in {batch['seconds'] * 1000:,.0f} ms"
     return f"{batch['since']} to {batch['until']}: {found}; {batch['because']}"
 
 
-def _count(n: int, one: str, many: str = "") -> str:
+def _format_count(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -8,15 +8,19 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from watchfloor.api.cli.terminal.context import Add, open_store, say, settings_of, stopped_by_signals
+from watchfloor.api.cli.terminal.command_group import OK, PARTLY, AddCommand
+from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
+from watchfloor.api.cli.terminal.signals import stop_on_signals
 from watchfloor.schema.choices import INGEST_MODES
 
+POSITION = 30
 
-def register(add: Add) -> None:
-    parser = add("master", master, "watch folders, and queue each new complete file once")
+
+def register(add: AddCommand) -> None:
+    parser = add("master", run_master, "watch folders, and queue each new complete file once")
     parser.add_argument("--watch", metavar="DIR", nargs="+", action="extend", required=True, help="folders to watch")
     parser.add_argument("--source", metavar="S", help="what all files are (default: found out from their content)")
-    parser = add("worker", worker, "ingest what is queued, until stopped")
+    parser = add("worker", run_workers, "ingest what is queued, until stopped")
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="worker processes (default 1)")
     _add_mode(parser)
     parser.add_argument(
@@ -25,13 +29,15 @@ def register(add: Add) -> None:
         type=float,
         help="how long a queued line of a slow feed may take until it is found (default 2)",
     )
-    parser = add("load", load, "queue files, ingest them and wait; exit status 1 if anything was quarantined or failed")
+    parser = add(
+        "load", load_files, "queue files, ingest them and wait; exit status 1 if anything was quarantined or failed"
+    )
     parser.add_argument("files", metavar="FILE", nargs="+", help="log files, plain or gzip, or patterns of them")
     parser.add_argument("--source", metavar="S", help="what the files are (default: found out from their content)")
     parser.add_argument("--workers", metavar="N", type=int, default=1, help="worker processes of this load (default 1)")
     _add_mode(parser)
     parser.add_argument("--again", action="store_true", help="read files again that were loaded already")
-    parser = add("compact", compact, "merge the small blocks of a source's closed days into full ones")
+    parser = add("compact", compact_blocks, "merge the small blocks of a source's closed days into full ones")
     parser.add_argument("source", metavar="SOURCE", help="a source in the block layout")
     parser.add_argument(
         "--older-than", metavar="DURATION", default="1h", help="only days that ended so long ago (default 1h)"
@@ -43,53 +49,53 @@ def register(add: Add) -> None:
     )
 
 
-def master(args: Namespace) -> None:
-    from watchfloor.ingest.intake.master import master as run
+def run_master(args: Namespace) -> None:
+    from watchfloor.ingest.intake.master import master
 
-    settings = settings_of(args)
-    with _service() as stop:
-        run(settings, args.watch, stop, feed=args.source)
+    settings = read_settings(args)
+    with _log_until_stopped() as stop:
+        master(settings, args.watch, stop, feed=args.source)
 
 
-def worker(args: Namespace) -> None:
+def run_workers(args: Namespace) -> None:
     from watchfloor.ingest.worker.pool import Pool
 
-    _at_least_one(args.workers)
-    settings = settings_of(args, ingest_mode=args.mode, sink_latency_ms=_latency_ms(args.max_delay))
-    with _service() as stop:
+    _check_workers(args.workers)
+    settings = read_settings(args, ingest_mode=args.mode, sink_latency_ms=_to_sink_latency(args.max_delay))
+    with _log_until_stopped() as stop:
         Pool(settings, args.workers).run(stop)
 
 
-def load(args: Namespace) -> int:
-    from watchfloor.api.cli.terminal.progress import follow, summary
+def load_files(args: Namespace) -> int:
+    from watchfloor.api.cli.terminal.progress import follow_load, format_summary
     from watchfloor.ingest.intake.load import Load
 
-    _at_least_one(args.workers)
-    settings = settings_of(args, ingest_mode=args.mode)
-    result = follow(Load(settings, args.files, args.source, workers=args.workers, again=args.again))
-    say(summary(result))
-    return 0 if result.clean else 1
+    _check_workers(args.workers)
+    settings = read_settings(args, ingest_mode=args.mode)
+    result = follow_load(Load(settings, args.files, args.source, workers=args.workers, again=args.again))
+    print_message(format_summary(result))
+    return OK if result.clean else PARTLY
 
 
-def compact(args: Namespace) -> None:
+def compact_blocks(args: Namespace) -> None:
     from watchfloor.ingest.worker.compact import compact_source
     from watchfloor.schema.times import parse_duration
 
-    def step(done: str) -> None:
-        if done == "waiting":
-            say(f"waiting {store.grace:.0f} s for queries that may still read the old blocks, to delete them")
+    def report_step(step: str) -> None:
+        if step == "waiting":
+            print_message(f"waiting {store.grace:.0f} s for queries that may still read the old blocks, to delete them")
 
     older_than = parse_duration(args.older_than)
-    with open_store(settings_of(args), role="ingest") as store:
-        done = compact_source(store, args.source, older_than, step, args.index)
-    say(
+    with open_store(read_settings(args), role="ingest") as store:
+        done = compact_source(store, args.source, older_than, report_step, args.index)
+    print_message(
         f"{done.before:,} blocks became {done.after:,}: {done.events:,} events were moved in {done.rounds:,} rounds, "
         f"{done.seconds:.1f} s"
         if done.rounds
         else f"{done.before:,} blocks: nothing to merge"
     )
     if args.index:
-        say(
+        print_message(
             f"{done.lacking:,} blocks still lack index entries, as their work items are not done: run it again later"
             if done.lacking
             else "the indexes cover all events"
@@ -104,8 +110,11 @@ def _add_mode(parser: ArgumentParser) -> None:
     )
 
 
-def _latency_ms(max_delay: float | None) -> int | None:
-    """Milliseconds that entries may wait to be sent: a tenth of the delay, the rest is for all else on the way."""
+def _to_sink_latency(max_delay: float | None) -> int | None:
+    """Returns the milliseconds that entries may wait to be sent: a tenth of the delay in seconds.
+
+    The rest of the delay is for everything else between the log file and a query.
+    """
     from watchfloor.schema.errors import UserError
 
     if max_delay is None:
@@ -116,14 +125,14 @@ def _latency_ms(max_delay: float | None) -> int | None:
 
 
 @contextmanager
-def _service() -> Iterator[threading.Event]:
-    """Until it is set a service runs. What it does is logged from INFO on."""
+def _log_until_stopped() -> Iterator[threading.Event]:
+    """Yields the event until which a service runs. The service logs from level INFO on."""
     logging.getLogger("watchfloor").setLevel(min(logging.INFO, logging.getLogger().level))
-    with stopped_by_signals() as stop:
+    with stop_on_signals() as stop:
         yield stop
 
 
-def _at_least_one(workers: int) -> None:
+def _check_workers(workers: int) -> None:
     from watchfloor.schema.errors import UserError
 
     if not 1 <= workers <= 256:

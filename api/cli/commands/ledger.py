@@ -7,12 +7,15 @@ from argparse import ArgumentParser, Namespace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from watchfloor.api.cli.terminal.context import Add, add_format, open_store, print_rows, say, settings_of
+from watchfloor.api.cli.terminal.command_group import OK, PARTLY, AddCommand
+from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
+from watchfloor.api.cli.terminal.rows import add_format, print_rows
 from watchfloor.api.formats.visible import escape_controls, escape_raw_line
 
 if TYPE_CHECKING:
     from watchfloor.ingest.records.ledger import LedgerRow
 
+POSITION = 40
 STATES = ("queued", "running", "done", "failed", "refused")
 ITEM_COLUMNS = (
     "item",
@@ -31,8 +34,8 @@ ITEM_COLUMNS = (
 LINE_COLUMNS = ("line", "file", "offset", "feed", "bytes", "reason")
 
 
-def register(add: Add) -> None:
-    parser = add("items", items, "the ledger: what was queued and loaded, and how it ended")
+def register(add: AddCommand) -> None:
+    parser = add("items", list_items, "the ledger: what was queued and loaded, and how it ended")
     parser.add_argument("--state", choices=STATES, metavar="|".join(STATES), help="only those in this state")
     parser.add_argument("--failed", action="store_true", help="only those that failed or were refused")
     add_format(parser)
@@ -52,19 +55,19 @@ def register(add: Add) -> None:
     again.set_defaults(run=retry_lines)
 
 
-def items(args: Namespace) -> None:
+def list_items(args: Namespace) -> None:
     from watchfloor.ingest.records.ledger import Ledger
 
     states = (args.state,) if args.state else ("failed", "refused") if args.failed else STATES
-    with open_store(settings_of(args), role="ingest") as store:
-        rows = [_item(row) for row in Ledger(store).rows(states)]
+    with open_store(read_settings(args), role="ingest") as store:
+        rows = [_describe_item(row) for row in Ledger(store).rows(states)]
     print_rows(sorted(rows, key=lambda row: row["at"]), ITEM_COLUMNS, args.format)
 
 
 def list_lines(args: Namespace) -> None:
     from watchfloor.ingest.records.quarantine import Quarantine
 
-    with open_store(settings_of(args), role="ingest") as store:
+    with open_store(read_settings(args), role="ingest") as store:
         found = Quarantine(store).open_lines(args.file)
         lines = list(islice(found, args.limit))
         more = next(found, None) is not None
@@ -81,7 +84,7 @@ def list_lines(args: Namespace) -> None:
     ]
     print_rows(rows, LINE_COLUMNS, args.format)
     if more:
-        say(f"there are more: these are the first {args.limit:,} (see --limit)")
+        print_message(f"there are more: these are the first {args.limit:,} (see --limit)")
 
 
 def show_lines(args: Namespace) -> None:
@@ -90,30 +93,30 @@ def show_lines(args: Namespace) -> None:
 
     if args.raw and sys.stdout.isatty():
         raise UserError("--raw is not for a terminal: log lines may hold escape sequences")
-    with open_store(settings_of(args), role="ingest") as store:
+    with open_store(read_settings(args), role="ingest") as store:
         for line in map(Quarantine(store).show, args.lines):
             if args.raw:
                 sys.stdout.buffer.write(line.raw + b"\n")
                 continue
             whole = "" if line.whole else ", only its beginning was kept"
-            say(f"{line.key}: {escape_controls(line.path)} at byte {line.offset:,} ({line.state}{whole})")
-            say(f"  {escape_controls(line.reason)}")
+            print_message(f"{line.key}: {escape_controls(line.path)} at byte {line.offset:,} ({line.state}{whole})")
+            print_message(f"  {escape_controls(line.reason)}")
             print(escape_raw_line(line.raw), flush=True)
 
 
 def retry_lines(args: Namespace) -> int:
     from watchfloor.ingest.worker.retry import retry
 
-    with open_store(settings_of(args), role="ingest") as store:
+    with open_store(read_settings(args), role="ingest") as store:
         result = retry(store, path=args.file, key=args.line)
     kept = result.lines - result.events
-    say(f"{result.lines:,} lines tried: {result.events:,} are events now, {kept:,} stay in quarantine")
+    print_message(f"{result.lines:,} lines tried: {result.events:,} are events now, {kept:,} stay in quarantine")
     for reason, count in sorted(result.kept.items(), key=lambda entry: -entry[1])[:10]:
-        say(f"  {count:,} × {escape_controls(reason)}")
-    return 1 if kept else 0
+        print_message(f"  {count:,} × {escape_controls(reason)}")
+    return PARTLY if kept else OK
 
 
-def _item(row: LedgerRow) -> dict[str, Any]:
+def _describe_item(row: LedgerRow) -> dict[str, Any]:
     from watchfloor.schema.times import format_micros
 
     item = row.item

@@ -6,13 +6,17 @@ import json
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from watchfloor.api.cli.terminal.context import Add, add_format, open_store, print_rows, say, settings_of
+from watchfloor.api.cli.terminal.command_group import AddCommand
+from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
+from watchfloor.api.cli.terminal.rows import add_format, print_rows
 
 if TYPE_CHECKING:
     from watchfloor.schema.source import Source
 
+POSITION = 20
 
-def register(add: Add) -> None:
+
+def register(add: AddCommand) -> None:
     parser = add("sources", list_sources, "the sources that are known; their definitions")
     add_format(parser)
     actions = parser.add_subparsers(metavar="[show NAME | check FILE | add FILE | index NAME FIELD]")
@@ -33,7 +37,7 @@ def register(add: Add) -> None:
 
 
 def list_sources(args: Namespace) -> None:
-    with open_store(settings_of(args)) as store:
+    with open_store(read_settings(args)) as store:
         found = store.sources()
     rows = [
         {
@@ -48,7 +52,7 @@ def list_sources(args: Namespace) -> None:
     ]
     print_rows(rows, ("name", "title", "fields", "layout", "shards", "indexed"), args.format)
     if not rows:
-        say("no source yet: `watchfloor load FILE` makes those it needs")
+        print_message("no source yet: `watchfloor load FILE` makes those it needs")
 
 
 def show_source(args: Namespace) -> None:
@@ -56,27 +60,27 @@ def show_source(args: Namespace) -> None:
     from watchfloor.schema.errors import UnknownSourceError
     from watchfloor.schema.source import builtin_definitions
 
-    with open_store(settings_of(args)) as store:
+    with open_store(read_settings(args)) as store:
         found = store.sources()
     if args.name not in found:
         shipped = builtin_definitions()
         if args.name not in shipped:
             raise UnknownSourceError(args.name, {**shipped, **found})
-        say(f"{args.name} ships with Watchfloor; the store has no events of it yet")
+        print_message(f"{args.name} ships with Watchfloor; the store has no events of it yet")
         found = shipped
     print(json.dumps(found[args.name].definition, indent=2, ensure_ascii=False))
 
 
 def check_definition(args: Namespace) -> None:
-    source = _read(args.file)
-    say(f"{args.file}: {source.name} is fine: {len(source.fields)} fields, {len(source.indexed)} indexed")
+    source = _read_definition(args.file)
+    print_message(f"{args.file}: {source.name} is fine: {len(source.fields)} fields, {len(source.indexed)} indexed")
 
 
 def add_source(args: Namespace) -> None:
     from watchfloor.schema.errors import DefinitionError
 
-    source = _read(args.file)
-    with open_store(settings_of(args), role="ingest") as store:
+    source = _read_definition(args.file)
+    with open_store(read_settings(args), role="ingest") as store:
         known = store.sources().get(source.name, source)
         if "layout" in source.definition and known.layout != source.layout:
             raise DefinitionError(
@@ -84,7 +88,7 @@ def add_source(args: Namespace) -> None:
                 f"give the source another name"
             )
         stored = store.register(source)
-    say(
+    print_message(
         f"{stored.name}: {len(stored.fields)} fields, {len(stored.indexed)} indexed, layout {stored.layout}, "
         f"{stored.shards} shards"
     )
@@ -97,7 +101,7 @@ def index_field(args: Namespace) -> None:
     from watchfloor.schema.errors import UnknownSourceError
     from watchfloor.schema.times import format_moment, from_micros
 
-    with open_store(settings_of(args), role="ingest") as store:
+    with open_store(read_settings(args), role="ingest") as store:
         known = store.sources()
         if args.name not in known:
             raise UnknownSourceError(args.name, known)
@@ -109,10 +113,10 @@ def index_field(args: Namespace) -> None:
             since = (
                 f"events since {format_moment(from_micros(first))}; older ones are filtered" if first else "all events"
             )
-            say(f"{args.name}: {args.field} is {what} for {since}")
+            print_message(f"{args.name}: {args.field} is {what} for {since}")
 
 
-def _read(file: str) -> Source:
+def _read_definition(file: str) -> Source:
     from pathlib import Path
 
     from watchfloor.ingest.formats.registry import check_format

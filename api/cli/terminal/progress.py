@@ -1,4 +1,4 @@
-"""A load's progress on standard error: a bar on a terminal, else a line now and then; a table of files at its end."""
+"""The progress of a load on standard error: a bar on a terminal, else a line now and then, and a summary at its end."""
 
 from __future__ import annotations
 
@@ -8,77 +8,78 @@ from typing import TYPE_CHECKING
 
 from watchfloor.api.formats.visible import escape_controls
 
-from .context import say
+from .context import print_message
 
 if TYPE_CHECKING:
     from watchfloor.ingest.intake.load import FileResult, Load, LoadResult, Progress
 
 LINE_SECONDS = 5.0
-REASONS = 10
+MAX_REASONS = 10
 
 
-def follow(load: Load) -> LoadResult:
-    """Runs a load to its end and shows how it goes."""
+def follow_load(load: Load) -> LoadResult:
+    """Runs a load to its end and shows its progress."""
     if sys.stderr.isatty():
-        _bar(load)
+        _show_bar(load)
     else:
-        said = time.monotonic()
+        printed_at = time.monotonic()
         for progress in load:
-            if time.monotonic() - said >= LINE_SECONDS:
-                said = time.monotonic()
-                say(line(progress))
+            if time.monotonic() - printed_at >= LINE_SECONDS:
+                printed_at = time.monotonic()
+                print_message(format_progress(progress))
     return load.result
 
 
-def line(progress: Progress) -> str:
-    """``loading: 1,234 events (567 events/s, 8.9 MB/s), 45 %, lag 2 items, 0 quarantined``."""
+def format_progress(progress: Progress) -> str:
+    """Returns ``loading: 1,234 events (567 events/s, 8.9 MB/s), 45 %, lag 2 items, 0 quarantined``."""
     share = 100 * progress.bytes // progress.total_bytes if progress.total_bytes else 100
     text = (
-        f"{progress.phase}: {progress.events:,} events ({speed(progress.events, progress.bytes, progress.seconds)}), "
+        f"{progress.phase}: {progress.events:,} events "
+        f"({format_speed(progress.events, progress.bytes, progress.seconds)}), "
         f"{share} %, lag {progress.lag} item{'s' if progress.lag != 1 else ''}, {progress.quarantined:,} quarantined"
     )
     return f"{text}; {escape_controls(progress.problem)}" if progress.problem else text
 
 
-def speed(events: int, size: int, seconds: float) -> str:
-    """Mean speeds; ``size`` in bytes of log, 1 MB = 10**6 bytes."""
+def format_speed(events: int, size: int, seconds: float) -> str:
+    """Returns mean speeds. ``size`` is in bytes of log; 1 MB is 10**6 bytes."""
     seconds = max(seconds, 1e-3)
     return f"{events / seconds:,.0f} events/s, {size / seconds / 1e6:,.1f} MB/s"
 
 
-def summary(result: LoadResult) -> str:
-    """What was loaded: a line per file (when there are several), the failures, and the totals."""
-    lines = [file_line(f) for f in result.files] if len(result.files) > 1 else []
-    lines += [f"  failed: {escape_controls(reason)}" for reason in result.failed[:REASONS]]
+def format_summary(result: LoadResult) -> str:
+    """Returns what was loaded: a line per file if there are several, the failures, and the totals."""
+    lines = [format_file(f) for f in result.files] if len(result.files) > 1 else []
+    lines += [f"  failed: {escape_controls(reason)}" for reason in result.failed[:MAX_REASONS]]
     skipped = sum(f.skipped for f in result.files)
     known = f", {skipped} of {len(result.files)} files were loaded before" if skipped else ""
     lines.append(
         f"{result.lines:,} lines = {result.events:,} events + {result.quarantined:,} quarantined, in "
-        f"{result.seconds:.1f} s ({speed(result.events, result.bytes, result.seconds)}){known}"
+        f"{result.seconds:.1f} s ({format_speed(result.events, result.bytes, result.seconds)}){known}"
     )
     if result.quarantined:
         lines.append("`watchfloor quarantine list` shows the quarantined lines and why")
     return "\n".join(lines)
 
 
-def file_line(file: FileResult) -> str:
+def format_file(file: FileResult) -> str:
     note = ", loaded before" if file.skipped else ", FAILED" if file.failed else ""
     return f"  {escape_controls(file.path)}: {file.events:,} events, {file.quarantined:,} quarantined{note}"
 
 
-def _bar(load: Load) -> None:
+def _show_bar(load: Load) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as Bars
 
-    def words(name: str) -> TextColumn:
+    def make_text_column(name: str) -> TextColumn:
         return TextColumn(f"{{task.fields[{name}]}}", markup=False)
 
-    columns = (words("phase"), BarColumn(24), TaskProgressColumn(), words("text"))
+    columns = (make_text_column("phase"), BarColumn(24), TaskProgressColumn(), make_text_column("text"))
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task("load", total=None, phase="starting", text="")
         for now in load:
-            text = f"{speed(now.events, now.bytes, now.seconds)}, lag {now.lag}, quarantined {now.quarantined:,}"
+            text = f"{format_speed(now.events, now.bytes, now.seconds)}, lag {now.lag}, quarantined {now.quarantined:,}"
             if now.problem:
                 text += "\n" + escape_controls(now.problem)
             bars.update(task, total=now.total_bytes or 1, completed=now.bytes, phase=now.phase, text=text)
