@@ -1,4 +1,4 @@
-"""Measures what reading costs on a store, for the planner (``watchfloor.planner.estimate.Costs``).
+"""Measures what reading costs on a store, for the planner (``watchfloor.schema.read_costs.ReadCosts``).
 
 A source that holds a sample of known events is read through its layout in ways that differ in one thing each. The
 differences of their times are the costs.
