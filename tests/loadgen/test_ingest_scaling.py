@@ -23,12 +23,14 @@ from ingest_support import wait_for
 
 from watchfloor.ingest.worker.reading import read_item
 from watchfloor.loadgen.experiments.ingest import run as ingest
+from watchfloor.loadgen.experiments.ingest.figures import CLIENT_RATE, make_published_figure
+from watchfloor.loadgen.experiments.ingest.published import read_published
 from watchfloor.loadgen.harness.ingest.clients import run_clients
 from watchfloor.loadgen.harness.ingest.rates import STEP
 from watchfloor.loadgen.harness.ingest.runs import run_open_loop, warm_up_clients
 from watchfloor.loadgen.harness.ingest.server_watch import ServerWatch
 from watchfloor.loadgen.harness.ingest.work_supply import FILE_ITEMS, ITEM_EVENTS, WorkSupply
-from watchfloor.loadgen.harness.measurement.figure import STATISTICS
+from watchfloor.loadgen.harness.measurement.figure import STATISTICS, Figure
 from watchfloor.loadgen.harness.open_loop import Response, run_open, schedule_evenly
 from watchfloor.loadgen.harness.session import BenchSession
 from watchfloor.loadgen.suite import bench
@@ -102,6 +104,13 @@ def test_bad_options_are_refused(wrong: str, capsys: pytest.CaptureFixture[str])
     with pytest.raises(SystemExit):
         bench.main(["ingest", wrong])
     assert wrong.split("=")[0] in capsys.readouterr().err
+
+
+def test_the_published_rate_of_a_client_is_shown_beside_ours() -> None:
+    of = {"clients": "2 clients", "tservers": "1 tserver", "load": "closed loop"}
+    figure = make_published_figure(read_published(), [Figure(CLIENT_RATE, (20.0, 30.0), of)])
+    assert (figure.value, figure.metric.unit, figure.metric.better) == (1.1, "MB/s", None)
+    assert "Sawyer and O'Gwynn, HPEC 2014" in figure.note and figure.note.endswith("ours: 25.0 (2 clients, 1 tserver)")
 
 
 def test_the_same_file_again_is_other_work_of_the_same_size(tmp_path: Path) -> None:
@@ -190,6 +199,9 @@ def test_a_small_run_has_every_figure_and_spreads_tablets_over_the_servers(
     assert found["rate_variation", *of].value == pytest.approx(found["rate_variance", *of].value ** 0.5 / rate.value)
     assert found["saturation_clients", "2 tservers"].value == 2
     assert found["saturation_events_per_second", "2 tservers"].value == rate.value > 0
+
+    per_client = found["megabytes_per_second_per_client", *of]
+    assert per_client.value == pytest.approx(found["steady_megabytes_per_second", *of].value / 2)
 
     of = ("2 tservers", "open loop", "120 %")
     latency, service = found["item_latency_ms", *of], found["item_service_ms", *of]

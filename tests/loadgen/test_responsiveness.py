@@ -25,7 +25,7 @@ from watchfloor.loadgen.experiments.responsiveness.figures import (
     make_figures,
     make_published_figures,
 )
-from watchfloor.loadgen.experiments.responsiveness.published import PAPER_SCHEMES, QUERIES, ROWS, read_paper
+from watchfloor.loadgen.experiments.responsiveness.published import PAPER_SCHEMES, QUERIES, ROWS, read_published
 from watchfloor.loadgen.generator.generate import Generated, generate
 from watchfloor.loadgen.harness.cold_tables import drop_pages, make_cold
 from watchfloor.loadgen.harness.ingest.clients import run_clients
@@ -33,6 +33,7 @@ from watchfloor.loadgen.harness.ingest.feeder import FeedingRecord, feed_items
 from watchfloor.loadgen.harness.ingest.rates import DurableItem
 from watchfloor.loadgen.harness.ingest.runs import warm_up_clients
 from watchfloor.loadgen.harness.ingest.work_supply import FILE_DAYS, FILE_ITEMS, WorkSupply
+from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.open_queries import QueryMix
 from watchfloor.loadgen.harness.row_times import RowTimes, time_rows
 from watchfloor.loadgen.harness.session import BenchSession, open_session
@@ -116,13 +117,39 @@ def test_a_file_is_no_longer_held_in_memory(tmp_path: Path) -> None:
     assert held() == 0
 
 
-def test_the_papers_values_are_read_by_their_place(tmp_path: Path) -> None:
+def test_the_published_tables_are_shown_beside_ours() -> None:
+    """Tables I and II of Sawyer and O'Gwynn, HPEC 2014, in seconds as printed there."""
+    first = {"scan": (6.42, 30.25, 29.91), "batched-scan": (0.52, 0.47, 0.49), "index": (14.13, 7.62, 2.24),
+             "batched-index": (0.45, 0.27, 0.16)}  # fmt: skip
+    total = {"scan": (316.4, 291.3, 286.2), "batched-scan": (312.6, 294.8, 298.0), "index": (94.5, 29.4, 6.7),
+             "batched-index": (96.8, 31.7, 5.9)}  # fmt: skip
+    tables = {
+        (query, scheme, row): seconds
+        for row, table in (("1", first), ("last", total))
+        for scheme, of_scheme in table.items()
+        for query, seconds in zip(QUERIES, of_scheme, strict=True)
+    }
+    published = read_published()
+    assert {cell: ms / 1000 for cell, ms in published.milliseconds.items()} == pytest.approx(tables)
+    of = {"query": "A", "scheme": "scan", "row": "1"}
+    ours = [
+        Figure(ROW, (21.0, 20.0, 400.0), {**of, "layout": "cell", "state": "warm"}),
+        Figure(ROW, (32.0,), {**of, "layout": "block", "state": "warm"}),
+        Figure(ROW, (99.0,), {**of, "layout": "block", "state": "cold"}),
+    ]
+    shown = list(make_published_figures(published, ours))
+    assert len(shown) == 24 and all(figure.note.startswith(published.source) for figure in shown)
+    assert shown[0].note.endswith("; ours, warm: cell 21.0 ms, block 32.0 ms") and "ours" not in shown[1].note
+    assert {metric.better for metric in (figure.metric for figure in shown)} == {None}
+
+
+def test_other_published_values_are_read_by_their_place(tmp_path: Path) -> None:
     path = tmp_path / "paper.json"
     values = [{"query": "A", "scheme": "scan", "row": "1", "ms": 12}, {"query": "C", "scheme": "batched-index",
               "row": "last", "ms": 3.5}]  # fmt: skip
     path.write_text(json.dumps({"source": "made up for this test", "values": values}))
-    found = read_paper(path)
-    assert found.values == {("A", "scan", "1"): 12.0, ("C", "batched-index", "last"): 3.5}
+    found = read_published(path)
+    assert found.milliseconds == {("A", "scan", "1"): 12.0, ("C", "batched-index", "last"): 3.5}
     shown = list(make_published_figures(found))
     assert [(figure.value, figure.note) for figure in shown] == [
         (each, "made up for this test") for each in (12.0, 3.5)
@@ -147,7 +174,7 @@ def test_values_that_do_not_fit_are_refused_with_their_place(tmp_path: Path, tex
     path = tmp_path / "paper.json"
     path.write_text(text)
     with pytest.raises(InputFileError, match=said) as raised:
-        read_paper(path)
+        read_published(path)
     assert str(path) in str(raised.value)
 
 
@@ -155,10 +182,10 @@ def test_a_value_that_is_there_twice_or_a_file_that_is_not_is_refused(tmp_path: 
     value = {"query": "A", "scheme": "scan", "row": "1", "ms": 1}
     path = tmp_path / "paper.json"
     with pytest.raises(InputFileError, match="cannot be read"):
-        read_paper(path)
+        read_published(path)
     path.write_text(json.dumps({"source": "x", "values": [value, value]}))
     with pytest.raises(InputFileError, match=r"values\[1\]: A scan 1 is there twice"):
-        read_paper(path)
+        read_published(path)
 
 
 def test_auto_is_held_against_the_best_fixed_scheme_row_by_row() -> None:

@@ -1,8 +1,8 @@
-"""The figures of ``bench ingest``, from its runs."""
+"""The figures of ``bench ingest``, made from its runs, with the paper's published rate beside ours."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from watchfloor.loadgen.harness.cpu_usage import MACHINE
@@ -18,6 +18,9 @@ from watchfloor.loadgen.harness.ingest.rates import (
 from watchfloor.loadgen.harness.ingest.runs import IngestRun, OpenIngestRun
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Metric
+from watchfloor.loadgen.harness.measurement.table import format_number
+
+from .published import PublishedRate
 
 EVENTS_RATE = Metric(
     "steady_events_per_second",
@@ -28,6 +31,16 @@ EVENTS_RATE = Metric(
 )
 EVENTS_MEDIAN = Metric("median_events_per_second", "events/s", "median of the same samples")
 BYTES_RATE = Metric("steady_megabytes_per_second", "MB/s", "the same of bytes of the JSON lines / 1,000,000", "mean")
+CLIENT_RATE = Metric(
+    "megabytes_per_second_per_client", "MB/s", "steady_megabytes_per_second / the number of clients", "mean"
+)
+PAPER = Metric(
+    "paper_megabytes_per_second_per_client",
+    "MB/s",
+    "published for each client process until saturation: Sawyer and O'Gwynn, HPEC 2014, on clusters of up to 8 tablet "
+    "servers",
+    better=None,
+)
 VARIANCE = Metric(
     "rate_variance",
     "(events/s)²",
@@ -82,15 +95,15 @@ SATURATION = Metric(
 )
 SATURATED = Metric("saturation_events_per_second", "events/s", "steady_events_per_second of so many clients", "mean")
 METRICS = (
-    EVENTS_RATE, EVENTS_MEDIAN, BYTES_RATE, VARIANCE, VARIATION, RATE, STEADY, MINORS, MAJORS, HOLD, SILENT, BUSY,
-    SERVICE, SLOW_SERVICE, LATENCY, SLOW_LATENCY, OFFERED, LAG, SATURATION, SATURATED,
+    EVENTS_RATE, EVENTS_MEDIAN, BYTES_RATE, CLIENT_RATE, PAPER, VARIANCE, VARIATION, RATE, STEADY, MINORS, MAJORS, HOLD,
+    SILENT, BUSY, SERVICE, SLOW_SERVICE, LATENCY, SLOW_LATENCY, OFFERED, LAG, SATURATION, SATURATED,
 )  # fmt: skip
 
 _KINDS = {"clients": "worker", "tablet servers": "tserver", "other servers": "other servers", "machine": MACHINE[0]}
 
 
 def make_closed_labels(clients: int, tservers: int) -> dict[str, str]:
-    """What the figures of a run in closed loop are of."""
+    """Returns the labels of the figures of a run in closed loop."""
     return {
         "clients": _format_count(clients, "client"),
         "tservers": _format_count(tservers, "tserver"),
@@ -99,12 +112,15 @@ def make_closed_labels(clients: int, tservers: int) -> dict[str, str]:
 
 
 def make_open_labels(tservers: int, share: int) -> dict[str, str]:
-    """What those of a run in open loop are of: not of its clients, since their number was measured, and may change."""
+    """Returns the labels of the figures of a run in open loop.
+
+    The number of clients is none of them, because it was measured and may differ from run to run.
+    """
     return {"tservers": _format_count(tservers, "tserver"), "load": "open loop", "share": f"{share} %"}
 
 
 def make_run_figures(run: IngestRun, of: Mapping[str, str]) -> Iterator[Figure]:
-    """What any run shows."""
+    """Makes the figures that every run has."""
     steady, whole = compute_series(run.items, run.steady), compute_series(run.items, run.whole)
     began = run.whole.since
     at = _subtract_start(began, steady.at)
@@ -127,16 +143,34 @@ def make_run_figures(run: IngestRun, of: Mapping[str, str]) -> Iterator[Figure]:
         yield Figure(BUSY, (seconds / run.steady.seconds,), {**of, "process": kind})
 
 
-def make_closed_figures(run: IngestRun, of: Mapping[str, str]) -> list[Figure]:
+def make_closed_figures(run: IngestRun, of: Mapping[str, str], clients: int) -> list[Figure]:
     began = run.whole.since
     items = sorted((item for item in run.items if item.ended > began), key=lambda item: item.begun)
     service = tuple((item.ended - item.begun) * 1000 for item in items)
     at = _subtract_start(began, tuple(item.begun for item in items))
-    return [*make_run_figures(run, of), Figure(SERVICE, service, of, at=at), Figure(SLOW_SERVICE, service, of, at=at)]
+    megabytes = compute_series(run.items, run.steady, count_megabytes)
+    per_client = tuple(rate / clients for rate in megabytes.per_second)
+    return [
+        *make_run_figures(run, of),
+        Figure(CLIENT_RATE, per_client, of, at=_subtract_start(began, megabytes.at)),
+        Figure(SERVICE, service, of, at=at),
+        Figure(SLOW_SERVICE, service, of, at=at),
+    ]
+
+
+def make_published_figure(published: PublishedRate, ours: Sequence[Figure]) -> Figure:
+    """Makes the figure of the published rate of a client. Its note has the source, and our rates."""
+    rates = [
+        f"{format_number(figure.value)} ({figure.of['clients']}, {figure.of['tservers']})"
+        for figure in ours
+        if figure.metric is CLIENT_RATE
+    ]
+    note = f"{published.source}; ours: {', '.join(rates)}" if rates else published.source
+    return Figure(PAPER, (published.megabytes_per_client,), {"load": "the paper's"}, note=note)
 
 
 def make_open_figures(run: OpenIngestRun, of: Mapping[str, str], clients: int) -> list[Figure]:
-    """Their notes tell the number of clients."""
+    """Makes the figures of a run by a schedule; their notes tell the number of clients."""
     due = tuple(response.due for response in run.responses)
     service = tuple(response.service * 1000 for response in run.responses)
     latency = tuple(response.latency * 1000 for response in run.responses)
@@ -155,7 +189,7 @@ def make_open_figures(run: OpenIngestRun, of: Mapping[str, str], clients: int) -
 
 
 def make_saturation_figures(runs: Mapping[int, IngestRun], tservers: int) -> list[Figure]:
-    """``runs`` in closed loop by their number of clients."""
+    """Makes the figures of the saturation point; ``runs`` are those in closed loop by their number of clients."""
     found = find_saturated_clients(runs)
     run = runs[found]
     steady = compute_series(run.items, run.steady)
@@ -168,12 +202,12 @@ def make_saturation_figures(runs: Mapping[int, IngestRun], tservers: int) -> lis
 
 
 def find_saturated_clients(runs: Mapping[int, IngestRun]) -> int:
-    """The number of clients at the saturation point."""
+    """Returns the number of clients at the saturation point."""
     return find_saturation({clients: compute_series(run.items, run.steady).mean for clients, run in runs.items()})
 
 
 def _format_count(number: int, what: str) -> str:
-    """1 client, 2 clients."""
+    """Formats a number and what it counts: 1 client, 2 clients."""
     return f"{number} {what}{'s' * (number > 1)}"
 
 

@@ -21,11 +21,14 @@ _WAITED = {
 }
 _BY_CLIENTS = ("steady_events_per_second", "rate_variation")
 _CLOSED = "closed loop"
+_PAPER = "paper_megabytes_per_second_per_client"
 
 
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
     if closed := [f for f in figures if f.metric.name in _BY_CLIENTS and f.of["load"] == _CLOSED]:
         yield _draw_scaling(closed)
+    if per_client := [f for f in figures if f.metric.name in ("megabytes_per_second_per_client", _PAPER)]:
+        yield _draw_per_client(per_client)
     scheduled = [figure for figure in figures if figure.metric.name in _WAITED and figure.of["load"] != _CLOSED]
     if scheduled:
         shares = dict.fromkeys(figure.of["share"] for figure in scheduled)
@@ -39,8 +42,18 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
     )
 
 
+def _draw_per_client(figures: Sequence[Figure]) -> Sketch:
+    """Draws a line for each run in closed loop, and one for the paper's rate."""
+    rows = []
+    for figure in figures:
+        label = "the paper" if figure.metric.name == _PAPER else f"{figure.of['clients']}, {figure.of['tservers']}"
+        rows.append(DotRow(label, {"": figure}))
+    shows = "The rate of each client, and the one that the paper has until saturation; other machines, other events"
+    return draw_dots("per-client", f"{shows}. {READ}.", rows, "MB/s")
+
+
 def _draw_scaling(figures: Sequence[Figure]) -> Sketch:
-    """A panel a metric, a line a number of tablet servers."""
+    """Draws a panel for each metric, a line for each number of tablet servers."""
     metrics = [name for name in _BY_CLIENTS if any(figure.metric.name == name for figure in figures)]
     servers = list(dict.fromkeys(figure.of["tservers"] for figure in figures))
     drawn, places = make_panels(3.8, columns=len(metrics))

@@ -38,9 +38,11 @@ from .figures import (
     make_closed_labels,
     make_open_figures,
     make_open_labels,
+    make_published_figure,
     make_saturation_figures,
 )
 from .plot import draw
+from .published import read_published
 
 _WARM_UP = 0.5
 """Of ``--seconds``: how much longer the first run lasts on tablet servers that have just started."""
@@ -70,20 +72,21 @@ def add_options(parser: ArgumentParser) -> None:
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if not 2 <= options.seconds <= _LONGEST:
         raise UserError(f"--seconds is {options.seconds:g}; a run takes 2 to {_LONGEST}")
-    bench = _IngestRunner(session, options)
+    runner = _IngestRunner(session, options)
     figures: list[Figure] = []
     for tservers in options.tservers:
         up(session.settings, tservers, lambda line: print_progress(f"  {line}"))
         runs: dict[int, IngestRun] = {}
-        for number in options.clients:
+        for clients in options.clients:
             warm_up = 0.0 if runs else _WARM_UP * options.seconds
-            runs[number] = bench.run_closed(number, tservers, warm_up)
-            figures += make_closed_figures(runs[number], make_closed_labels(number, tservers))
+            runs[clients] = runner.run_closed(clients, tservers, warm_up)
+            figures += make_closed_figures(runs[clients], make_closed_labels(clients, tservers), clients)
         figures += make_saturation_figures(runs, tservers)
+    figures.append(make_published_figure(read_published(), figures))
     best = find_saturated_clients(runs)
     rate = compute_series(runs[best].items, runs[best].steady).mean
-    for share, found in bench.run_open_loops(best, tservers, rate):
-        figures += make_open_figures(found, make_open_labels(tservers, share), best)
+    for share, run in runner.run_open_loops(best, tservers, rate):
+        figures += make_open_figures(run, make_open_labels(tservers, share), best)
     return figures
 
 

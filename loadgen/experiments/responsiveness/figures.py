@@ -1,19 +1,20 @@
-"""What ``bench responsiveness`` has found, as figures."""
+"""The figures of ``bench responsiveness``, made from its results, with the paper's published times beside ours."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
 from watchfloor.loadgen.harness.ingest.feeder import FeedingRecord
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Metric
+from watchfloor.loadgen.harness.measurement.table import format_number
 from watchfloor.loadgen.harness.open_loop import Response
 from watchfloor.loadgen.harness.row_times import LAST, RowTimes
 
-from .published import PAPER_SCHEMES, QUERIES, Paper
+from .published import PAPER_SCHEMES, QUERIES, PublishedTimes
 
 AUTO = "auto"
 WARM, COLD, IDLE, INGEST = "warm", "cold", "idle", "ingest"
@@ -25,7 +26,13 @@ TO_BEST = Metric(
     "median row_ms of auto / the lowest median row_ms of a fixed scheme; samples: the same of its turns",
     better="lower",
 )
-PAPER = Metric("paper_ms", "ms", "what the file given with --paper says for the query, the scheme and the row")
+PAPER = Metric(
+    "paper_ms",
+    "ms",
+    "published for the query, the scheme and the row: Sawyer and O'Gwynn, HPEC 2014, table I (row 1) and table II "
+    "(last row), on a cluster of 8 nodes; or what the file given with --paper says",
+    better=None,
+)
 INGESTED = Metric(
     "ingest_events_per_second",
     "events/s",
@@ -54,7 +61,7 @@ METRICS = (ROW, TO_BEST, PAPER, INGESTED, DELAY, ASKED, *SERVICE, *LATENCY)
 
 @dataclass(frozen=True)
 class QueryCase:
-    """One of the questions that are asked in turn."""
+    """A query by a scheme in a state of the tables: warm, cold, or while events come in."""
 
     state: str
     query: str
@@ -63,10 +70,11 @@ class QueryCase:
 
 @dataclass
 class LayoutResults:
-    """What was found of one layout. ``open_loop``: by the state and the share of ``queries_per_second`` that was due.
+    """The results of one layout.
 
-    ``saturation``: events a second that one worker loads when nothing is asked; ``share`` of them were due while
-    the items of ``fed`` came in.
+    ``open_loop`` has the responses by state and by the share of ``queries_per_second`` that was due. ``saturation`` is
+    the events a second that one worker loads when nothing is asked; while the items of ``fed`` came in, ``share`` of
+    it was due.
     """
 
     layout: str
@@ -78,44 +86,52 @@ class LayoutResults:
     fed: FeedingRecord = field(default_factory=FeedingRecord)
 
 
-def make_figures(found: LayoutResults) -> Iterator[Figure]:
-    yield from _make_row_figures(found)
-    of = {"layout": found.layout}
-    yield Figure(INGESTED, (found.saturation,), {**of, "load": "saturation"})
-    due = f"{found.share:.0%} of saturation"
-    yield Figure(INGESTED, (found.fed.events_per_second,), {**of, "load": due}, note="while queries were asked")
-    fed = tuple(round(moment - found.fed.due[0], 3) for moment in found.fed.due)
-    yield Figure(DELAY, tuple(delay * 1000 for delay in found.fed.delays), {**of, "load": due}, at=fed)
-    yield Figure(ASKED, (found.queries_per_second,), of)
-    for (state, share), responses in found.open_loop.items():
-        words = {**of, "state": state, "load": f"{share:.0%} of the closed loop"}
+def make_figures(results: LayoutResults) -> Iterator[Figure]:
+    yield from _make_row_figures(results)
+    of = {"layout": results.layout}
+    yield Figure(INGESTED, (results.saturation,), {**of, "load": "saturation"})
+    due = f"{results.share:.0%} of saturation"
+    yield Figure(INGESTED, (results.fed.events_per_second,), {**of, "load": due}, note="while queries were asked")
+    at = tuple(round(moment - results.fed.due[0], 3) for moment in results.fed.due)
+    yield Figure(DELAY, tuple(delay * 1000 for delay in results.fed.delays), {**of, "load": due}, at=at)
+    yield Figure(ASKED, (results.queries_per_second,), of)
+    for (state, share), responses in results.open_loop.items():
+        case = {**of, "state": state, "load": f"{share:.0%} of the closed loop"}
         at = tuple(response.due for response in responses)
         for metric in SERVICE:
-            yield Figure(metric, tuple(response.service * 1000 for response in responses), words, at=at)
+            yield Figure(metric, tuple(response.service * 1000 for response in responses), case, at=at)
         for metric in LATENCY:
-            yield Figure(metric, tuple(response.latency * 1000 for response in responses), words, at=at)
+            yield Figure(metric, tuple(response.latency * 1000 for response in responses), case, at=at)
 
 
-def make_published_figures(paper: Paper) -> Iterator[Figure]:
-    for (query, scheme, row), ms in paper.values.items():
+def make_published_figures(published: PublishedTimes, ours: Sequence[Figure] = ()) -> Iterator[Figure]:
+    """Makes a figure of each published time. Its note has the source, and our warm medians of the same case."""
+    warm: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for figure in ours:
+        if figure.metric is ROW and figure.of["state"] == WARM:
+            time = f"{figure.of['layout']} {format_number(figure.value)} ms"
+            warm[figure.of["query"], figure.of["scheme"], figure.of["row"]].append(time)
+    for (query, scheme, row), milliseconds in published.milliseconds.items():
         of = {"query": query, "scheme": scheme, "layout": "the paper's", "row": row}
-        yield Figure(PAPER, (ms,), of, note=paper.source)
+        beside = warm[query, scheme, row]
+        note = f"{published.source}; ours, warm: {', '.join(beside)}" if beside else published.source
+        yield Figure(PAPER, (milliseconds,), of, note=note)
 
 
-def _make_row_figures(found: LayoutResults) -> Iterator[Figure]:
+def _make_row_figures(results: LayoutResults) -> Iterator[Figure]:
     rows: dict[tuple[str, str, str], dict[str, Figure]] = defaultdict(dict)
-    # They were asked in an order of each turn's own.
-    every = (QueryCase(*each) for each in product((COLD, WARM, INGEST), QUERIES, (*PAPER_SCHEMES, AUTO)))
-    for case, asked in ((case, found.times[case]) for case in every if case in found.times):
-        for row in asked[0].ms:
-            samples = tuple(each.ms[row] for each in asked)
-            of = {"query": case.query, "scheme": case.scheme, "layout": found.layout, "state": case.state, "row": row}
-            figure = Figure(ROW, samples, of, note=f"of {asked[0].rows:,} rows" if row == LAST else "")
+    # Each turn asked in an order of its own; figures come in the order of the paper.
+    cases = (QueryCase(*each) for each in product((COLD, WARM, INGEST), QUERIES, (*PAPER_SCHEMES, AUTO)))
+    for case, answers in ((case, results.times[case]) for case in cases if case in results.times):
+        for row in answers[0].ms:
+            samples = tuple(answer.ms[row] for answer in answers)
+            of = {"query": case.query, "scheme": case.scheme, "layout": results.layout, "state": case.state, "row": row}
+            figure = Figure(ROW, samples, of, note=f"of {answers[0].rows:,} rows" if row == LAST else "")
             rows[case.query, case.state, row][case.scheme] = figure
             yield figure
     for (query, state, row), schemes in rows.items():
         best = min(schemes.keys() - {AUTO}, key=lambda scheme: schemes[scheme].value)
         ratio = schemes[AUTO].value / schemes[best].value
         turns = tuple(a / b for a, b in zip(schemes[AUTO].samples, schemes[best].samples, strict=True))
-        of = {"query": query, "layout": found.layout, "state": state, "row": row}
+        of = {"query": query, "layout": results.layout, "state": state, "row": row}
         yield Figure(TO_BEST, turns, of, derived=ratio, note=f"best: {best}")

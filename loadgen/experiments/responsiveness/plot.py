@@ -1,4 +1,4 @@
-"""``bench responsiveness``: rows by query, scheme, layout and state, the paper's beside; waiting under a schedule."""
+"""Draws ``bench responsiveness``: rows by query, scheme, layout and state, the paper's beside ours; waiting."""
 
 from __future__ import annotations
 
@@ -26,15 +26,29 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
         shows = f"Time to a row by scheme, a panel a query: {layout} layout, {state}"
         yield draw_row_panels(f"rows-{layout}-{state}", shows, found, "query", "scheme")
     if paper := [figure for figure in figures if figure.metric.name == "paper_ms"]:
-        yield draw_row_panels("rows-paper", "The same, as the paper has it", paper, "query", "scheme")
+        yield from _draw_published(paper, rows)
     scheduled = [figure for figure in figures if figure.metric.name in _SCHEDULED]
     for layout in dict.fromkeys(figure.of["layout"] for figure in scheduled):
         yield _draw_waiting(layout, [figure for figure in scheduled if figure.of["layout"] == layout])
     yield from general.draw_metrics([figure for figure in figures if figure.metric.name in _OTHERS])
 
 
+def _draw_published(paper: Sequence[Figure], ours: Sequence[Figure]) -> Iterator[Sketch]:
+    """Draws a picture for each row that the paper has: a line a query and scheme, its time beside our warm times."""
+    warm = [figure for figure in ours if figure.of["state"] == "warm"]
+    for row in dict.fromkeys(figure.of["row"] for figure in paper):
+        lines = []
+        for published in (figure for figure in paper if figure.of["row"] == row):
+            case = {key: published.of[key] for key in ("query", "scheme", "row")}
+            same = [figure for figure in warm if case.items() <= figure.of.items()]
+            beside = {f"{figure.of['layout']} layout, warm": figure for figure in same}
+            lines.append(DotRow(f"{case['query']}, {case['scheme']}", {"the paper": published, **beside}))
+        shows = f"Time to the {'last row' if row == 'last' else f'row {row}'}, as the paper has it and as measured here"
+        yield draw_dots(f"paper-{row}", f"{shows}; other machines, other events. {general.READ}.", lines, "ms")
+
+
 def _draw_waiting(layout: str, figures: Sequence[Figure]) -> Sketch:
-    """A row a state and a share of what a closed loop reaches."""
+    """Draws a line for each state and share of the rate that a closed loop reaches."""
     cases = dict.fromkeys((figure.of["state"], figure.of["load"]) for figure in figures)
     rows = [
         DotRow(

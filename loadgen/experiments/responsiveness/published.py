@@ -1,9 +1,10 @@
-"""The LLCySA paper's own figures on query responsiveness, to stand beside what is measured here.
+"""The published times of the LLCySA paper's queries, which are shown beside what is measured here.
 
 Scott M. Sawyer and B. David O'Gwynn, "Evaluating Accumulo Performance for a Scalable Cyber Data Processing Pipeline",
-IEEE HPEC 2014 (arXiv 1407.5661), figure 5 and tables I and II: queries A, B and C, for a popular, a middling and a rare
-domain, by four schemes. Only the paper's abstract was at hand when this was written, so none of its values is repeated
-here. Who has the paper writes them to a JSON file of the form of ``SCHEMA``, and gives that to the experiment.
+IEEE HPEC 2014 (arXiv 1407.5661): queries A, B and C, for a popular, a middling and an unpopular domain, by four
+schemes. Table I has the time to the first result, table II the time of the whole query; the times to the 100th and the
+1,000th result are in figure 5 only, a picture. ``published.json`` holds both tables. Another file of the same form,
+``SCHEMA``, may be given in its place.
 """
 
 from __future__ import annotations
@@ -20,19 +21,20 @@ from watchfloor.loadgen.harness.row_times import LAST, MARKS
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.errors import InputFileError
 
+PUBLISHED = Path(__file__).with_name("published.json")
 QUERIES = ("A", "B", "C")
 PAPER_SCHEMES = tuple(scheme for scheme in SCHEMES if scheme != "auto")
 ROWS = (*map(str, MARKS), LAST)
-Place = tuple[str, str, str]
-"""Query, scheme and row: where a value stands in the table."""
+TableCell = tuple[str, str, str]
+"""Query, scheme and row."""
 
 
 @dataclass(frozen=True)
-class Paper:
-    """Milliseconds by their place in the table, and the edition and table that they were read from."""
+class PublishedTimes:
+    """Milliseconds by query, scheme and row; ``source`` names the edition and the tables that have them."""
 
     source: str
-    values: Mapping[Place, float]
+    milliseconds: Mapping[TableCell, float]
 
 
 SCHEMA: Mapping[str, Any] = {
@@ -61,8 +63,8 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
-def read_paper(path: Path) -> Paper:
-    """Raises ``InputFileError`` that names the place of what does not fit."""
+def read_published(path: Path = PUBLISHED) -> PublishedTimes:
+    """Reads the published times. Raises ``InputFileError`` that names the place of what does not fit ``SCHEMA``."""
     try:
         written = json.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -72,10 +74,10 @@ def read_paper(path: Path) -> Paper:
     worst = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(SCHEMA).iter_errors(written))
     if worst is not None:
         raise InputFileError(f"{path}: {worst.json_path}: {worst.message}")
-    values: dict[Place, float] = {}
+    milliseconds: dict[TableCell, float] = {}
     for number, value in enumerate(written["values"]):
-        place = value["query"], value["scheme"], value["row"]
-        if place in values:
-            raise InputFileError(f"{path}: $.values[{number}]: {' '.join(place)} is there twice; remove one")
-        values[place] = float(value["ms"])
-    return Paper(written["source"], values)
+        cell = value["query"], value["scheme"], value["row"]
+        if cell in milliseconds:
+            raise InputFileError(f"{path}: $.values[{number}]: {' '.join(cell)} is there twice; remove one")
+        milliseconds[cell] = float(value["ms"])
+    return PublishedTimes(written["source"], milliseconds)

@@ -22,8 +22,7 @@ from watchfloor.loadgen.harness.ingest.feeder import feed_items
 from watchfloor.loadgen.harness.ingest.rates import compute_series
 from watchfloor.loadgen.harness.ingest.runs import run_closed_loop, warm_up_clients
 from watchfloor.loadgen.harness.ingest.work_supply import ITEM_EVENTS, WorkSupply
-from watchfloor.loadgen.harness.loads import EventFile, load_file, write_events
-from watchfloor.loadgen.harness.loads import LoadCase as LoadCase
+from watchfloor.loadgen.harness.loads import EventFile, LoadCase, load_file, write_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.open_queries import QueryMix
 from watchfloor.loadgen.harness.row_times import time_rows
@@ -50,15 +49,16 @@ from .figures import (
     make_published_figures,
 )
 from .plot import draw
-from .published import PAPER_SCHEMES, QUERIES, read_paper
+from .published import PAPER_SCHEMES, QUERIES, read_published
 
 LEAST_EVENTS = 10_000
 FEWER = 3
-"""The cell layout has a third of the turns, and cold tables a third of these: both take their time."""
+"""The cell layout has a third of the turns, and cold tables a third of these, because both are slow."""
 WARM_UP = 3
 LEAST_SECONDS = 3.0
-"""Of the run that finds out what one worker loads."""
+"""The least duration of the run that finds out what one worker loads."""
 LIMIT, CLIENTS = 100, 4
+_PAPER_HELP = "values to show beside ours instead of the paper's tables I and II (JSON)"
 SHARES = (0.25, 0.5, 0.75)
 
 
@@ -91,20 +91,20 @@ def _parse_share(text: str) -> float:
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if options.events < LEAST_EVENTS or options.turns < 1 or options.seconds <= 0:
         raise UserError(f"at least {LEAST_EVENTS:,} events, one turn and some seconds are needed")
-    paper = list(make_published_figures(read_paper(options.paper))) if options.paper else []
+    published = read_published(options.paper) if options.paper else read_published()
     file = write_events(session.folder / "proxy.json", options.events, options.seed)
-    found = []
+    figures: list[Figure] = []
     for layout in LAYOUTS if options.layout == "both" else (options.layout,):
         source = session.create_source(file.feed, layout=layout)
         load_file(session, source, file, LoadCase(layout, of="whole", workers=1))
-        found.append(_measure_layout(session, options, source, file))
+        figures += make_figures(_measure_layout(session, options, source, file))
         session.drop_source(source)
-    return [*(figure for each in found for figure in make_figures(each)), *paper]
+    return [*figures, *make_published_figures(published, figures)]
 
 
 def _measure_layout(session: BenchSession, options: Namespace, source: Source, file: EventFile) -> LayoutResults:
-    found = LayoutResults(source.layout, options.share)
-    asking = _QueryRunner(source, file, found)
+    results = LayoutResults(source.layout, options.share)
+    runner = _QueryRunner(source, file, results)
     turns, warm_up = options.turns, min(WARM_UP, options.turns)
     if source.layout == "cell":
         turns, warm_up = max(1, turns // FEWER), 1
@@ -113,81 +113,89 @@ def _measure_layout(session: BenchSession, options: Namespace, source: Source, f
     with Store.open(session.settings, role="query") as store:
         service = QueryService(store)
         for _ in range(warm_up):
-            asking.run_round(service, WARM, kept=False)
-        asking.run_cold_rounds(session, max(1, turns // FEWER))
-        # The caches now hold what the last of these questions has read.
-        asking.run_round(service, WARM, kept=False)
+            runner.run_round(service, WARM, kept=False)
+        runner.run_cold_rounds(session, max(1, turns // FEWER))
+        # The caches now hold what the last of these queries has read, so one more round warms them.
+        runner.run_round(service, WARM, kept=False)
         for _ in range(turns):
-            asking.run_round(service, WARM)
-        mix = QueryMix(service, [asking.make_request(query, AUTO, LIMIT) for query in QUERIES], CLIENTS)
-        found.queries_per_second = mix.run_closed_loop(options.seconds, options.seed)
+            runner.run_round(service, WARM)
+        mix = QueryMix(service, [runner.make_request(query, AUTO, LIMIT) for query in QUERIES], CLIENTS)
+        results.queries_per_second = mix.run_closed_loop(options.seconds, options.seed)
         for share in SHARES:
-            asking.run_open_loop(mix, IDLE, share, options)
-        newer = WorkSupply(
-            session.folder, ITEM_EVENTS[source.layout], options.seed + 1, DEFAULT_END + timedelta(DEFAULT_DAYS)
-        )
-        items = newer.make_items(source.name)
-        with run_clients(session, 1) as worker:
-            run = run_closed_loop(session, worker, items, max(LEAST_SECONDS, options.seconds))
-        found.saturation = compute_series(run.items, run.steady).mean
-        print_progress(f"{source.layout}: one worker loads {found.saturation:,.0f} events/s")
-        await_rest(session.settings)
-        with run_clients(session, 1) as worker:
-            warm_up_clients(worker, items)
-            with feed_items(worker, items, found.saturation * options.share / newer.item_events) as found.fed:
-                for _ in range(turns):
-                    asking.run_round(service, INGEST)
-                for share in SHARES:
-                    asking.run_open_loop(mix, INGEST, share, options)
-    return found
+            runner.run_open_loop(mix, IDLE, share, options)
+        _measure_while_ingesting(session, options, runner, mix, turns)
+    return results
+
+
+def _measure_while_ingesting(
+    session: BenchSession, options: Namespace, runner: _QueryRunner, mix: QueryMix, turns: int
+) -> None:
+    """Measures what one worker loads while nothing is asked, then the queries while new events come in."""
+    source, results = runner.source, runner.results
+    newer_end = DEFAULT_END + timedelta(DEFAULT_DAYS)
+    newer = WorkSupply(session.folder, ITEM_EVENTS[source.layout], options.seed + 1, newer_end)
+    items = newer.make_items(source.name)
+    with run_clients(session, 1) as worker:
+        run = run_closed_loop(session, worker, items, max(LEAST_SECONDS, options.seconds))
+    results.saturation = compute_series(run.items, run.steady).mean
+    print_progress(f"{source.layout}: one worker loads {results.saturation:,.0f} events/s")
+    await_rest(session.settings)
+    with run_clients(session, 1) as worker:
+        warm_up_clients(worker, items)
+        with feed_items(worker, items, results.saturation * options.share / newer.item_events) as results.fed:
+            for _ in range(turns):
+                runner.run_round(mix.service, INGEST)
+            for share in SHARES:
+                runner.run_open_loop(mix, INGEST, share, options)
 
 
 class _QueryRunner:
-    """Asks one source, and keeps what it finds."""
+    """Asks one source for queries A, B and C, and puts the times into ``results``."""
 
-    def __init__(self, source: Source, file: EventFile, found: LayoutResults) -> None:
+    def __init__(self, source: Source, file: EventFile, results: LayoutResults) -> None:
         made = file.made
-        self._source, self._found, self._until, self._rounds = source, found, to_micros(made.until), 0
-        named = (made.popular, made.middling, made.rare)
-        self._domains: Mapping[str, Frequency] = dict(zip(QUERIES, named, strict=True))
+        self.source, self.results = source, results
+        self._until, self._rounds = to_micros(made.until), 0
+        domains = (made.popular, made.middling, made.rare)
+        self._domains: Mapping[str, Frequency] = dict(zip(QUERIES, domains, strict=True))
 
     def make_request(self, query: str, scheme: str, limit: int | None = None) -> QueryRequest:
         where = f'domain = "{self._domains[query].domain}"'
-        return QueryRequest(self._source.name, until=self._until, where=where, scheme=scheme, limit=limit)
+        return QueryRequest(self.source.name, until=self._until, where=where, scheme=scheme, limit=limit)
 
     def run_round(self, service: QueryService, state: str, kept: bool = True) -> None:
-        """Each query by each scheme once."""
+        """Asks each query by each scheme once."""
         for query in QUERIES:
             for scheme in shuffle_cases((*PAPER_SCHEMES, AUTO), self._rounds):
                 self._time_case(service, QueryCase(state, query, scheme), kept)
         self._rounds += 1
-        print_progress(f"{self._source.layout}, {state}: {'a round' if kept else 'warming up'}")
+        print_progress(f"{self.source.layout}, {state}: {'a round' if kept else 'warming up'}")
 
     def run_cold_rounds(self, session: BenchSession, turns: int) -> None:
-        """The same in turns, each question to tables that no cache knows, from a client that knows nothing of them."""
+        """Runs rounds in which each query meets tables that no cache knows, and comes from a client that is new."""
         for turn in range(turns):
             for query in QUERIES:
                 for scheme in shuffle_cases((*PAPER_SCHEMES, AUTO), turn):
-                    make_cold(session, self._source)
+                    make_cold(session, self.source)
                     with Store.open(session.settings, role="query") as store:
                         self._time_case(QueryService(store), QueryCase(COLD, query, scheme))
-            print_progress(f"{self._source.layout}, {COLD}: round {turn + 1} of {turns}")
+            print_progress(f"{self.source.layout}, {COLD}: round {turn + 1} of {turns}")
 
     def run_open_loop(self, mix: QueryMix, state: str, share: float, options: Namespace) -> None:
-        """Queries by a schedule, so many that their rate is ``share`` of what the same clients got answered idle."""
-        rate = share * self._found.queries_per_second
-        self._found.open_loop[state, share] = mix.run_open_loop(rate, options.seconds, options.seed)
-        print_progress(f"{self._source.layout}, {state}: open loop, {rate:.0f} queries/s")
+        """Asks by a schedule, at ``share`` of the rate that the same clients reached in the idle closed loop."""
+        rate = share * self.results.queries_per_second
+        self.results.open_loop[state, share] = mix.run_open_loop(rate, options.seconds, options.seed)
+        print_progress(f"{self.source.layout}, {state}: open loop, {rate:.0f} queries/s")
 
     def _time_case(self, service: QueryService, case: QueryCase, kept: bool = True) -> None:
-        asked = time_rows(service, self.make_request(case.query, case.scheme))
-        wanted = self._domains[case.query].events
-        if asked.rows != wanted:
+        times = time_rows(service, self.make_request(case.query, case.scheme))
+        expected = self._domains[case.query].events
+        if times.rows != expected:
             raise InternalError(
-                f"{self._source.layout}, {case}: {asked.rows} rows, and {wanted} events have the domain"
+                f"{self.source.layout}, {case}: {times.rows} rows, and {expected} events have the domain"
             )
         if kept:
-            self._found.times[case].append(asked)
+            self.results.times[case].append(times)
 
 
 EXPERIMENT = Experiment(
@@ -199,7 +207,7 @@ EXPERIMENT = Experiment(
     add_options=add_options,
     run=run,
     draw=draw,
-    input_files=(InputFile("paper", "the paper's own values, to stand beside (JSON)", read_paper),),
+    input_files=(InputFile("paper", _PAPER_HELP, read_published),),
     heap="512m",
     tserver_heap="3g",
 )

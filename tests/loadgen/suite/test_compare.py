@@ -199,7 +199,7 @@ def made_up(folder: Path) -> OpenIngestRun:
 
 def test_samples_of_one_run_have_their_times(tmp_path: Path) -> None:
     run = made_up(tmp_path)
-    of_closed = make_closed_figures(run, make_closed_labels(2, 1))
+    of_closed = make_closed_figures(run, make_closed_labels(2, 1), 2)
     figures = [*of_closed, *make_open_figures(run, make_open_labels(1, 50), 2), *make_saturation_figures({2: run}, 1)]
     several = [figure for figure in figures if len(figure.samples) > 1]
     assert {figure.metric.name for figure in several} >= {

@@ -99,13 +99,15 @@ def of_servers() -> Iterator[Measurement]:
             of = {"clients": f"{clients} clients", "tservers": f"{tservers} tservers", "load": "closed loop"}
             speeds = tuple(1e4 * clients * tservers + 900 * (second % 5) for second in seconds)
             ingest += [Figure(rate, speeds[5:], of, at=seconds[5:]), Figure(over_time, speeds, of, at=seconds)]
+            ingest.append(Figure(replace(rate, name="megabytes_per_second_per_client", unit="MB/s"), (31.0, 33.0), of))
             ingest.append(Figure(holds, tuple(200.0 * (7 <= second < 9) for second in seconds), of, at=seconds))
             ingest.append(Figure(silent, (0.0,) * len(seconds), of, at=seconds))
     for share in (50, 120):
         of = {"tservers": "2 tservers", "load": "open loop", "share": f"{share} %"}
         waited = tuple(share + second for second in seconds)
         ingest += [Figure(replace(slow, name="item_latency_ms"), waited, of, at=seconds), Figure(slow, waited, of)]
-    yield experiment("ingest", ingest)
+    published = replace(rate, name="paper_megabytes_per_second_per_client", unit="MB/s")
+    yield experiment("ingest", [*ingest, Figure(published, (1.1,), {"load": "the paper's"}, note="HPEC 2014")])
     row = Metric("row_ms", "ms", "from the question to the row")
     of_rows = [
         Figure(row, (2.0 * place, 3.0 * place), {"query": q, "scheme": s, "layout": "block", "state": state, "row": r})
@@ -115,7 +117,12 @@ def of_servers() -> Iterator[Measurement]:
         for r in ("1", "100", "1000", "last")
     ]
     paper = Metric("paper_ms", "ms", "what the paper has")
-    of_rows.append(Figure(paper, (7.0,), {"query": "A", "scheme": "scan", "layout": "the paper's", "row": "last"}))
+    of_rows += [
+        Figure(paper, (7000.0,), {"query": q, "scheme": s, "layout": "the paper's", "row": r})
+        for r in ("1", "last")
+        for q in ("A", "B", "C")
+        for s in ("scan", "batched-scan", "index", "batched-index")
+    ]
     of_rows += [
         Figure(Metric(name, "ms", "of a schedule"), (5.0, 8.0), {"layout": "block", "state": "idle", "load": load})
         for name in ("service_ms", "service_p99_ms", "latency_ms", "latency_p99_ms")
@@ -263,6 +270,8 @@ def test_experiments_have_drawings_of_their_own(drawn: Path) -> None:
     assert len(of_their_own) >= 7
     assert {name.partition("-")[0] for name in of_their_own} <= set(found)
     assert found["many"] == 2
+    names = {path.stem for path in (drawn / "plots").glob("*.svg")}
+    assert {"responsiveness-paper-1", "responsiveness-paper-last", "ingest-per-client"} <= names
 
 
 def test_marks_shade_a_series_and_those_that_stayed_zero_are_only_named(drawn: Path) -> None:
