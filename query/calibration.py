@@ -27,7 +27,7 @@ NEWEST_MICROS = 10_000_000
 
 
 @dataclass(frozen=True)
-class ConditionCount:
+class SampleCondition:
     """An equality on an indexed field, and how many events of the sample satisfy it."""
 
     condition: Compare
@@ -45,9 +45,9 @@ class CalibrationSample:
     since: int
     until: int
     events: int
-    rare: ConditionCount
-    middling: ConditionCount
-    popular: ConditionCount
+    rare: SampleCondition
+    middling: SampleCondition
+    popular: SampleCondition
     single: Filter
     pattern: Filter
 

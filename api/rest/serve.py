@@ -1,4 +1,4 @@
-"""The REST service on a production WSGI server (waitress), until SIGTERM or Ctrl-C.
+"""Runs the REST service on a production WSGI server (waitress) until SIGTERM or Ctrl-C.
 
 The number of threads is bounded. Two of them stay free of queries, so that short requests find one. On SIGTERM running
 answers get ``GRACE_SECONDS`` to end.

@@ -16,7 +16,7 @@ from watchfloor.ingest.worker.reading import read_item
 from watchfloor.loadgen.generator.generate import Generated, generate
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
-from watchfloor.query.calibration import CalibrationSample, ConditionCount, measure_costs
+from watchfloor.query.calibration import CalibrationSample, SampleCondition, measure_costs
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.tree import Compare, Matches
 from watchfloor.schema.settings.settings import load_settings
@@ -61,7 +61,7 @@ def _load_events(session: BenchSession, layout: str, events: int) -> tuple[Sourc
 
 def _describe_sample(generated: Generated) -> CalibrationSample:
     rare, middling, popular = (
-        ConditionCount(Compare("domain", "=", named.domain), named.events)
+        SampleCondition(Compare("domain", "=", named.domain), named.events)
         for named in (generated.rare, generated.middling, generated.popular)
     )
     return CalibrationSample(

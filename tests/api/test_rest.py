@@ -20,7 +20,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 from rest_fakes import SOURCE, TOKEN, FakeService, FakeServices, FakeTokens, events
-from served import served
+from served import serve_app
 
 from watchfloor.api.rest import app as app_module
 from watchfloor.api.rest.app import ROUTES_FOLDER, create_app, find_routes
@@ -356,7 +356,7 @@ def test_a_failure_midway_is_in_the_summary(client: FlaskClient, service: FakeSe
 
 @pytest.fixture
 def port(app: Flask) -> Iterator[int]:
-    with served(app, threads=4) as port:
+    with serve_app(app, threads=4) as port:
         yield port
 
 

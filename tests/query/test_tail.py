@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ingest_support import own, source, wait_for, worker_here
 from rest_fakes import SOURCE
-from served import served
+from served import serve_app
 from test_deadline import AnyToken
 from test_faces_on_stack import run as cli
 
@@ -188,7 +188,7 @@ def test_the_service_streams_a_watch_until_its_client_leaves(
     name, _, load = ingest
     services = StoreServices(store_settings)
     app = create_app(services, AnyToken(), max_queries=1)
-    with closing(services), served(app, threads=3) as port:
+    with closing(services), serve_app(app, threads=3) as port:
         headers = {"Authorization": "Bearer x", "Content-Type": "application/json"}
 
         def ask(**more: Any) -> http.client.HTTPResponse:

@@ -1,4 +1,4 @@
-"""A page in headless Chromium, over DevTools' pipe: what it logged and asked for, a picture of it, what scripts find.
+"""Opens a page in headless Chromium over DevTools' pipe: its log, its requests, a picture, and the values of scripts.
 
 Protocol: https://chromedevtools.github.io/devtools-protocol/; messages are JSON, each ended by a zero byte.
 """
@@ -22,8 +22,8 @@ _FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "
 _TROUBLE = {"Runtime.exceptionThrown", "Network.loadingFailed", "Runtime.consoleAPICalled", "Log.entryAdded"}
 
 
-def browser() -> str:
-    """Its path; skips the test if there is none."""
+def find_browser() -> str:
+    """Returns the path of the browser; skips the test if there is none."""
     for name in ("chromium", "chromium-browser", "google-chrome"):
         if path := shutil.which(name):
             return path
@@ -31,7 +31,7 @@ def browser() -> str:
 
 
 class Page:
-    """``events`` are all that the browser has told so far."""
+    """A page in the browser. ``events`` are all that the browser has reported so far."""
 
     def __init__(self, to: int, back: int) -> None:
         self._to, self._back = to, os.fdopen(back, "rb")
@@ -50,7 +50,7 @@ class Page:
             self.events.append(self._next())
 
     def prefer(self, scheme: str) -> None:
-        """``light`` or ``dark``, as the user of the page has it."""
+        """Sets the color scheme that the page's user prefers: ``light`` or ``dark``."""
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def run(self, script: str) -> Any:
@@ -92,9 +92,9 @@ class Page:
 
 
 @contextmanager
-def opened(path: Path, profile: Path, width: int) -> Iterator[Page]:
-    """The page of a file, loaded. Chromium reads descriptor 3 and writes to 4."""
-    command = [browser(), *_FLAGS, f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"]
+def open_page(path: Path, profile: Path, width: int) -> Iterator[Page]:
+    """Yields the page of a file, loaded. Chromium reads descriptor 3 and writes to 4."""
+    command = [find_browser(), *_FLAGS, f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"]
     reads, to = os.pipe()
     back, writes = os.pipe()
 

@@ -1,4 +1,4 @@
-"""A query service for tests of what HTTP and the command line make of it; the real one is tested on the stack."""
+"""A fake query service for tests of the REST service and the command line; the real one is tested on the stack."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NEWEST = datetime(2026, 1, 8, 12, tzinfo=UTC)
 
 
 def events(first: int, count: int) -> pa.RecordBatch:
-    """Events ``first`` … of an endless log, newest first."""
+    """Returns ``count`` events of an endless log from number ``first`` on, newest first."""
     rows = [
         {
             "ts": NEWEST - timedelta(seconds=n),
@@ -68,7 +68,7 @@ class FakeExplained:
 
 
 class FakeResult:
-    """Gives ``batches``; one that is an exception is raised, an event is waited for (until ``close``)."""
+    """Gives ``batches``. It raises those that are exceptions, and waits for those that are events, until ``close``."""
 
     def __init__(self, batches: list[Any]) -> None:
         self.plan, self._batches = FakePlan(), batches
@@ -149,7 +149,7 @@ class FakeService:
 
 
 class FakeServices:
-    """One service for everybody; remembers the authorizations that it was asked for."""
+    """Gives one service for all authorizations, and keeps those that it was asked for."""
 
     def __init__(self, service: FakeService) -> None:
         self.service, self.authorizations = service, []  # type: ignore[var-annotated]

@@ -1,4 +1,4 @@
-"""An application on waitress in a thread of the tests' own process, set as ``watchfloor serve`` sets it."""
+"""Serves an application by waitress in a thread of the tests' own process, set up as ``watchfloor serve`` does."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from waitress import create_server
 
 
 @contextmanager
-def served(app: Flask, threads: int) -> Iterator[int]:
-    """The port on which it answers; at the end the loop's thread has ended and every socket is closed."""
+def serve_app(app: Flask, threads: int) -> Iterator[int]:
+    """Yields the port on which the application answers.
+
+    At the end the loop's thread has ended and every socket is closed.
+    """
     server = create_server(app, host="127.0.0.1", port=0, threads=threads, channel_request_lookahead=1)
     loop = threading.Thread(target=server.run, daemon=True)
     loop.start()
@@ -25,8 +28,8 @@ def served(app: Flask, threads: int) -> Iterator[int]:
             server.close()
             server.asyncore.close_all(server._map)
 
-        # The loop's own thread closes them, as it waits on them. It takes this lock to run what it is told: were it
-        # not held until the write, a pull that a task has left behind could have it close the pipe under our hands.
+        # The loop's own thread closes the sockets, as it waits on them. It takes this lock to run its thunks. The lock
+        # is held until the write: otherwise a pull that a task has left behind could make it close the pipe before.
         with server.trigger.lock:
             server.trigger.thunks.append(close)
             server.trigger.pull_trigger()

@@ -57,8 +57,8 @@ def show_timeline(args: Namespace) -> None:
         rows = answer_timeline(service, vars(args))["buckets"]
     form = args.format or default_format(None)
     if form == "table":
-        most = max((row["count"] for row in rows), default=1)
-        rows = [{**row, "events": "█" * max(1, round(BAR_WIDTH * row["count"] / most))} for row in rows]
+        largest = max((row["count"] for row in rows), default=1)
+        rows = [{**row, "events": "█" * max(1, round(BAR_WIDTH * row["count"] / largest))} for row in rows]
     print_rows(rows, ("start", "count", "events")[: 3 if form == "table" else 2], form)
 
 

@@ -99,8 +99,11 @@ def _write_result(result: StreamedResult, writer: Writer) -> None:
 
 
 def format_summary(summary: dict[str, Any]) -> str:
-    """Returns ``12 rows in 2 batches, first after 8 ms, all after 31 ms``, and below it the plan, the first query
-    batches, and how to go on."""
+    """Returns the summary of a query for people.
+
+    The first line is like ``12 rows in 2 batches, first after 8 ms, all after 31 ms``. Below it stand the plan, the
+    first query batches, and the cursor that the next query goes on with.
+    """
     first = summary.get("first_seconds")
     parts = [f"{_format_count(summary['rows'], 'row')} in {_format_count(summary['batches'], 'batch', 'batches')}"]
     if first is not None:

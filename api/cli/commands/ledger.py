@@ -1,4 +1,4 @@
-"""``watchfloor items`` and ``quarantine``: what was loaded, and the lines that became no event."""
+"""``watchfloor items`` and ``quarantine``: the work items of the ledger, and the lines that became no event."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def list_lines(args: Namespace) -> None:
     from watchfloor.ingest.records.quarantine import Quarantine
 
     with open_store(read_settings(args), role="ingest") as store:
-        found = Quarantine(store).open_lines(args.file)
-        lines = list(islice(found, args.limit))
-        more = next(found, None) is not None
+        remaining = Quarantine(store).open_lines(args.file)
+        lines = list(islice(remaining, args.limit))
+        more = next(remaining, None) is not None
     rows = [
         {
             "line": line.key,

@@ -1,4 +1,4 @@
-"""``watchfloor sources``: what the store knows, and definitions of one's own."""
+"""``watchfloor sources``: the sources of the store, their definitions, and definitions from files."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def register(add: AddCommand) -> None:
 
 def list_sources(args: Namespace) -> None:
     with open_store(read_settings(args)) as store:
-        found = store.sources()
+        sources = store.sources()
     rows = [
         {
             "name": name,
-            "title": found[name].title,
-            "fields": len(found[name].fields),
-            "layout": found[name].layout,
-            "shards": found[name].shards,
-            "indexed": ", ".join(f.name for f in found[name].indexed),
+            "title": sources[name].title,
+            "fields": len(sources[name].fields),
+            "layout": sources[name].layout,
+            "shards": sources[name].shards,
+            "indexed": ", ".join(f.name for f in sources[name].indexed),
         }
-        for name in sorted(found)
+        for name in sorted(sources)
     ]
     print_rows(rows, ("name", "title", "fields", "layout", "shards", "indexed"), args.format)
     if not rows:
@@ -56,19 +56,19 @@ def list_sources(args: Namespace) -> None:
 
 
 def show_source(args: Namespace) -> None:
-    """The store's definition, or for a source that is not in use yet the one that ships with Watchfloor."""
+    """Prints the definition in the store, or the shipped one of a source that is not in use yet."""
     from watchfloor.schema.errors import UnknownSourceError
     from watchfloor.schema.source import builtin_definitions
 
     with open_store(read_settings(args)) as store:
-        found = store.sources()
-    if args.name not in found:
+        sources = store.sources()
+    if args.name not in sources:
         shipped = builtin_definitions()
         if args.name not in shipped:
-            raise UnknownSourceError(args.name, {**shipped, **found})
+            raise UnknownSourceError(args.name, {**shipped, **sources})
         print_message(f"{args.name} ships with Watchfloor; the store has no events of it yet")
-        found = shipped
-    print(json.dumps(found[args.name].definition, indent=2, ensure_ascii=False))
+        sources = shipped
+    print(json.dumps(sources[args.name].definition, indent=2, ensure_ascii=False))
 
 
 def check_definition(args: Namespace) -> None:
@@ -95,7 +95,7 @@ def add_source(args: Namespace) -> None:
 
 
 def index_field(args: Namespace) -> None:
-    """Events are indexed by the field from now on; those that are there already are not."""
+    """Indexes a field from now on. Events that are in the store already stay as they are."""
     from dataclasses import replace
 
     from watchfloor.schema.errors import UnknownSourceError
@@ -106,8 +106,8 @@ def index_field(args: Namespace) -> None:
         if args.name not in known:
             raise UnknownSourceError(args.name, known)
         field = known[args.name].field(args.field)
-        wanted = replace(field, indexed=True, reversed=field.reversed or args.reversed)
-        stored = store.register(known[args.name].with_changed({field.name: wanted})).field(args.field)
+        changed = replace(field, indexed=True, reversed=field.reversed or args.reversed)
+        stored = store.register(known[args.name].with_changed({field.name: changed})).field(args.field)
     for what, first in (("indexed", stored.indexed_from), ("reversed", stored.reversed_from)):
         if what == "indexed" or stored.reversed:
             since = (

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import opened
+from chromium import open_page
 from runs import asking, experiment, loading, write
 
 from watchfloor.api.cli import main as cli
@@ -300,7 +300,7 @@ OVERLAPS = """
 def test_a_browser_shows_it_all(drawn: Path, tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image")
     shots = {}
-    with opened(drawn / "report.html", tmp_path / "profile", width=1280) as page:
+    with open_page(drawn / "report.html", tmp_path / "profile", width=1280) as page:
         boxes = page.run("[...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().toJSON())")
         overlaps, wide = page.run(OVERLAPS), page.run("document.documentElement.scrollWidth")
         for scheme in ("light", "dark"):
