@@ -31,14 +31,14 @@ def answer_count(service: QueryService, members: Mapping[str, Any]) -> dict[str,
     """Returns a count of events. ``members``: source; optional since, until, and field with value."""
     since, until = parse_time_range(members.get("since"), members.get("until"))
     field, value = read_condition(members)
-    count = service.count(members["source"], since, until, field, value)
+    count = service.count_events(members["source"], since, until, field, value)
     return {**_repeat_request(members, since, until), "count": count}
 
 
 def answer_top(service: QueryService, members: Mapping[str, Any], limit: int) -> dict[str, Any]:
     """Returns the ``limit`` most frequent values. ``members``: source, field; optional since and until."""
     since, until = parse_time_range(members.get("since"), members.get("until"))
-    counts = service.top(members["source"], members["field"], since, until, limit)
+    counts = service.rank_values(members["source"], members["field"], since, until, limit)
     values = [{"value": to_json_value(value), "count": count} for value, count in counts]
     return {**_repeat_request(members, since, until), "values": values}
 
@@ -53,7 +53,7 @@ def answer_timeline(service: QueryService, members: Mapping[str, Any]) -> dict[s
     bucket = members.get("bucket") or "hour"
     if bucket not in BUCKETS:
         raise UserError(f"unknown bucket {bucket!r}; known are {', '.join(BUCKETS)}")
-    counts = service.timeline(members["source"], since, until, bucket, field, value)
+    counts = service.count_over_time(members["source"], since, until, bucket, field, value)
     rows = [{"start": format_micros(start), "count": count} for start, count in counts]
     return {**_repeat_request(members, since, until), "bucket": bucket, "buckets": rows}
 

@@ -1,1 +1,4 @@
-"""From a filter's text to events. Reading order: ``service``, ``language``, ``typing``, ``batching``, ``executor``."""
+"""Answers queries: from a request to record batches of events, newest first, and answers from counts.
+
+Reading order: ``service.py``, ``request.py``, ``prepare.py``, ``batches/sequence.py``, ``executor.py``, ``result.py``.
+"""

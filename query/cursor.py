@@ -1,8 +1,9 @@
-"""Where a result was cut off, as text that whoever goes on hands back: nothing is kept on any server.
+"""Cursors: where a result was cut off, as text that the client hands back. No server keeps anything.
 
-    version (1 byte) · key of the last row: REVTS HASH (16) · since, µs (8) · of which query (8) · CRC-32 of these (4)
+    version (1 byte) · key of the last row (16) · start of the time range, µs (8) · digest of the query (8) · CRC-32 (4)
 
-In URL-safe base64 without padding. Columns and limit may be others on the next page; source and filter may not.
+The bytes are written in URL-safe base64 without padding. The next page may have other columns and another limit; source
+and filter must be the same, as the digest tells.
 """
 
 from __future__ import annotations
@@ -20,55 +21,56 @@ from watchfloor.schema.filter.tree import Filter
 from watchfloor.store.encoding.keys import KEY_BYTES, is_hash_known, time_of_key
 
 _VERSION = 1
-_QUERY_BYTES = 8
+_DIGEST_BYTES = 8
 _CRC_BYTES = 4
-_BYTES = 1 + KEY_BYTES + 8 + _QUERY_BYTES + _CRC_BYTES
+_CURSOR_BYTES = 1 + KEY_BYTES + 8 + _DIGEST_BYTES + _CRC_BYTES
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """``key`` is that of the last event that was handed out, ``since`` (µs) where the query's time range begins."""
+    """``key`` is that of the last event handed out; ``since``, in µs, is where the query's time range begins."""
 
     key: bytes
     since: int
 
     @property
     def time(self) -> int:
-        """The last event's, in µs."""
+        """The time of the last event in µs."""
         return time_of_key(self.key)
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether the key tells its event from others of the same microsecond."""
         return is_hash_known(self.key)
 
-    def text(self, source: str, tree: Filter | None) -> str:
-        """For people to hand back, with the same source and typed filter."""
-        told = bytes([_VERSION]) + self.key + self.since.to_bytes(8, "big") + _query(source, tree)
-        return base64.urlsafe_b64encode(told + _crc(told)).rstrip(b"=").decode()
+    def to_text(self, source: str, tree: Filter | None) -> str:
+        """Returns the text that clients hand back with the same source and filter; ``tree`` is the typed filter."""
+        content = bytes([_VERSION]) + self.key + self.since.to_bytes(8, "big") + _digest_query(source, tree)
+        return base64.urlsafe_b64encode(content + _compute_crc(content)).rstrip(b"=").decode()
 
 
 def read_cursor(text: str, source: str, tree: Filter | None) -> Cursor:
-    """Raises ``UserError`` for one that is damaged, or that is of another source or typed filter."""
+    """Returns the cursor. Raises ``UserError`` if it is damaged, or is from another source or typed filter."""
     try:
         whole = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
     except (ValueError, binascii.Error):
         whole = b""
-    told, crc = whole[:-_CRC_BYTES], whole[-_CRC_BYTES:]
-    if len(whole) != _BYTES or crc != _crc(told) or told[0] != _VERSION:
+    content, crc = whole[:-_CRC_BYTES], whole[-_CRC_BYTES:]
+    if len(whole) != _CURSOR_BYTES or crc != _compute_crc(content) or content[0] != _VERSION:
         raise UserError("the cursor is damaged; give it exactly as it was given to you")
-    if told[-_QUERY_BYTES:] != _query(source, tree):
+    if content[-_DIGEST_BYTES:] != _digest_query(source, tree):
         raise UserError("the cursor is of another query; source and filter must be those that it was given for")
-    cursor = Cursor(told[1 : 1 + KEY_BYTES], int.from_bytes(told[1 + KEY_BYTES : -_QUERY_BYTES], "big"))
+    key, since = content[1 : 1 + KEY_BYTES], content[1 + KEY_BYTES : -_DIGEST_BYTES]
+    cursor = Cursor(key, int.from_bytes(since, "big"))
     if cursor.since > cursor.time:
         raise UserError("the cursor is damaged; give it exactly as it was given to you")
     return cursor
 
 
-def _query(source: str, tree: Filter | None) -> bytes:
+def _digest_query(source: str, tree: Filter | None) -> bytes:
     form = json.dumps([source, None if tree is None else to_json(tree)], sort_keys=True)
-    return blake2b(form.encode(), digest_size=_QUERY_BYTES).digest()
+    return blake2b(form.encode(), digest_size=_DIGEST_BYTES).digest()
 
 
-def _crc(told: bytes) -> bytes:
-    return zlib.crc32(told).to_bytes(_CRC_BYTES, "big")
+def _compute_crc(content: bytes) -> bytes:
+    return zlib.crc32(content).to_bytes(_CRC_BYTES, "big")

@@ -1,4 +1,4 @@
-"""A running query: its record batches, and what can be said of it so far."""
+"""A running query: its record batches, and a summary of how far it has come."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import Any
 import pyarrow as pa
 
 from watchfloor.planner.plan import Plan
+from watchfloor.query.batches.policy import BatchRun
 from watchfloor.schema.errors import WatchfloorError
-from watchfloor.schema.source import Source
 from watchfloor.schema.times import format_micros
 
 from .cursor import Cursor
-from .executor import Asked, Ran, Run
-from .stop import Stop
+from .executor import QueryProgress
+from .prepare import CheckedRequest, PreparedQuery
+from .stop import QueryStop
 
-LISTED = 50
-"""Query batches that a summary lists at most: the first."""
+LISTED_BATCHES = 50
+"""Query batches that a summary lists at most: the first ones."""
 NO_CURSOR = (
     "the last row cannot be told from others of its microsecond: this reader may not see where events come from "
     "(the label of the source)"
@@ -27,47 +28,45 @@ NO_CURSOR = (
 
 
 class QueryResult:
-    """A running query: iterate over it for record batches, newest events first.
+    """A running query. Iterating over it yields record batches, newest events first.
 
-    ``plan`` is known at once, but for a query whose deadline passed before there was one. ``summary`` is known as far
-    as the query has come: its ``status`` is ``running``, ``complete``, ``limit`` (stopped there; more may exist),
-    ``deadline`` (it passed; more may exist), ``failed``, or ``cancelled``.
+    ``plan`` is None only if the deadline passed before there was a plan. ``summary`` tells how far the query has come.
+    Its ``status`` is ``running``, ``complete``, ``limit`` or ``deadline`` (ended there; more events may exist),
+    ``failed``, or ``cancelled``.
     """
 
     def __init__(
         self,
-        source: Source,
-        schema: pa.Schema,
-        asked: Asked | None,
-        run: Run,
-        stop: Stop,
+        checked: CheckedRequest,
+        query: PreparedQuery | None,
+        progress: QueryProgress,
+        stop: QueryStop,
         batches: Iterator[pa.RecordBatch],
         started: float,
-        resumed: str | None = None,
     ) -> None:
-        """``started`` is by ``time.perf_counter``; ``resumed`` the text of the cursor that the query began with."""
-        self.schema = schema
-        self._source, self._asked, self._resumed = source, asked, resumed
-        self._run, self._stop, self._batches, self._started = run, stop, batches, started
+        """``query`` is None if it could not be prepared in time; ``started`` is by ``time.perf_counter``."""
+        self.schema = checked.schema
+        self._checked, self._query = checked, query
+        self._progress, self._stop, self._batches, self._started = progress, stop, batches, started
         self._status = "running"
         self._seconds: float | None = None
-        self._planned = time.perf_counter() - started
-        self._turn = threading.Lock()
-        """Held by the thread that is in ``_batches``."""
+        self._plan_seconds = time.perf_counter() - started
+        # Held by the thread that is in ``_batches``.
+        self._reading = threading.Lock()
 
     @property
     def plan(self) -> Plan | None:
-        return None if self._asked is None else self._asked.plan
+        return None if self._query is None else self._query.plan
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for batch in self.with_keys():
+        for batch in self.iterate_with_keys():
             yield batch.select(self.schema.names) if len(self.schema) < batch.num_columns else batch
 
-    def with_keys(self) -> Iterator[pa.RecordBatch]:
-        """The same batches with ``_key`` as their last column, by which they are ordered."""
+    def iterate_with_keys(self) -> Iterator[pa.RecordBatch]:
+        """Yields the same batches with the column ``KEY_COLUMN``, by which the events are ordered."""
         try:
             while True:
-                with self._turn:
+                with self._reading:
                     batch = next(self._batches, None)
                 if batch is None:
                     break
@@ -78,23 +77,23 @@ class QueryResult:
         except GeneratorExit:
             self.close()
             raise
-        self._end("limit" if self._run.limited else self._stop.why or "complete")
+        self._end("limit" if self._progress.limit_reached else self._stop.reason or "complete")
 
     def close(self) -> None:
-        """Stops the query, on the servers too. Nothing happens to one that has ended.
+        """Ends the query, on the servers too; does nothing if it has ended. Any thread may call it.
 
-        From any thread: one that is waiting for rows is woken, and finds the query at its end.
+        A thread that waits for rows is woken and finds the query at its end.
         """
         if self._status == "running":
-            self._stop.now("cancelled")
-        self._stop.over()
-        # Another thread that is at work in it comes to its end by itself.
-        if self._turn.acquire(blocking=False):
+            self._stop.end_query("cancelled")
+        self._stop.cancel_deadline()
+        # A thread that is reading comes to the end by itself.
+        if self._reading.acquire(blocking=False):
             try:
                 if isinstance(self._batches, Generator):
                     self._batches.close()
             finally:
-                self._turn.release()
+                self._reading.release()
         self._end("cancelled")
 
     @property
@@ -103,36 +102,39 @@ class QueryResult:
 
         ``cursor`` is there when rows may be missing: a query that begins with it goes on after the last row of this.
         """
-        run = self._run
-        first = None if run.first_seconds is None else round(self._planned + run.first_seconds, 6)
+        progress = self._progress
+        first = None if progress.first_seconds is None else round(self._plan_seconds + progress.first_seconds, 6)
         seconds = self._seconds if self._seconds is not None else time.perf_counter() - self._started
         return {
             "status": self._status,
-            "rows": run.rows,
-            "batches": len(run.ran),
+            "rows": progress.rows,
+            "batches": len(progress.batch_runs),
             "seconds": round(seconds, 6),
             "first_seconds": first,
-            "plan_seconds": round(self._planned, 6),
+            "plan_seconds": round(self._plan_seconds, 6),
             "plan": None if self.plan is None else self.plan.to_json(),
-            "query_batches": [_ran_json(ran) for ran in run.ran[:LISTED]],
-            **self._cursor(),
+            "query_batches": [_describe_run(run) for run in progress.batch_runs[:LISTED_BATCHES]],
+            **self._describe_cursor(),
         }
 
     @property
-    def batches(self) -> list[tuple[int, int, int, float]]:
-        """The query batches that have run: since, until (µs), rows, seconds."""
-        return [(ran.batch.since, ran.batch.until, ran.rows, ran.seconds) for ran in self._run.ran]
+    def batch_runs(self) -> tuple[BatchRun, ...]:
+        """The query batches that have run."""
+        return tuple(self._progress.batch_runs)
 
-    def _cursor(self) -> dict[str, str]:
-        key = self._run.last_key
+    def _describe_cursor(self) -> dict[str, str]:
+        """Returns the part of the summary that tells how to go on: nothing if no rows are missing."""
+        key = self._progress.last_key
         if self._status in ("running", "complete"):
             return {}
-        if self._asked is None or key is None:
-            return {"cursor": self._resumed} if self._resumed else {}
-        cursor = Cursor(key, self._asked.since)
-        if not cursor.exact:
+        if self._query is None or key is None:
+            # No row was handed out: the next query goes on where this one began.
+            resumed = self._checked.request.cursor
+            return {"cursor": resumed} if resumed else {}
+        cursor = Cursor(key, self._query.since)
+        if not cursor.is_exact:
             return {"no_cursor": NO_CURSOR}
-        return {"cursor": cursor.text(self._source.name, self._asked.plan.tree)}
+        return {"cursor": cursor.to_text(self._checked.source.name, self._checked.tree)}
 
     def _end(self, status: str) -> None:
         if self._status == "running":
@@ -140,12 +142,11 @@ class QueryResult:
             self._seconds = time.perf_counter() - self._started
 
 
-def _ran_json(ran: Ran) -> dict[str, Any]:
-    batch = ran.batch
+def _describe_run(run: BatchRun) -> dict[str, Any]:
     return {
-        "since": format_micros(batch.since),
-        "until": format_micros(batch.until),
-        "rows": ran.rows,
-        "seconds": round(ran.seconds, 6),
-        "because": batch.because,
+        "since": format_micros(run.batch.since),
+        "until": format_micros(run.batch.until),
+        "rows": run.rows,
+        "seconds": round(run.seconds, 6),
+        "because": run.batch.because,
     }

@@ -1,4 +1,4 @@
-"""How a running query is ended from outside: by whoever wants no more of it, or by its deadline."""
+"""Ends a running query from outside: by a caller that wants no more of it, or by its deadline."""
 
 from __future__ import annotations
 
@@ -7,37 +7,39 @@ from typing import Literal, Protocol
 
 from watchfloor.store.bridge.jvm import visit
 
-Reason = Literal["cancelled", "deadline"]
+StopReason = Literal["cancelled", "deadline"]
 
 
-class Scans(Protocol):
-    """What a query reads from: a store's snapshot."""
+class EndableScans(Protocol):
+    """What a query reads from: a snapshot of the store, whose scans can be ended."""
 
     def end_scans(self) -> None: ...
 
 
-class Stop:
-    """Ends a query at once, on the servers too, also while it waits for them. Safe to use from any thread.
+class QueryStop:
+    """Ends a query at once, on the servers too, also while it waits for them. It is safe to use from any thread.
 
-    ``why`` is None until then, and the first reason after it. With ``seconds`` the query ends when these have passed.
+    ``reason`` is None until the query is ended, and then the first reason given. If ``seconds`` is given, the query is
+    ended when they have passed.
     """
 
-    def __init__(self, scans: Scans, seconds: float | None = None) -> None:
-        self.why: Reason | None = None
+    def __init__(self, scans: EndableScans, seconds: float | None = None) -> None:
+        self.reason: StopReason | None = None
         self._scans = scans
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
         if seconds is not None:
-            self._timer = threading.Timer(seconds, visit()(self.now), ["deadline"])
+            self._timer = threading.Timer(seconds, visit()(self.end_query), ["deadline"])
             self._timer.daemon = True
             self._timer.start()
 
-    def now(self, why: Reason) -> None:
+    def end_query(self, reason: StopReason) -> None:
+        """Ends the scans of the query, also those that it begins later."""
         with self._lock:
-            self.why = self.why or why
+            self.reason = self.reason or reason
         self._scans.end_scans()
 
-    def over(self) -> None:
-        """The query has ended: its deadline means nothing any more."""
+    def cancel_deadline(self) -> None:
+        """Forgets the deadline, because the query has ended."""
         if self._timer is not None:
             self._timer.cancel()

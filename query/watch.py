@@ -1,7 +1,7 @@
-"""Events as they arrive, like ``tail -f``: a window of time is asked for again and again.
+"""Watches for events as they arrive, like ``tail -f``: queries a window of time again and again.
 
-What a poll finds and the one before did not is new. So a late event is shown as long as its time lies in the window,
-and what must be kept is the keys of the window's events.
+An event is new if this poll finds it and the one before did not. So a late event is shown as long as its time lies in
+the window, and only the keys of the window's events must be kept.
 """
 
 from __future__ import annotations
@@ -10,57 +10,53 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from watchfloor.query.batches.policies import BatchSettings
+from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.errors import UserError, WatchfloorError
 from watchfloor.store.encoding.keys import KEY_BYTES, KEY_COLUMN, are_hashes_known
 from watchfloor.store.encoding.values import fixed_rows
 
-if TYPE_CHECKING:
-    from .result import QueryResult
-    from .service import QueryRequest
+from .request import QueryRequest
+from .result import QueryResult
 
 WINDOW_SECONDS = 300.0
 POLL_SECONDS = 0.5
 
 
 class Watch:
-    """A running watch: iterate over it for record batches, the oldest of the new events first.
+    """A running watch. Iterating over it yields record batches, the oldest of the new events first.
 
-    There is a batch after each poll, without rows if there is nothing new. It ends at the request's ``limit`` or
-    ``deadline`` or by ``close``; ``summary`` has its ``status`` as that of a query, and rows, polls and seconds.
+    Each poll yields at least one batch, without rows if there is nothing new. The watch ends at the request's ``limit``
+    or ``deadline``, or by ``close``. ``summary`` has its ``status``, in the words of a query's summary, and the rows,
+    polls and seconds so far.
 
-    The window begins ``WINDOW_SECONDS`` before now, or at the request's ``since`` if that was earlier, moves with the
-    clock, and never reaches back before that ``since``. It has no end: events may be ahead of the clock.
+    The window begins ``WINDOW_SECONDS`` before now, or at the request's ``since`` if that was earlier when the watch
+    began. It moves with the clock and never reaches back before that ``since``. It has no end, because events may be
+    ahead of the clock.
     """
 
-    def __init__(
-        self,
-        run: Callable[[QueryRequest], QueryResult],
-        request: QueryRequest,
-        clock: Callable[[], int] = lambda: time.time_ns() // 1000,
-        pause: float = POLL_SECONDS,
-    ) -> None:
-        """``clock`` gives µs since 1970 UTC. Raises ``UserError`` for a request that is not one of the future."""
+    def __init__(self, run_query: Callable[[QueryRequest], QueryResult], request: QueryRequest) -> None:
+        """Raises ``UserError`` if the request has an end or a cursor."""
         for name in ("until", "cursor"):
             if getattr(request, name) is not None:
                 raise UserError(f"{name} does not go with watch, which waits for what is still to come")
-        now, window = clock(), int(WINDOW_SECONDS * 1e6)
+        now, window = _read_clock(), int(WINDOW_SECONDS * 1e6)
         self._since = now - window if request.since is None else request.since
         self._window = max(window, now - self._since)
-        self._run, self._clock, self._pause = run, clock, pause
+        self._run_query = run_query
         # Each poll reads the whole window anyway: cut into batches it would only ask the servers more often.
         self._request = replace(request, batching=BatchSettings(policy="none"))
         self._started = time.monotonic()
-        self._ends = None if request.deadline is None else self._started + request.deadline
+        self._deadline = None if request.deadline is None else self._started + request.deadline
+        # The keys that the last poll found, ascending.
         self._seen = np.empty(0, f"S{KEY_BYTES}")
         self._closed = threading.Event()
         self._lock = threading.Lock()
-        self._poll: QueryResult | None = None
+        self._result: QueryResult | None = None
         self._status, self._rows, self._polls = "running", 0, 0
         self._seconds: float | None = None
 
@@ -68,7 +64,7 @@ class Watch:
         try:
             while self._status == "running":
                 began = time.monotonic()
-                for batch in self._new():
+                for batch in self._poll_events():
                     if self._request.limit is not None:
                         batch = batch.slice(0, self._request.limit - self._rows)
                     self._rows += len(batch)
@@ -76,13 +72,8 @@ class Watch:
                     if self._rows == self._request.limit:
                         self._end("limit")
                         return
-                # Half of the time at most is spent asking, however much the window holds.
-                wait = max(self._pause, time.monotonic() - began)
-                if self._ends is not None and self._ends - time.monotonic() <= wait:
-                    self._closed.wait(max(0.0, self._ends - time.monotonic()))
-                    self._end("deadline")
-                else:
-                    self._closed.wait(wait)
+                # At most half of the time is spent querying, however much the window holds.
+                self._wait_for_poll(max(POLL_SECONDS, time.monotonic() - began))
         except WatchfloorError:
             self._end("failed")
             raise
@@ -90,16 +81,17 @@ class Watch:
             self.close()
 
     def close(self) -> None:
-        """Ends the watch, from any thread; nothing happens to one that has ended."""
+        """Ends the watch; does nothing if it has ended. Any thread may call it."""
         self._end("cancelled")
         self._closed.set()
         with self._lock:
-            poll = self._poll
-        if poll is not None:
-            poll.close()
+            result = self._result
+        if result is not None:
+            result.close()
 
     @property
     def summary(self) -> dict[str, Any]:
+        """Status, rows, polls, seconds, and the width of the window in seconds."""
         seconds = self._seconds if self._seconds is not None else time.monotonic() - self._started
         return {
             "status": self._status,
@@ -109,25 +101,27 @@ class Watch:
             "window_seconds": self._window / 1e6,
         }
 
-    def _new(self) -> Iterator[pa.RecordBatch]:
-        """The events of the window that the last poll did not find, oldest first."""
-        left = None if self._ends is None else self._ends - time.monotonic()
-        if self._closed.is_set() or (left is not None and left <= 0):
+    def _poll_events(self) -> Iterator[pa.RecordBatch]:
+        """Yields the events of the window that the last poll did not find, oldest first."""
+        seconds = self._seconds_left()
+        if self._closed.is_set() or (seconds is not None and seconds <= 0):
             return
-        self._since = max(self._since, self._clock() - self._window)
-        result = self._run(replace(self._request, since=self._since, limit=None, deadline=left))
+        self._since = max(self._since, _read_clock() - self._window)
+        result = self._run_query(replace(self._request, since=self._since, limit=None, deadline=seconds))
         with self._lock:
-            self._poll = result
+            self._result = result
+        # The watch may have been closed before it had this result to close.
         if self._closed.is_set():
             result.close()
         names, keys, new = result.schema.names, [self._seen[:0]], []
-        for batch in result.with_keys():
-            found = _keys(batch)
-            keys.append(found)
-            fresh = unseen(found, self._seen)
-            if fresh.any():
-                new.append(batch.select(names).filter(pa.array(fresh)))
-        if result.summary["status"] != "complete":  # closed meanwhile, or the deadline: it has not seen all
+        for batch in result.iterate_with_keys():
+            batch_keys = _read_keys(batch)
+            keys.append(batch_keys)
+            unseen = find_unseen(batch_keys, self._seen)
+            if unseen.any():
+                new.append(batch.select(names).filter(pa.array(unseen)))
+        # A poll that was closed, or ended by the deadline, has not seen the whole window.
+        if result.summary["status"] != "complete":
             return
         self._seen = np.concatenate(keys)
         self._polls += 1
@@ -136,21 +130,39 @@ class Watch:
         for batch in reversed(new):
             yield batch.take(pa.array(range(len(batch) - 1, -1, -1), pa.int64()))
 
+    def _wait_for_poll(self, seconds: float) -> None:
+        """Waits until the next poll is due, the watch is closed, or its deadline has passed, which ends it."""
+        left = self._seconds_left()
+        if left is not None and left <= seconds:
+            self._closed.wait(max(0.0, left))
+            self._end("deadline")
+        else:
+            self._closed.wait(seconds)
+
+    def _seconds_left(self) -> float | None:
+        return None if self._deadline is None else self._deadline - time.monotonic()
+
     def _end(self, status: str) -> None:
         if self._status == "running":
             self._status = status
             self._seconds = time.monotonic() - self._started
 
 
-def unseen(keys: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Which keys are not among those seen, which ascend."""
+def _read_clock() -> int:
+    """Returns the present time in µs since 1970 UTC."""
+    return time.time_ns() // 1000
+
+
+def find_unseen(keys: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Returns, as booleans, which keys are not among those seen; the seen ones ascend."""
     if not len(seen):
         return np.ones(len(keys), bool)
-    places = np.searchsorted(seen, keys)
-    return seen[np.minimum(places, len(seen) - 1)] != keys
+    positions = np.searchsorted(seen, keys)
+    return seen[np.minimum(positions, len(seen) - 1)] != keys
 
 
-def _keys(batch: pa.RecordBatch) -> np.ndarray:
+def _read_keys(batch: pa.RecordBatch) -> np.ndarray:
+    """Returns the keys of a batch as fixed-length bytes. Raises ``UserError`` if some do not identify their events."""
     keys = fixed_rows(batch.column(KEY_COLUMN), KEY_BYTES)
     if not are_hashes_known(keys):
         raise UserError(

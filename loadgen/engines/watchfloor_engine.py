@@ -7,7 +7,8 @@ from contextlib import closing
 
 import pyarrow as pa
 
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.store.store import Store
 
 from .answer import Answer, checked
@@ -24,7 +25,7 @@ class Ours:
         """``check``: look at the rows."""
         started = time.perf_counter()
         if question.kind is Kind.COUNT:
-            count = self._service.count(self._source.name, field=question.field, value=question.value)
+            count = self._service.count_events(self._source.name, field=question.field, value=question.value)
             return Answer(time.perf_counter() - started, 1, str(count))
         table = pa.Table.from_batches(result := self._service.run(self._request(question)), result.schema)
         seconds = time.perf_counter() - started

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 
 MARKS = (1, 100, 1000)
 LAST = "last"
@@ -40,4 +41,4 @@ def time_rows(service: QueryService, request: QueryRequest, upto: float = math.i
                 break
         else:
             ms[LAST] = (time.perf_counter() - started) * 1000
-        return RowTimes(ms, rows, len(result.batches))
+        return RowTimes(ms, rows, len(result.batch_runs))

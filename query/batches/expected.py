@@ -1,4 +1,4 @@
-"""How many matches a query expects, and in which time: what the counts know before anything is read."""
+"""The matches that a query expects over time, as the counts tell before anything is read."""
 
 from __future__ import annotations
 
@@ -12,59 +12,67 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Expected:
-    """Matches over time: within each of some spans they are taken to be spread evenly, and there are none elsewhere.
+class ExpectedMatches:
+    """Expected matches over time: spread evenly within each of some spans, none outside of them.
 
-    The spans [``starts``, ``ends``), in µs, are disjoint and ascend; ``upto`` are the matches up to the end of each.
-    ``streams``: the rows of a batch come one after the other from its newest on, none of them later for a wider batch.
-    ``paged``: a batch with a page of rows has the first of them about as soon as one with few.
+    The spans [``starts``, ``ends``), in µs, are disjoint and ascend. ``running_totals`` are the matches up to the end
+    of each span. ``streams``: the rows of a batch arrive one after the other from its newest on, and none of them
+    arrives later because the batch is wider. ``paged``: the first row of a batch that holds a page arrives about as
+    soon as that of a batch that holds few rows.
     """
 
     starts: np.ndarray
     ends: np.ndarray
-    upto: np.ndarray
+    running_totals: np.ndarray
     streams: bool = False
     paged: bool = True
 
     @classmethod
-    def of(cls, counts: Iterable[tuple[int, int, float]], streams: bool = False, paged: bool = True) -> Expected:
-        """From (since, until, matches) of disjoint spans in any order."""
-        known = sorted(counts)
-        starts, ends = (np.array([count[end] for count in known], np.int64) for end in (0, 1))
-        return cls.among(starts, ends, np.array([count[2] for count in known], float), streams, paged)
+    def from_counts(
+        cls, counts: Iterable[tuple[int, int, float]], streams: bool = False, paged: bool = True
+    ) -> ExpectedMatches:
+        """Returns the expectation for (since, until, matches) of disjoint spans in any order."""
+        ordered = sorted(counts)
+        starts, ends = (np.array([count[end] for count in ordered], np.int64) for end in (0, 1))
+        return cls.from_arrays(starts, ends, np.array([count[2] for count in ordered], float), streams, paged)
 
     @classmethod
-    def among(
+    def from_arrays(
         cls, starts: np.ndarray, ends: np.ndarray, matches: np.ndarray, streams: bool = False, paged: bool = True
-    ) -> Expected:
-        """From the ``matches`` of each of ascending disjoint spans; those without matches, or empty, are left out."""
-        known = (matches > 0) & (starts < ends)
-        return cls(starts[known], ends[known], np.cumsum(matches[known]), streams, paged)
+    ) -> ExpectedMatches:
+        """Returns the expectation for ascending disjoint spans; leaves out those without matches and empty ones."""
+        used = (matches > 0) & (starts < ends)
+        return cls(starts[used], ends[used], np.cumsum(matches[used]), streams, paged)
 
-    def rows(self, since: int, until: int) -> float:
-        """Matches in [since, until)."""
-        return max(0.0, self._before(until) - self._before(since))
+    def count_rows(self, since: int, until: int) -> float:
+        """Returns the matches expected in [since, until)."""
+        return max(0.0, self._count_before(until) - self._count_before(since))
 
-    def back(self, until: int, rows: float) -> int | None:
-        """The latest time from which on there should be so many matches before ``until``; None if there are fewer."""
-        wanted = self._before(until) - rows
-        if wanted < 0:
+    def find_start(self, until: int, rows: float) -> int | None:
+        """Returns the latest start, in µs, of a range that ends at ``until`` and should hold ``rows`` matches.
+
+        Returns None if fewer matches are expected before ``until``.
+        """
+        older = self._count_before(until) - rows
+        if older < 0:
             return None
-        # Where the running total first is more than what shall lie before: within that span.
-        place = int(np.searchsorted(self.upto, wanted, "right"))
-        if place == len(self.upto):
+        # The start lies in the first span at whose end the running total exceeds the matches that must be older.
+        index = int(np.searchsorted(self.running_totals, older, "right"))
+        if index == len(self.running_totals):
             return until
-        start, end = int(self.starts[place]), int(self.ends[place])
-        before, after = self._base(place), float(self.upto[place])
-        return min(until, start + int((end - start) * (wanted - before) / (after - before)))
+        start, end = int(self.starts[index]), int(self.ends[index])
+        before, after = self._total_before_span(index), float(self.running_totals[index])
+        return min(until, start + int((end - start) * (older - before) / (after - before)))
 
-    def _before(self, time: int) -> float:
-        """Matches older than ``time``."""
-        place = int(np.searchsorted(self.starts, time))
-        if place and self.ends[place - 1] > time:
-            start, end, base = int(self.starts[place - 1]), int(self.ends[place - 1]), self._base(place - 1)
-            return base + (float(self.upto[place - 1]) - base) * (time - start) / (end - start)
-        return self._base(place)
+    def _count_before(self, time: int) -> float:
+        """Returns the matches expected before ``time``."""
+        index = int(np.searchsorted(self.starts, time))
+        if not index or self.ends[index - 1] <= time:
+            return self._total_before_span(index)
+        # ``time`` lies within a span, of which a part is older.
+        start, end = int(self.starts[index - 1]), int(self.ends[index - 1])
+        before, after = self._total_before_span(index - 1), float(self.running_totals[index - 1])
+        return before + (after - before) * (time - start) / (end - start)
 
-    def _base(self, place: int) -> float:
-        return float(self.upto[place - 1]) if place else 0.0
+    def _total_before_span(self, index: int) -> float:
+        return float(self.running_totals[index - 1]) if index else 0.0

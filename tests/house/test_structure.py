@@ -58,7 +58,7 @@ def test_no_file_is_too_long_to_read(path: Path) -> None:
 def test_language_planner_and_batching_start_no_jvm() -> None:
     code = (
         "import sys, watchfloor.schema.filter.parse, watchfloor.schema.filter.type_check, "
-        "watchfloor.query.batches.policies, "
+        "watchfloor.query.batches.sequence, "
         "watchfloor.planner.planner; sys.exit('jpype' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

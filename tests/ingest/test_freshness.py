@@ -11,7 +11,8 @@ import pytest
 from ingest_support import START, own, source, worker_here
 
 from watchfloor.ingest.intake.master import master
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
 

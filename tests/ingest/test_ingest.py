@@ -39,7 +39,8 @@ from watchfloor.ingest.queue.inbox import Delivery
 from watchfloor.ingest.queue.work_queue import ItemConsumer, ItemProducer, queue_lag
 from watchfloor.ingest.records.ledger import Ledger, Run
 from watchfloor.ingest.worker import claim as turn
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import InputFileError, QueueError, StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.sources import EntrySink

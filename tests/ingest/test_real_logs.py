@@ -21,7 +21,8 @@ from loaded import load, parse
 from watchfloor.ingest.intake.sniff import sniff
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import DEFAULT_LAYOUT
 from watchfloor.store.stack.stack import up
@@ -49,8 +50,8 @@ def state(settings: Settings) -> dict[str, tuple[int, int, tuple[tuple[object, i
         service = QueryService(store)
         found = {}
         for name, source in store.sources().items():
-            top = tuple(service.top(name, source.indexed[0].name, n=5)) if source.indexed else ()
-            found[name] = (scanned(service, name, source.time_field), service.count(name), top)
+            top = tuple(service.rank_values(name, source.indexed[0].name, limit=5)) if source.indexed else ()
+            found[name] = (scanned(service, name, source.time_field), service.count_events(name), top)
         return found
 
 

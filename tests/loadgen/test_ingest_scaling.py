@@ -34,7 +34,8 @@ from watchfloor.loadgen.harness.measurement.figure import STATISTICS, Figure
 from watchfloor.loadgen.harness.open_loop import Response, run_open, schedule_evenly
 from watchfloor.loadgen.harness.session import BenchSession
 from watchfloor.loadgen.suite import bench
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.admin.server_metrics import tablet_servers

@@ -37,7 +37,8 @@ from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.open_queries import QueryMix
 from watchfloor.loadgen.harness.row_times import RowTimes, time_rows
 from watchfloor.loadgen.harness.session import BenchSession, open_session
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import InputFileError, InternalError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
@@ -248,7 +249,7 @@ def test_a_feeder_keeps_its_rate_and_all_of_it_is_in_the_source(
         with pytest.raises(InternalError, match="loaded earlier"), feed_items(worker, iter(feed.items), 4.0):
             pass
     loaded = [*first, *feed.done]
-    assert QueryService(query_store).count(source.name) == sum(done.events for done in loaded)
+    assert QueryService(query_store).count_events(source.name) == sum(done.events for done in loaded)
     assert len(feed.items) == len(feed.done) == len(feed.due) >= 2
     assert [b - a for a, b in pairwise(feed.due)] == pytest.approx([1 / 4.0] * (len(feed.due) - 1))
     assert all(delay > 0 for delay in feed.delays)

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from watchfloor.query.batches.expected import Expected
-from watchfloor.query.batches.policies import FREE_BATCHES, POLICIES, Batch, BatchSettings, first_width, make_policy
+from watchfloor.query.batches.expected import ExpectedMatches
+from watchfloor.query.batches.policy import Batch, BatchRun
+from watchfloor.query.batches.registry import POLICIES
+from watchfloor.query.batches.sequence import FREE_BATCHES, make_sequence, suggest_first_width
+from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.errors import InternalError, UserError
 
 SECOND = 1_000_000
@@ -51,24 +54,24 @@ def run(
     answers: Sequence[tuple[int, float] | tuple[int, float, int | None]],
     busy: list[tuple[int, int]] | None = None,
     most: int = 500,
-    expected: Expected | None = None,
+    expected: ExpectedMatches | None = None,
 ) -> list[Batch]:
     """The first ``most`` batches; the answers are given round and round."""
-    policy = make_policy(policy_settings, busy, expected)
+    sequence = make_sequence(policy_settings, busy, expected)
     batches: list[Batch] = []
-    batch = policy.start(since, until, width)
+    batch = sequence.first_batch(since, until, width)
     while batch is not None and len(batches) < most:
         batches.append(batch)
-        batch = policy.next(batch, *answers[len(batches) % len(answers)])
+        batch = sequence.next_batch(BatchRun(batch, *answers[len(batches) % len(answers)]))
     return batches
 
 
-def expected_of(counts: list[tuple[int, int, float]], since: int, until: int) -> Expected:
+def expected_of(counts: list[tuple[int, int, float]], since: int, until: int) -> ExpectedMatches:
     unit, at, spans = max(1, (until - since) // 100), since - 50, []
     for gap, width, rows in counts:
         spans.append((at + gap * unit, at + (gap + width) * unit, rows))
         at = spans[-1][1]
-    return Expected.of(spans, streams=len(spans) % 2 == 1, paged=len(spans) % 3 > 0)
+    return ExpectedMatches.from_counts(spans, streams=len(spans) % 2 == 1, paged=len(spans) % 3 > 0)
 
 
 @given(SETTINGS, RANGES, st.none() | st.integers(-5, FAR), ANSWERS, st.none() | COUNTS)
@@ -157,12 +160,12 @@ def test_fixed_batches_have_one_width() -> None:
     ],
 )
 def test_llcysa_follows_rows_and_seconds(rows: int, seconds: float, factor: float) -> None:
-    policy = make_policy(BatchSettings(policy="llcysa"))
-    first = policy.start(0, FAR, HOUR)
+    sequence = make_sequence(BatchSettings(policy="llcysa"))
+    first = sequence.first_batch(0, FAR, HOUR)
     assert first == Batch(FAR - HOUR, FAR, 0, 0, 10.0)
-    second = policy.next(first, rows, seconds)
+    second = sequence.next_batch(BatchRun(first, rows, seconds))
     assert second is not None
-    assert second.target == 15.0
+    assert second.target_rows == 15.0
     assert second.width == pytest.approx(HOUR * factor, abs=1)
 
 
@@ -177,32 +180,32 @@ def test_llcysa_follows_rows_and_seconds(rows: int, seconds: float, factor: floa
     ],
 )
 def test_llcysa_is_no_wider_than_what_is_still_wanted(rows: int, wanted: int | None, factor: float) -> None:
-    policy = make_policy(BatchSettings(policy="llcysa", min_width=1))
-    first = policy.start(0, FAR, HOUR)
+    sequence = make_sequence(BatchSettings(policy="llcysa", min_width=1))
+    first = sequence.first_batch(0, FAR, HOUR)
     assert first is not None
-    second = policy.next(first, rows, 0.01, wanted)
+    second = sequence.next_batch(BatchRun(first, rows, 0.01), wanted)
     assert second is not None
     assert second.width == pytest.approx(HOUR * factor, abs=1)
 
 
 def test_bisect_halves_and_doubles() -> None:
-    policy = make_policy(BatchSettings(policy="bisect", first_rows=10))
-    first = policy.start(0, 1024 * HOUR, 100 * HOUR)  # what should hold ten rows: an eighth would be more
+    sequence = make_sequence(BatchSettings(policy="bisect", first_rows=10))
+    first = sequence.first_batch(0, 1024 * HOUR, 100 * HOUR)  # what should hold ten rows: an eighth would be more
     assert first is not None and first.width == 64 * HOUR
     for rows, factor in ((21, 0.5), (20, 1), (5, 1), (4, 2), (0, 2)):
-        second = policy.next(first, rows, 1.0)
+        second = sequence.next_batch(BatchRun(first, rows, 1.0))
         assert second is not None and second.width == 64 * HOUR * factor
 
 
 # Ten matches an hour by day, one an hour by night.
-RHYTHM = Expected.of((at * HOUR, (at + 1) * HOUR, 10.0 if at % 24 >= 12 else 1.0) for at in range(48))
+RHYTHM = ExpectedMatches.from_counts((at * HOUR, (at + 1) * HOUR, 10.0 if at % 24 >= 12 else 1.0) for at in range(48))
 
 
 @pytest.mark.parametrize(("rows", "hours"), [(10, 17), (125, 17), (130, 22)])
 def test_density_begins_with_a_page(rows: float, hours: int) -> None:
     """125 rows: twelve hours of day and five of night."""
     policy_settings = BatchSettings(policy="density", first_rows=rows)
-    first = make_policy(policy_settings, expected=RHYTHM).start(0, 2 * DAY)
+    first = make_sequence(policy_settings, expected=RHYTHM).first_batch(0, 2 * DAY)
     assert first is not None and first.width == hours * HOUR
 
 
@@ -214,20 +217,20 @@ def test_density_begins_with_a_page(rows: float, hours: int) -> None:
 def test_density_begins_with_all_that_is_wanted_if_that_is_a_few_pages(
     wanted: int | None, hours: float, paged: bool
 ) -> None:
-    hourly = Expected.of([(0, 100_000 * HOUR, 100_000.0)], paged=paged)
-    policy = make_policy(BatchSettings(first_rows=10), expected=hourly)
-    first = policy.start(0, 100_000 * HOUR, wanted=wanted)
+    hourly = ExpectedMatches.from_counts([(0, 100_000 * HOUR, 100_000.0)], paged=paged)
+    sequence = make_sequence(BatchSettings(first_rows=10), expected=hourly)
+    first = sequence.first_batch(0, 100_000 * HOUR, rows_left=wanted)
     assert first is not None
     assert first.width / HOUR == pytest.approx(hours if paged else 10)
 
 
 def test_density_follows_the_counts() -> None:
-    policy = make_policy(BatchSettings(policy="density", first_rows=125), expected=RHYTHM)
-    first = policy.start(0, 2 * DAY)
+    sequence = make_sequence(BatchSettings(policy="density", first_rows=125), expected=RHYTHM)
+    first = sequence.first_batch(0, 2 * DAY)
     assert first is not None and first.width == 17 * HOUR  # twelve hours of day and five of night
-    second = policy.next(first, 125, 1.0)
+    second = sequence.next_batch(BatchRun(first, 125, 1.0))
     assert second is not None and second.width == 31 * HOUR  # there are no 187 rows more
-    assert policy.next(second, 68, 1.0) is None
+    assert sequence.next_batch(BatchRun(second, 68, 1.0)) is None
 
 
 @pytest.mark.parametrize(
@@ -243,25 +246,25 @@ def test_density_follows_the_counts() -> None:
     ],
 )
 def test_density_reads_all_that_is_wanted(rows: int, seconds: float, wanted: int | None, hours: int) -> None:
-    hourly = Expected.of([(0, 100_000 * HOUR, 100_000.0)])
-    policy = make_policy(BatchSettings(policy="density", first_rows=360), expected=hourly)
-    first = policy.start(0, 100_000 * HOUR)
+    hourly = ExpectedMatches.from_counts([(0, 100_000 * HOUR, 100_000.0)])
+    sequence = make_sequence(BatchSettings(policy="density", first_rows=360), expected=hourly)
+    first = sequence.first_batch(0, 100_000 * HOUR)
     assert first is not None and first.width == 360 * HOUR
-    second = policy.next(first, rows, seconds, wanted)
+    second = sequence.next_batch(BatchRun(first, rows, seconds), wanted)
     assert second is not None
     assert second.width / HOUR == pytest.approx(hours)
 
 
 @pytest.mark.parametrize(("rows", "wanted"), [(360, None), (0, None), (0, 240)])
 def test_what_streams_is_read_on_in_one_piece_after_its_first_page(rows: int, wanted: int | None) -> None:
-    hourly = Expected.of([(0, 100_000 * HOUR, 100_000.0)], streams=True)
-    policy = make_policy(BatchSettings(first_rows=360), expected=hourly)
-    first = policy.start(0, 100_000 * HOUR)
+    hourly = ExpectedMatches.from_counts([(0, 100_000 * HOUR, 100_000.0)], streams=True)
+    sequence = make_sequence(BatchSettings(first_rows=360), expected=hourly)
+    first = sequence.first_batch(0, 100_000 * HOUR)
     assert first is not None and first.width == 360 * HOUR
-    second = policy.next(first, rows, 0.2, wanted)
+    second = sequence.next_batch(BatchRun(first, rows, 0.2), wanted)
     assert second is not None and second.width == 150 * 360 * HOUR  # 30 s of it
-    assert policy.next(first, rows, 0.02, wanted) == Batch(0, first.since, 0, 1, 540.0)
-    limited = policy.next(first, 360, 0.2, 240)
+    assert sequence.next_batch(BatchRun(first, rows, 0.02), wanted) == Batch(0, first.since, 0, 1, 540.0)
+    limited = sequence.next_batch(BatchRun(first, 360, 0.2), 240)
     assert limited is not None and limited.width == 300 * HOUR
 
 
@@ -277,17 +280,17 @@ def test_what_streams_is_read_on_in_one_piece_after_its_first_page(rows: int, wa
 def test_first_rows_come_before_a_page_that_would_keep_them_waiting(
     rows: int, wanted: int | None, hours: float, because: str
 ) -> None:
-    hourly = Expected.of([(0, 100_000 * HOUR, 100_000.0)], streams=True, paged=False)
-    policy = make_policy(BatchSettings(), expected=hourly)
-    first = policy.start(0, 100_000 * HOUR)
+    hourly = ExpectedMatches.from_counts([(0, 100_000 * HOUR, 100_000.0)], streams=True, paged=False)
+    sequence = make_sequence(BatchSettings(), expected=hourly)
+    first = sequence.first_batch(0, 100_000 * HOUR)
     assert first is not None and first.width == 10 * HOUR
-    second = policy.next(first, rows, 0.02, wanted)
+    second = sequence.next_batch(BatchRun(first, rows, 0.02), wanted)
     assert second is not None and because in second.because
     assert second.width / HOUR == pytest.approx(hours)
-    third = policy.next(second, 125, 0.02, None)
+    third = sequence.next_batch(BatchRun(second, 125, 0.02), None)
     assert third is not None and third.since == 0
     # Of fewer than a page it is known at once that they are all.
-    assert policy.start(0, 120 * HOUR) == Batch(0, 120 * HOUR, 0, 0, 10.0)
+    assert sequence.first_batch(0, 120 * HOUR) == Batch(0, 120 * HOUR, 0, 0, 10.0)
 
 
 @given(COUNTS, st.integers(-100, 2000), st.integers(-100, 2000), st.floats(0, 1e7))
@@ -296,38 +299,38 @@ def test_expected_matches_go_back_to_the_time_that_has_them(
 ) -> None:
     expected = expected_of(counts, 0, 1000)
     total = sum(count for *_, count in counts)
-    assert expected.rows(-1000, 100_000) == pytest.approx(total)
-    assert expected.rows(since, until) == pytest.approx(
-        sum(expected.rows(at, at + 1) for at in range(since, until)), rel=1e-6, abs=1e-3
+    assert expected.count_rows(-1000, 100_000) == pytest.approx(total)
+    assert expected.count_rows(since, until) == pytest.approx(
+        sum(expected.count_rows(at, at + 1) for at in range(since, until)), rel=1e-6, abs=1e-3
     )
-    back = expected.back(until, rows)
+    back = expected.find_start(until, rows)
     if back is None:
-        assert expected.rows(-1000, until) < rows + 1e-6 * total
+        assert expected.count_rows(-1000, until) < rows + 1e-6 * total
     else:
         assert back <= until
-        assert expected.rows(back, until) >= rows - 1e-6 * (total + 1)
+        assert expected.count_rows(back, until) >= rows - 1e-6 * (total + 1)
         # The latest such time: a microsecond later there are fewer.
-        assert expected.rows(back + 1, until) <= rows + 1e-6 * (total + 1)
+        assert expected.count_rows(back + 1, until) <= rows + 1e-6 * (total + 1)
 
 
 def test_width_stays_above_the_least() -> None:
-    policy = make_policy(BatchSettings(min_width=SECOND))
-    first = policy.start(0, DAY, 1)
+    sequence = make_sequence(BatchSettings(min_width=SECOND))
+    first = sequence.first_batch(0, DAY, 1)
     assert first is not None and first.width == SECOND
-    second = policy.next(first, 10**6, 29.0)
+    second = sequence.next_batch(BatchRun(first, 10**6, 29.0))
     assert second is not None and second.width == SECOND
 
 
 def test_llcysa_reads_a_steady_stream_in_few_batches() -> None:
     # A million events in a day, read at 150,000 events/s: 6.7 s in all, so about seven batches of a second.
     policy_settings = BatchSettings(policy="llcysa")
-    policy = make_policy(policy_settings)
-    batch = policy.start(0, DAY, first_width(1e6, 0, DAY, policy_settings))
+    sequence = make_sequence(policy_settings)
+    batch = sequence.first_batch(0, DAY, suggest_first_width(1e6, 0, DAY, policy_settings))
     assert batch is not None and batch.width * 1e6 / DAY == pytest.approx(10, rel=0.01)
     count = 0
     while batch is not None:
         rows = batch.width * 10**6 // DAY
-        batch, count = policy.next(batch, rows, 0.003 + rows / 150_000), count + 1
+        batch, count = sequence.next_batch(BatchRun(batch, rows, 0.003 + rows / 150_000)), count + 1
     assert count <= 10
 
 
@@ -342,14 +345,14 @@ def test_empty_time_is_not_read_at_all() -> None:
 
 def test_first_width() -> None:
     policy_settings = BatchSettings(first_rows=10)
-    assert first_width(1000, 0, DAY, policy_settings) == DAY // 100
-    assert first_width(10, 0, DAY, policy_settings) == DAY
-    assert first_width(0, 0, DAY, policy_settings) == DAY
-    assert first_width(1e18, 0, DAY, policy_settings) == policy_settings.min_width
-    assert first_width(1e18, 0, 500, policy_settings) == 500
-    assert first_width(5, 7, 7, policy_settings) == 1
-    assert first_width(1000, 0, 100 * DAY, policy_settings, [(0, DAY), (50 * DAY, 51 * DAY)]) == 2 * DAY // 100
-    assert first_width(1000, 0, DAY // 2, policy_settings, [(0, DAY)]) == DAY // 200
+    assert suggest_first_width(1000, 0, DAY, policy_settings) == DAY // 100
+    assert suggest_first_width(10, 0, DAY, policy_settings) == DAY
+    assert suggest_first_width(0, 0, DAY, policy_settings) == DAY
+    assert suggest_first_width(1e18, 0, DAY, policy_settings) == policy_settings.min_width
+    assert suggest_first_width(1e18, 0, 500, policy_settings) == 500
+    assert suggest_first_width(5, 7, 7, policy_settings) == 1
+    assert suggest_first_width(1000, 0, 100 * DAY, policy_settings, [(0, DAY), (50 * DAY, 51 * DAY)]) == 2 * DAY // 100
+    assert suggest_first_width(1000, 0, DAY // 2, policy_settings, [(0, DAY)]) == DAY // 200
 
 
 @pytest.mark.parametrize(
@@ -373,9 +376,9 @@ def test_settings_that_could_not_work(name: str, value: object) -> None:
 
 
 def test_impossible_answers_are_our_own_mistake() -> None:
-    policy = make_policy(BatchSettings())
-    first = policy.start(0, DAY)
+    sequence = make_sequence(BatchSettings())
+    first = sequence.first_batch(0, DAY)
     assert first is not None
     for rows, seconds in ((-1, 0.0), (1, -1.0), (1, math.nan)):
         with pytest.raises(InternalError):
-            policy.next(first, rows, seconds)
+            sequence.next_batch(BatchRun(first, rows, seconds))

@@ -16,7 +16,8 @@ from loaded import LAYOUTS, batch_of, write
 from test_oracle import batchings, drawn
 
 from watchfloor.query.cursor import Cursor, read_cursor
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.type_check import typed_filter
@@ -211,7 +212,7 @@ cursors = st.builds(
 
 @given(cursors)
 def test_a_cursor_comes_back_from_its_text(cursor: Cursor) -> None:
-    text = cursor.text(KIND.name, TREE)
+    text = cursor.to_text(KIND.name, TREE)
     assert read_cursor(text, KIND.name, TREE) == cursor
     assert text.isascii() and text.replace("-", "").replace("_", "").isalnum()
     with pytest.raises(UserError, match="of another query"):
@@ -220,7 +221,7 @@ def test_a_cursor_comes_back_from_its_text(cursor: Cursor) -> None:
 
 @given(cursors, st.data())
 def test_a_damaged_cursor_is_refused(cursor: Cursor, data: st.DataObject) -> None:
-    text = cursor.text(KIND.name, TREE)
+    text = cursor.to_text(KIND.name, TREE)
     whole = bytearray(base64.urlsafe_b64decode(text + "=="))
     place = data.draw(st.integers(0, len(whole) - 1))
     whole[place] ^= data.draw(st.integers(1, 255))

@@ -18,7 +18,8 @@ from test_faces_on_stack import run as cli
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.auth import TokenHolder
 from watchfloor.api.rest.serve import StoreServices
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError, UserError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source, parse_definition

@@ -14,15 +14,19 @@ from loaded import LAYOUTS, in_layout, parse
 from test_batching import COUNTS, DAY, HOUR, SETTINGS, expected_of
 from test_faces_on_stack import run as cli
 
-from watchfloor.query.batches.expected import Expected
-from watchfloor.query.batches.policies import POLICIES, BatchSettings, make_policy
-from watchfloor.query.result import LISTED
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.batches.expected import ExpectedMatches
+from watchfloor.query.batches.policy import BatchRun
+from watchfloor.query.batches.registry import POLICIES
+from watchfloor.query.batches.sequence import make_sequence
+from watchfloor.query.batches.settings import BatchSettings
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.result import LISTED_BATCHES
+from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import parse_definition
 from watchfloor.store.store import Store
 
-FLAT = Expected.of([(0, 10 * DAY, 10_000.0)])
+FLAT = ExpectedMatches.from_counts([(0, 10 * DAY, 10_000.0)])
 
 
 @pytest.mark.parametrize(
@@ -38,15 +42,15 @@ FLAT = Expected.of([(0, 10 * DAY, 10_000.0)])
         ),
         ("llcysa", FLAT, "for 10 rows by the counts", "to run at least 1 s"),
         ("density", FLAT, "for 125 rows by the counts", "to run at least 1 s"),
-        ("density", Expected.of([(0, DAY, 5.0)]), "it has fewer than 125 rows", None),
+        ("density", ExpectedMatches.from_counts([(0, DAY, 5.0)]), "it has fewer than 125 rows", None),
     ],
 )
-def test_each_policy_says_why(policy: str, counts: Expected | None, first: str, next_: str | None) -> None:
-    chosen = make_policy(BatchSettings(policy=policy), None, counts)
-    batch = chosen.start(0, 10 * DAY, DAY // 10)
+def test_each_policy_says_why(policy: str, counts: ExpectedMatches | None, first: str, next_: str | None) -> None:
+    chosen = make_sequence(BatchSettings(policy=policy), None, counts)
+    batch = chosen.first_batch(0, 10 * DAY, DAY // 10)
     assert batch is not None and first in batch.because
-    assert batch.expected == (None if counts is None else counts.rows(batch.since, batch.until))
-    after = chosen.next(batch, 1000, 0.9, None)
+    assert batch.expected_rows == (None if counts is None else counts.count_rows(batch.since, batch.until))
+    after = chosen.next_batch(BatchRun(batch, 1000, 0.9), None)
     assert (after is None) == (next_ is None)
     if after is not None and next_ is not None:
         assert next_ in after.because
@@ -62,10 +66,10 @@ def test_each_policy_says_why(policy: str, counts: Expected | None, first: str, 
     ],
 )
 def test_a_width_by_the_counts_says_how_these_were_corrected(seconds: float, wanted: int | None, because: str) -> None:
-    policy = make_policy(BatchSettings(), None, FLAT)
-    batch = policy.start(0, 10 * DAY)
+    sequence = make_sequence(BatchSettings(), None, FLAT)
+    batch = sequence.first_batch(0, 10 * DAY)
     assert batch is not None
-    after = policy.next(batch, 40, seconds, wanted)
+    after = sequence.next_batch(BatchRun(batch, 40, seconds), wanted)
     assert after is not None and after.because == because
 
 
@@ -80,10 +84,10 @@ def test_a_width_by_the_counts_says_how_these_were_corrected(seconds: float, wan
     ],
 )
 def test_an_adaptive_width_says_what_bound_it(rows: int, seconds: float, wanted: int | None, because: str) -> None:
-    policy = make_policy(BatchSettings(policy="llcysa"))
-    batch = policy.start(0, 10 * DAY, HOUR)
+    sequence = make_sequence(BatchSettings(policy="llcysa"))
+    batch = sequence.first_batch(0, 10 * DAY, HOUR)
     assert batch is not None
-    after = policy.next(batch, rows, seconds, wanted)
+    after = sequence.next_batch(BatchRun(batch, rows, seconds), wanted)
     assert after is not None and because in after.because
 
 
@@ -97,14 +101,14 @@ def test_every_batch_has_a_reason(
     wanted: int | None,
 ) -> None:
     assert set(POLICIES) >= {chosen.policy}
-    policy = make_policy(chosen, None, None if counts is None else expected_of(counts, 0, 100 * DAY))
-    batch = policy.start(0, 100 * DAY, HOUR)
+    sequence = make_sequence(chosen, None, None if counts is None else expected_of(counts, 0, 100 * DAY))
+    batch = sequence.first_batch(0, 100 * DAY, HOUR)
     for _ in range(4):
         if batch is None:
             break
         assert batch.because and "nan" not in batch.because and len(batch.because) < 150
-        assert batch.expected is None or math.isfinite(batch.expected)
-        batch = policy.next(batch, rows, seconds, wanted)
+        assert batch.expected_rows is None or math.isfinite(batch.expected_rows)
+        batch = sequence.next_batch(BatchRun(batch, rows, seconds), wanted)
 
 
 # On the stack
@@ -134,9 +138,10 @@ def test_explain_says_what_the_first_batch_then_is(
         assert explained.to_json()["batching"]["policy"] == policy
         assert first["expected_rows"] is not None
         assert [first["since"], first["until"], first["because"]] == [ran[0][k] for k in ("since", "until", "because")]
-        assert len(ran) == min(LISTED, result.summary["batches"]) and sum(batch["rows"] for batch in ran) <= rows
+        assert len(ran) == min(LISTED_BATCHES, result.summary["batches"])
+        assert sum(batch["rows"] for batch in ran) <= rows
         assert all(batch["seconds"] >= 0 and batch["because"] for batch in ran)
-        assert explained.text().splitlines()[-1].startswith(f"batching  {policy}: first {first['since']} to ")
+        assert explained.to_text().splitlines()[-1].startswith(f"batching  {policy}: first {first['since']} to ")
 
 
 @pytest.mark.stack

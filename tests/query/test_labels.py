@@ -12,7 +12,8 @@ from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
 from oracle import holds
 
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.filter.type_check import typed_filter
 from watchfloor.schema.settings.settings import Settings
@@ -110,20 +111,20 @@ def test_a_reader_counts_what_is_left_without_the_hidden_fields(
     cut = START + timedelta(minutes=47)  # in the middle of an hour and of blocks
     since = (cut - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     inside = [event for event in events if event["ts"] >= cut]
-    assert service.count(name, since) == len(inside)
+    assert service.count_events(name, since) == len(inside)
     for field, value in (("who", "a"), ("size", 1), ("tags", "x")):
         held = [set(v) if isinstance(v := event[field], list) else {v} - {None} for event in inside]
         counted = Counter(one for values in held for one in values) if field in SEEN[labels] else Counter()
-        assert service.count(name, since, None, field, value) == counted[value]
-        assert dict(service.top(name, field, since)) == counted
-        assert sum(n for _, n in service.timeline(name, since, None, "hour", field, value)) == counted[value]
+        assert service.count_events(name, since, None, field, value) == counted[value]
+        assert dict(service.rank_values(name, field, since)) == counted
+        assert sum(n for _, n in service.count_over_time(name, since, None, "hour", field, value)) == counted[value]
 
 
 @pytest.mark.parametrize("labels", [(), ("audit",)], ids=["none", "audit"])
 def test_who_may_not_see_the_source_sees_no_block(labels: tuple[str, ...], store: Store) -> None:
     name = source("block", "block", FIELDS).name
     service = QueryService(store.with_authorizations(labels))
-    assert service.count(name) == 0
+    assert service.count_events(name) == 0
     for since, until in ((None, None), (0, 2**52)):
         for scheme in SCHEMES:
             assert rows_of(service, QueryRequest(name, since, until, "tags = x", scheme=scheme)) == []

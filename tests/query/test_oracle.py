@@ -35,8 +35,10 @@ from loaded import LAYOUTS, Loaded, in_layout, numbered, parse
 from mixed import SCALARS, mixed
 from oracle import Rows
 
-from watchfloor.query.batches.policies import POLICIES, BatchSettings
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.batches.registry import POLICIES
+from watchfloor.query.batches.settings import BatchSettings
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.filter.json_form import to_json
 from watchfloor.schema.filter.tree import Filter
@@ -297,21 +299,21 @@ def test_counts_are_exact(
     moments = st.sampled_from(loaded.events).map(lambda e: micros(e["ts"]))
     since, until = sorted(data.draw(st.tuples(moments, moments).filter(lambda p: p[0] != p[1])))
     inside = [e for e in loaded.events if since <= micros(e["ts"]) < until]
-    assert service.count(name, since, until) == len(inside)
+    assert service.count_events(name, since, until) == len(inside)
     field = data.draw(st.sampled_from(loaded.source.indexed))
     held = [set(v) if isinstance(v := e[field.name], list) else {v} for e in inside]
     counted = Counter(value for values in held for value in values if value is not None)
     value = data.draw(st.sampled_from(pools[kind][field.name] or ["nobody"]))
     if pools[kind][field.name]:
-        assert service.count(name, since, until, field.name, value) == counted[value]
-        timeline = service.timeline(name, since, until, "hour", field.name, value)
+        assert service.count_events(name, since, until, field.name, value) == counted[value]
+        timeline = service.count_over_time(name, since, until, "hour", field.name, value)
         assert sum(count for _, count in timeline) == counted[value]
-    top = service.top(name, field.name, since, until, 5)
+    top = service.rank_values(name, field.name, since, until, 5)
     assert [count for _, count in top] == [count for _, count in counted.most_common(5)]
     assert all(counted[value] == count for value, count in top)
     bucket, width = data.draw(st.sampled_from([("minute", 60), ("hour", 3600), ("day", 86400)]))
     buckets = Counter(micros(e["ts"]) // (width * 10**6) * (width * 10**6) for e in inside)
-    assert dict(service.timeline(name, since, until, bucket)) == dict(buckets)
+    assert dict(service.count_over_time(name, since, until, bucket)) == dict(buckets)
 
 
 def test_enough_was_asked() -> None:

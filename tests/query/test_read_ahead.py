@@ -12,7 +12,8 @@ import pytest
 from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
 
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store.store import Store

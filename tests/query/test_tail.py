@@ -27,8 +27,9 @@ from test_faces_on_stack import run as cli
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.serve import StoreServices
 from watchfloor.ingest.intake.load import Load
-from watchfloor.query.service import QueryRequest, QueryService
-from watchfloor.query.watch import WINDOW_SECONDS, Watch, unseen
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
+from watchfloor.query.watch import WINDOW_SECONDS, Watch, find_unseen
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
@@ -231,4 +232,4 @@ def test_keys_are_unseen_if_they_are_not_among_the_seen(some: list[bytes], seen:
     def array(of: list[bytes]) -> np.ndarray:
         return np.array([np.frombuffer(key, "S2")[0] for key in of], "S2")
 
-    assert unseen(array(some), array(seen)).tolist() == [key not in seen for key in some]
+    assert find_unseen(array(some), array(seen)).tolist() == [key not in seen for key in some]

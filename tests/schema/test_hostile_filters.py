@@ -29,7 +29,8 @@ from watchfloor.api.rest.auth import TokenHolder
 from watchfloor.api.rest.base.problems import problem_type
 from watchfloor.api.rest.base.validate import MAX_BODY
 from watchfloor.api.rest.serve import StoreServices
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import FilterError, UserError
 from watchfloor.schema.filter.json_form import to_json
 from watchfloor.schema.filter.print import to_text

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from oracle import holds
 
 from watchfloor.planner.planner import ALL_RULES
-from watchfloor.query.batches.policies import POLICIES, BatchSettings
+from watchfloor.query.batches.registry import POLICIES
+from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.errors import FilterError, UnknownFieldError
 from watchfloor.schema.filter.json_form import from_json, to_json
@@ -569,7 +570,7 @@ def test_drawn_filters_fit_the_source_and_the_oracle(tree: Filter) -> None:
 def test_no_jvm_is_needed() -> None:
     code = (
         "import sys, watchfloor.planner.planner, watchfloor.schema.filter.type_check, "
-        "watchfloor.query.batches.policies; "
+        "watchfloor.query.batches.sequence; "
         "sys.exit('jpype' in sys.modules or any(m.startswith('watchfloor.store') for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

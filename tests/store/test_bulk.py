@@ -24,7 +24,8 @@ from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.worker import reading
 from watchfloor.ingest.worker.lanes import Lanes
 from watchfloor.ingest.worker.reading import read_item
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
@@ -166,7 +167,7 @@ def test_a_bulk_load_is_found(
     for scheme in ("scan", "batched-index"):
         request = QueryRequest(kind.name, where="host = h3 and n = 1", columns=("text",), scheme=scheme)
         assert [text for batch in service.run(request) for text in batch.column("text").to_pylist()] == wanted
-    assert service.count(kind.name) == lines
+    assert service.count_events(kind.name) == lines
     assert not folders(store)
 
 

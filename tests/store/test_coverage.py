@@ -23,7 +23,8 @@ from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.ingest.worker.compact import compact_source
 from watchfloor.ingest.worker.reading import read_item
 from watchfloor.ingest.worker.retry import retry
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.coverage import (
     awaits_start,
@@ -188,12 +189,12 @@ def assert_answers(store: Store, kind: Source, events: list[Event], since: int, 
             rows = [tuple(row.values()) for batch in service.run(request) for row in batch.to_pylist()]
             found = Counter((int(ts.timestamp()), n) for ts, n in rows)
             assert found == Counter((event["ts"], event["n"]) for event in matching), (where, scheme)
-    assert service.count(name, since, until) == len(inside)
+    assert service.count_events(name, since, until) == len(inside)
     asked: dict[str, Callable[[], Any]] = {
-        "count": lambda: service.count(name, since, until, "colour", "red"),
-        "top": lambda: dict(service.top(name, "colour", since, until)),
-        "tags": lambda: dict(service.top(name, "tags", since, until)),
-        "timeline": lambda: dict(service.timeline(name, since, until, "hour", "colour", "red")),
+        "count": lambda: service.count_events(name, since, until, "colour", "red"),
+        "top": lambda: dict(service.rank_values(name, "colour", since, until)),
+        "tags": lambda: dict(service.rank_values(name, "tags", since, until)),
+        "timeline": lambda: dict(service.count_over_time(name, since, until, "hour", "colour", "red")),
     }
     hours = Counter(event["ts"] * SECOND // HOUR * HOUR for event in inside if event.get("colour") == "red")
     right = {
@@ -243,9 +244,10 @@ def test_indexed_later(
             (start - 1, False), (START * SECOND, False), (0, False),
         ):  # fmt: skip
             assert_answers(store, kind, events, since, end, covered)
-        assert QueryService(store).count(kind.name, field="host", value="h1") == sum(e["host"] == "h1" for e in events)
+        service = QueryService(store)
+        assert service.count_events(kind.name, field="host", value="h1") == sum(e["host"] == "h1" for e in events)
         with pytest.raises(UserError, match="was indexed later"):
-            QueryService(store).top(kind.name, "colour")
+            QueryService(store).rank_values(kind.name, "colour")
 
     ask()
     assert load(settings, tmp_path / "b.log", feed=kind.name, again=True).events == 900
@@ -418,7 +420,7 @@ def test_what_is_cut_off_covers_nothing_and_is_ended_later(
     known = store.sources()[kind.name]
     assert known.field("colour").indexed and not known.field("colour").covers(END_OF_TIME - 1)
     with pytest.raises(UserError, match="its index knows no events yet"):
-        QueryService(store).top(kind.name, "colour")
+        QueryService(store).rank_values(kind.name, "colour")
     newest = max(event["ts"] for event in events) * SECOND
     assert store.register(known).field("colour").indexed_from == newest + 1
 

@@ -196,9 +196,9 @@ def check(store: Store, kind: Source, events: list[Event]) -> None:
     assert_mirrored(kind, index_of(store, kind), events)
     service = QueryService(store.seeing_all_of(kind))
     counted = Counter(value for event in events for value in values_of(event, "domain") if len(value.encode()) <= 1000)
-    found = dict(service.top(kind.name, "domain", n=len(VALUES)))
+    found = dict(service.rank_values(kind.name, "domain", limit=len(VALUES)))
     assert {value: count for value, count in found.items() if value in counted} == counted
-    assert service.count(kind.name, field="domain", value=LONG) == sum(e.get("domain") == LONG for e in events)
+    assert service.count_events(kind.name, field="domain", value=LONG) == sum(e.get("domain") == LONG for e in events)
     for ending in ENDINGS:
         ranges = Ranges()
         for shard in shard_names(kind.shards):

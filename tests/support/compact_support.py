@@ -10,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from watchfloor.query.batches.policies import BatchSettings
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.batches.settings import BatchSettings
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store.encoding import keys
 from watchfloor.store.layouts.block.encoder import BlockEncoder
@@ -101,9 +102,9 @@ def answers(service: QueryService, source: Source, ends: tuple[int, int], host: 
     return {
         "scan": found("batched-scan" if turn % 2 else "scan"),
         "index": found("batched-index" if turn % 2 else "index"),
-        "count": service.count(name, since, until, "host", host),
-        "top": dict(service.top(name, "host", since, until, 9)).get(host, 0),
-        "timeline": dict(service.timeline(name, since, until, "hour", "host", host)),
+        "count": service.count_events(name, since, until, "host", host),
+        "top": dict(service.rank_values(name, "host", since, until, 9)).get(host, 0),
+        "timeline": dict(service.count_over_time(name, since, until, "hour", "host", host)),
     }
 
 
@@ -123,5 +124,5 @@ def assert_right(service: QueryService, fed: Fed, seed: int, turns: int = 2) -> 
         ends = (low, high) if turn else (FIRST_DAY, END)
         host = f"h{draw.randrange(4)}"
         assert answers(service, fed.source, ends, host, seed + turn) == expected(fed.events, ends, host)
-    assert service.count(fed.source.name, FIRST_DAY, END) == len(fed.events)
-    assert service.count(fed.source.name) == len(fed.events)
+    assert service.count_events(fed.source.name, FIRST_DAY, END) == len(fed.events)
+    assert service.count_events(fed.source.name) == len(fed.events)

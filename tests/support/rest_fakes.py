@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from watchfloor.api.rest.auth import TokenHolder
-from watchfloor.query.service import QueryRequest
+from watchfloor.query.request import QueryRequest
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.errors import UnknownSourceError, UserError
 from watchfloor.schema.filter.type_check import typed_filter
@@ -59,12 +59,12 @@ class FakePlan:
         return {"scheme": "batched-scan", "text": self.text()}
 
 
-class FakeExplained:
-    def text(self) -> str:
+class FakeExplanation:
+    def to_text(self) -> str:
         return FakePlan().text()
 
     def to_json(self) -> dict[str, Any]:
-        return {"plan": FakePlan().to_json(), "batching": {"policy": "none", "first": None}, "text": self.text()}
+        return {"plan": FakePlan().to_json(), "batching": {"policy": "none", "first": None}, "text": self.to_text()}
 
 
 class FakeResult:
@@ -121,21 +121,21 @@ class FakeService:
         self.watched.append(request)
         return self.run(request)
 
-    def explain(self, request: QueryRequest) -> FakeExplained:
+    def explain(self, request: QueryRequest) -> FakeExplanation:
         self.run(request)
-        return FakeExplained()
+        return FakeExplanation()
 
-    def count(self, source: str, since: Any, until: Any, field: Any = None, value: Any = None) -> int:
+    def count_events(self, source: str, since: Any, until: Any, field: Any = None, value: Any = None) -> int:
         self._check(source)
         return 5 if field is None else 2
 
-    def top(self, source: str, field: str, since: Any, until: Any, n: int) -> list[tuple[Any, int]]:
+    def rank_values(self, source: str, field: str, since: Any, until: Any, limit: int) -> list[tuple[Any, int]]:
         self._check(source)
         if not SOURCE.field(field).indexed:
             raise UserError(f"{field} is not indexed")
-        return [("192.0.2.1", 3), ("192.0.2.2", 2)][:n]
+        return [("192.0.2.1", 3), ("192.0.2.2", 2)][:limit]
 
-    def timeline(
+    def count_over_time(
         self, source: str, since: Any, until: Any, bucket: str, field: Any = None, value: Any = None
     ) -> list[tuple[int, int]]:
         self._check(source)

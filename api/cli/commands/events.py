@@ -14,7 +14,8 @@ from watchfloor.schema.choices import OUTPUT_FORMATS, PLANNERS, SCHEMES
 if TYPE_CHECKING:
     from watchfloor.api.formats.writers import Writer
     from watchfloor.api.rest.base.stream import StreamedResult
-    from watchfloor.query.service import QueryRequest, QueryService
+    from watchfloor.query.request import QueryRequest
+    from watchfloor.query.service import QueryService
 
 POSITION = 50
 MAX_SHOWN_BATCHES = 5
@@ -60,7 +61,7 @@ def run_query(args: Namespace) -> int:
     form = args.format or default_format(args.output)
     with open_service(args) as service, open_output(args.output) as out:
         if args.explain:
-            out.write(service.explain(request).text().encode() + b"\n")
+            out.write(service.explain(request).to_text().encode() + b"\n")
             return OK
         writer = open_writer(form, out, all_columns=columns is not None, live=args.watch)
         return _print_watch(service, request, writer) if args.watch else _print_events(service, request, writer)

@@ -22,8 +22,10 @@ from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.row_times import RowTimes, time_rows
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.loadgen.harness.turns import shuffle_cases
-from watchfloor.query.batches.policies import POLICIES, BatchSettings
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.batches.registry import POLICIES
+from watchfloor.query.batches.settings import BatchSettings
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import UserError
 from watchfloor.store.store import Store
 

@@ -30,7 +30,8 @@ from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.plots.canvas import render_pictures
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.loadgen.harness.turns import shuffle_cases
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.source import Field, FieldType, Source
 from watchfloor.store.store import Store

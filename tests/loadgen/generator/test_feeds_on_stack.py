@@ -15,7 +15,8 @@ from watchfloor.loadgen.generator.feed_registry import list_feeds
 from watchfloor.loadgen.generator.generate import generate
 from watchfloor.loadgen.generator.streams.generate_live import generate_live
 from watchfloor.loadgen.generator.streams.periodically_closed_file import Followed
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import builtin_definitions, parse_definition
 from watchfloor.store.store import Store
@@ -40,9 +41,9 @@ def test_generated_events_are_counted_and_found(store_settings: Settings, tmp_pa
     with Store.open(store_settings, role="query") as store:
         service = QueryService(store)
         for feed, done in made.items():
-            assert service.count(feed) == EVENTS
+            assert service.count_events(feed) == EVENTS
             for named in (done.popular, done.middling, done.rare):
-                assert service.count(feed, field=named.field, value=named.value) == named.events, named
+                assert service.count_events(feed, field=named.field, value=named.value) == named.events, named
                 where = f'{named.field} = "{named.value}"'
                 request = QueryRequest(feed, where=where, columns=("ts", named.field))
                 assert sum(len(batch) for batch in service.run(request)) == named.events, named
@@ -67,12 +68,12 @@ def test_a_live_feed_is_followed_while_it_is_written_and_replayed(
                 feed.start()
                 while feed.is_alive():
                     feed.join(0.2)
-                    found.append(service.count(kind.name))
-            wait_for(lambda: service.count(kind.name) >= 600)
+                    found.append(service.count_events(kind.name))
+            wait_for(lambda: service.count_events(kind.name) >= 600)
         finally:
             stop.set()
             thread.join()
-        assert service.count(kind.name) == 600
+        assert service.count_events(kind.name) == 600
         # The catalog knows what this source is, and nothing else does.
         again = ["replay", str(tmp_path / "dns.json"), "--source", kind.name, "--rate", "5000", "--out", "-"]
         assert cli.main(["--home", str(store_settings.home), *again]) == cli.OK

@@ -17,7 +17,8 @@ from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
 from oracle import holds
 
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.filter.tree import (
     Between,
     Cidr,

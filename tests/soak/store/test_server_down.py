@@ -19,7 +19,8 @@ import pytest
 from ingest_support import line, load, own, source
 from loaded import LAYOUTS
 
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.stack import up
@@ -70,10 +71,10 @@ def test_queries_whose_server_is_killed_fail_within_their_time_out(store_setting
                 assert result.summary["status"] == "failed" and seen[number] == result.summary["rows"] < LINES
             began = time.monotonic()
             with pytest.raises(StoreError):
-                service.count(sources[0].name)
+                service.count_events(sources[0].name)
             assert time.monotonic() - began < 5 * TIMEOUT
         finally:
             up(store_settings)
         for kind in sources:
-            assert service.count(kind.name) == LINES
+            assert service.count_events(kind.name) == LINES
             assert sum(len(b) for b in service.run(QueryRequest(kind.name, columns=("n",)))) == LINES

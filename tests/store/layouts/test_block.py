@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from oracle import holds
 from test_cell import EPOCH, FILE, ITEM
 
-from watchfloor.query.executor import intersection, union
+from watchfloor.query.executor import intersect_ids, unite_ids
 from watchfloor.schema.filter.tree import And, Compare, Filter
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store.encoding import keys
@@ -238,10 +238,10 @@ def test_scans_and_fetches_find_every_event(
     equal = [t for t in terms if isinstance(t, Compare) and t.op == "="]
     if equal:
         found = layout.hits(store, SOURCE, equal, since, until)
-        hits = intersection(found)
+        hits = intersect_ids(found)
         assert hits.to_pylist() == sorted(hits.to_pylist())
         check(list(layout.fetch(store, SOURCE, hits, Wanted(since, until, tree, NAMES, 20))), expected)
-        either = union(found)
+        either = unite_ids(found)
         assert set(hits.to_pylist()) <= set(either.to_pylist()) and either.to_pylist() == sorted(either.to_pylist())
         some = [e for events in items for e in matching(events, since, until, equal[0])]
         check(

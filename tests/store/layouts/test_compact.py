@@ -16,8 +16,9 @@ import pytest
 from compact_support import BLOCK_ROWS, DAYS, END, FIRST_DAY, Fed, answers, assert_right, expected, make_source
 from ingest_support import RUN, wait_for
 
-from watchfloor.query.batches.policies import BatchSettings
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.batches.settings import BatchSettings
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source

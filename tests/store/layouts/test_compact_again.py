@@ -16,7 +16,8 @@ from watchfloor.api.cli.main import main
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.worker.compact import compact_source, settled_tags
 from watchfloor.ingest.worker.retry import retry
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store import store as store_module
@@ -67,9 +68,9 @@ def found(store: Store, kind: Source) -> Counter[Any]:
         for batch in service.run(QueryRequest(kind.name, columns=tuple(names)))
         for row in batch.to_pylist()
     ]
-    hosts = dict(service.top(kind.name, "host", n=9))
+    hosts = dict(service.rank_values(kind.name, "host", limit=9))
     assert hosts == Counter(row[names.index("host")] for row in rows)
-    assert service.count(kind.name) == len(rows)
+    assert service.count_events(kind.name) == len(rows)
     return Counter(rows)
 
 

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
 
-from watchfloor.query.service import QueryRequest, QueryService
+from watchfloor.query.request import QueryRequest
+from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store.encoding.keys import DAY, HOUR, MINUTE, event_table
@@ -122,12 +123,12 @@ def test_every_range_finds_exactly_its_events(
                 rows = [(micros(r["ts"]), r["host"], r["n"]) for batch in result for r in batch.to_pylist()]
                 assert Counter(rows) == Counter(expected)
                 assert [row[0] for row in rows] == sorted((row[0] for row in rows), reverse=True)
-            assert service.count(name, since, until) == len(inside)
-            assert service.count(name, since, until, "host", host) == len(matching)
-            assert dict(service.top(name, "host", since, until)) == Counter(event[1] for event in inside)
+            assert service.count_events(name, since, until) == len(inside)
+            assert service.count_events(name, since, until, "host", host) == len(matching)
+            assert dict(service.rank_values(name, "host", since, until)) == Counter(event[1] for event in inside)
             for bucket, width in (("minute", MINUTE), ("day", DAY)):
                 buckets = Counter(event[0] // width * width for event in matching)
-                assert dict(service.timeline(name, since, until, bucket, "host", host)) == buckets
+                assert dict(service.count_over_time(name, since, until, bucket, "host", host)) == buckets
 
 
 def test_no_block_has_events_of_two_days(tables: Tables) -> None:

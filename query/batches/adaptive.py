@@ -1,0 +1,51 @@
+"""Policy ``llcysa``: the paper's adaptive batches."""
+
+from __future__ import annotations
+
+from watchfloor.schema.units import format_duration
+
+from .expected import ExpectedMatches
+from .policy import BatchRange, BatchRun, BatchWidth, WidthSettings, describe_rows
+
+SHORTEST_SECONDS = 1e-6
+"""Seconds that any batch takes at least: a clock may see no time pass at all."""
+
+
+class AdaptivePolicy:
+    """Follows the rows and the seconds of the batch before.
+
+    k' = c·k, b' = b·k'/r (no rows: c·b), T' = T·b'/b; where T' would leave [T_min, T_max], b' is scaled back to it.
+    With only w rows left to find b' is no wider than b·c·w/r (not in the paper).
+    """
+
+    name = "llcysa"
+
+    def __init__(self, settings: WidthSettings, expected: ExpectedMatches | None) -> None:
+        self._settings = settings
+
+    def choose_first_width(self, left: BatchRange, suggested: int) -> BatchWidth:
+        return BatchWidth(suggested, f"for {describe_rows(self._settings.first_rows)} by the counts")
+
+    def choose_next_width(self, left: BatchRange, run: BatchRun) -> BatchWidth:
+        settings, rows = self._settings, run.rows
+        factor, because = settings.growth, "wider: the last one found nothing"
+        if rows:
+            factor, because = (
+                left.target_rows / rows,
+                f"for {describe_rows(left.target_rows)} at the rate of the last one",
+            )
+        spent = max(run.seconds, SHORTEST_SECONDS)
+        seconds = spent * factor
+        if seconds < settings.min_seconds:
+            factor, because = settings.min_seconds / spent, describe_bound("at least", settings.min_seconds)
+        elif seconds > settings.max_seconds:
+            factor, because = settings.max_seconds / spent, describe_bound("at most", settings.max_seconds)
+        if rows and settings.growth * left.rows_left / rows < factor:
+            factor = settings.growth * left.rows_left / rows
+            because = f"for the {describe_rows(left.rows_left)} still wanted"
+        return BatchWidth(run.batch.width * factor, because)
+
+
+def describe_bound(bound: str, seconds: float) -> str:
+    """Returns the reason of a width that is bound by the time that a batch may run."""
+    return f"to run {bound} {format_duration(seconds)}"

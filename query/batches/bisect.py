@@ -1,0 +1,36 @@
+"""Policy ``bisect``: halves of the range, by the rows found."""
+
+from __future__ import annotations
+
+import math
+
+from .expected import ExpectedMatches
+from .policy import BatchRange, BatchRun, BatchWidth, WidthSettings, describe_rows
+
+
+class BisectPolicy:
+    """Halves and doubles the width by the rows found.
+
+    The range is halved until the counts expect no more than k_0 rows. A batch that gave more than twice the rows aimed
+    at is followed by one of half its width, and one that gave less than half of them by one of twice its width.
+    """
+
+    name = "bisect"
+
+    def __init__(self, settings: WidthSettings, expected: ExpectedMatches | None) -> None:
+        self._first_rows = settings.first_rows
+
+    def choose_first_width(self, left: BatchRange, suggested: int) -> BatchWidth:
+        whole = max(1, left.end - left.start)
+        halvings = max(0, math.ceil(math.log2(whole / max(1, suggested))))
+        because = f"halved {halvings} times, until the counts expect {describe_rows(self._first_rows)}"
+        return BatchWidth(whole / 2**halvings, because)
+
+    def choose_next_width(self, left: BatchRange, run: BatchRun) -> BatchWidth:
+        batch, rows = run.batch, run.rows
+        aim = f"the last one gave {describe_rows(rows)} where {describe_rows(batch.target_rows)} were aimed at"
+        if rows > 2 * batch.target_rows:
+            return BatchWidth(batch.width / 2, f"half as wide: {aim}")
+        if rows < batch.target_rows / 2:
+            return BatchWidth(batch.width * 2, f"twice as wide: {aim}")
+        return BatchWidth(batch.width, f"as wide as before: {aim}")

@@ -1,0 +1,21 @@
+"""Policy ``fixed``: batches of one width."""
+
+from __future__ import annotations
+
+from .expected import ExpectedMatches
+from .policy import BatchRange, BatchRun, BatchWidth, WidthSettings
+
+
+class FixedPolicy:
+    """Gives every batch the width of the settings."""
+
+    name = "fixed"
+
+    def __init__(self, settings: WidthSettings, expected: ExpectedMatches | None) -> None:
+        self._width = BatchWidth(settings.width, "the width of the settings")
+
+    def choose_first_width(self, left: BatchRange, suggested: int) -> BatchWidth:
+        return self._width
+
+    def choose_next_width(self, left: BatchRange, run: BatchRun) -> BatchWidth:
+        return self._width

@@ -1,0 +1,175 @@
+"""Prepares a query: from the request to all that must be known before the first event is read.
+
+The steps, in order and each done once: ``check_request`` finds the source, chooses the columns, types the filter, reads
+the cursor and fixes the time range; ``prepare_query`` reads the counts, chooses the plan and sets up the query batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.planner.access.counts import ConditionCount, Counts
+from watchfloor.planner.plan import Plan
+from watchfloor.planner.planner import PlanRequest, list_conditions, make_plan
+from watchfloor.query.batches.expected import ExpectedMatches
+from watchfloor.query.batches.policy import Batch, BatchRun
+from watchfloor.query.batches.sequence import BatchSequence, make_sequence, suggest_first_width
+from watchfloor.query.batches.settings import BatchSettings
+from watchfloor.schema.filter.tree import Condition, Filter
+from watchfloor.schema.filter.type_check import typed_filter
+from watchfloor.schema.source import Source
+from watchfloor.store.encoding.keys import HOUR
+from watchfloor.store.layout import IndexCount
+from watchfloor.store.layouts.counts import CountReader, Survey
+from watchfloor.store.layouts.registry import layout_of
+from watchfloor.store.store import Store
+
+from .cursor import Cursor, read_cursor
+from .request import QueryRequest, check_limits, check_range, choose_columns
+
+UNBATCHED = BatchSettings(policy="none")
+STREAM_SECONDS = 0.05
+"""Rows of a batch count as streaming if less than this is spent on the index before the first of them is fetched."""
+
+
+@dataclass(frozen=True)
+class CheckedRequest:
+    """A request that fits its source.
+
+    ``source`` has only those indexes that cover the time range [since, until), in µs. ``tree`` is the typed filter.
+    ``schema`` has the columns of the result. With a ``cursor`` the time range is that of the query that it is from, up
+    to the microsecond of the cursor.
+    """
+
+    request: QueryRequest
+    source: Source
+    columns: tuple[str, ...]
+    schema: pa.Schema
+    tree: Filter | None
+    cursor: Cursor | None
+    since: int | None
+    until: int | None
+
+
+@dataclass(frozen=True)
+class PreparedQuery:
+    """All that is known of a query before the first event is read.
+
+    It is for the events of [since, until), in µs, that come after ``cursor``. ``batches`` cuts this range; its first
+    batch is about ``first_width`` µs wide.
+    """
+
+    source: Source
+    columns: tuple[str, ...]
+    schema: pa.Schema
+    cursor: Cursor | None
+    since: int
+    until: int
+    limit: int | None
+    plan: Plan
+    batches: BatchSequence
+    first_width: int
+
+    @property
+    def policy_name(self) -> str:
+        return self.batches.settings.policy
+
+    def first_batch(self) -> Batch | None:
+        """Returns the newest batch, or None if there are no events in the range.
+
+        After a cursor this is the rest of the cursor's microsecond, whatever the policy.
+        """
+        if self.cursor is None:
+            return self.batches.first_batch(self.since, self.until, self.first_width, self.limit)
+        because = "the microsecond of the cursor, without what was handed out"
+        return Batch(self.cursor.time, self.cursor.time + 1, self.since, 0, 0.0, None, because)
+
+    def next_batch(self, run: BatchRun, rows_left: int | None) -> Batch | None:
+        """Returns the batch after the one that has run, or None at the end; ``rows_left`` None stands for all rows."""
+        if self.repeats_rows(run.batch):
+            return self.batches.first_batch(self.since, run.batch.since, self.first_width, rows_left)
+        return self.batches.next_batch(run, rows_left)
+
+    def count_rows_left(self, rows: int) -> int | None:
+        """Returns how many rows are left to find after ``rows``; None stands for all."""
+        return None if self.limit is None else self.limit - rows
+
+    def repeats_rows(self, batch: Batch) -> bool:
+        """Returns whether ``batch`` holds events that were handed out before the cursor."""
+        return self.cursor is not None and batch.until > self.cursor.time
+
+
+def check_request(store: Store, request: QueryRequest) -> CheckedRequest:
+    """Returns the request with all that its source tells of it. Raises ``UserError`` if it does not fit."""
+    source = store.source(request.source)
+    columns = choose_columns(source, request.columns)
+    check_limits(request)
+    since, until, cursor = request.since, request.until, None
+    if request.cursor is None:
+        check_range(since, until)
+    tree = typed_filter(request.where, source)
+    if request.cursor is not None:
+        cursor = read_cursor(request.cursor, source.name, tree)
+        since, until = cursor.since, cursor.time + 1
+    schema = pa.schema([pa.field(name, source.field(name).arrow) for name in columns])
+    return CheckedRequest(request, source.covered_from(since), columns, schema, tree, cursor, since, until)
+
+
+def prepare_query(snapshot: Store, checked: CheckedRequest) -> PreparedQuery:
+    """Reads the counts, chooses the plan and sets up the batches.
+
+    Raises ``UserError`` for a scheme, planner or w that the planner does not know, and ``StoreError`` if the store is
+    down or the scans of ``snapshot`` are ended meanwhile.
+    """
+    request, source = checked.request, checked.source
+    costs = layout_of(source).costs.replace_measured(snapshot.costs(source.layout))
+    plan_request = PlanRequest(checked.tree, source, costs, request.scheme, request.w, request.limit, request.planner)
+    survey, counts = _read_counts(snapshot, checked, list_conditions(plan_request))
+    plan = make_plan(plan_request, counts)
+    if plan.batched:
+        batches = make_sequence(request.batching, survey.busy, _expect_matches(survey, plan))
+    else:
+        batches = make_sequence(UNBATCHED, None, _expect_matches(survey, plan))
+    return PreparedQuery(
+        source=source,
+        columns=checked.columns,
+        schema=checked.schema,
+        cursor=checked.cursor,
+        since=survey.since,
+        until=survey.until,
+        limit=request.limit,
+        plan=plan,
+        batches=batches,
+        first_width=suggest_first_width(plan.matches, survey.since, survey.until, request.batching, survey.busy),
+    )
+
+
+def _read_counts(snapshot: Store, checked: CheckedRequest, conditions: Sequence[Condition]) -> tuple[Survey, Counts]:
+    """Returns what there is in the time range, and the counts of the conditions for the planner."""
+    # A scheme that insists on the index has everything counted, also what takes long.
+    thorough = checked.request.scheme.endswith("index")
+    reader = CountReader(snapshot, checked.source)
+    survey = reader.survey(conditions, checked.since, checked.until, thorough)
+    counts = (_convert_count(survey, count) for count in survey.counts)
+    return survey, Counts(survey.total, dict(zip(conditions, counts, strict=True)))
+
+
+def _convert_count(survey: Survey, count: IndexCount | None) -> ConditionCount | None:
+    """Returns a count as the planner takes it; None if the condition was not counted."""
+    if count is None:
+        return None
+    newer = 0 if count.newest is None else min(survey.total, survey.newer(count.newest))
+    return ConditionCount(count.events, count.places, count.entries, newer)
+
+
+def _expect_matches(survey: Survey, plan: Plan) -> ExpectedMatches:
+    """Returns the matches expected in each hour: the plan's share of the hour's events."""
+    share = plan.matches / survey.total if survey.total else 0.0
+    starts, ends = np.maximum(survey.hours, survey.since), np.minimum(survey.hours + HOUR, survey.until)
+    estimate = plan.estimate
+    streams = estimate.ahead < STREAM_SECONDS
+    return ExpectedMatches.from_arrays(starts, ends, survey.events * share, streams=streams, paged=estimate.paged)

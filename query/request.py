@@ -1,0 +1,69 @@
+"""What a query asks for, and the checks that need no store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from watchfloor.query.batches.settings import BatchSettings
+from watchfloor.schema.choices import MAX_DEADLINE
+from watchfloor.schema.errors import TimeRangeError, UserError
+from watchfloor.schema.source import Source
+from watchfloor.schema.times import from_micros
+
+
+@dataclass(frozen=True)
+class QueryRequest:
+    """What to find in one source.
+
+    ``since`` and ``until`` are µs since 1970 UTC, half-open; None reaches as far as there are events. ``where`` is a
+    filter's text or its JSON form. ``columns`` names the fields of the result; None stands for all. ``scheme`` is one
+    of the planner's schemes, ``w`` its density factor, and ``planner`` tells which of its rules apply: all (``full``),
+    or those of the ``paper``. ``deadline`` seconds after the query was asked it ends with the rows that it has.
+    ``cursor``, from the summary of an earlier query with the same source and filter, lets the query go on where that
+    one ended; the time range is then that of the earlier query.
+    """
+
+    source: str
+    since: int | None = None
+    until: int | None = None
+    where: str | Mapping[str, Any] | None = None
+    columns: tuple[str, ...] | None = None
+    limit: int | None = None
+    scheme: str = "auto"
+    w: float = 10.0
+    planner: str = "full"
+    batching: BatchSettings = field(default_factory=BatchSettings)
+    deadline: float | None = None
+    cursor: str | None = None
+
+
+def check_limits(request: QueryRequest) -> None:
+    """Raises ``UserError`` for a limit or a deadline that no query can keep."""
+    if request.limit is not None and request.limit < 1:
+        raise UserError(f"limit is {request.limit}; it must be 1 or more")
+    if request.deadline is not None and not 0 < request.deadline <= MAX_DEADLINE:
+        raise UserError(f"deadline is {request.deadline:g}; it must be above 0 and at most {MAX_DEADLINE:,} seconds")
+
+
+def check_range(since: int | None, until: int | None) -> None:
+    """Raises ``TimeRangeError`` if no time lies in [since, until)."""
+    if since is not None and until is not None and since >= until:
+        raise TimeRangeError(
+            f"the time range is empty: since {from_micros(since).isoformat()} is not before "
+            f"until {from_micros(until).isoformat()}"
+        )
+
+
+def choose_columns(source: Source, names: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Returns the columns of the result, each once; None stands for all, the time first.
+
+    Raises ``UserError`` if none is named or the source has no such field.
+    """
+    if names is None:
+        others = (field.name for field in source.fields if field.name != source.time_field)
+        return (source.time_field, *others)
+    if not names:
+        raise UserError("columns is empty; name at least one, or leave it out for all")
+    return tuple(dict.fromkeys(source.field(name).name for name in names))

@@ -1,0 +1,107 @@
+"""Answers that counts alone give: how many events, the most frequent values, counts over time. All are exact.
+
+Each function raises ``UserError`` if the source or the field is unknown, if the time range is empty, or if the field's
+index does not know all events of the range.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from watchfloor.schema.errors import UserError
+from watchfloor.schema.filter.tree import Compare, Value
+from watchfloor.schema.filter.type_check import type_filter
+from watchfloor.schema.source import Field, Source
+from watchfloor.schema.times import END_OF_TIME, from_micros
+from watchfloor.store.layouts.counts import CountReader
+from watchfloor.store.store import Store
+
+from .request import check_range
+
+Span = tuple[int, int]
+"""[since, until) in µs."""
+
+
+def count_events(
+    store: Store, source_name: str, since: int | None, until: int | None, field: str | None = None, value: Any = None
+) -> int:
+    """Returns how many events lie in [since, until), or how many of them have ``field = value``."""
+    source, reader, span = _open_counts(store, source_name, since, until)
+    term = _make_term(source, field, value, span)
+    return 0 if span is None else reader.count(*span, *term)
+
+
+def rank_values(
+    store: Store, source_name: str, field: str, since: int | None, until: int | None, limit: int
+) -> list[tuple[Any, int]]:
+    """Returns the ``limit`` values of an indexed field with the most events in [since, until), with their counts."""
+    source, reader, span = _open_counts(store, source_name, since, until)
+    indexed = _find_indexed_field(source, field, span)
+    if limit < 1:
+        raise UserError(f"n is {limit}; it must be 1 or more")
+    return [] if span is None else reader.top(indexed, *span, limit)
+
+
+def count_over_time(
+    store: Store,
+    source_name: str,
+    since: int | None,
+    until: int | None,
+    bucket: str,
+    field: str | None = None,
+    value: Any = None,
+) -> list[tuple[int, int]]:
+    """Returns (start in µs, count) of each bucket that has events, oldest first.
+
+    Of a bucket that the range cuts, only the events within the range are counted.
+    """
+    source, reader, span = _open_counts(store, source_name, since, until)
+    term = _make_term(source, field, value, span)
+    return reader.timeline(bucket, *(span or (0, 0)), *term)
+
+
+def _open_counts(
+    store: Store, source_name: str, since: int | None, until: int | None
+) -> tuple[Source, CountReader, Span | None]:
+    """Returns the source, its counts, and the time range with its open ends set to those of the events.
+
+    The time range is None if it holds no event.
+    """
+    source = store.source(source_name)
+    check_range(since, until)
+    reader = CountReader(store, source)
+    if since is not None and until is not None:
+        return source, reader, (since, until)
+    bounds = reader.bounds()
+    if bounds is None:
+        return source, reader, None
+    span = (bounds[0] if since is None else since, bounds[1] if until is None else until)
+    return source, reader, span if span[0] < span[1] else None
+
+
+def _make_term(source: Source, name: str | None, value: Any, span: Span | None) -> tuple[Field, Value] | tuple[()]:
+    """Returns the indexed field and its typed value, or an empty tuple if no field is named."""
+    if name is None:
+        return ()
+    field = _find_indexed_field(source, name, span)
+    if value is None:
+        raise UserError(f"which value of {name}? Give one, or use top for all of them")
+    tree = type_filter(Compare(name, "=", value), source)
+    assert isinstance(tree, Compare)
+    return field, tree.value
+
+
+def _find_indexed_field(source: Source, name: str, span: Span | None) -> Field:
+    """Returns the field. Raises ``UserError`` unless its index knows all events of the span."""
+    field = source.field(name)
+    if not field.indexed:
+        known = ", ".join(f.name for f in source.indexed) or "none"
+        raise UserError(f"only indexed fields are counted, and {name} of {source.name} is not; indexed are {known}")
+    if span is not None and not field.covers(span[0]):
+        first = field.indexed_from
+        since = f"events since {from_micros(first).isoformat()}" if first < END_OF_TIME else "no events yet"
+        raise UserError(
+            f"{name} of {source.name} was indexed later than there were events: its index knows {since}, so the "
+            f"range must begin there; a query finds the older ones too"
+        )
+    return field
