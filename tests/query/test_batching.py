@@ -62,7 +62,8 @@ def run(
     batch = sequence.first_batch(since, until, width)
     while batch is not None and len(batches) < most:
         batches.append(batch)
-        batch = sequence.next_batch(BatchRun(batch, *answers[len(batches) % len(answers)]))
+        rows, seconds, *wanted = answers[len(batches) % len(answers)]
+        batch = sequence.next_batch(BatchRun(batch, rows, seconds), *wanted)
     return batches
 
 
