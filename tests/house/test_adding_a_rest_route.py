@@ -32,7 +32,7 @@ from watchfloor.api.rest.base.schemas import COUNT_ANSWER, TEXT_PARAMETER, TIME_
 
 def count_newest(call: Call) -> dict[str, Any]:
     since, _ = parse_time_range(call.parameters["since"], None)
-    count = call.service.count(call.parameters["source"], since, None)
+    count = call.service.count_events(call.parameters["source"], since, None)
     return {"count": count, "step": call.parameters["step"]}
 
 
