@@ -9,13 +9,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Metric
 from watchfloor.loadgen.harness.plots.canvas import Sketch
 
 from .plots import general
-from .session import BenchSession
 
 Drawer = Callable[[Sequence[Figure]], Iterator[Sketch]]
 
