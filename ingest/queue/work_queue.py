@@ -76,6 +76,13 @@ def make_topic(settings: Settings) -> None:
                 )
 
 
+def delete_topic(settings: Settings) -> None:
+    """Deletes the topic if it is there. Raises ``QueueError`` in seconds."""
+    with _queue_errors(settings, "deleting its topic"), _admin(settings) as admin:
+        if settings.topic in admin.list_topics():
+            admin.delete_topics([settings.topic])
+
+
 def queue_lag(settings: Settings) -> int:
     """Messages of the topic that the group has not committed; 0 if the topic is not there yet."""
     with _queue_errors(settings, "reading its lag"), _admin(settings) as admin:

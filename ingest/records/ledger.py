@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
-from watchfloor.store.admin.tables import ITEMS_TABLE
+from watchfloor.store.admin.tables import ITEMS_TABLE, delete_rows
 from watchfloor.store.bridge.sources import EntrySink
 from watchfloor.store.encoding.ranges import prefix_end
 from watchfloor.store.runtime.process_identity import name_this_process
@@ -174,6 +174,12 @@ class Ledger:
                 (_path_key(seen.path), "path", os.fsencode(seen.path)),
             ]
         )
+
+    def delete_items(self, items: Iterable[WorkItem]) -> None:
+        """Deletes the rows of items and of their files, as if they had never come."""
+        rows = {key for item in items for key in (_item_key(item), _path_key(item.path))}
+        if rows:
+            delete_rows(self._store.connection.client, ITEMS_TABLE, rows)
 
     def close(self) -> None:
         if self._sink is not None:

@@ -17,6 +17,9 @@ from watchfloor.loadgen.harness.plots.canvas import Sketch
 
 from .plots import general
 
+if TYPE_CHECKING:  # a list of experiments imports no store
+    from .session import BenchSession
+
 Drawer = Callable[[Sequence[Figure]], Iterator[Sketch]]
 
 

@@ -1,8 +1,7 @@
-"""Where an experiment runs: a stack, sources of its own on it, a folder for its files; all gone at its end."""
+"""Where an experiment runs: a stack, its own sources on it and a folder for its files, all removed at its end."""
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 import tempfile
@@ -11,10 +10,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from kafka import KafkaAdminClient
-
 from watchfloor.ingest.files.file_scan import WHOLE, items_of, scan_file
 from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.queue.work_queue import delete_topic
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.schema.settings.settings import Settings, load_settings
 from watchfloor.schema.source import DEFAULT_LAYOUT, Field, Source, builtin_definitions, parse_definition
@@ -22,31 +20,32 @@ from watchfloor.store.admin import tables
 from watchfloor.store.stack.stack import down, up
 from watchfloor.store.store import Store
 
-_KAFKA_MS = 10_000
-
 
 class BenchSession:
-    """A running stack and what an experiment has put on it. ``store`` has the rights to write."""
+    """A running stack, with what an experiment has put on it; ``store`` has the right to write."""
 
     def __init__(self, settings: Settings, store: Store, folder: Path) -> None:
         self.settings, self.store, self.folder = settings, store, folder
         self._sources: list[Source] = []
-        self._made: set[str] = set()
+        self._created: set[str] = set()
 
     def create_source(
         self, kind: str, shards: int | None = None, layout: str = DEFAULT_LAYOUT, more: Sequence[Field] = ()
     ) -> Source:
-        """A fresh source with empty tables, its fields those of a built-in definition (``proxy.events``) and more."""
+        """Creates a source with empty tables. It has the fields of a built-in definition (``proxy.events``), and more.
+
+        Its tables are dropped when the session ends.
+        """
         like = builtin_definitions()[kind]
         name = f"bench.{kind.replace('.', '_')}_{secrets.token_hex(4)}"
-        made = parse_definition({**like.definition, "name": name, "layout": layout}).with_fields(list(more))
-        source = self.store.register(made.with_shards(shards or like.shards))
+        definition = parse_definition({**like.definition, "name": name, "layout": layout}).with_fields(list(more))
+        source = self.store.register(definition.with_shards(shards or like.shards))
         self._sources.append(source)
-        self._made.add(source.name)
+        self._created.add(source.name)
         return source
 
     def make_item(self, path: Path, source: Source) -> WorkItem:
-        """A whole file as one work item of ``source``, not queued."""
+        """Makes one work item of a whole file, without queueing it."""
         (item,) = items_of(scan_file(path, WHOLE), str(path), source.name, b"", secrets.token_hex(8))
         return item
 
@@ -57,21 +56,16 @@ class BenchSession:
             tables.drop_source(self.store.connection.client, source)
 
     def close(self) -> None:
+        """Removes all sources of this session, and what the ledger has of them, interrupted loads included."""
         for source in list(self._sources):
             self.drop_source(source)
-        self._delete_ledger_rows()
-
-    def _delete_ledger_rows(self) -> None:
-        """Removes what is in the ledger of the sources that were made here, also of loads that were interrupted."""
-        found = [row.item for row in Ledger(self.store).rows() if row.item and row.item.feed in self._made]
-        rows = {b"i" + item.file_id + item.item_id for item in found}
-        rows |= {b"p" + os.fsencode(item.path) for item in found}
-        if rows:
-            tables.delete_rows(self.store.connection.client, tables.ITEMS_TABLE, rows)
+        ledger = Ledger(self.store)
+        ledger.delete_items([row.item for row in ledger.rows() if row.item and row.item.feed in self._created])
+        ledger.close()
 
 
 def print_progress(text: str) -> None:
-    """Progress, on standard error."""
+    """Prints a line of progress on standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -79,10 +73,11 @@ def print_progress(text: str) -> None:
 def open_session(
     home: str | None, jvm_heap: str | None = None, tserver_heap: str | None = None
 ) -> Iterator[BenchSession]:
-    """A session on the running stack in ``home``, or on one of its own that is stopped and removed at the end.
+    """Opens a session on the running stack in ``home``, or on a stack of its own that is removed at the end.
 
-    ``tserver_heap``: what the tablet server of its own stack has, if not what the setting says. ``jvm_heap``: heap of
-    this process's JVM; the processes that it starts keep the setting's. Raises ``StackError`` or ``StoreError``.
+    ``jvm_heap`` is the heap of this process's JVM; the processes that it starts keep that of the settings.
+    ``tserver_heap`` is the heap of the tablet server of the session's own stack; None leaves it to the settings.
+    Raises ``StackError`` or ``StoreError``.
     """
     with tempfile.TemporaryDirectory(prefix="watchfloor-bench-") as name:
         folder = Path(name).resolve()
@@ -105,13 +100,3 @@ def open_session(
                 down(settings, report=lambda line: print_progress(f"  {line}"))
             else:
                 delete_topic(settings)
-
-
-def delete_topic(settings: Settings) -> None:
-    """Removes the topic of this run, if anything was ever queued."""
-    admin = KafkaAdminClient(bootstrap_servers=settings.kafka.split(","), request_timeout_ms=_KAFKA_MS)
-    try:
-        if settings.topic in admin.list_topics():
-            admin.delete_topics([settings.topic])
-    finally:
-        admin.close()

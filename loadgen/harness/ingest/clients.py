@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from watchfloor.ingest.queue.item import WorkItem
-from watchfloor.ingest.queue.work_queue import ItemProducer
+from watchfloor.ingest.queue.work_queue import ItemProducer, delete_topic
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.worker.pool import Pool
-from watchfloor.loadgen.harness.session import BenchSession, delete_topic
+from watchfloor.loadgen.harness.session import BenchSession
 from watchfloor.schema.errors import InternalError, StackError
 
 from .rates import DurableItem
