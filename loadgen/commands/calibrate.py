@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from watchfloor.ingest.worker.reading import read_item
-from watchfloor.loadgen.generator.generate import Generated, generate
+from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.query.calibration import CalibrationSample, SampleCondition, measure_costs
@@ -47,11 +47,11 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _load_events(session: BenchSession, layout: str, events: int) -> tuple[Source, Generated]:
+def _load_events(session: BenchSession, layout: str, events: int) -> tuple[Source, GenerationSummary]:
     """Loads generated events into a new source of this layout."""
     path = session.folder / f"{layout}.json"
     with path.open("wb") as out:
-        generated = generate(out, events, 1)
+        generated = generate_events(out, events, 1)
     source = session.create_source("proxy.events", layout=layout)
     with session.store.sink() as sink:
         read_item(session.store, sink, session.make_item(path, source), lambda done, count, quarantined: None)
@@ -59,7 +59,7 @@ def _load_events(session: BenchSession, layout: str, events: int) -> tuple[Sourc
     return source, generated
 
 
-def _describe_sample(generated: Generated) -> CalibrationSample:
+def _describe_sample(generated: GenerationSummary) -> CalibrationSample:
     rare, middling, popular = (
         SampleCondition(Compare("domain", "=", named.domain), named.events)
         for named in (generated.rare, generated.middling, generated.popular)

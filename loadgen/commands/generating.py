@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping
 
-    from watchfloor.loadgen.generator.generate import Generated
-    from watchfloor.loadgen.generator.streams.pacer import LiveSink
-    from watchfloor.loadgen.generator.streams.replay import Replayed
+    from watchfloor.loadgen.generator.generate import GenerationSummary
+    from watchfloor.loadgen.generator.streams.pacer import LiveLineSink
+    from watchfloor.loadgen.generator.streams.replay import ReplaySummary
     from watchfloor.schema.source import Source
 
 POSITION = 80
@@ -55,10 +55,10 @@ def run_generate(args: Namespace) -> None:
         raise KeyboardInterrupt
 
 
-def _generate_past(args: Namespace, stop: threading.Event) -> tuple[Generated, None]:
+def _generate_past(args: Namespace, stop: threading.Event) -> tuple[GenerationSummary, None]:
     from watchfloor.api.formats.writers import open_output
     from watchfloor.loadgen.generator.generate import DEFAULT_DAYS, DEFAULT_END
-    from watchfloor.loadgen.generator.generate import generate as run
+    from watchfloor.loadgen.generator.generate import generate_events as run
     from watchfloor.schema.times import from_micros, parse_time
 
     days = DEFAULT_DAYS if args.days is None else args.days
@@ -69,7 +69,7 @@ def _generate_past(args: Namespace, stop: threading.Event) -> tuple[Generated, N
     return done, None
 
 
-def _generate_live(args: Namespace, stop: threading.Event) -> tuple[Generated, float]:
+def _generate_live(args: Namespace, stop: threading.Event) -> tuple[GenerationSummary, float]:
     from watchfloor.loadgen.generator.streams.generate_live import generate_live
     from watchfloor.schema.errors import UserError
 
@@ -78,11 +78,11 @@ def _generate_live(args: Namespace, stop: threading.Event) -> tuple[Generated, f
             raise UserError(f"--{option} says when events were; with --rate they are now: leave one of both out")
     with _open_followed_output(args.output) as out:
         live = generate_live(out, args.events, args.rate, args.seed, args.source, stop)
-    return live.generated, live.late
+    return live.generated, live.max_delay
 
 
 def run_replay(args: Namespace) -> None:
-    from watchfloor.loadgen.generator.streams.replay import replay as run
+    from watchfloor.loadgen.generator.streams.replay import replay_file as run
     from watchfloor.schema.errors import UserError
 
     files = [Path(path) for path in (args.output, args.file) if path and Path(path).exists()]
@@ -99,7 +99,7 @@ def run_replay(args: Namespace) -> None:
         raise KeyboardInterrupt
 
 
-def format_generated(done: Generated, late: float | None = None) -> str:
+def format_generated(done: GenerationSummary, late: float | None = None) -> str:
     named = "\n".join(
         f"  {name:<9} {frequency.field} = {frequency.value}: {frequency.events:,} events"
         for name, frequency in (("popular", done.popular), ("middling", done.middling), ("rare", done.rare))
@@ -108,10 +108,10 @@ def format_generated(done: Generated, late: float | None = None) -> str:
     return f"{done.events:,} events, {_format_speed(done.bytes, done.events, done.seconds, late)}, {days}\n{named}"
 
 
-def format_replayed(done: Replayed) -> str:
+def format_replayed(done: ReplaySummary) -> str:
     left = done.lines - done.retimed
     unchanged = f"; {left:,} were passed on as they are, as no time was found that could be replaced" if left else ""
-    return f"{done.lines:,} lines, {_format_speed(done.bytes, done.lines, done.seconds, done.late)}{unchanged}"
+    return f"{done.lines:,} lines, {_format_speed(done.bytes, done.lines, done.seconds, done.max_delay)}{unchanged}"
 
 
 def _format_speed(size: int, lines: int, seconds: float, late: float | None) -> str:
@@ -128,16 +128,16 @@ def _add_output(parser: ArgumentParser) -> None:
 
 
 @contextmanager
-def _open_followed_output(path: str | None) -> Iterator[LiveSink | BinaryIO]:
+def _open_followed_output(path: str | None) -> Iterator[LiveLineSink | BinaryIO]:
     """Standard output, or a file that a master can follow."""
     from watchfloor.api.formats.writers import open_output
-    from watchfloor.loadgen.generator.streams.periodically_closed_file import Followed
+    from watchfloor.loadgen.generator.streams.periodically_closed_file import PeriodicallyClosedFile
 
     if path is None or path == "-":
         with open_output(path) as out:
             yield out
     else:
-        with Followed(path) as file:
+        with PeriodicallyClosedFile(path) as file:
             yield file
 
 

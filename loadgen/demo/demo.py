@@ -21,14 +21,14 @@ from pathlib import Path
 
 from watchfloor.api.cli.main import main as watchfloor
 from watchfloor.ingest.records.ledger import Ledger
-from watchfloor.loadgen.generator.generate import Generated, generate
+from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.harness.background import run_background, run_rest_service
 from watchfloor.schema.errors import InputFileError, InternalError, StackError
 from watchfloor.schema.settings.settings import Settings, load_settings
 from watchfloor.schema.times import from_micros
 from watchfloor.store.store import Store
 
-from .sample_logs import real_logs
+from .sample_logs import fetch_real_logs
 
 WORKERS = 2
 TABLE = ("--format", "table")
@@ -39,32 +39,32 @@ _END = from_micros(1_767_830_400_000_000)  # 2026-01-08: as `watchfloor generate
 
 def main(argv: Sequence[str]) -> int:
     """Runs the tour; returns its exit status."""
-    args = _arguments(argv)
+    args = _parse_arguments(argv)
     settings = load_settings()
     logs = settings.home / "demo" / "logs"
     began = time.monotonic()
     try:
-        title("The stack: ZooKeeper, Accumulo and Kafka as real processes")
-        run(settings, "up")
-        title("Logs: real ones, and made-up web-proxy events for volume")
-        waiting, generated = prepare(settings, logs.with_name("waiting"), args.logs, args.events)
-        title(f"Ingest: a master that watches {logs}, the queue, and {WORKERS} workers")
-        ingest(settings, waiting, logs)
-        title("What was loaded, from the aggregate table")
-        counts(settings)
-        title("Three queries: a dense, a middling and a rare value")
-        queries(settings, generated)
-        title("The same over REST")
-        rest(settings, generated)
+        print_title("The stack: ZooKeeper, Accumulo and Kafka as real processes")
+        run_command(settings, "up")
+        print_title("Logs: real ones, and made-up web-proxy events for volume")
+        waiting, generated = prepare_files(settings, logs.with_name("waiting"), args.logs, args.events)
+        print_title(f"Ingest: a master that watches {logs}, the queue, and {WORKERS} workers")
+        ingest_files(settings, waiting, logs)
+        print_title("What was loaded, from the aggregate table")
+        show_counts(settings)
+        print_title("Three queries: a dense, a middling and a rare value")
+        show_queries(settings, generated)
+        print_title("The same over REST")
+        query_rest(settings, generated)
     finally:
         if args.stop:
-            title("Stopping the stack")
-            run(settings, "down")
-    print(f"\nDone in {time.monotonic() - began:.0f} s.", "" if args.stop else _farewell(settings))
+            print_title("Stopping the stack")
+            run_command(settings, "down")
+    print(f"\nDone in {time.monotonic() - began:.0f} s.", "" if args.stop else _format_farewell(settings))
     return 0
 
 
-def _arguments(argv: Sequence[str]) -> argparse.Namespace:
+def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="watchfloor demo", description=__doc__.partition("\n")[0])
     parser.add_argument("logs", nargs="*", metavar="LOG", help="further log files to load")
     parser.add_argument("--events", type=int, default=200_000, metavar="N", help="events to generate (default 200000)")
@@ -72,38 +72,40 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def prepare(settings: Settings, waiting: Path, more: Sequence[str], events: int) -> tuple[list[Path], Generated]:
+def prepare_files(
+    settings: Settings, waiting: Path, more: Sequence[str], events: int
+) -> tuple[list[Path], GenerationSummary]:
     """Log files in a folder beside the watched one, and what is known of the generated ones."""
     shutil.rmtree(waiting, ignore_errors=True)
     waiting.mkdir(parents=True)
-    found = real_logs(settings.home / "demo" / "cache", waiting)
+    found = fetch_real_logs(settings.home / "demo" / "cache", waiting)
     for name in more:
         if not Path(name).is_file():
             raise InputFileError(f"{name}: no such file; LOGS names log files to load beside the demo's own")
         found.append(Path(shutil.copy(name, waiting / f"{len(found):03d}-{Path(name).name}")))
     target = waiting / f"proxy-{events}.json"
-    command = shown("generate", "proxy.events", "--events", str(events), "--output", str(target))
+    command = format_command("generate", "proxy.events", "--events", str(events), "--output", str(target))
     print(f"$ {command}")
     with target.open("wb") as file:
-        generated = generate(file, events, 1, _DAYS, _END)
+        generated = generate_events(file, events, 1, _DAYS, _END)
     found.append(target)
     size = sum(path.stat().st_size for path in found) / 1e6
     print(f"{len(found)} files, {size:,.1f} MB, {events:,} of the events generated", flush=True)
     return found, generated
 
 
-def ingest(settings: Settings, files: Sequence[Path], watched: Path) -> None:
+def ingest_files(settings: Settings, files: Sequence[Path], watched: Path) -> None:
     """Moves the files into the watched folder and waits until the ledger says that each is done."""
     watched.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        stack.enter_context(shown_background(settings, "worker", "--workers", str(WORKERS)))
-        stack.enter_context(shown_background(settings, "master", "--watch", str(watched)))
+        stack.enter_context(run_in_background(settings, "worker", "--workers", str(WORKERS)))
+        stack.enter_context(run_in_background(settings, "master", "--watch", str(watched)))
         names = [path.rename(watched / path.name) for path in files]
-        wait_for(settings, [os.path.realpath(name) for name in names])
-    run(settings, "items", *TABLE)
+        wait_until_loaded(settings, [os.path.realpath(name) for name in names])
+    run_command(settings, "items", *TABLE)
 
 
-def wait_for(settings: Settings, paths: Sequence[str]) -> None:
+def wait_until_loaded(settings: Settings, paths: Sequence[str]) -> None:
     """Shows how ingest comes along until all files are done. ``StackError`` when it takes too long."""
     began, shown_at = time.monotonic(), 0.0
     with Store.open(settings) as store:
@@ -136,31 +138,31 @@ def wait_for(settings: Settings, paths: Sequence[str]) -> None:
             time.sleep(0.5)
 
 
-def counts(settings: Settings) -> None:
-    for source in sources(settings):
-        run(settings, "count", source)
-    run(settings, "timeline", "proxy.events", "--bucket", "day", *TABLE)
-    run(settings, "top", "proxy.events", "domain", "--limit", "5", *TABLE)
-    run(settings, "top", "zeek.conn", "id.orig_h", "--limit", "5", *TABLE)
+def show_counts(settings: Settings) -> None:
+    for source in list_sources(settings):
+        run_command(settings, "count", source)
+    run_command(settings, "timeline", "proxy.events", "--bucket", "day", *TABLE)
+    run_command(settings, "top", "proxy.events", "domain", "--limit", "5", *TABLE)
+    run_command(settings, "top", "zeek.conn", "id.orig_h", "--limit", "5", *TABLE)
 
 
-def sources(settings: Settings) -> list[str]:
+def list_sources(settings: Settings) -> list[str]:
     with Store.open(settings, role="query") as store:
         return sorted(store.sources())
 
 
-def queries(settings: Settings, generated: Generated) -> None:
+def show_queries(settings: Settings, generated: GenerationSummary) -> None:
     for frequency in (generated.popular, generated.middling, generated.rare):
         arguments = ["query", "proxy.events", "--where", f"domain = {frequency.domain}", "--limit", "5"]
         arguments += ["--columns", "ts,src_ip,user,domain,status"]
         print(f"\n{frequency.events:,} events have {frequency.domain}")
-        run(settings, *arguments, *TABLE)
+        run_command(settings, *arguments, *TABLE)
 
 
-def rest(settings: Settings, generated: Generated) -> None:
+def query_rest(settings: Settings, generated: GenerationSummary) -> None:
     """The rare value's query through the service, as a program would ask."""
-    print(f"$ {shown('serve')} &", flush=True)
-    with run_rest_service(settings, _log(settings, "serve")) as service:
+    print(f"$ {format_command('serve')} &", flush=True)
+    with run_rest_service(settings, _log_path(settings, "serve")) as service:
         url = f"http://{service.host}:{service.port}/api/v1"
         body = {"source": "proxy.events", "where": f"domain = {generated.rare.domain}", "columns": ["ts", "domain"]}
         print(f"$ curl -H 'Authorization: Bearer …' {url}/query -d '{json.dumps(body)}'")
@@ -176,36 +178,36 @@ def rest(settings: Settings, generated: Generated) -> None:
             raise InternalError(f"REST gave {summary['rows']} rows of {generated.rare.events}")
 
 
-def title(text: str) -> None:
+def print_title(text: str) -> None:
     print(f"\n\033[1m== {text}\033[0m" if sys.stdout.isatty() else f"\n== {text}", flush=True)
 
 
-def shown(*arguments: str) -> str:
+def format_command(*arguments: str) -> str:
     return shlex.join(["watchfloor", *arguments])
 
 
-def run(settings: Settings, *arguments: str) -> None:
+def run_command(settings: Settings, *arguments: str) -> None:
     """Prints a command and runs it in this process. ``InternalError`` when it fails: a demo asks for nothing wrong."""
-    print(f"$ {shown(*arguments)}", flush=True)
+    print(f"$ {format_command(*arguments)}", flush=True)
     status = watchfloor(["--home", str(settings.home), *arguments])
     sys.stderr.flush()
     if status:
-        raise InternalError(f"`{shown(*arguments)}` ended with status {status}")
+        raise InternalError(f"`{format_command(*arguments)}` ended with status {status}")
 
 
 @contextmanager
-def shown_background(settings: Settings, *arguments: str) -> Iterator[None]:
+def run_in_background(settings: Settings, *arguments: str) -> Iterator[None]:
     """Prints a command and runs it as a process of its own; its messages go to the stack's log folder."""
-    print(f"$ {shown(*arguments)} &", flush=True)
-    with run_background(settings, _log(settings, arguments[0]), *arguments):
+    print(f"$ {format_command(*arguments)} &", flush=True)
+    with run_background(settings, _log_path(settings, arguments[0]), *arguments):
         yield
 
 
-def _log(settings: Settings, command: str) -> Path:
+def _log_path(settings: Settings, command: str) -> Path:
     return settings.home / "log" / f"demo-{command}.log"
 
 
-def _farewell(settings: Settings) -> str:
+def _format_farewell(settings: Settings) -> str:
     where = "" if settings.home.name == ".watchfloor" else f"--home {settings.home} "
     return f"""
 The stack goes on running (`watchfloor {where}status`). To go on, in this folder:

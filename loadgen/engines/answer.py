@@ -15,16 +15,16 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.source import FieldType, Source
 
-from .question import Kind, Question
+from .question import EngineQuestion, QuestionKind
 
-Rows: TypeAlias = pa.Table | list[dict[str, Any]]
+AnswerRows: TypeAlias = pa.Table | list[dict[str, Any]]
 """Rows as an engine's own client hands them out: in columns, or each event as the object that its JSON was."""
 
-_WHOLE_ROWS = 10_000
+_MAX_HASHED_ROWS = 10_000
 
 
 @dataclass(frozen=True)
-class Answer:
+class EngineAnswer:
     """``seconds`` from the question until the last row is in the caller's hands.
 
     Of an answer that was checked, ``digest`` of its rows, and ``in_order``: False if they were to come newest first and
@@ -37,13 +37,13 @@ class Answer:
     in_order: bool = True
 
 
-def checked(seconds: float, rows: pa.Table, source: Source, question: Question) -> Answer:
+def check_answer(seconds: float, rows: pa.Table, source: Source, question: EngineQuestion) -> EngineAnswer:
     """The answer to ``question`` that ``rows`` are, in the order in which they came."""
-    in_order = question.kind is not Kind.NEWEST or _newest_first(rows.column(source.time_field))
-    return Answer(seconds, len(rows), digest(rows, [field.name for field in source.fields]), in_order)
+    in_order = question.kind is not QuestionKind.NEWEST or _is_newest_first(rows.column(source.time_field))
+    return EngineAnswer(seconds, len(rows), digest_rows(rows, [field.name for field in source.fields]), in_order)
 
 
-def as_table(rows: Rows, source: Source) -> pa.Table:
+def build_table(rows: AnswerRows, source: Source) -> pa.Table:
     """Events as JSON has them become columns of the source's types."""
     if isinstance(rows, pa.Table):
         return rows
@@ -55,30 +55,30 @@ def as_table(rows: Rows, source: Source) -> pa.Table:
     return pa.table(columns)
 
 
-def digest(table: pa.Table, columns: Sequence[str]) -> str:
+def digest_rows(table: pa.Table, columns: Sequence[str]) -> str:
     """The same for the same rows in any order, whatever Arrow types an engine has chosen for them.
 
     Up to 10,000 rows it is a hash of all their values; of more, a sum over each column. A string that is missing is
     taken for an empty one, which is how chDB keeps it.
     """
-    plain = [_plain(table.column(name)) for name in columns]
-    if len(table) <= _WHOLE_ROWS:
+    plain = [_to_plain_type(table.column(name)) for name in columns]
+    if len(table) <= _MAX_HASHED_ROWS:
         rows = sorted(map(repr, zip(*(column.to_pylist() for column in plain), strict=True)))
         return hashlib.blake2b("\n".join(rows).encode(), digest_size=8).hexdigest()
-    return hashlib.blake2b(repr([_sum(column) for column in plain]).encode(), digest_size=8).hexdigest()
+    return hashlib.blake2b(repr([_sum_column(column) for column in plain]).encode(), digest_size=8).hexdigest()
 
 
-def _newest_first(times: pa.ChunkedArray) -> bool:
+def _is_newest_first(times: pa.ChunkedArray) -> bool:
     """Events of the same time are in any order."""
-    micros = _plain(times).to_numpy()
+    micros = _to_plain_type(times).to_numpy()
     return bool((micros[:-1] >= micros[1:]).all())
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _to_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """As int64, float64 or string; times in µs since 1970 UTC."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _plain(column.cast(kind.value_type))
+        return _to_plain_type(column.cast(kind.value_type))
     if pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
     if pa.types.is_floating(kind):
@@ -90,7 +90,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.fill_null(column.cast(pa.string()), "")
 
 
-def _sum(column: pa.ChunkedArray) -> int | float:
+def _sum_column(column: pa.ChunkedArray) -> int | float:
     """Modulo 2**64; of strings, a sum of their checksums."""
     if not pa.types.is_string(column.type):
         values = pc.fill_null(column, 0).to_numpy()

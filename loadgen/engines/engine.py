@@ -6,33 +6,33 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from .answer import Rows
-from .question import Question
+from .answer import AnswerRows
+from .question import EngineQuestion
 
 
-class Engine(Protocol):
+class PeerEngine(Protocol):
     """An engine with one table of events."""
 
-    def renew(self) -> None:
+    def recreate_table(self) -> None:
         """Drops the table if there is one, and makes an empty one, or, where a load makes it, what will hold it."""
 
-    def load(self, path: Path) -> None:
+    def load_file(self, path: Path) -> None:
         """Loads a file into the empty table; returns when the events are there for good, and found."""
 
-    def settle(self) -> None:
+    def finish_merges(self) -> None:
         """Does what the engine would do in time by itself: merges, checkpoints."""
 
-    def disk_bytes(self) -> int:
+    def measure_disk(self) -> int:
         """The table's size on the disk."""
         ...
 
-    def events(self) -> int:
+    def count_events(self) -> int:
         """Those in the table."""
         ...
 
-    def count(self, question: Question) -> int: ...
+    def count_matches(self, question: EngineQuestion) -> int: ...
 
-    def rows(self, question: Question) -> Iterator[Rows]:
+    def read_rows(self, question: EngineQuestion) -> Iterator[AnswerRows]:
         """As the engine's users read them: all at once, or a page after the other."""
         ...
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from watchfloor.loadgen.generator.generate import Generated
+from watchfloor.loadgen.generator.generate import GenerationSummary
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH, SPREAD_PATH
 from watchfloor.schema.filter.print import value_text
 from watchfloor.schema.filter.quoting import quote
 
-MANY = 1000
+MANY_ROWS = 1000
 
 
-class Kind(Enum):
+class QuestionKind(Enum):
     """What is asked for of the events that match."""
 
     NEWEST = "newest"  # in order, at most ``limit``, all columns
@@ -23,11 +23,11 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Question:
+class EngineQuestion:
     """``field`` is ``value``, or has it as a ``pattern``."""
 
     name: str
-    kind: Kind
+    kind: QuestionKind
     field: str
     value: str
     limit: int | None = None
@@ -39,42 +39,45 @@ class Question:
         return f"{self.field} ~ {quote(self.value)}" if self.pattern else f"{self.field} = {value_text(self.value)}"
 
 
-def questions(made: Generated) -> list[Question]:
+def list_questions(made: GenerationSummary) -> list[EngineQuestion]:
     """What is asked about generated events with marks."""
     named = {"dense": made.popular.domain, "middling": made.middling.domain, "rare": made.rare.domain}
     dense, middling, rare = named.values()
     return [
-        *(Question(f"newest row, {name}", Kind.NEWEST, "domain", value, 1) for name, value in named.items()),
-        Question(f"newest {MANY}, dense", Kind.NEWEST, "domain", dense, MANY),
-        Question(f"newest {MANY}, middling", Kind.NEWEST, "domain", middling, MANY),
-        Question("all, rare", Kind.NEWEST, "domain", rare),
-        *(Question(f"count, {name}", Kind.COUNT, "domain", value) for name, value in named.items()),
-        Question("everything, dense", Kind.EVERYTHING, "domain", dense),
-        *scans(),
+        *(
+            EngineQuestion(f"newest row, {name}", QuestionKind.NEWEST, "domain", value, 1)
+            for name, value in named.items()
+        ),
+        EngineQuestion(f"newest {MANY_ROWS}, dense", QuestionKind.NEWEST, "domain", dense, MANY_ROWS),
+        EngineQuestion(f"newest {MANY_ROWS}, middling", QuestionKind.NEWEST, "domain", middling, MANY_ROWS),
+        EngineQuestion("all, rare", QuestionKind.NEWEST, "domain", rare),
+        *(EngineQuestion(f"count, {name}", QuestionKind.COUNT, "domain", value) for name, value in named.items()),
+        EngineQuestion("everything, dense", QuestionKind.EVERYTHING, "domain", dense),
+        *list_scan_questions(),
     ]
 
 
-def values(made: Generated) -> dict[str, Question]:
+def list_value_questions(made: GenerationSummary) -> dict[str, EngineQuestion]:
     """All events of a dense, a middling and a rare value, newest first."""
     named = {"dense": made.popular, "middling": made.middling, "rare": made.rare}
-    return {name: Question(name, Kind.NEWEST, "domain", value.domain) for name, value in named.items()}
+    return {name: EngineQuestion(name, QuestionKind.NEWEST, "domain", value.domain) for name, value in named.items()}
 
 
-def scans() -> list[Question]:
+def list_scan_questions() -> list[EngineQuestion]:
     """Filters that no index helps."""
     return [
-        Question("scan, one hit", Kind.SCAN, "path", SINGLE_PATH),
-        Question("scan, spread hits", Kind.SCAN, "path", SPREAD_PATH),
-        Question("scan, pattern", Kind.SCAN, "path", PLANTED_PATTERN, pattern=True),
+        EngineQuestion("scan, one hit", QuestionKind.SCAN, "path", SINGLE_PATH),
+        EngineQuestion("scan, spread hits", QuestionKind.SCAN, "path", SPREAD_PATH),
+        EngineQuestion("scan, pattern", QuestionKind.SCAN, "path", PLANTED_PATTERN, pattern=True),
     ]
 
 
-def newest_rows(made: Generated) -> tuple[list[Question], list[Question]]:
+def list_newest_questions(made: GenerationSummary) -> tuple[list[EngineQuestion], list[EngineQuestion]]:
     """The 1st, the 100th and the 1,000th row of each value that has so many, newest first; and all of its rows."""
     marks, whole = [], []
     for name, value in (("popular", made.popular), ("middling", made.middling), ("rare", made.rare)):
-        last = Question(f"{name}, last row", Kind.NEWEST, "domain", value.domain)
+        last = EngineQuestion(f"{name}, last row", QuestionKind.NEWEST, "domain", value.domain)
         whole.append(last)
-        rows = (row for row in (1, 100, MANY) if row < value.events)
+        rows = (row for row in (1, 100, MANY_ROWS) if row < value.events)
         marks += [replace(last, name=f"{name}, row {row:,}", limit=row) for row in rows]
     return marks, whole

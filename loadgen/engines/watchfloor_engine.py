@@ -11,33 +11,33 @@ from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.store.store import Store
 
-from .answer import Answer, checked
-from .question import Kind, Question
+from .answer import EngineAnswer, check_answer
+from .question import EngineQuestion, QuestionKind
 
 
-class Ours:
+class WatchfloorEngine:
     """One source, in whatever layout it has."""
 
     def __init__(self, store: Store, source: str) -> None:
         self._service, self._source = QueryService(store), store.source(source)
 
-    def ask(self, question: Question, check: bool) -> Answer:
+    def ask_question(self, question: EngineQuestion, check: bool) -> EngineAnswer:
         """``check``: look at the rows."""
         started = time.perf_counter()
-        if question.kind is Kind.COUNT:
+        if question.kind is QuestionKind.COUNT:
             count = self._service.count_events(self._source.name, field=question.field, value=question.value)
-            return Answer(time.perf_counter() - started, 1, str(count))
-        table = pa.Table.from_batches(result := self._service.run(self._request(question)), result.schema)
+            return EngineAnswer(time.perf_counter() - started, 1, str(count))
+        table = pa.Table.from_batches(result := self._service.run(self._make_request(question)), result.schema)
         seconds = time.perf_counter() - started
-        return checked(seconds, table, self._source, question) if check else Answer(seconds, len(table))
+        return check_answer(seconds, table, self._source, question) if check else EngineAnswer(seconds, len(table))
 
-    def first_rows(self, question: Question) -> float:
+    def time_first_rows(self, question: EngineQuestion) -> float:
         """Seconds to the first rows of a question without a limit; it is let go of then."""
         started = time.perf_counter()
-        with closing(self._service.run(self._request(question))) as result:
+        with closing(self._service.run(self._make_request(question))) as result:
             next(iter(result))
             return time.perf_counter() - started
 
-    def _request(self, question: Question) -> QueryRequest:
-        scheme = "scan" if question.kind is Kind.SCAN else "auto"
+    def _make_request(self, question: EngineQuestion) -> QueryRequest:
+        scheme = "scan" if question.kind is QuestionKind.SCAN else "auto"
         return QueryRequest(self._source.name, where=question.where, limit=question.limit, scheme=scheme)

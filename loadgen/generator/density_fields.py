@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .generate import CHUNK, Generated, generate
+from .generate import CHUNK_EVENTS, GenerationSummary, generate_events
 
 DENSITIES = (0.5, 0.2, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 FIELDS = ("left", "right")
@@ -31,11 +31,11 @@ def count_density_events(events: int) -> Mapping[float, int]:
     return {density: round(events * density) for density in DENSITIES}
 
 
-def write_density_events(path: Path, events: int, seed: int) -> Generated:
+def write_density_events(path: Path, events: int, seed: int) -> GenerationSummary:
     """Writes the events as JSON lines."""
     columns = [_assign_densities(events, [seed, number]) for number in range(len(FIELDS))]
     with path.open("wb") as file:
-        return generate(_FieldAdder(file, columns), events, seed)
+        return generate_events(_FieldAdder(file, columns), events, seed)
 
 
 def _assign_densities(events: int, seed: Sequence[int]) -> np.ndarray:
@@ -66,7 +66,7 @@ class _FieldAdder:
     def write(self, chunk: memoryview) -> int:
         """A chunk of whole lines."""
         lines = pa.array([line[1:] for line in bytes(chunk).split(b"\n")[:-1]], pa.binary()).cast(pa.string())
-        assert len(lines) <= CHUNK
+        assert len(lines) <= CHUNK_EVENTS
         here = slice(self._at, self._at + len(lines))
         added = [names.take(pa.array(values[here])) for names, values in zip(self._members, self._columns, strict=True)]
         self._at += len(lines)

@@ -28,18 +28,18 @@ from .feed_registry import open_feed
 
 DEFAULT_END = datetime(2026, 1, 8, tzinfo=UTC)
 DEFAULT_DAYS = 7.0
-MOST_DAYS = 36_500
-CHUNK = 50_000  # events; a multiple of ``deal.BLOCK``. Part of the format: other chunks would draw other events
+MAX_DAYS = 36_500
+CHUNK_EVENTS = 50_000  # events; a multiple of ``deal.BLOCK``. Part of the format: other chunks would draw other events
 
 
-class Sink(Protocol):
+class LineSink(Protocol):
     """What takes the lines; any binary file does."""
 
     def write(self, data: memoryview, /) -> int: ...
 
 
 @dataclass(frozen=True)
-class Frequency:
+class ValueFrequency:
     """A value of the main field and how many of the events have it."""
 
     field: str
@@ -53,7 +53,7 @@ class Frequency:
 
 
 @dataclass(frozen=True)
-class Generated:
+class GenerationSummary:
     """What was written, in ``seconds`` of wall time; ``since`` ≤ every time < ``until``."""
 
     events: int
@@ -61,38 +61,38 @@ class Generated:
     seconds: float
     since: datetime
     until: datetime
-    popular: Frequency
-    middling: Frequency
-    rare: Frequency
+    popular: ValueFrequency
+    middling: ValueFrequency
+    rare: ValueFrequency
 
 
 @dataclass(frozen=True)
-class Chunk:
+class EventChunk:
     """Events in the order of their times. ``values``: places of the main field's values. Line i ends before
     ``ends[i]`` of ``text``."""
 
     times: MicrosArray
-    values: IntArray
+    value_indices: IntArray
     text: memoryview
     ends: npt.NDArray[np.int32]
 
 
-def generate(
-    out: Sink,
+def generate_events(
+    out: LineSink,
     events: int,
     seed: int = 1,
     days: float = DEFAULT_DAYS,
     end: datetime = DEFAULT_END,
     source: str = "proxy.events",
     stop: threading.Event | None = None,
-) -> Generated:
+) -> GenerationSummary:
     """Writes ``events`` lines over the ``days`` before ``end`` to ``out``, fewer if ``stop`` is set meanwhile.
 
     Raises ``UserError`` for bad arguments.
     """
-    check(events, seed)
-    if not 0.001 <= days <= MOST_DAYS:
-        raise UserError(f"--days is {days:g}; it must lie between 0.001 and {MOST_DAYS}")
+    check_arguments(events, seed)
+    if not 0.001 <= days <= MAX_DAYS:
+        raise UserError(f"--days is {days:g}; it must lie between 0.001 and {MAX_DAYS}")
     if end.tzinfo is None or end - timedelta(days=days) < EPOCH:
         raise UserError(
             f"--end is {end.isoformat()}; it needs a zone, and the days before it must not begin before 1970"
@@ -101,16 +101,16 @@ def generate(
     feed = open_feed(source)
     until = round(end.timestamp() * 1_000_000)
     clock = TimeSampler(until - round(days * DAY), until, feed.profile)
-    tally = Tally(feed)
-    for chunk in chunks(feed, clock, events, seed):
+    tally = GenerationTally(feed)
+    for chunk in generate_chunks(feed, clock, events, seed):
         if stop is not None and stop.is_set():
             break
         out.write(chunk.text)
-        tally.add(chunk, len(chunk.times))
-    return tally.generated(time.perf_counter() - started, end - timedelta(days=days), end)
+        tally.add_chunk(chunk, len(chunk.times))
+    return tally.make_summary(time.perf_counter() - started, end - timedelta(days=days), end)
 
 
-def check(events: int, seed: int) -> None:
+def check_arguments(events: int, seed: int) -> None:
     """Raises ``UserError``."""
     if events < 0:
         raise UserError(f"--events is {events}; it must not be negative")
@@ -118,20 +118,20 @@ def check(events: int, seed: int) -> None:
         raise UserError(f"--seed is {seed}; it must not be negative")
 
 
-def chunks(feed: EventFeed, clock: TimeSampler, events: int, seed: int) -> Generator[Chunk, None, None]:
+def generate_chunks(feed: EventFeed, clock: TimeSampler, events: int, seed: int) -> Generator[EventChunk, None, None]:
     """``events`` events by ``clock``; each chunk is drawn for itself."""
-    for first in range(0, events, CHUNK):
-        size = min(CHUNK, events - first)
-        rng = np.random.Generator(np.random.PCG64([seed, first // CHUNK, *feed.seed_suffix]))
+    for first in range(0, events, CHUNK_EVENTS):
+        size = min(CHUNK_EVENTS, events - first)
+        rng = np.random.Generator(np.random.PCG64([seed, first // CHUNK_EVENTS, *feed.seed_suffix]))
         times = clock.sample_times(rng, first, size, events)
         values = assign_values(rng, feed, first, size, events)
         lines = feed.render_lines(rng, times, values)
         _, offsets, text = lines.buffers()
         ends = np.frombuffer(offsets, np.int32)[1 : size + 1]
-        yield Chunk(times, values, memoryview(text)[: ends[-1]], ends)
+        yield EventChunk(times, values, memoryview(text)[: ends[-1]], ends)
 
 
-class Tally:
+class GenerationTally:
     """Counts what was written of chunks."""
 
     def __init__(self, feed: EventFeed) -> None:
@@ -140,16 +140,16 @@ class Tally:
         self._seen = np.zeros(len(self._named), np.int64)
         self.events = self.bytes = 0
 
-    def add(self, chunk: Chunk, events: int) -> None:
+    def add_chunk(self, chunk: EventChunk, events: int) -> None:
         """The first ``events`` of a chunk."""
         if events:
             self.events += events
             self.bytes += int(chunk.ends[events - 1])
-            self._seen += np.count_nonzero(chunk.values[:events] == self._named[:, None], axis=1)
+            self._seen += np.count_nonzero(chunk.value_indices[:events] == self._named[:, None], axis=1)
 
-    def generated(self, seconds: float, since: datetime, until: datetime) -> Generated:
+    def make_summary(self, seconds: float, since: datetime, until: datetime) -> GenerationSummary:
         named = [
-            Frequency(self._feed.main_field, named.value, int(count))
+            ValueFrequency(self._feed.main_field, named.value, int(count))
             for named, count in zip(self._feed.named_values, self._seen, strict=True)
         ]
-        return Generated(self.events, self.bytes, seconds, since, until, *named)
+        return GenerationSummary(self.events, self.bytes, seconds, since, until, *named)

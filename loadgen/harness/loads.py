@@ -9,7 +9,7 @@ from typing import Literal
 
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.records.ledger import Ledger
-from watchfloor.loadgen.generator.generate import Generated, generate
+from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.generator.planted_paths import plant_paths
 from watchfloor.schema.errors import InternalError
 from watchfloor.schema.source import Source
@@ -34,7 +34,7 @@ class LogFile:
 class EventFile(LogFile):
     """Generated proxy events with marks; ``spread`` events have the mark ``SPREAD``."""
 
-    made: Generated
+    made: GenerationSummary
     spread: int
 
 
@@ -67,7 +67,7 @@ def make_case_labels(case: LoadCase, file: LogFile) -> dict[str, str]:
 
 def write_events(path: Path, events: int, seed: int) -> EventFile:
     with path.open("wb") as out:
-        made = generate(out, events, seed)
+        made = generate_events(out, events, seed)
     print_progress(
         f"{events:,} events generated: {made.bytes / 1e6:,.0f} MB, {made.bytes / 1e6 / made.seconds:,.0f} MB/s"
     )

@@ -14,13 +14,13 @@ from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.access_log.access_log import AccessLogParser
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger
-from watchfloor.loadgen.engines.peers.peer_process import PEERS, SQL_PEERS, missing
+from watchfloor.loadgen.engines.peers.peer_process import PEERS, SQL_PEERS, explain_missing
 from watchfloor.loadgen.experiments.blocks import run as blocks
 from watchfloor.loadgen.experiments.encodings import run as encodings
 from watchfloor.loadgen.experiments.registry import draw_pictures, list_names, load_experiment
 from watchfloor.loadgen.experiments.responsiveness import run as responsiveness
 from watchfloor.loadgen.generator.access_log import write_access_log
-from watchfloor.loadgen.generator.generate import generate
+from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.measurement import Measurement
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
@@ -154,8 +154,8 @@ def test_small_runs_write_all_and_leave_nothing(
     path = tmp_path / "out.json"
     assert bench.main([name, "--home", str(store_settings.home), "--json", str(path), *SMALL[name]]) == 0
     written = json.loads(path.read_text())
-    unmeasured = {"peer_to_block"} if all(map(missing, SQL_PEERS)) else set()
-    unmeasured |= {"peer_to_watchfloor"} if all(map(missing, PEERS)) else set()
+    unmeasured = {"peer_to_block"} if all(map(explain_missing, SQL_PEERS)) else set()
+    unmeasured |= {"peer_to_watchfloor"} if all(map(explain_missing, PEERS)) else set()
     assert {f["metric"] for f in written["figures"]} == {m.name for m in load_experiment(name).metrics} - unmeasured
     assert all(f["samples"] for f in written["figures"])
     assert written["experiment"] == name and written["options"]["seed"] == 1
@@ -189,7 +189,7 @@ def assert_nothing_is_left(settings: Settings) -> None:
 def test_an_experiment_that_fails_leaves_nothing(store_settings: Settings, tmp_path: Path) -> None:
     path = tmp_path / "proxy.json"
     with path.open("wb") as out:
-        generate(out, 100, 1)
+        generate_events(out, 100, 1)
     with pytest.raises(RuntimeError, match="halfway"), open_session(str(store_settings.home)) as session:
         item = session.make_item(path, session.create_source("proxy.events"))
         ledger = Ledger(session.store)

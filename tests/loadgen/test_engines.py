@@ -23,15 +23,21 @@ import pytest
 from ingest_support import wait_for
 
 from watchfloor.ingest.worker.reading import read_item
-from watchfloor.loadgen.engines.answer import Answer, as_table, checked, digest
+from watchfloor.loadgen.engines.answer import EngineAnswer, build_table, check_answer, digest_rows
 from watchfloor.loadgen.engines.peers import peer_main as peer_process
 from watchfloor.loadgen.engines.peers import peer_process as engine_peers
-from watchfloor.loadgen.engines.peers.peer_process import PEERS, SQL_PEERS, Peer, missing, open_peers
-from watchfloor.loadgen.engines.question import Kind, Question, newest_rows, questions, values
-from watchfloor.loadgen.engines.rounds import WARM_UP, Asked, Party, ask_all, profile
-from watchfloor.loadgen.engines.watchfloor_engine import Ours
+from watchfloor.loadgen.engines.peers.peer_process import PEERS, SQL_PEERS, PeerProcess, explain_missing, open_peers
+from watchfloor.loadgen.engines.question import (
+    EngineQuestion,
+    QuestionKind,
+    list_newest_questions,
+    list_questions,
+    list_value_questions,
+)
+from watchfloor.loadgen.engines.rounds import WARM_UP_SECONDS, AnswerSamples, Participant, profile_answers, run_rounds
+from watchfloor.loadgen.engines.watchfloor_engine import WatchfloorEngine
 from watchfloor.loadgen.experiments.peers.figures import compare_answers
-from watchfloor.loadgen.generator.generate import generate
+from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH, SPREAD_INTERVAL, SPREAD_PATH
 from watchfloor.loadgen.harness.cpu_usage import MACHINE, CpuMeter
 from watchfloor.loadgen.harness.loads import EventFile, write_events
@@ -76,21 +82,21 @@ def held(session: BenchSession, path: Path, layout: str = "block") -> Source:
     return source
 
 
-def brute_force(events: pa.Table, question: Question) -> tuple[int, str]:
+def brute_force(events: pa.Table, question: EngineQuestion) -> tuple[int, str]:
     def holds(value: str) -> bool:
         return bool(re.search(question.value, value)) if question.pattern else value == question.value
 
     found = events.filter(pa.array(map(holds, events.column(question.field).to_pylist())))
-    if question.kind is Kind.COUNT:
+    if question.kind is QuestionKind.COUNT:
         return 1, str(len(found))
     found = found.slice(0, question.limit)
-    return len(found), digest(found, COLUMNS)
+    return len(found), digest_rows(found, COLUMNS)
 
 
 def test_marks_take_the_place_of_paths_and_change_nothing_else(tmp_path: Path, file: EventFile) -> None:
     plain = tmp_path / "plain"
     with plain.open("wb") as out:
-        generate(out, EVENTS, 3)
+        generate_events(out, EVENTS, 3)
     assert file.path.stat().st_size == plain.stat().st_size == file.bytes
     paths = Counter()
     for before, after in zip(plain.read_bytes().splitlines(), file.path.read_bytes().splitlines(), strict=True):
@@ -106,7 +112,7 @@ def test_marks_take_the_place_of_paths_and_change_nothing_else(tmp_path: Path, f
 def test_every_engine_answers_every_question_as_brute_force_does(
     store_settings: Settings, file: EventFile, events: pa.Table
 ) -> None:
-    wanted = {question.name: brute_force(events, question) for question in questions(file.made)}
+    wanted = {question.name: brute_force(events, question) for question in list_questions(file.made)}
     assert wanted["all, rare"][0] == 10 and wanted["scan, spread hits"][0] == file.spread
     with ExitStack() as stack:
         session = stack.enter_context(open_session(str(store_settings.home)))
@@ -116,17 +122,17 @@ def test_every_engine_answers_every_question_as_brute_force_does(
             source = held(session, file.path, layout)
             files = table_files(session.store, source)
             assert files.keys() == {"event", "index", "aggregate"} and all(f.bytes for f in files.values())
-            engines[layout] = Ours(store, source.name).ask
-            assert Ours(store, source.name).first_rows(values(file.made)["rare"]) > 0
+            engines[layout] = WatchfloorEngine(store, source.name).ask_question
+            assert WatchfloorEngine(store, source.name).time_first_rows(list_value_questions(file.made)["rare"]) > 0
             if layout == "cell":
                 cells = sum(events.num_rows - events.column(name).null_count for name in COLUMNS[1:])
                 assert files["event"].entries == cells
         for peer in stack.enter_context(open_peers(SQL_PEERS))[0]:
-            loaded = peer.load(file.path)
+            loaded = peer.load_file(file.path)
             assert loaded.rows == EVENTS and loaded.bytes > EVENTS and loaded.seconds > 0
-            engines[peer.name] = peer.ask
+            engines[peer.name] = peer.ask_question
         for engine, ask in engines.items():
-            for question in questions(file.made):
+            for question in list_questions(file.made):
                 answer = ask(question, True)
                 assert (answer.rows, answer.digest) == wanted[question.name] and answer.in_order, (engine, question)
                 assert answer.seconds > 0
@@ -141,13 +147,13 @@ def test_a_digest_knows_rows_by_their_values_not_by_order_or_arrow_type() -> Non
         other = other.set_column(1, "name", coded)
         other = other.set_column(0, "n", other.column("n").cast(pa.uint16()))
         columns = ["n", "name", "ok"]
-        assert digest(other, columns) == digest(table, columns)
+        assert digest_rows(other, columns) == digest_rows(table, columns)
         for changed in (
             table.slice(1),
             table.set_column(1, "name", pa.array([*names[:-1], "name-x"])),
             table.set_column(2, "ok", pa.array([False] * rows)),
         ):
-            assert digest(changed, columns) != digest(table, columns)
+            assert digest_rows(changed, columns) != digest_rows(table, columns)
 
 
 def test_parties_warm_up_and_slow_ones_answer_in_few_rounds() -> None:
@@ -157,20 +163,22 @@ def test_parties_warm_up_and_slow_ones_answer_in_few_rounds() -> None:
     began: dict[str, float] = {}
     warm: dict[str, float] = {}
 
-    def engine(name: str) -> Party:
-        def ask(question: Question, check: bool) -> Answer:
+    def engine(name: str) -> Participant:
+        def ask(question: EngineQuestion, check: bool) -> EngineAnswer:
             began.setdefault(name, time.perf_counter())
             if check:
                 before[name], asked[name] = asked[name], 0
                 warm[name] = time.perf_counter() - began[name]
             asked[name] += 1
-            return Answer(float(asked[name]), 7, name if check else "")
+            return EngineAnswer(float(asked[name]), 7, name if check else "")
 
-        return Party(name, 100, ask, [Question("q", Kind.COUNT, "f", "v")], 2 if name == "slow" else 5)
+        return Participant(
+            name, 100, ask, [EngineQuestion("q", QuestionKind.COUNT, "f", "v")], 2 if name == "slow" else 5
+        )
 
-    found = ask_all([engine("slow"), engine("quick")], 5)
+    found = run_rounds([engine("slow"), engine("quick")], 5)
     assert asked == {"slow": 3, "quick": 6}
-    assert before["slow"] == 0 and before["quick"] > 1 and warm["quick"] >= 5 * WARM_UP
+    assert before["slow"] == 0 and before["quick"] > 1 and warm["quick"] >= 5 * WARM_UP_SECONDS
     assert found["slow", 100, "q"].seconds == [2.0, 3.0]
     assert found["quick", 100, "q"].seconds == [2.0, 3.0, 4.0, 5.0, 6.0]
     assert (found["quick", 100, "q"].rows, found["quick", 100, "q"].digest) == (7, "quick")
@@ -179,72 +187,79 @@ def test_parties_warm_up_and_slow_ones_answer_in_few_rounds() -> None:
 def test_a_profile_has_each_processs_own_processor_time_an_answer() -> None:
     asked: Counter[str] = Counter()
 
-    def ask(question: Question, check: bool) -> Answer:
+    def ask(question: EngineQuestion, check: bool) -> EngineAnswer:
         asked[question.name] += 1
         until = time.process_time() + (0.1 if question.name == "busy" else 0)
         while time.process_time() < until:
             pass
-        return Answer(float(asked[question.name]), 1)
+        return EngineAnswer(float(asked[question.name]), 1)
 
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as sleeping:
         processes = {"client": [os.getpid()], "sleeping": [sleeping.pid], "elsewhere": []}
-        party = Party("ours", 1, ask, [Question(name, Kind.COUNT, "f", "v") for name in ("busy", "idle")], 1, processes)
-        found = profile(party, 0.5)
-        once = profile(party, 0)
+        party = Participant(
+            "ours",
+            1,
+            ask,
+            [EngineQuestion(name, QuestionKind.COUNT, "f", "v") for name in ("busy", "idle")],
+            1,
+            processes,
+        )
+        found = profile_answers(party, 0.5)
+        once = profile_answers(party, 0)
         sleeping.communicate(b"\n")
     assert asked["busy"] >= 2
-    assert found["busy"].clock == sum(range(1, asked["busy"])) / (asked["busy"] - 1)
-    assert found["busy"].cpu["client"] >= 0.09 > 0.01 > found["idle"].cpu["client"]
-    assert found["busy"].cpu["sleeping"] < 0.05
-    assert once["busy"].clock == asked["busy"]
-    assert once["busy"].cpu.keys() == {"client", "sleeping"}
+    assert found["busy"].seconds == sum(range(1, asked["busy"])) / (asked["busy"] - 1)
+    assert found["busy"].cpu_seconds["client"] >= 0.09 > 0.01 > found["idle"].cpu_seconds["client"]
+    assert found["busy"].cpu_seconds["sleeping"] < 0.05
+    assert once["busy"].seconds == asked["busy"]
+    assert once["busy"].cpu_seconds.keys() == {"client", "sleeping"}
 
 
 def test_rows_that_should_come_newest_first_and_do_not_are_an_error_that_names_engine_and_question() -> None:
-    def ask_for(kind: Kind, *days: int) -> None:
-        rows = as_table([{"ts": f"2026-01-0{day}T00:00:00Z"} for day in days], PROXY)
+    def ask_for(kind: QuestionKind, *days: int) -> None:
+        rows = build_table([{"ts": f"2026-01-0{day}T00:00:00Z"} for day in days], PROXY)
 
-        def ask(question: Question, check: bool) -> Answer:
-            return checked(0.1, rows, PROXY, question) if check else Answer(0.1, len(rows))
+        def ask(question: EngineQuestion, check: bool) -> EngineAnswer:
+            return check_answer(0.1, rows, PROXY, question) if check else EngineAnswer(0.1, len(rows))
 
-        ask_all([Party("sloppy", 3, ask, [Question("q", kind, "domain", "v")], 1)], 1)
+        run_rounds([Participant("sloppy", 3, ask, [EngineQuestion("q", kind, "domain", "v")], 1)], 1)
 
-    ask_for(Kind.NEWEST)
-    ask_for(Kind.NEWEST, 3, 2, 2, 1)
-    ask_for(Kind.EVERYTHING, 1, 3, 2)
+    ask_for(QuestionKind.NEWEST)
+    ask_for(QuestionKind.NEWEST, 3, 2, 2, 1)
+    ask_for(QuestionKind.EVERYTHING, 1, 3, 2)
     for days in ((1, 2), (3, 1, 2)):
         with pytest.raises(InternalError, match="sloppy did not give the rows of 'q' newest first"):
-            ask_for(Kind.NEWEST, *days)
+            ask_for(QuestionKind.NEWEST, *days)
 
 
 def test_the_clock_of_a_load_stands_while_a_table_is_dropped_and_made(monkeypatch: pytest.MonkeyPatch) -> None:
     spent = [0.0]
     engine = SimpleNamespace(
-        renew=lambda: spent.append(100),
-        load=lambda path: spent.append(7),
-        settle=lambda: spent.append(1000),
-        events=lambda: 2,
-        disk_bytes=lambda: 3,
+        recreate_table=lambda: spent.append(100),
+        load_file=lambda path: spent.append(7),
+        finish_merges=lambda: spent.append(1000),
+        count_events=lambda: 2,
+        measure_disk=lambda: 3,
     )
     monkeypatch.setattr(peer_process, "time", SimpleNamespace(perf_counter=lambda: sum(spent)))
-    loaded = peer_process.respond(engine, PROXY, {"load": "events.json"})
+    loaded = peer_process.answer_request(engine, PROXY, {"load": "events.json"})
     assert loaded == {"seconds": 7, "rows": 2, "bytes": 3}
 
 
 def test_the_figure_of_same_answers_says_what_was_left_out() -> None:
-    alone = {("watchfloor", 100, "q"): Asked([0.1], 1, "x")}
-    both = alone | {("duckdb", 100, "q"): Asked([0.1], 1, "x")}
+    alone = {("watchfloor", 100, "q"): AnswerSamples([0.1], 1, "x")}
+    both = alone | {("duckdb", 100, "q"): AnswerSamples([0.1], 1, "x")}
     assert compare_answers(both, 100, []).note == ""
     assert compare_answers(both, 100, ["chdb: why"]).note == "left out: chdb: why"
     note = compare_answers(alone, 100, ["duckdb: why", "chdb did not start: why"]).note
     assert note == "nothing was compared; left out: duckdb: why; left out: chdb did not start: why"
-    differ = both | {("duckdb", 100, "q"): Asked([0.1], 1, "y")}
+    differ = both | {("duckdb", 100, "q"): AnswerSamples([0.1], 1, "y")}
     assert compare_answers(differ, 100, ["chdb: why"]).note == "q; left out: chdb: why"
 
 
 @pytest.mark.stack
 def test_ours_gives_the_newest_rows(store_settings: Settings, file: EventFile, events: pa.Table) -> None:
-    marks, whole = newest_rows(file.made)
+    marks, whole = list_newest_questions(file.made)
     assert [question.name for question in marks][:4] == [
         *(f"popular, row {row}" for row in ("1", "100", "1,000")),
         "middling, row 1",
@@ -253,7 +268,7 @@ def test_ours_gives_the_newest_rows(store_settings: Settings, file: EventFile, e
     with open_session(str(store_settings.home)) as session, Store.open(store_settings, role="query") as store:
         source = held(session, file.path)
         for question in (*marks, *whole):
-            answer = Ours(store, source.name).ask(question, True)
+            answer = WatchfloorEngine(store, source.name).ask_question(question, True)
             assert (answer.rows, answer.digest) == brute_force(events, question) and answer.in_order, question
 
 
@@ -283,51 +298,53 @@ def odd_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def odd_questions() -> list[Question]:
+def odd_questions() -> list[EngineQuestion]:
     domains = [
         question
         for value in (*ODD, "none such")
         for question in (
-            Question("newest 3", Kind.NEWEST, "domain", value, 3),
-            Question("all", Kind.NEWEST, "domain", value),
-            Question("count", Kind.COUNT, "domain", value),
+            EngineQuestion("newest 3", QuestionKind.NEWEST, "domain", value, 3),
+            EngineQuestion("all", QuestionKind.NEWEST, "domain", value),
+            EngineQuestion("count", QuestionKind.COUNT, "domain", value),
         )
     ]
     return [
         *domains,
-        Question("all", Kind.EVERYTHING, "user", "it's"),
-        Question("all", Kind.NEWEST, "src_ip", "10.0.0.1"),
+        EngineQuestion("all", QuestionKind.EVERYTHING, "user", "it's"),
+        EngineQuestion("all", QuestionKind.NEWEST, "src_ip", "10.0.0.1"),
     ]
 
 
 @pytest.mark.stack
-def test_odd_values_are_found_in_order(store_settings: Settings, odd_file: Path, odd_questions: list[Question]) -> None:
+def test_odd_values_are_found_in_order(
+    store_settings: Settings, odd_file: Path, odd_questions: list[EngineQuestion]
+) -> None:
     events = read_events(odd_file)
     with open_session(str(store_settings.home)) as session, Store.open(store_settings, role="query") as store:
-        ours = Ours(store, held(session, odd_file).name)
+        ours = WatchfloorEngine(store, held(session, odd_file).name)
         for question in odd_questions:
-            answer = ours.ask(question, True)
+            answer = ours.ask_question(question, True)
             assert (answer.rows, answer.digest) == brute_force(events, question) and answer.in_order, question
 
 
 @pytest.mark.parametrize("name", PEERS)
 def test_a_peer_answers_as_brute_force_does_odd_values_too(
-    name: str, file: EventFile, events: pa.Table, odd_file: Path, odd_questions: list[Question]
+    name: str, file: EventFile, events: pa.Table, odd_file: Path, odd_questions: list[EngineQuestion]
 ) -> None:
-    if remedy := missing(name):
+    if remedy := explain_missing(name):
         pytest.skip(f"{name}: {remedy}")
-    marks, whole = newest_rows(file.made)
-    usual = [question for question in questions(file.made) if question.kind is not Kind.SCAN]
+    marks, whole = list_newest_questions(file.made)
+    usual = [question for question in list_questions(file.made) if question.kind is not QuestionKind.SCAN]
     with open_peers([name]) as ((peer,), _):
         # The second load takes the place of the first.
         for path, rows, asked in (
             (odd_file, read_events(odd_file), odd_questions),
             (file.path, events, [*usual, *marks, *whole]),
         ):
-            loaded = peer.load(path)
+            loaded = peer.load_file(path)
             assert loaded.rows == len(rows) and loaded.bytes > 0 and loaded.seconds > 0
             for question in asked:
-                answer = peer.ask(question, True)
+                answer = peer.ask_question(question, True)
                 assert (answer.rows, answer.digest) == brute_force(rows, question) and answer.in_order, question
                 assert answer.seconds > 0
 
@@ -342,26 +359,24 @@ def open_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.mark.parametrize(
-    ("name", "module"), [("tantivy", "search.tantivy_engine"), ("opensearch", "search.opensearch_engine")]
-)
+@pytest.mark.parametrize("name", ["tantivy", "opensearch"])
 def test_an_answer_of_many_pages_is_whole_and_in_order(
     name: str, open_folder: Path, file: EventFile, events: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if remedy := missing(name):
+    if remedy := explain_missing(name):
         pytest.skip(f"{name}: {remedy}")
     monkeypatch.setattr(f"watchfloor.loadgen.engines.search.{name}_engine._PAGE", 10)
     # Of more, digests are sums of columns.
-    monkeypatch.setattr("watchfloor.loadgen.engines.answer._WHOLE_ROWS", 100)
+    monkeypatch.setattr("watchfloor.loadgen.engines.answer._MAX_HASHED_ROWS", 100)
     folder = open_folder / "data"
     folder.mkdir()
     with closing(peer_process.open_engine(name, folder, PROXY)) as engine:
-        engine.renew()
-        engine.load(file.path)
-        engine.settle()
-        for question in newest_rows(file.made)[1]:
-            pages = [as_table(page, PROXY) for page in engine.rows(question)]
-            answer = checked(0.1, pa.concat_tables(pages), PROXY, question)
+        engine.recreate_table()
+        engine.load_file(file.path)
+        engine.finish_merges()
+        for question in list_newest_questions(file.made)[1]:
+            pages = [build_table(page, PROXY) for page in engine.read_rows(question)]
+            answer = check_answer(0.1, pa.concat_tables(pages), PROXY, question)
             assert (answer.rows, answer.digest) == brute_force(events, question) and answer.in_order, question
             # The rare value's events fill one page, and another one would be empty.
             assert all(len(page) == 10 for page in pages[:-1]) and len(pages) == -(-answer.rows // 10)
@@ -385,7 +400,7 @@ def test_an_engine_that_does_not_start_is_closed_said_and_left_out(
     open_folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OPENSEARCH_HOME", str(stub_opensearch(open_folder, "echo no more memory; exit 3")))
-    there = [name for name in PEERS if name != "opensearch" and not missing(name)]
+    there = [name for name in PEERS if name != "opensearch" and not explain_missing(name)]
     with open_peers((*there, "opensearch")) as (found, left_out):
         assert [peer.name for peer in found] == there
         assert not list(open_folder.glob("watchfloor-opensearch-*"))
@@ -400,7 +415,7 @@ def test_a_server_ends_with_its_peer_that_is_killed_and_their_folder_goes(
     serve = 'echo $$ > "$HOME/new"; mv "$HOME/new" "$HOME/pid"; exec sleep 600'
     monkeypatch.setenv("OPENSEARCH_HOME", str(stub_opensearch(open_folder, serve)))
     monkeypatch.setattr(engine_peers, "_STOP_SECONDS", 2)
-    with closing(Peer("opensearch")):
+    with closing(PeerProcess("opensearch")):
         # The peer waits for its server to answer, and does not see that its own input ends.
         wait_for(lambda: list(open_folder.glob("watchfloor-opensearch-*/pid")))
         (pid_file,) = open_folder.glob("watchfloor-opensearch-*/pid")
@@ -435,8 +450,8 @@ def test_an_engine_that_does_not_open_or_whose_process_dies_is_an_error_that_nam
 
 
 def fails(name: str) -> None:
-    with closing(Peer(name)) as peer:
-        peer.load(Path("events"))
+    with closing(PeerProcess(name)) as peer:
+        peer.load_file(Path("events"))
 
 
 def used() -> float:

@@ -26,7 +26,7 @@ from watchfloor.loadgen.experiments.responsiveness.figures import (
     make_published_figures,
 )
 from watchfloor.loadgen.experiments.responsiveness.published import PAPER_SCHEMES, QUERIES, ROWS, read_published
-from watchfloor.loadgen.generator.generate import Generated, generate
+from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.harness.cold_tables import drop_pages, make_cold
 from watchfloor.loadgen.harness.ingest.clients import run_clients
 from watchfloor.loadgen.harness.ingest.feeder import FeedingRecord, feed_items
@@ -53,10 +53,10 @@ RATE, SECONDS, CLIENTS = 30, 4.0, 4
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Generated]:
+def file(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, GenerationSummary]:
     path = tmp_path_factory.mktemp("feed") / "proxy.json"
     with path.open("wb") as out:
-        return path, generate(out, EVENTS, seed=5)
+        return path, generate_events(out, EVENTS, seed=5)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def session(store_settings: Settings) -> Iterator[BenchSession]:
 
 
 @pytest.fixture(scope="module")
-def loaded(session: BenchSession, file: tuple[Path, Generated]) -> Source:
+def loaded(session: BenchSession, file: tuple[Path, GenerationSummary]) -> Source:
     source = session.create_source("proxy.events")
     with session.store.sink() as sink:
         read_item(session.store, sink, session.make_item(file[0], source), lambda done, count, quarantined: None)
@@ -213,7 +213,7 @@ def test_auto_is_held_against_the_best_fixed_scheme_row_by_row() -> None:
 
 @pytest.mark.stack
 def test_cold_tables_stand_in_other_files_and_answer_the_same(
-    session: BenchSession, loaded: Source, file: tuple[Path, Generated], query_store: Store
+    session: BenchSession, loaded: Source, file: tuple[Path, GenerationSummary], query_store: Store
 ) -> None:
     def files() -> set[tuple[str, str]]:
         folder = session.settings.home / "data/accumulo/tables"
@@ -257,7 +257,7 @@ def test_a_feeder_keeps_its_rate_and_all_of_it_is_in_the_source(
 
 @pytest.mark.stack
 def test_a_stalled_server_shows_in_the_latency_of_queries_by_a_schedule(
-    session: BenchSession, loaded: Source, file: tuple[Path, Generated], query_store: Store
+    session: BenchSession, loaded: Source, file: tuple[Path, GenerationSummary], query_store: Store
 ) -> None:
     """Shorter than ZooKeeper's patience, so the server is the same one afterwards."""
     made = file[1]

@@ -17,32 +17,32 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from watchfloor.loadgen.engines.answer import Answer, as_table, checked
-from watchfloor.loadgen.engines.engine import Engine
-from watchfloor.loadgen.engines.question import Kind, Question
+from watchfloor.loadgen.engines.answer import EngineAnswer, build_table, check_answer
+from watchfloor.loadgen.engines.engine import PeerEngine
+from watchfloor.loadgen.engines.question import EngineQuestion, QuestionKind
 from watchfloor.schema.source import Source, builtin_definitions
 
 SOURCE = "proxy.events"
 
 
-def open_engine(name: str, folder: Path, source: Source) -> Engine:
+def open_engine(name: str, folder: Path, source: Source) -> PeerEngine:
     """Raises ``StackError`` for a server that does not start."""
     if name == "duckdb":
-        from watchfloor.loadgen.engines.sql.duckdb_engine import Duck
+        from watchfloor.loadgen.engines.sql.duckdb_engine import DuckDbEngine
 
-        return Duck(folder, source)
+        return DuckDbEngine(folder, source)
     if name == "chdb":
-        from watchfloor.loadgen.engines.sql.chdb_engine import ChDB
+        from watchfloor.loadgen.engines.sql.chdb_engine import ChDbEngine
 
-        return ChDB(folder, source)
+        return ChDbEngine(folder, source)
     if name == "tantivy":
-        from watchfloor.loadgen.engines.search.tantivy_engine import Tantivy
+        from watchfloor.loadgen.engines.search.tantivy_engine import TantivyEngine
 
-        return Tantivy(folder, source)
+        return TantivyEngine(folder, source)
     if name == "opensearch":
-        from watchfloor.loadgen.engines.search.opensearch_engine import OpenSearch
+        from watchfloor.loadgen.engines.search.opensearch_engine import OpenSearchEngine
 
-        return OpenSearch(folder, source)
+        return OpenSearchEngine(folder, source)
     raise ValueError(f"no engine is called {name}")
 
 
@@ -51,7 +51,7 @@ def main(name: str, folder: Path) -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
 
-    def say(answer: dict[str, Any]) -> None:
+    def send_answer(answer: dict[str, Any]) -> None:
         answers.write(orjson.dumps(answer) + b"\n")
         answers.flush()
 
@@ -59,57 +59,57 @@ def main(name: str, folder: Path) -> None:
     try:
         engine = open_engine(name, folder, source)
     except Exception as error:
-        say({"error": _words(error)})
+        send_answer({"error": _describe_error(error)})
         return
     with closing(engine):
-        say({"opened": name})
+        send_answer({"opened": name})
         for line in sys.stdin.buffer:
             try:
-                say(respond(engine, source, orjson.loads(line)))
+                send_answer(answer_request(engine, source, orjson.loads(line)))
             except Exception as error:
-                say({"error": _words(error)})
+                send_answer({"error": _describe_error(error)})
 
 
-def _words(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def respond(engine: Engine, source: Source, request: dict[str, Any]) -> dict[str, Any]:
+def answer_request(engine: PeerEngine, source: Source, request: dict[str, Any]) -> dict[str, Any]:
     """The fields of a ``PeerLoad`` or an ``Answer``."""
     if "load" in request:
         # The clock of our own load does not run either while tables are dropped and made.
-        engine.renew()
+        engine.recreate_table()
         started = time.perf_counter()
-        engine.load(Path(request["load"]))
+        engine.load_file(Path(request["load"]))
         seconds = time.perf_counter() - started
-        engine.settle()
-        return {"seconds": seconds, "rows": engine.events(), "bytes": engine.disk_bytes()}
-    question = Question(**{**request["ask"], "kind": Kind(request["ask"]["kind"])})
-    if question.kind is Kind.COUNT:
-        return asdict(_count(engine, question))
-    return asdict(_rows(engine, question, source, request["check"]))
+        engine.finish_merges()
+        return {"seconds": seconds, "rows": engine.count_events(), "bytes": engine.measure_disk()}
+    question = EngineQuestion(**{**request["ask"], "kind": QuestionKind(request["ask"]["kind"])})
+    if question.kind is QuestionKind.COUNT:
+        return asdict(_answer_count(engine, question))
+    return asdict(_answer_rows(engine, question, source, request["check"]))
 
 
-def _count(engine: Engine, question: Question) -> Answer:
+def _answer_count(engine: PeerEngine, question: EngineQuestion) -> EngineAnswer:
     started = time.perf_counter()
-    count = engine.count(question)
-    return Answer(time.perf_counter() - started, 1, str(count))
+    count = engine.count_matches(question)
+    return EngineAnswer(time.perf_counter() - started, 1, str(count))
 
 
-def _rows(engine: Engine, question: Question, source: Source, check: bool) -> Answer:
+def _answer_rows(engine: PeerEngine, question: EngineQuestion, source: Source, check: bool) -> EngineAnswer:
     """The clock runs while the engine works; pages are let go of as they are read, but for those to check."""
     seconds, rows, kept = 0.0, 0, []
     started = time.perf_counter()
-    for page in engine.rows(question):
+    for page in engine.read_rows(question):
         seconds += time.perf_counter() - started
         rows += len(page)
         if check:
-            kept.append(as_table(page, source))
+            kept.append(build_table(page, source))
         started = time.perf_counter()
     seconds += time.perf_counter() - started
     if not check:
-        return Answer(seconds, rows)
-    return checked(seconds, pa.concat_tables(kept or [as_table([], source)]), source, question)
+        return EngineAnswer(seconds, rows)
+    return check_answer(seconds, pa.concat_tables(kept or [build_table([], source)]), source, question)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ from typing import Any
 
 import orjson
 
-from watchfloor.loadgen.engines.answer import Answer
-from watchfloor.loadgen.engines.question import Question
+from watchfloor.loadgen.engines.answer import EngineAnswer
+from watchfloor.loadgen.engines.question import EngineQuestion
 from watchfloor.loadgen.harness.session import print_progress
 from watchfloor.schema.errors import StackError
 
@@ -26,7 +26,7 @@ SQL_PEERS = ("duckdb", "chdb")
 PEERS = (*SQL_PEERS, "tantivy", "opensearch")
 """Packages' names, and that of a server."""
 _STOP_SECONDS = 20
-_POLL = 0.05
+_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class PeerLoad:
     bytes: int
 
 
-class Peer:
+class PeerProcess:
     """One engine. Raises ``StackError`` when it fails or dies."""
 
     def __init__(self, name: str) -> None:
@@ -59,18 +59,18 @@ class Peer:
     def pid(self) -> int:
         return self._process.pid
 
-    def wait(self) -> None:
+    def wait_until_open(self) -> None:
         """Returns when the engine is open. Raises ``StackError``, whose first line says why it did not start."""
         if not self._is_open:
-            self._read("did not start")
+            self._read_answer("did not start")
             self._is_open = True
 
-    def load(self, path: Path) -> PeerLoad:
+    def load_file(self, path: Path) -> PeerLoad:
         """Loads a file of proxy events into a fresh table."""
-        return PeerLoad(**self._call(load=str(path)))
+        return PeerLoad(**self._call_peer(load=str(path)))
 
-    def ask(self, question: Question, check: bool) -> Answer:
-        return Answer(**self._call(ask=question, check=check))
+    def ask_question(self, question: EngineQuestion, check: bool) -> EngineAnswer:
+        return EngineAnswer(**self._call_peer(ask=question, check=check))
 
     def close(self) -> None:
         """Ends the process and what it has started, and removes their folder. A second call does nothing."""
@@ -81,11 +81,11 @@ class Peer:
             self._process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_STOP_SECONDS)
-        self._kill()
+        self._kill_group()
         self._process.stdout.close()
         self._folder.cleanup()
 
-    def _kill(self) -> None:
+    def _kill_group(self) -> None:
         """Ends what is left of the group, a server too, and waits for it: what lives could write to the folder."""
         until = time.monotonic() + _STOP_SECONDS
         with suppress(ProcessLookupError):
@@ -93,17 +93,17 @@ class Peer:
             self._process.wait()
             while time.monotonic() < until:
                 os.killpg(self._process.pid, 0)
-                time.sleep(_POLL)
+                time.sleep(_POLL_SECONDS)
 
-    def _call(self, **request: Any) -> dict[str, Any]:
-        self.wait()
+    def _call_peer(self, **request: Any) -> dict[str, Any]:
+        self.wait_until_open()
         assert self._process.stdin
         with suppress(BrokenPipeError):
             self._process.stdin.write(orjson.dumps(request) + b"\n")
             self._process.stdin.flush()
-        return self._read()
+        return self._read_answer()
 
-    def _read(self, failed: str = "failed") -> dict[str, Any]:
+    def _read_answer(self, failed: str = "failed") -> dict[str, Any]:
         assert self._process.stdout
         answer: dict[str, Any] = orjson.loads(self._process.stdout.readline() or b"{}")
         if "error" in answer or not answer:
@@ -112,7 +112,7 @@ class Peer:
         return answer
 
 
-def missing(name: str) -> str:
+def explain_missing(name: str) -> str:
     """What is to be done to have an engine; empty if it is there."""
     if name == "opensearch":
         return (
@@ -124,19 +124,19 @@ def missing(name: str) -> str:
 
 
 @contextmanager
-def open_peers(names: Sequence[str]) -> Iterator[tuple[list[Peer], list[str]]]:
+def open_peers(names: Sequence[str]) -> Iterator[tuple[list[PeerProcess], list[str]]]:
     """A peer for each engine of ``names`` that is there and starts; and which are left out and why, a line each.
 
     All peers are ended at the end.
     """
     with ExitStack() as stack:
-        remedies = {name: missing(name) for name in names}
+        remedies = {name: explain_missing(name) for name in names}
         left_out = [f"{name}: {remedy}" for name, remedy in remedies.items() if remedy]
-        started = [stack.enter_context(closing(Peer(name))) for name, remedy in remedies.items() if not remedy]
-        peers: list[Peer] = []
+        started = [stack.enter_context(closing(PeerProcess(name))) for name, remedy in remedies.items() if not remedy]
+        peers: list[PeerProcess] = []
         for peer in started:
             try:
-                peer.wait()
+                peer.wait_until_open()
             except StackError as error:
                 peer.close()
                 left_out.append(str(error))

@@ -15,9 +15,9 @@ from typing import Any
 import orjson
 
 from watchfloor.ingest.files.lines import Chunk, read_chunks
-from watchfloor.loadgen.engines.answer import Rows
+from watchfloor.loadgen.engines.answer import AnswerRows
 from watchfloor.loadgen.engines.limits import MEMORY_MB, THREADS
-from watchfloor.loadgen.engines.question import Kind, Question
+from watchfloor.loadgen.engines.question import EngineQuestion, QuestionKind
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.source import FieldType, Source
 
@@ -34,91 +34,92 @@ _TYPES = {
 _BULK_BYTES = 10 << 20
 _PAGE = 10_000
 """Events of an answer: more it does not give at once."""
-_KEPT = "5m"
+_KEEP_ALIVE = "5m"
 """How long a point in time is kept between two pages."""
 _TIMEOUT = 3600  # seconds: merging millions of events is one request
 
 
-class OpenSearch:
+class OpenSearchEngine:
     """A server of its own with one index."""
 
     def __init__(self, folder: Path, source: Source) -> None:
         self._time = source.time_field
-        self._index = _index(source)
+        self._index = _make_index_settings(source)
         self._server = OpenSearchServer(Path(os.environ["OPENSEARCH_HOME"]).resolve(), folder)
-        self._client = Client(self._server.port)
+        self._client = OpenSearchClient(self._server.port)
 
-    def renew(self) -> None:
-        self._client.call("DELETE", "/events?ignore_unavailable=true")
-        self._client.call("PUT", "/events", self._index)
+    def recreate_table(self) -> None:
+        self._client.send_request("DELETE", "/events?ignore_unavailable=true")
+        self._client.send_request("PUT", "/events", self._index)
 
-    def load(self, path: Path) -> None:
+    def load_file(self, path: Path) -> None:
         chunks, lock = read_chunks(path, chunk_bytes=_BULK_BYTES), Lock()
 
         def send() -> None:
-            with closing(Client(self._server.port)) as client:
+            with closing(OpenSearchClient(self._server.port)) as client:
                 while True:
                     with lock:
                         chunk = next(chunks, None)
                     if chunk is None:
                         return
-                    _send(client, chunk)
+                    _send_chunk(client, chunk)
 
         with ThreadPoolExecutor(THREADS) as pool:
             for sent in [pool.submit(send) for _ in range(THREADS)]:
                 sent.result()
-        self._client.call("POST", "/events/_refresh")
+        self._client.send_request("POST", "/events/_refresh")
 
-    def settle(self) -> None:
-        self._client.call("POST", "/events/_forcemerge?max_num_segments=1")
-        self._client.call("POST", "/events/_flush")
-        self._client.call("POST", "/events/_refresh")
+    def finish_merges(self) -> None:
+        self._client.send_request("POST", "/events/_forcemerge?max_num_segments=1")
+        self._client.send_request("POST", "/events/_flush")
+        self._client.send_request("POST", "/events/_refresh")
 
-    def disk_bytes(self) -> int:
-        stats = self._client.call("GET", "/events/_stats/store")
+    def measure_disk(self) -> int:
+        stats = self._client.send_request("GET", "/events/_stats/store")
         return int(stats["_all"]["primaries"]["store"]["size_in_bytes"])
 
-    def events(self) -> int:
-        return int(self._client.call("GET", "/events/_count")["count"])
+    def count_events(self) -> int:
+        return int(self._client.send_request("GET", "/events/_count")["count"])
 
-    def count(self, question: Question) -> int:
-        return int(self._client.call("POST", "/events/_count", {"query": _query(question)})["count"])
+    def count_matches(self, question: EngineQuestion) -> int:
+        return int(self._client.send_request("POST", "/events/_count", {"query": _make_query(question)})["count"])
 
-    def rows(self, question: Question) -> Iterator[Rows]:
+    def read_rows(self, question: EngineQuestion) -> Iterator[AnswerRows]:
         """A question without a limit is read in pages, from one point in time."""
-        body: dict[str, Any] = {"query": _query(question), "track_total_hits": False}
+        body: dict[str, Any] = {"query": _make_query(question), "track_total_hits": False}
         # Its own number tells an event from others of the same time where a page ends.
-        body["sort"] = [{self._time: "desc"}, "_doc"] if question.kind is Kind.NEWEST else ["_doc"]
+        body["sort"] = [{self._time: "desc"}, "_doc"] if question.kind is QuestionKind.NEWEST else ["_doc"]
         if question.limit is not None:
-            yield _events(self._hits("/events/_search", {**body, "sort": body["sort"][:1], "size": question.limit}))
+            body |= {"sort": body["sort"][:1], "size": question.limit}
+            yield _extract_events(self._search_hits("/events/_search", body))
             return
-        opened = self._client.call("POST", f"/events/_search/point_in_time?keep_alive={_KEPT}")["pit_id"]
-        body |= {"size": _PAGE, "pit": {"id": opened, "keep_alive": _KEPT}}
-        while hits := self._hits("/_search", body):
-            yield _events(hits)
+        opened = self._client.send_request("POST", f"/events/_search/point_in_time?keep_alive={_KEEP_ALIVE}")["pit_id"]
+        body |= {"size": _PAGE, "pit": {"id": opened, "keep_alive": _KEEP_ALIVE}}
+        while hits := self._search_hits("/_search", body):
+            yield _extract_events(hits)
             if len(hits) < _PAGE:
                 break
             body["search_after"] = hits[-1]["sort"]
-        self._client.call("DELETE", "/_search/point_in_time", {"pit_id": [opened]})
+        self._client.send_request("DELETE", "/_search/point_in_time", {"pit_id": [opened]})
 
     def close(self) -> None:
         self._client.close()
         self._server.close()
 
-    def _hits(self, path: str, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _search_hits(self, path: str, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Without what is not looked at; the events as they came, and where each stands in the order."""
-        answer = self._client.call("POST", f"{path}?filter_path=hits.hits._source,hits.hits.sort", body)
+        answer = self._client.send_request("POST", f"{path}?filter_path=hits.hits._source,hits.hits.sort", body)
         hits: list[dict[str, Any]] = answer.get("hits", {}).get("hits", [])
         return hits
 
 
-class Client:
+class OpenSearchClient:
     """One open connection. Raises ``StackError`` for an answer that is an error, with its words."""
 
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection(HOST, port, timeout=_TIMEOUT)
 
-    def call(self, method: str, path: str, body: Mapping[str, Any] | bytes | None = None) -> dict[str, Any]:
+    def send_request(self, method: str, path: str, body: Mapping[str, Any] | bytes | None = None) -> dict[str, Any]:
         """``body``: bytes are lines of JSON."""
         lines = isinstance(body, bytes)
         kind = {"Content-Type": "application/x-ndjson" if lines else "application/json"} if body is not None else {}
@@ -135,7 +136,7 @@ class Client:
         self._connection.close()
 
 
-def _index(source: Source) -> dict[str, Any]:
+def _make_index_settings(source: Source) -> dict[str, Any]:
     """As the guides advise for loading much and for logs: no replicas, no refresh while it loads, a longer log of
     writes (a quarter of the heap), and only those fields mapped that are asked for."""
     fields: dict[str, Any] = {field.name: {"type": _TYPES[field.type], "doc_values": False} for field in source.indexed}
@@ -154,18 +155,18 @@ def _index(source: Source) -> dict[str, Any]:
     }
 
 
-def _send(client: Client, chunk: Chunk) -> None:
+def _send_chunk(client: OpenSearchClient, chunk: Chunk) -> None:
     action = b'{"create":{}}\n'
     body = b"".join(action + line + b"\n" for line in chunk.data.splitlines())
-    answer = client.call("POST", "/events/_bulk?filter_path=errors,items.*.error", body)
+    answer = client.send_request("POST", "/events/_bulk?filter_path=errors,items.*.error", body)
     if answer["errors"]:
         raise StackError(f"not all events were taken: {orjson.dumps(answer['items'][:3]).decode()}")
 
 
-def _query(question: Question) -> dict[str, Any]:
+def _make_query(question: EngineQuestion) -> dict[str, Any]:
     """In the context of a filter: no scores."""
     return {"bool": {"filter": [{"term": {question.field: question.value}}]}}
 
 
-def _events(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _extract_events(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [hit["_source"] for hit in hits]

@@ -32,25 +32,25 @@ class OpenSearchServer:
         if not (home / "bin/opensearch").is_file():
             raise StackError(f"OPENSEARCH_HOME is {home}, which has no bin/opensearch")
         self.port, transport = free_ports(2)
-        _configure(home, folder, self.port, transport)
+        _write_configuration(home, folder, self.port, transport)
         user = _USER if os.geteuid() == 0 else None
         if user:
-            _give(folder, user)
-        self._said = folder / "said.txt"
-        with self._said.open("wb") as said:
+            _change_owner(folder, user)
+        self._output_file = folder / "said.txt"
+        with self._output_file.open("wb") as said:
             # It stays in the group of this process, which is killed whole if this one does not end (``peers.py``).
             self._process = subprocess.Popen(
                 [home / "bin/opensearch"],
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=subprocess.STDOUT,
-                env=os.environ | _environment(home, folder),
+                env=os.environ | _make_environment(home, folder),
                 user=user,
                 group=pwd.getpwnam(user).pw_gid if user else None,
                 extra_groups=[] if user else None,
             )
         try:
-            self._wait()
+            self._wait_until_up()
         except BaseException:
             self.close()
             raise
@@ -60,17 +60,17 @@ class OpenSearchServer:
         self._process.kill()
         self._process.wait()
 
-    def _wait(self) -> None:
+    def _wait_until_up(self) -> None:
         until = time.monotonic() + _START_SECONDS
-        while not _answers(self.port):
+        while not _is_up(self.port):
             if self._process.poll() is not None or time.monotonic() > until:
                 ended = self._process.poll()
                 why = f"did not answer within {_START_SECONDS} s" if ended is None else f"ended with {ended}"
-                raise StackError(f"OpenSearch {why}\n{self._said.read_text(errors='replace')[-2000:]}")
+                raise StackError(f"OpenSearch {why}\n{self._output_file.read_text(errors='replace')[-2000:]}")
             time.sleep(0.25)
 
 
-def _configure(home: Path, folder: Path, port: int, transport: int) -> None:
+def _write_configuration(home: Path, folder: Path, port: int, transport: int) -> None:
     """The distribution's own configuration, but for what names places, ports and memory."""
     config, logs = folder / "config", folder / "logs"
     shutil.copytree(home / "config", config)
@@ -93,7 +93,7 @@ indices.memory.index_buffer_size: 25%
     )
 
 
-def _environment(home: Path, folder: Path) -> dict[str, str]:
+def _make_environment(home: Path, folder: Path) -> dict[str, str]:
     found = {"OPENSEARCH_PATH_CONF": str(folder / "config"), "OPENSEARCH_TMPDIR": str(folder), "HOME": str(folder)}
     if "OPENSEARCH_JAVA_HOME" not in os.environ:
         # Distributions that are downloaded whole bring a Java of their own.
@@ -101,12 +101,12 @@ def _environment(home: Path, folder: Path) -> dict[str, str]:
     return found
 
 
-def _give(folder: Path, user: str) -> None:
+def _change_owner(folder: Path, user: str) -> None:
     for path in (folder, *folder.rglob("*")):
         shutil.chown(path, user, pwd.getpwnam(user).pw_gid)
 
 
-def _answers(port: int) -> bool:
+def _is_up(port: int) -> bool:
     connection = http.client.HTTPConnection(HOST, port, timeout=5)
     try:
         connection.request("GET", "/")

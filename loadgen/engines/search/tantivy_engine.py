@@ -11,19 +11,19 @@ from pathlib import Path
 import orjson
 import tantivy
 
-from watchfloor.loadgen.engines.answer import Rows
+from watchfloor.loadgen.engines.answer import AnswerRows
 from watchfloor.loadgen.engines.limits import THREADS
-from watchfloor.loadgen.engines.question import Kind, Question
+from watchfloor.loadgen.engines.question import EngineQuestion, QuestionKind
 from watchfloor.schema.source import Source
 
-_EVENT = "event"
+_EVENT_FIELD = "event"
 _WRITER_BYTES = 1 << 30
 """What its indexing threads together collect before they write segments."""
 _PAGE = 10_000
 """Events of a page: whoever reads millions does not keep them all as Python's objects."""
 
 
-class Tantivy:
+class TantivyEngine:
     """A folder with one index."""
 
     def __init__(self, folder: Path, source: Source) -> None:
@@ -36,61 +36,61 @@ class Tantivy:
             builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
         # Its dates are cut to seconds where rows are ordered by them.
         builder.add_integer_field(self._time, fast=True)
-        builder.add_bytes_field(_EVENT, stored=True)
+        builder.add_bytes_field(_EVENT_FIELD, stored=True)
         self._schema = builder.build()
         self._searcher: tantivy.Searcher | None = None
 
-    def renew(self) -> None:
+    def recreate_table(self) -> None:
         self._searcher = None
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir()
         self._index = tantivy.Index(self._schema, path=str(self._folder))
         self._writer = self._index.writer(_WRITER_BYTES, THREADS)
 
-    def load(self, path: Path) -> None:
+    def load_file(self, path: Path) -> None:
         with path.open("rb") as lines:
             for line in lines:
-                self._writer.add_document(self._document(line))
+                self._writer.add_document(self._make_document(line))
         self._writer.commit()
-        self._open()
+        self._reload_searcher()
 
-    def settle(self) -> None:
+    def finish_merges(self) -> None:
         self._writer.wait_merging_threads()
-        self._open()
+        self._reload_searcher()
 
-    def disk_bytes(self) -> int:
+    def measure_disk(self) -> int:
         return sum(file.stat().st_size for file in self._folder.iterdir())
 
-    def events(self) -> int:
-        return self._opened.num_docs
+    def count_events(self) -> int:
+        return self._open_searcher.num_docs
 
-    def count(self, question: Question) -> int:
-        return self._opened.doc_freq(question.field, question.value)
+    def count_matches(self, question: EngineQuestion) -> int:
+        return self._open_searcher.doc_freq(question.field, question.value)
 
-    def rows(self, question: Question) -> Iterator[Rows]:
-        searcher, limit = self._opened, question.limit or self.count(question)
+    def read_rows(self, question: EngineQuestion) -> Iterator[AnswerRows]:
+        searcher, limit = self._open_searcher, question.limit or self.count_matches(question)
         if not limit:
             return
         query = tantivy.Query.term_query(self._schema, question.field, question.value, "basic")
-        order = self._time if question.kind is Kind.NEWEST else None
+        order = self._time if question.kind is QuestionKind.NEWEST else None
         hits = searcher.search(query, limit, count=False, order_by_field=order).hits
         for first in range(0, len(hits), _PAGE):
-            yield [orjson.loads(searcher.doc(place)[_EVENT][0]) for _, place in hits[first : first + _PAGE]]
+            yield [orjson.loads(searcher.doc(place)[_EVENT_FIELD][0]) for _, place in hits[first : first + _PAGE]]
 
     def close(self) -> None:
         self._searcher = None
 
-    def _open(self) -> None:
+    def _reload_searcher(self) -> None:
         """What has been written is what is found from now on."""
         self._index.reload()
         self._searcher = self._index.searcher()
 
     @property
-    def _opened(self) -> tantivy.Searcher:
+    def _open_searcher(self) -> tantivy.Searcher:
         assert self._searcher is not None
         return self._searcher
 
-    def _document(self, line: bytes) -> tantivy.Document:
+    def _make_document(self, line: bytes) -> tantivy.Document:
         event = orjson.loads(line)
         document = tantivy.Document()
         for name in self._terms:
@@ -98,5 +98,5 @@ class Tantivy:
                 document.add_text(name, str(value))
         seconds = datetime.fromisoformat(event[self._time]).timestamp()
         document.add_integer(self._time, round(seconds * 1_000_000))
-        document.add_bytes(_EVENT, line)
+        document.add_bytes(_EVENT_FIELD, line)
         return document

@@ -12,9 +12,9 @@ from watchfloor.schema.source import FieldType, Source
 
 from .sql_engine import SqlEngine
 
-_MANY_VALUES = ("path", "query")
+_HIGH_CARDINALITY = ("path", "query")
 """Strings with more than the 10,000 values up to which LowCardinality is advised."""
-_LOOKED_UP = ("src_ip", "user", "dest_ip", "domain")
+_BLOOM_FILTERED = ("src_ip", "user", "dest_ip", "domain")
 """Fields of many values, indexed in Watchfloor: they get the filters that ClickHouse's own log tables have."""
 _TYPES = {
     FieldType.STRING: "LowCardinality(String)",
@@ -27,7 +27,7 @@ _TYPES = {
 }
 
 
-class ChDB(SqlEngine):
+class ChDbEngine(SqlEngine):
     """A folder with one database."""
 
     PATTERN = "match"
@@ -36,9 +36,10 @@ class ChDB(SqlEngine):
         super().__init__(source)
         self._session = session.Session(str(folder))
         self._columns = ", ".join(
-            f"{field.name} {'String' if field.name in _MANY_VALUES else _TYPES[field.type]}" for field in source.fields
+            f"{field.name} {'String' if field.name in _HIGH_CARDINALITY else _TYPES[field.type]}"
+            for field in source.fields
         )
-        self._filters = ", ".join(f"INDEX {name}_seen {name} TYPE bloom_filter(0.001)" for name in _LOOKED_UP)
+        self._filters = ", ".join(f"INDEX {name}_seen {name} TYPE bloom_filter(0.001)" for name in _BLOOM_FILTERED)
         for setting, value in (
             ("max_threads", THREADS),
             ("max_insert_threads", THREADS),
@@ -51,28 +52,28 @@ class ChDB(SqlEngine):
         self._session.query("CREATE DATABASE IF NOT EXISTS bench")
         self._session.query("USE bench")
 
-    def renew(self) -> None:
+    def recreate_table(self) -> None:
         self._session.query("DROP TABLE IF EXISTS events SYNC")
         self._session.query(
             f"CREATE TABLE events ({self._columns}, {self._filters}) ENGINE = MergeTree ORDER BY {self._time}"
         )
 
-    def load(self, path: Path) -> None:
+    def load_file(self, path: Path) -> None:
         self._session.query(f"INSERT INTO events SELECT * FROM file('{path}', JSONEachRow)")
 
-    def settle(self) -> None:
+    def finish_merges(self) -> None:
         self._session.query("OPTIMIZE TABLE events FINAL")
 
-    def disk_bytes(self) -> int:
-        return self.number(
+    def measure_disk(self) -> int:
+        return self.query_number(
             "SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = 'bench' AND table = 'events'"
         )
 
-    def literal(self, text: str) -> str:
+    def quote_literal(self, text: str) -> str:
         """Its strings know backslashes."""
-        return super().literal(text.replace("\\", r"\\"))
+        return super().quote_literal(text.replace("\\", r"\\"))
 
-    def query(self, sql: str) -> pa.Table:
+    def run_sql(self, sql: str) -> pa.Table:
         return self._session.query(sql, "ArrowTable")
 
     def close(self) -> None:

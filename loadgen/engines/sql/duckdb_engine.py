@@ -23,7 +23,7 @@ _TYPES = {
 }
 
 
-class Duck(SqlEngine):
+class DuckDbEngine(SqlEngine):
     """A database file."""
 
     PATTERN = "regexp_matches"
@@ -34,12 +34,12 @@ class Duck(SqlEngine):
         self._columns = ", ".join(f"{field.name}: '{_TYPES[field.type]}'" for field in source.fields)
         self._connection: duckdb.DuckDBPyConnection | None = None
 
-    def renew(self) -> None:
+    def recreate_table(self) -> None:
         self.close()
         self._file.unlink(missing_ok=True)
         self._connection = duckdb.connect(self._file, config={"threads": THREADS, "memory_limit": f"{MEMORY_MB}MB"})
 
-    def load(self, path: Path) -> None:
+    def load_file(self, path: Path) -> None:
         assert self._connection is not None
         # Insertion order is kept, and the file's is that of time: zone maps exclude what is older.
         self._connection.execute(
@@ -48,14 +48,14 @@ class Duck(SqlEngine):
             [str(path)],
         )
 
-    def settle(self) -> None:
+    def finish_merges(self) -> None:
         assert self._connection is not None
         self._connection.execute("CHECKPOINT")
 
-    def disk_bytes(self) -> int:
+    def measure_disk(self) -> int:
         return self._file.stat().st_size
 
-    def query(self, sql: str) -> pa.Table:
+    def run_sql(self, sql: str) -> pa.Table:
         assert self._connection is not None
         return self._connection.sql(sql).to_arrow_table()
 

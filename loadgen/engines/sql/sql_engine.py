@@ -8,42 +8,44 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from watchfloor.loadgen.engines.answer import Rows
-from watchfloor.loadgen.engines.question import Kind, Question
+from watchfloor.loadgen.engines.answer import AnswerRows
+from watchfloor.loadgen.engines.question import EngineQuestion, QuestionKind
 from watchfloor.schema.source import Source
 
 
 class SqlEngine(ABC):
     """An engine with one table, ``events``. ``PATTERN``: its function that searches a string for a pattern."""
 
-    PATTERN: ClassVar[str]
+    PATTERN_FUNCTION: ClassVar[str]
 
     def __init__(self, source: Source) -> None:
         self._time = source.time_field
 
     @abstractmethod
-    def query(self, sql: str) -> pa.Table: ...
+    def run_sql(self, sql: str) -> pa.Table: ...
 
-    def literal(self, text: str) -> str:
+    def quote_literal(self, text: str) -> str:
         """As standard SQL writes it."""
         return "'" + text.replace("'", "''") + "'"
 
-    def events(self) -> int:
-        return self.number("SELECT count(*) FROM events")
+    def count_events(self) -> int:
+        return self.query_number("SELECT count(*) FROM events")
 
-    def count(self, question: Question) -> int:
-        return self.number(f"SELECT count(*) FROM events WHERE {self._condition(question)}")
+    def count_matches(self, question: EngineQuestion) -> int:
+        return self.query_number(f"SELECT count(*) FROM events WHERE {self._format_condition(question)}")
 
-    def rows(self, question: Question) -> Iterator[Rows]:
-        sql = f"SELECT * FROM events WHERE {self._condition(question)}"
-        if question.kind is Kind.NEWEST:
+    def read_rows(self, question: EngineQuestion) -> Iterator[AnswerRows]:
+        sql = f"SELECT * FROM events WHERE {self._format_condition(question)}"
+        if question.kind is QuestionKind.NEWEST:
             sql += f" ORDER BY {self._time} DESC"
-        yield self.query(sql if question.limit is None else f"{sql} LIMIT {question.limit}")
+        yield self.run_sql(sql if question.limit is None else f"{sql} LIMIT {question.limit}")
 
-    def number(self, sql: str) -> int:
+    def query_number(self, sql: str) -> int:
         """The one cell of an answer."""
-        return int(self.query(sql).column(0)[0].as_py())
+        return int(self.run_sql(sql).column(0)[0].as_py())
 
-    def _condition(self, question: Question) -> str:
-        value = self.literal(question.value)
-        return f"{self.PATTERN}({question.field}, {value})" if question.pattern else f"{question.field} = {value}"
+    def _format_condition(self, question: EngineQuestion) -> str:
+        value = self.quote_literal(question.value)
+        return (
+            f"{self.PATTERN_FUNCTION}({question.field}, {value})" if question.pattern else f"{question.field} = {value}"
+        )

@@ -13,7 +13,7 @@ from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from watchfloor.loadgen.generator.generate import Frequency
+from watchfloor.loadgen.generator.generate import ValueFrequency
 from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import LoadCase, load_file, write_events
@@ -65,7 +65,11 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     source = session.create_source(file.feed)
     load_file(session, source, file, LoadCase("block", of="whole", workers=1))
     await_rest(session.settings)
-    made: dict[str, Frequency] = {"dense": file.made.popular, "middling": file.made.middling, "rare": file.made.rare}
+    made: dict[str, ValueFrequency] = {
+        "dense": file.made.popular,
+        "middling": file.made.middling,
+        "rare": file.made.rare,
+    }
     with Store.open(session.settings, role="query") as store:
         service = QueryService(store)
         first = _time_policies(service, source.name, made, options.first_turns, FIRST_ROWS)
@@ -74,7 +78,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 def _time_policies(
-    service: QueryService, source: str, made: Mapping[str, Frequency], turns: int, upto: float = math.inf
+    service: QueryService, source: str, made: Mapping[str, ValueFrequency], turns: int, upto: float = math.inf
 ) -> Mapping[tuple[str, str], Sequence[RowTimes]]:
     """By value and policy the times of so many queries, which are ended when ``upto`` rows are there."""
     times: dict[tuple[str, str], list[RowTimes]] = {(value, policy): [] for value in made for policy in POLICIES}

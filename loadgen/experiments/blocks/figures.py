@@ -6,8 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from watchfloor.loadgen.engines.peers.peer_process import PeerLoad
-from watchfloor.loadgen.engines.question import MANY, Kind, Question, questions, scans
-from watchfloor.loadgen.engines.rounds import Asked, Key, Profile
+from watchfloor.loadgen.engines.question import (
+    MANY_ROWS,
+    EngineQuestion,
+    QuestionKind,
+    list_questions,
+    list_scan_questions,
+)
+from watchfloor.loadgen.engines.rounds import AnswerKey, AnswerProfile, AnswerSamples
 from watchfloor.loadgen.experiments.peers.figures import (
     SAME,
     compare_answers,
@@ -93,7 +99,7 @@ GOALS_FROM = 10_000_000
 """Events from which on the goals are for."""
 _LIVE = LoadCase("block", of="whole", workers=1)
 _SCAN_GOALS = {"scan, one hit": 40e6, "scan, spread hits": 12e6, "scan, pattern": 8e6}
-_ANSWER_GOALS = {f"newest {MANY}, middling": 150.0, "all, rare": 25.0, "everything, dense": 3000.0}
+_ANSWER_GOALS = {f"newest {MANY_ROWS}, middling": 150.0, "all, rare": 25.0, "everything, dense": 3000.0}
 
 
 @dataclass(frozen=True)
@@ -107,9 +113,9 @@ class BlockResults:
     loads: Mapping[LoadCase, Sequence[LoadTiming]]
     peer_loads: Mapping[str, Sequence[PeerLoad]]
     disk: Mapping[LoadCase, Mapping[str, TableFiles]]
-    answers: Mapping[Key, Asked]
+    answers: Mapping[AnswerKey, AnswerSamples]
     firsts: Mapping[tuple[int, str], Sequence[float]]
-    profiles: Mapping[Key, Profile]
+    profiles: Mapping[AnswerKey, AnswerProfile]
     left_out: Sequence[str]
 
     def find_file(self, case: LoadCase) -> LogFile:
@@ -196,7 +202,7 @@ def _make_answer_figures(found: BlockResults) -> Iterator[Figure]:
 
 def _make_profile_figures(found: BlockResults) -> Iterator[Figure]:
     for (engine, events, name), profile in found.profiles.items():
-        for part, seconds in {"clock": profile.clock, **profile.cpu}.items():
+        for part, seconds in {"clock": profile.seconds, **profile.cpu_seconds}.items():
             of = {"engine": engine, "events": f"{events:,}", "question": name, "time of": part}
             yield Figure(PROFILE, to_milliseconds([seconds]), of)
 
@@ -215,7 +221,7 @@ def _compare_layouts(found: BlockResults) -> Iterator[Figure]:
     block, cell = (_sum_tables(found.disk[LoadCase(name, of="tenth", workers=1)]) for name in names)
     yield make_ratio(LAYOUTS, [block.entries], [cell.entries], {"metric": ENTRIES.name})
     yield make_ratio(LAYOUTS, [block.bytes], [cell.bytes], {"metric": DISK.name})
-    for question in scans():
+    for question in list_scan_questions():
         seconds = {name: found.answers[name, found.tenth.events, question.name].seconds for name in names}
         of = {"metric": SCAN.name, "question": question.name}
         yield make_ratio(LAYOUTS, seconds["cell"], seconds["block"], of)
@@ -227,7 +233,7 @@ def _compare_peers(found: BlockResults) -> Iterator[Figure]:
         our_loads = [each.seconds for each in found.loads[_LIVE]]
         yield compare_engines(PEER, (name, [each.seconds for each in loads]), (ours, our_loads), "load")
         yield compare_engines(PEER, (name, [loads[-1].bytes]), (ours, [_sum_tables(found.disk[_LIVE]).bytes]), "disk")
-        for question in questions(found.whole.made):
+        for question in list_questions(found.whole.made):
             theirs, our_answers = (found.answers[each, events, question.name].seconds for each in (name, ours))
             goal = _make_goal(found, 1, at_most=False) if name == "chdb" and _asks_newest(question) else None
             yield compare_engines(PEER, (name, theirs), (ours, our_answers), question.name, goal)
@@ -238,8 +244,8 @@ def _compare_answers(found: BlockResults) -> Iterator[Figure]:
     yield compare_answers(found.answers, found.tenth.events, [])
 
 
-def _asks_newest(question: Question) -> bool:
-    return question.kind is Kind.NEWEST
+def _asks_newest(question: EngineQuestion) -> bool:
+    return question.kind is QuestionKind.NEWEST
 
 
 def _make_goal(found: BlockResults, limit: float, at_most: bool) -> Goal | None:

@@ -14,10 +14,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from watchfloor.loadgen.engines.peers.peer_process import SQL_PEERS, Peer, PeerLoad, open_peers
-from watchfloor.loadgen.engines.question import questions, scans, values
-from watchfloor.loadgen.engines.rounds import WARM_UP, Key, Party, Profile, ask_all, profile
-from watchfloor.loadgen.engines.watchfloor_engine import Ours
+from watchfloor.loadgen.engines.peers.peer_process import SQL_PEERS, PeerLoad, PeerProcess, open_peers
+from watchfloor.loadgen.engines.question import list_questions, list_scan_questions, list_value_questions
+from watchfloor.loadgen.engines.rounds import (
+    WARM_UP_SECONDS,
+    AnswerKey,
+    AnswerProfile,
+    Participant,
+    profile_answers,
+    run_rounds,
+)
+from watchfloor.loadgen.engines.watchfloor_engine import WatchfloorEngine
 from watchfloor.loadgen.generator.access_log import write_access_log
 from watchfloor.loadgen.harness.cpu_usage import await_rest, find_servers
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
@@ -86,10 +93,14 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         disk = {case: _measure_disk(session, source) for case, source in sources.items()}
         await_rest(session.settings)
         with Store.open(session.settings, role="query") as store:
-            ours = {case: Ours(store, source.name) for case, source in sources.items() if case.of != "access log"}
+            ours = {
+                case: WatchfloorEngine(store, source.name)
+                for case, source in sources.items()
+                if case.of != "access log"
+            }
             tablet_servers = find_servers(session.settings).get("tserver", [])
             parties = list(_make_parties(whole, tenth, ours, tablet_servers, peers, options.repeats))
-            answers = ask_all(parties, options.repeats)
+            answers = run_rounds(parties, options.repeats)
             firsts = _time_first_rows(whole, tenth, ours, options.repeats)
             profiles = _profile_parties([party for party in parties if party.events == whole.events], options.repeats)
     return list(
@@ -98,7 +109,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 def _load_turns(
-    session: BenchSession, files: Mapping[str, LogFile], whole: EventFile, peers: list[Peer], turns: int
+    session: BenchSession, files: Mapping[str, LogFile], whole: EventFile, peers: list[PeerProcess], turns: int
 ) -> tuple[dict[LoadCase, list[LoadTiming]], dict[str, list[PeerLoad]], dict[LoadCase, Source]]:
     """The times of all loads, and those sources that the last turn has filled which are kept."""
     loads: dict[LoadCase, list[LoadTiming]] = defaultdict(list)
@@ -121,7 +132,7 @@ def _load_turns(
             loads[case].append(loaded)
         for peer in peers:
             await_rest(session.settings)
-            done = peer.load(whole.path)
+            done = peer.load_file(whole.path)
             peer_loads[peer.name].append(done)
             print_progress(f"load {turn + 1} of {turns}: {peer.name}: {whole.bytes / done.seconds / 1e6:.1f} MB/s")
     return loads, peer_loads, kept
@@ -140,31 +151,39 @@ def _measure_disk(session: BenchSession, source: Source) -> dict[str, TableFiles
 def _make_parties(
     whole: EventFile,
     tenth: EventFile,
-    ours: dict[LoadCase, Ours],
+    ours: dict[LoadCase, WatchfloorEngine],
     tablet_servers: Sequence[int],
-    peers: list[Peer],
+    peers: list[PeerProcess],
     repeats: int,
-) -> Iterator[Party]:
+) -> Iterator[Participant]:
     processes = {"client": [os.getpid()], "tablet servers": tablet_servers}
     for case, engine in ours.items():
-        asked, turns = (questions(whole.made), repeats) if case.of == "whole" else (scans(), min(_FEW_TURNS, repeats))
-        yield Party(case.layout, (whole if case.of == "whole" else tenth).events, engine.ask, asked, turns, processes)
+        asked, turns = (
+            (list_questions(whole.made), repeats)
+            if case.of == "whole"
+            else (list_scan_questions(), min(_FEW_TURNS, repeats))
+        )
+        yield Participant(
+            case.layout, (whole if case.of == "whole" else tenth).events, engine.ask_question, asked, turns, processes
+        )
     for peer in peers:
-        yield Party(peer.name, whole.events, peer.ask, questions(whole.made), repeats, {"engine": [peer.pid]})
+        yield Participant(
+            peer.name, whole.events, peer.ask_question, list_questions(whole.made), repeats, {"engine": [peer.pid]}
+        )
 
 
-def _profile_parties(parties: Sequence[Party], repeats: int) -> dict[Key, Profile]:
+def _profile_parties(parties: Sequence[Participant], repeats: int) -> dict[AnswerKey, AnswerProfile]:
     """After the rounds, not in them: an engine that is asked one thing again and again has its caches to itself."""
     found = {}
     for party in parties:
         print_progress(f"questions: profile of {party.engine}")
-        for name, each in profile(party, repeats * WARM_UP).items():
+        for name, each in profile_answers(party, repeats * WARM_UP_SECONDS).items():
             found[party.engine, party.events, name] = each
     return found
 
 
 def _time_first_rows(
-    whole: EventFile, tenth: EventFile, ours: dict[LoadCase, Ours], repeats: int
+    whole: EventFile, tenth: EventFile, ours: dict[LoadCase, WatchfloorEngine], repeats: int
 ) -> dict[tuple[int, str], list[float]]:
     """Seconds to the first rows of each value in the block layout, by the number of events in the source.
 
@@ -174,8 +193,8 @@ def _time_first_rows(
     for turn in range(-5 * repeats, repeats):
         for case, engine in ours.items():
             file = whole if case.of == "whole" else tenth
-            for name, question in values(file.made).items() if case.layout == "block" else ():
-                seconds = engine.first_rows(question)
+            for name, question in list_value_questions(file.made).items() if case.layout == "block" else ():
+                seconds = engine.time_first_rows(question)
                 if turn >= 0:
                     found[file.events, name].append(seconds)
     return found

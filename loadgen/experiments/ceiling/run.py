@@ -16,7 +16,7 @@ from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.worker.reading import read_item
 from watchfloor.loadgen.generator.access_log import write_access_log
-from watchfloor.loadgen.generator.generate import generate
+from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
@@ -65,7 +65,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     proxy, access = session.folder / "proxy.json", options.access_log or session.folder / "access.log"
     with proxy.open("wb") as out:
-        generate(out, options.events, options.seed)
+        generate_events(out, options.events, options.seed)
     if options.access_log is None:
         write_access_log(access, options.log_bytes, options.seed)
     figures = []

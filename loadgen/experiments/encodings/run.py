@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_parser
-from watchfloor.loadgen.engines.question import questions
-from watchfloor.loadgen.engines.rounds import Party, ask_all
-from watchfloor.loadgen.engines.watchfloor_engine import Ours
+from watchfloor.loadgen.engines.question import list_questions
+from watchfloor.loadgen.engines.rounds import Participant, run_rounds
+from watchfloor.loadgen.engines.watchfloor_engine import WatchfloorEngine
 from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import EventFile, write_events
@@ -189,13 +189,13 @@ def _load_source(session: BenchSession, file: EventFile, encoding: BlockEncoding
 def _time_answers(
     store: Store, file: EventFile, sources: Mapping[BlockEncoding, Source], repeats: int
 ) -> Iterator[Figure]:
-    asked = questions(file.made)
+    asked = list_questions(file.made)
     names = {f"{n}": encoding for n, encoding in enumerate(sources)}
     parties = [
-        Party(name, file.events, Ours(store, sources[encoding].name).ask, asked, repeats)
+        Participant(name, file.events, WatchfloorEngine(store, sources[encoding].name).ask_question, asked, repeats)
         for name, encoding in names.items()
     ]
-    for (name, _, question), answers in ask_all(parties, repeats).items():
+    for (name, _, question), answers in run_rounds(parties, repeats).items():
         of = {**names[name].labels, "question": question}
         yield Figure(ANSWER, tuple(seconds * 1000 for seconds in answers.seconds), of)
 

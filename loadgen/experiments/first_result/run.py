@@ -15,7 +15,7 @@ from contextlib import closing
 import orjson
 
 from watchfloor.ingest.worker.reading import read_item
-from watchfloor.loadgen.generator.generate import Generated, generate
+from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.harness.background import RestAddress, run_rest_service
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.measurement.figure import Figure
@@ -88,10 +88,10 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     return [figure for case in cases for figure in _make_figures(case, direct[case], rest[case])]
 
 
-def _load_source(session: BenchSession, events: int, seed: int) -> tuple[str, Generated]:
+def _load_source(session: BenchSession, events: int, seed: int) -> tuple[str, GenerationSummary]:
     path = session.folder / "proxy.json"
     with path.open("wb") as out:
-        made = generate(out, events, seed)
+        made = generate_events(out, events, seed)
     source = session.create_source("proxy.events")
     with session.store.sink() as sink:
         end = read_item(session.store, sink, session.make_item(path, source), lambda done, count, quarantined: None)

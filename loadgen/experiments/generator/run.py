@@ -9,7 +9,7 @@ import time
 from argparse import ArgumentParser, Namespace
 
 from watchfloor.loadgen.generator.feed_registry import list_feeds, open_feed
-from watchfloor.loadgen.generator.generate import generate
+from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
@@ -38,7 +38,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         print_progress(f"turn {turn + 1} of {options.repeats}: {options.events:,} events of each feed")
         for feed in feeds:
             began = time.process_time()
-            made = generate(_NullOutput(), options.events, options.seed, source=feed)
+            made = generate_events(_NullOutput(), options.events, options.seed, source=feed)
             used = time.process_time() - began
             samples[feed].append((made.bytes / 1e6 / made.seconds, made.events / made.seconds, used / made.seconds))
     figures = []

@@ -11,7 +11,7 @@ import psutil
 
 from watchfloor.ingest.intake.load import Load
 from watchfloor.loadgen.generator.access_log import write_access_log
-from watchfloor.loadgen.generator.generate import generate
+from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.harness.cpu_usage import find_workers
 from watchfloor.loadgen.harness.experiment import Experiment
 from watchfloor.loadgen.harness.measurement.figure import Figure
@@ -50,7 +50,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         write_access_log(path, options.bytes, options.seed)
     else:
         with path.open("wb") as out:
-            generate(out, max(1, options.bytes // _EVENT_BYTES), options.seed)
+            generate_events(out, max(1, options.bytes // _EVENT_BYTES), options.seed)
     size = path.stat().st_size
     source = session.create_source(options.feed)
     settings = replace(session.settings, item_bytes=size + 1) if options.whole else session.settings

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from watchfloor.loadgen.engines.rounds import Asked, Key
+from watchfloor.loadgen.engines.rounds import AnswerKey, AnswerSamples
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 
@@ -40,7 +40,7 @@ def compare_engines(
     return replace(figure, note=f"{theirs[0] if figure.value < 1 else ours[0]} is ahead")
 
 
-def compare_answers(answers: Mapping[Key, Asked], events: int, left_out: Sequence[str]) -> Figure:
+def compare_answers(answers: Mapping[AnswerKey, AnswerSamples], events: int, left_out: Sequence[str]) -> Figure:
     """Of the engines that hold ``events`` events. The note names the questions that they answered differently, and
     tells which engines are not among those compared, and why."""
     found: dict[str, set[tuple[int, str]]] = defaultdict(set)

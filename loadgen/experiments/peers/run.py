@@ -11,10 +11,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from watchfloor.loadgen.engines.peers.peer_process import PEERS, Peer, open_peers
-from watchfloor.loadgen.engines.question import Question, newest_rows
-from watchfloor.loadgen.engines.rounds import Asked, Key, Party, ask_all
-from watchfloor.loadgen.engines.watchfloor_engine import Ours
+from watchfloor.loadgen.engines.peers.peer_process import PEERS, PeerProcess, open_peers
+from watchfloor.loadgen.engines.question import EngineQuestion, list_newest_questions
+from watchfloor.loadgen.engines.rounds import AnswerKey, AnswerSamples, Participant, run_rounds
+from watchfloor.loadgen.engines.watchfloor_engine import WatchfloorEngine
 from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.loads import EventFile, LoadCase, load_file, write_events
@@ -83,20 +83,23 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         held, source = _load_engines(session, file, peers, options.loads)
         await_rest(session.settings)
         with Store.open(session.settings, role="query") as store:
-            engines = {OURS: Ours(store, source.name).ask, **{peer.name: peer.ask for peer in peers}}
-            marks, whole = newest_rows(file.made)
+            engines = {
+                OURS: WatchfloorEngine(store, source.name).ask_question,
+                **{peer.name: peer.ask_question for peer in peers},
+            }
+            marks, whole = list_newest_questions(file.made)
             few = min(_MOST_WHOLE_ANSWERS, options.repeats)
             parties = [
-                Party(name, file.events, ask, asked, turns)
+                Participant(name, file.events, ask, asked, turns)
                 for name, ask in engines.items()
                 for asked, turns in ((marks, options.repeats), (whole, few))
             ]
-            answers = ask_all(parties, options.repeats)
+            answers = run_rounds(parties, options.repeats)
     return [*_make_figures(file, held, [*marks, *whole], answers), compare_answers(answers, file.events, left_out)]
 
 
 def _load_engines(
-    session: BenchSession, file: EventFile, peers: Sequence[Peer], turns: int
+    session: BenchSession, file: EventFile, peers: Sequence[PeerProcess], turns: int
 ) -> tuple[Mapping[str, EngineLoads], Source]:
     """What each engine holds after the last turn, and the source that ours holds then."""
     held = {name: EngineLoads() for name in (OURS, *(peer.name for peer in peers))}
@@ -108,7 +111,7 @@ def _load_engines(
         _print_speed(file, OURS, held[OURS].seconds, turns)
         for peer in peers:
             await_rest(session.settings)
-            done = peer.load(file.path)
+            done = peer.load_file(file.path)
             held[peer.name].seconds.append(done.seconds)
             held[peer.name].bytes.append(done.bytes)
             _print_speed(file, peer.name, held[peer.name].seconds, turns)
@@ -122,7 +125,10 @@ def _print_speed(file: EventFile, engine: str, seconds: Sequence[float], turns: 
 
 
 def _make_figures(
-    file: EventFile, held: Mapping[str, EngineLoads], questions: Sequence[Question], answers: Mapping[Key, Asked]
+    file: EventFile,
+    held: Mapping[str, EngineLoads],
+    questions: Sequence[EngineQuestion],
+    answers: Mapping[AnswerKey, AnswerSamples],
 ) -> Iterator[Figure]:
     for name, each in held.items():
         yield Figure(LOAD, tuple(file.bytes / 1e6 / seconds for seconds in each.seconds), {"engine": name})

@@ -13,7 +13,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Mapping
 from datetime import timedelta
 
-from watchfloor.loadgen.generator.generate import DEFAULT_DAYS, DEFAULT_END, Frequency
+from watchfloor.loadgen.generator.generate import DEFAULT_DAYS, DEFAULT_END, ValueFrequency
 from watchfloor.loadgen.harness.cold_tables import make_cold
 from watchfloor.loadgen.harness.cpu_usage import await_rest
 from watchfloor.loadgen.harness.experiment import Experiment, InputFile, add_count
@@ -158,7 +158,7 @@ class _QueryRunner:
         self.source, self.results = source, results
         self._until, self._rounds = to_micros(made.until), 0
         domains = (made.popular, made.middling, made.rare)
-        self._domains: Mapping[str, Frequency] = dict(zip(QUERIES, domains, strict=True))
+        self._domains: Mapping[str, ValueFrequency] = dict(zip(QUERIES, domains, strict=True))
 
     def make_request(self, query: str, scheme: str, limit: int | None = None) -> QueryRequest:
         where = f'domain = "{self._domains[query].domain}"'

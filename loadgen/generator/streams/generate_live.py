@@ -7,39 +7,49 @@ from dataclasses import dataclass
 
 from watchfloor.ingest.worker.read_ahead import ahead
 from watchfloor.loadgen.generator.feed_registry import open_feed
-from watchfloor.loadgen.generator.generate import MOST_DAYS, Generated, Tally, check, chunks
+from watchfloor.loadgen.generator.generate import (
+    MAX_DAYS,
+    GenerationSummary,
+    GenerationTally,
+    check_arguments,
+    generate_chunks,
+)
 from watchfloor.loadgen.generator.synthesis.time_sampler import CONSTANT_PROFILE, TimeSampler
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.times import from_micros
 
-from .pacer import HEAD_START, LiveSink, Pacer, check_rate
+from .pacer import HEAD_START_MICROS, LiveLineSink, Pacer, check_rate
 
 
 @dataclass(frozen=True)
-class Live:
+class LiveSummary:
     """What was written, by when it was due; ``late``: the longest that an event was written after that, in seconds."""
 
-    generated: Generated
-    late: float
+    generated: GenerationSummary
+    max_delay: float
 
 
-def generate_live(out: LiveSink, events: int, rate: float, seed: int, source: str, stop: threading.Event) -> Live:
+def generate_live(
+    out: LiveLineSink, events: int, rate: float, seed: int, source: str, stop: threading.Event
+) -> LiveSummary:
     """Writes ``events`` events, ``rate`` a second, until ``stop`` is set.
 
     They are those of ``generate`` with the same seed but for their times, and come as independent events do: evenly in
     the long run, by chance in the short. Raises ``UserError`` for bad arguments.
     """
-    check(events, seed)
+    check_arguments(events, seed)
     check_rate(rate)
-    if events / rate > MOST_DAYS * 86_400:
-        raise UserError(f"--events {events} at --rate {rate:g} take more than {MOST_DAYS:,} days; name fewer")
+    if events / rate > MAX_DAYS * 86_400:
+        raise UserError(f"--events {events} at --rate {rate:g} take more than {MAX_DAYS:,} days; name fewer")
     feed = open_feed(source)
-    tally, pacer = Tally(feed), Pacer(out, stop)
-    since = pacer.now() + HEAD_START
+    tally, pacer = GenerationTally(feed), Pacer(out, stop)
+    since = pacer.now_micros() + HEAD_START_MICROS
     until = since + max(1, round(events / rate * 1_000_000))
-    with ahead(chunks(feed, TimeSampler(since, until, CONSTANT_PROFILE), events, seed), 1) as made:
+    with ahead(generate_chunks(feed, TimeSampler(since, until, CONSTANT_PROFILE), events, seed), 1) as made:
         for chunk in made:
-            tally.add(chunk, pacer.write(chunk.times, chunk.ends, chunk.text))
+            tally.add_chunk(chunk, pacer.write_lines(chunk.times, chunk.ends, chunk.text))
             if stop.is_set():
                 break
-    return Live(tally.generated(pacer.since(since), from_micros(since), from_micros(until)), pacer.late)
+    return LiveSummary(
+        tally.make_summary(pacer.seconds_since(since), from_micros(since), from_micros(until)), pacer.max_delay
+    )

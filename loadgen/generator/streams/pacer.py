@@ -16,14 +16,14 @@ import numpy.typing as npt
 from watchfloor.loadgen.generator.synthesis.time_sampler import MicrosArray
 from watchfloor.schema.errors import UserError
 
-STEP = 0.02
+STEP_SECONDS = 0.02
 """Seconds: lines that are due within such a step are written at once."""
-HEAD_START = 500_000
+HEAD_START_MICROS = 500_000
 """µs from the beginning to the first line: until then the first lines are made."""
-MOST_RATE = 1_000_000.0
+MAX_RATE = 1_000_000.0
 
 
-class LiveSink(Protocol):
+class LiveLineSink(Protocol):
     """What takes lines as they are due; any binary file does."""
 
     def write(self, data: memoryview, /) -> int: ...
@@ -37,40 +37,40 @@ class Pacer:
     ``late``: the longest that a line was written after it was due, in seconds.
     """
 
-    def __init__(self, out: LiveSink, stop: threading.Event) -> None:
+    def __init__(self, out: LiveLineSink, stop: threading.Event) -> None:
         self._out, self._stop = out, stop
         # Time goes on at its pace if the machine's clock is set meanwhile.
         self._zero = time.time_ns() // 1000 - round(time.perf_counter() * 1_000_000)
-        self.late = 0.0
+        self.max_delay = 0.0
 
-    def now(self) -> int:
+    def now_micros(self) -> int:
         """µs since 1970."""
         return self._zero + round(time.perf_counter() * 1_000_000)
 
-    def since(self, micros: int) -> float:
+    def seconds_since(self, micros: int) -> float:
         """Seconds from a moment until now; 0 if it is to come."""
-        return max(0, self.now() - micros) / 1_000_000
+        return max(0, self.now_micros() - micros) / 1_000_000
 
-    def write(self, times: MicrosArray, ends: npt.NDArray[np.integer], text: memoryview) -> int:
+    def write_lines(self, times: MicrosArray, ends: npt.NDArray[np.integer], text: memoryview) -> int:
         """Writes whole lines: line i is due at ``times[i]``, ascending, and ends before ``ends[i]`` of ``text``.
 
         Returns how many were written: all, unless it was stopped.
         """
         done = first = 0
         while done < len(times) and not self._stop.is_set():
-            upto = int(np.searchsorted(times, self.now(), side="right"))
+            upto = int(np.searchsorted(times, self.now_micros(), side="right"))
             if upto > done:
                 end = int(ends[upto - 1])
                 self._out.write(text[first:end])
                 self._out.flush()
-                self.late = max(self.late, self.since(int(times[done])))
+                self.max_delay = max(self.max_delay, self.seconds_since(int(times[done])))
                 done, first = upto, end
             if done < len(times):
-                self._stop.wait(max(STEP, (int(times[done]) - self.now()) / 1_000_000))
+                self._stop.wait(max(STEP_SECONDS, (int(times[done]) - self.now_micros()) / 1_000_000))
         return done
 
 
 def check_rate(rate: float) -> None:
     """Raises ``UserError``."""
-    if not 0 < rate <= MOST_RATE:
-        raise UserError(f"--rate is {rate:g}; it must lie above 0 and not above {MOST_RATE:,.0f} lines a second")
+    if not 0 < rate <= MAX_RATE:
+        raise UserError(f"--rate is {rate:g}; it must lie above 0 and not above {MAX_RATE:,.0f} lines a second")

@@ -15,12 +15,12 @@ from watchfloor.schema.errors import UserError
 CLOSE_SECONDS = 1.0
 
 
-class Followed:
+class PeriodicallyClosedFile:
     """An empty file of this name to write to. Raises ``UserError`` if it cannot be written."""
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._file = self._open("wb")
+        self._file = self._open_file("wb")
         self._closed_at = time.monotonic()
 
     def write(self, data: memoryview) -> int:
@@ -31,16 +31,16 @@ class Followed:
         self._file.flush()
         if time.monotonic() - self._closed_at >= CLOSE_SECONDS:
             self._file.close()
-            self._file = self._open("ab")
+            self._file = self._open_file("ab")
             self._closed_at = time.monotonic()
 
-    def _open(self, mode: str) -> BinaryIO:
+    def _open_file(self, mode: str) -> BinaryIO:
         try:
             return Path(self._path).open(mode)  # type: ignore[return-value]
         except OSError as error:
             raise UserError(f"cannot write {self._path}: {error.strerror}") from None
 
-    def __enter__(self) -> Followed:
+    def __enter__(self) -> PeriodicallyClosedFile:
         return self
 
     def __exit__(

@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"[0-9]+(?:\.([0-9]*))?", re.ASCII)
 _SECOND = 1_000_000
 
 
-def written_like(text: str, micros: int, time_format: str) -> str | None:
+def format_time_like(text: str, micros: int, time_format: str) -> str | None:
     """``micros`` since 1970 UTC as ``text`` is written, a time in one of a definition's formats.
 
     What the text's digits have no room for is cut off; digits finer than a microsecond are zeros. None for a form that
@@ -29,10 +29,10 @@ def written_like(text: str, micros: int, time_format: str) -> str | None:
     if not 0 <= micros < END_OF_TIME:
         return None
     if "%" in time_format:
-        return _by_pattern(text, micros, time_format)
+        return _format_pattern(text, micros, time_format)
     iso = _ISO.fullmatch(text)
     if iso is not None:
-        return _iso(iso, micros)
+        return _format_iso(iso, micros)
     number = _NUMBER.fullmatch(text)
     if number is None or time_format not in EPOCH_UNITS:
         return None
@@ -40,33 +40,33 @@ def written_like(text: str, micros: int, time_format: str) -> str | None:
     whole, rest = divmod(micros, 10**power)
     if number[1] is None:
         return str(whole)
-    return f"{whole}.{_digits(rest, power, len(number[1]))}"
+    return f"{whole}.{_format_decimals(rest, power, len(number[1]))}"
 
 
-def _iso(like: re.Match[str], micros: int) -> str:
+def _format_iso(like: re.Match[str], micros: int) -> str:
     separator, point, fraction, zone, sign, hours, minutes = like.groups()
     ahead = (60 * int(hours) + int(minutes or 0)) * (1 if sign == "+" else -1) if sign else 0
     seconds, rest = divmod(micros, _SECOND)
     local = EPOCH + timedelta(seconds=seconds, minutes=ahead)
-    decimals = f"{point}{_digits(rest, 6, len(fraction))}" if fraction else ""
+    decimals = f"{point}{_format_decimals(rest, 6, len(fraction))}" if fraction else ""
     return f"{local:%Y-%m-%d}{separator}{local:%H:%M:%S}{decimals}{zone or ''}"
 
 
-def _by_pattern(text: str, micros: int, pattern: str) -> str | None:
+def _format_pattern(text: str, micros: int, pattern: str) -> str | None:
     # Reading by a pattern is slow, and the zones of a log are few.
     apart = pattern.endswith(" %z")
     try:
-        zone = _zone(text.rpartition(" ")[2], "%z") if apart else _zone(text, pattern)
+        zone = _parse_zone(text.rpartition(" ")[2], "%z") if apart else _parse_zone(text, pattern)
     except ValueError:
         return None
     return from_micros(micros).astimezone(zone).strftime(pattern)
 
 
 @lru_cache(1 << 10)
-def _zone(text: str, pattern: str) -> tzinfo:
+def _parse_zone(text: str, pattern: str) -> tzinfo:
     return datetime.strptime(text, pattern).tzinfo or UTC
 
 
-def _digits(rest: int, power: int, count: int) -> str:
+def _format_decimals(rest: int, power: int, count: int) -> str:
     """The first ``count`` decimals of ``rest`` / 10 ** ``power``."""
     return f"{rest:0{power}}"[:count].ljust(count, "0") if power else "0" * count

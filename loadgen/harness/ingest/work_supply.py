@@ -16,7 +16,7 @@ from pathlib import Path
 
 from watchfloor.ingest.files.file_scan import items_of, scan_file
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
-from watchfloor.loadgen.generator.generate import DEFAULT_END, generate
+from watchfloor.loadgen.generator.generate import DEFAULT_END, generate_events
 
 ITEM_EVENTS = {"block": 16_000, "cell": 2_000}
 """By layout, about: an item then takes a client some tenths of a second. In blocks it is nearly a full one: smaller
@@ -33,7 +33,7 @@ class WorkSupply:
         # The last item takes what the cuts at line ends leave over; without it all are of one size.
         events = item_events * (FILE_ITEMS + 1)
         with self._path.open("wb") as out:
-            self.item_bytes = generate(out, events, seed, FILE_DAYS, end).bytes // (FILE_ITEMS + 1)
+            self.item_bytes = generate_events(out, events, seed, FILE_DAYS, end).bytes // (FILE_ITEMS + 1)
         self._scan = scan_file(self._path, self.item_bytes)
         self.item_events = item_events
 

@@ -12,9 +12,9 @@ from watchfloor.api.cli import main as cli
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.intake.master import master
 from watchfloor.loadgen.generator.feed_registry import list_feeds
-from watchfloor.loadgen.generator.generate import generate
+from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.generator.streams.generate_live import generate_live
-from watchfloor.loadgen.generator.streams.periodically_closed_file import Followed
+from watchfloor.loadgen.generator.streams.periodically_closed_file import PeriodicallyClosedFile
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
@@ -30,7 +30,7 @@ def test_generated_events_are_counted_and_found(store_settings: Settings, tmp_pa
     for feed in list_feeds():
         # ``dns.events.json`` might be a log of Zeek's by its name.
         with (tmp_path / f"{feed}.json").open("wb") as out:
-            made[feed] = generate(out, EVENTS, seed=11, source=feed)
+            made[feed] = generate_events(out, EVENTS, seed=11, source=feed)
     settings = own(store_settings, "feeds", item_bytes=8 << 20)
     running = Load(settings, sorted(tmp_path.iterdir()), workers=0)
     with worker_here(settings):
@@ -63,7 +63,7 @@ def test_a_live_feed_is_followed_while_it_is_written_and_replayed(
         thread = threading.Thread(target=master, args=(settings, [tmp_path], stop), kwargs={"feed": kind.name})
         thread.start()
         try:
-            with Followed(str(tmp_path / "dns.json")) as out:
+            with PeriodicallyClosedFile(str(tmp_path / "dns.json")) as out:
                 feed = threading.Thread(target=generate_live, args=(out, 600, 100.0, 5, "dns.events", stop))
                 feed.start()
                 while feed.is_alive():

@@ -21,7 +21,7 @@ from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.intake.sniff import sniff
 from watchfloor.loadgen.generator import feeds
 from watchfloor.loadgen.generator.feed_registry import list_feeds, open_feed
-from watchfloor.loadgen.generator.generate import CHUNK, DEFAULT_END, Generated, generate
+from watchfloor.loadgen.generator.generate import CHUNK_EVENTS, DEFAULT_END, GenerationSummary, generate_events
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import builtin_definitions
 
@@ -35,9 +35,9 @@ NULLABLE = {
 }
 
 
-def made(events: int, **arguments: object) -> tuple[Generated, list[dict[str, Any]], bytes]:
+def made(events: int, **arguments: object) -> tuple[GenerationSummary, list[dict[str, Any]], bytes]:
     out = io.BytesIO()
-    done = generate(out, events, **arguments)  # type: ignore[arg-type]
+    done = generate_events(out, events, **arguments)  # type: ignore[arg-type]
     return done, [orjson.loads(line) for line in out.getvalue().splitlines()], out.getvalue()
 
 
@@ -96,7 +96,7 @@ def test_days_and_weeks_have_a_rhythm(feed: str) -> None:
 
 
 @pytest.mark.parametrize("feed", FEEDS)
-@pytest.mark.parametrize("events", [1_000, 12_345, CHUNK + 1, 2 * CHUNK + 777])
+@pytest.mark.parametrize("events", [1_000, 12_345, CHUNK_EVENTS + 1, 2 * CHUNK_EVENTS + 777])
 def test_the_named_values_are_as_frequent_as_promised(feed: str, events: int) -> None:
     done, lines, _ = made(events, seed=events, source=feed)
     values = [line[done.popular.field] for line in lines]
@@ -124,7 +124,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_other_ones(feed: str) ->
     ("arguments", "digest"),
     [
         ({"events": 1_000, "seed": 3}, "f8cff5e4ca770c20d9af8e696c9ba713a4d6b5c1245917d4ce1d6a522ecde982"),
-        ({"events": CHUNK + 1, "seed": 5, "days": 0.01, "end": datetime(2020, 2, 29, 12, tzinfo=UTC)},
+        ({"events": CHUNK_EVENTS + 1, "seed": 5, "days": 0.01, "end": datetime(2020, 2, 29, 12, tzinfo=UTC)},
          "49fe411c99008cdd37b3d6d017ba4ed2c23439d550e42508e264a922fab22fbe"),
     ],
 )  # fmt: skip
@@ -159,9 +159,9 @@ def test_memory_does_not_grow_with_the_number_of_events(feed: str) -> None:
 
     made(1, source=feed)  # the vocabulary stays
     peaks = []
-    for events in (CHUNK, 5 * CHUNK):
+    for events in (CHUNK_EVENTS, 5 * CHUNK_EVENTS):
         tracemalloc.start()
-        generate(Nothing(), events, source=feed)  # type: ignore[arg-type]
+        generate_events(Nothing(), events, source=feed)  # type: ignore[arg-type]
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.3 * peaks[0]

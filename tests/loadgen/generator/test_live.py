@@ -15,7 +15,7 @@ from test_generate import made
 
 from watchfloor.loadgen.generator.streams.generate_live import generate_live
 from watchfloor.loadgen.generator.streams.pacer import Pacer
-from watchfloor.loadgen.generator.streams.periodically_closed_file import Followed
+from watchfloor.loadgen.generator.streams.periodically_closed_file import PeriodicallyClosedFile
 from watchfloor.schema.errors import UserError
 
 
@@ -37,7 +37,7 @@ class Noted(io.BytesIO):
 
 def lines_at(pacer: Pacer, *milliseconds: int) -> tuple[np.ndarray, np.ndarray, memoryview]:
     """Lines of ten bytes, due so long from now."""
-    times = np.array([pacer.now() + ms * 1000 for ms in milliseconds], np.int64)
+    times = np.array([pacer.now_micros() + ms * 1000 for ms in milliseconds], np.int64)
     return times, np.arange(10, 10 * len(times) + 1, 10), memoryview(b"123456789\n" * len(times))
 
 
@@ -45,19 +45,19 @@ def test_a_line_is_written_when_it_is_due_and_not_before() -> None:
     out = Noted()
     pacer = Pacer(out, threading.Event())
     began = time.time()
-    assert pacer.write(*lines_at(pacer, -100, 0, 150, 160, 400)) == 5
+    assert pacer.write_lines(*lines_at(pacer, -100, 0, 150, 160, 400)) == 5
     assert out.getvalue() == b"123456789\n" * 5
     for due, size in ((0.15, 20), (0.4, 40)):
         assert all(held <= size for at, held in out.flushed if at < began + due)
-    assert pacer.late >= 0.1, "the first was due before it began"
+    assert pacer.max_delay >= 0.1, "the first was due before it began"
 
 
 def test_a_stall_delays_lines_but_not_the_schedule() -> None:
     """Eight lines, 10 ms apart, to a reader that takes 100 ms for each write: those due meanwhile go together."""
     out = Noted(slow=0.1)
     pacer = Pacer(out, threading.Event())
-    assert pacer.write(*lines_at(pacer, *range(0, 80, 10))) == 8
-    assert len(out.flushed) < 8 and pacer.late >= 0.1
+    assert pacer.write_lines(*lines_at(pacer, *range(0, 80, 10))) == 8
+    assert len(out.flushed) < 8 and pacer.max_delay >= 0.1
 
 
 def test_it_stops_between_lines() -> None:
@@ -65,9 +65,9 @@ def test_it_stops_between_lines() -> None:
     out = Noted()
     pacer = Pacer(out, stop)
     threading.Timer(0.1, stop.set).start()
-    assert pacer.write(*lines_at(pacer, 0, 0, 3_600_000)) == 2
+    assert pacer.write_lines(*lines_at(pacer, 0, 0, 3_600_000)) == 2
     assert out.getvalue() == b"123456789\n" * 2
-    assert pacer.write(*lines_at(pacer, 0)) == 0
+    assert pacer.write_lines(*lines_at(pacer, 0)) == 0
 
 
 def test_live_events_are_those_of_the_seed_with_times_of_now() -> None:
@@ -84,7 +84,7 @@ def test_live_events_are_those_of_the_seed_with_times_of_now() -> None:
         written = int(np.searchsorted(ends, held, side="right"))
         assert times[written - 1] <= at, "no event is written before its time"
     assert (live.generated.events, live.generated.bytes) == (2_000, len(out.getvalue()))
-    assert live.generated.rare.events == 10 and live.late >= 0
+    assert live.generated.rare.events == 10 and live.max_delay >= 0
     assert live.generated.since.timestamp() <= times[0] and times[-1] < live.generated.until.timestamp()
 
 
@@ -115,7 +115,7 @@ def test_a_followed_file_is_closed_now_and_then_and_keeps_all(tmp_path: Path, mo
     path = tmp_path / "live.json"
     path.write_text("of an earlier run\n")
     closed: list[str] = []
-    with Followed(str(path)) as file:
+    with PeriodicallyClosedFile(str(path)) as file:
         for number in range(6):
             file.write(memoryview(f"{number}\n".encode()))
             before = file._file
@@ -127,8 +127,8 @@ def test_a_followed_file_is_closed_now_and_then_and_keeps_all(tmp_path: Path, mo
     assert closed == ["2", "4"]
     assert path.read_text() == "0\n1\n2\n3\n4\n5\n"
     with pytest.raises(UserError, match="cannot write"):
-        Followed(str(tmp_path))
+        PeriodicallyClosedFile(str(tmp_path))
 
 
 def test_the_clock_of_a_pacer_is_the_machines() -> None:
-    assert abs(Pacer(io.BytesIO(), threading.Event()).now() / 1e6 - datetime.now(UTC).timestamp()) < 5
+    assert abs(Pacer(io.BytesIO(), threading.Event()).now_micros() / 1e6 - datetime.now(UTC).timestamp()) < 5

@@ -25,8 +25,14 @@ from watchfloor.ingest.formats.registry import open_time_finder
 from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.parsing.time_place import TimePlace
 from watchfloor.loadgen.generator.streams import replay as replaying
-from watchfloor.loadgen.generator.streams.replay import AtRate, AtSpeed, Schedule, pieces, replay
-from watchfloor.loadgen.generator.streams.written_time import written_like
+from watchfloor.loadgen.generator.streams.replay import (
+    RateSchedule,
+    ReplaySchedule,
+    SpeedSchedule,
+    replay_file,
+    retime_chunks,
+)
+from watchfloor.loadgen.generator.streams.written_time import format_time_like
 from watchfloor.schema.errors import InputFileError, UserError
 from watchfloor.schema.source import builtin_definitions, parse_definition
 
@@ -47,13 +53,17 @@ LOGS = (
 )
 
 
-def replayed(path: Path, source: str | None = None, schedule: Schedule | None = None) -> tuple[bytes, int, int]:
+def replayed(path: Path, source: str | None = None, schedule: ReplaySchedule | None = None) -> tuple[bytes, int, int]:
     """The bytes of a replay, however long it would take; lines, and how many of them have a new time."""
-    found = list(pieces(str(path), source, {}, schedule or AtSpeed(START, 1.0), START))
+    found = list(retime_chunks(str(path), source, {}, schedule or SpeedSchedule(START, 1.0), START))
     for piece in found:
         assert len(piece.text) == piece.ends[-1] and (piece.times[1:] >= piece.times[:-1]).all()
     text = b"".join(bytes(piece.text) for piece in found)
-    return text, sum(int(piece.counted[-1]) for piece in found), sum(int(piece.retimed[-1]) for piece in found)
+    return (
+        text,
+        sum(int(piece.event_counts[-1]) for piece in found),
+        sum(int(piece.retimed_counts[-1]) for piece in found),
+    )
 
 
 def shifts(path: Path) -> set[int]:
@@ -82,15 +92,15 @@ def test_real_logs_parse_as_before_with_all_times_shifted_alike(name: str) -> No
     assert shift % 1_000_000 == 0
 
 
-@pytest.mark.parametrize("schedule", [AtRate(START, 7.0), AtSpeed(START, 100.0)])
-def test_at_another_pace_times_are_when_lines_are_due(schedule: Schedule, tmp_path: Path) -> None:
+@pytest.mark.parametrize("schedule", [RateSchedule(START, 7.0), SpeedSchedule(START, 100.0)])
+def test_at_another_pace_times_are_when_lines_are_due(schedule: ReplaySchedule, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text("".join(json.dumps({"ts": 1_600_000_000 + n * n, "a": "x"}) + "\n" for n in range(20)))
-    (piece,) = pieces(str(path), "zeek.x", {}, schedule, START)
+    (piece,) = retime_chunks(str(path), "zeek.x", {}, schedule, START)
     times = [json.loads(line)["ts"] for line in bytes(piece.text).splitlines()]
     assert times == [int(time) // 1_000_000 for time in piece.times]
     gaps = [b - a for a, b in zip(piece.times, piece.times[1:], strict=False)]
-    if isinstance(schedule, AtRate):
+    if isinstance(schedule, RateSchedule):
         assert piece.times[0] == START and all(abs(gap - 1e6 / 7) <= 1 for gap in gaps)
     else:
         assert gaps == [(2 * n + 1) * 10_000 for n in range(19)]
@@ -113,7 +123,7 @@ def test_at_another_pace_times_are_when_lines_are_due(schedule: Schedule, tmp_pa
 def test_json_is_changed_in_the_time_alone(before: str, after: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(b"\xef\xbb\xbf" + before.encode() + b"\r\n\r\n" + before.encode())
-    text, lines, retimed = replayed(path, "zeek.x", AtSpeed(1_800_000_001_000_000, 1.0))
+    text, lines, retimed = replayed(path, "zeek.x", SpeedSchedule(1_800_000_001_000_000, 1.0))
     assert text == b"\xef\xbb\xbf" + after.encode() + b"\r\n\r\n" + after.encode()
     assert (lines, retimed) == (2, 2)
 
@@ -143,7 +153,7 @@ def test_only_the_time_is_changed_whatever_stands_around_it(
     finder, form = open_time_finder(SniffResult("zeek.conn", b"", (builtin_definitions()["zeek.conn"],)))
     place = finder.find_time(line)
     assert place is not None and place.micros // 1_000_000 == 1_600_000_000
-    new = written_like(line[place.start : place.end].decode(), START, form)
+    new = format_time_like(line[place.start : place.end].decode(), START, form)
     assert new is not None
     changed = json.loads(line[: place.start] + new.encode() + line[place.end :])
     assert list(changed) == list(event) and changed == {**event, "ts": changed["ts"]} and changed["ts"] != time
@@ -182,7 +192,9 @@ def test_fields_below_others_and_by_patterns(tmp_path: Path) -> None:
     path = tmp_path / "door.json"
     time = "13.09.2020 14:26:40.500000 +0200"
     path.write_text(f'{{"time":1,"event":{{"time":"{time}"}}}}\n{{"event.time":"{time}","who":"time"}}\n')
-    (piece,) = pieces(str(path), "lab.door", {"lab.door": source}, AtSpeed(1_800_000_000_000_000, 1.0), START)
+    (piece,) = retime_chunks(
+        str(path), "lab.door", {"lab.door": source}, SpeedSchedule(1_800_000_000_000_000, 1.0), START
+    )
     assert bytes(piece.text).decode() == path.read_text().replace(time, "15.01.2027 10:00:00.500000 +0200")
 
 
@@ -192,7 +204,7 @@ def test_zeek_columns_follow_headers_that_change(tmp_path: Path) -> None:
     two = head + "#fields\twho\tts\n#types\tstring\ttime\n1600000000.5\t1600000007.500000\n#close\t2020\n"
     path = tmp_path / "door.log"
     path.write_text(one + two)
-    text, lines, retimed = replayed(path, schedule=AtSpeed(1_800_000_000_000_000, 1.0))
+    text, lines, retimed = replayed(path, schedule=SpeedSchedule(1_800_000_000_000_000, 1.0))
     assert text.decode() == one.replace("1600000000.5", "1800000000.5") + two.replace("1600000007.5", "1800000007.5")
     assert (lines, retimed) == (3, 2)
 
@@ -208,7 +220,7 @@ def test_access_logs_keep_zone_and_odd_lines(tmp_path: Path) -> None:
     line = 'höst - a b [13/Sep/2020:14:26:40 +0200] "GET /[13/Sep/2020:14:26:40 +0200] HTTP/1.1" 200 5\n'
     path = tmp_path / "access.log"
     path.write_text(line + "rubbish\n" + line)
-    text, lines, retimed = replayed(path, "web.access", AtSpeed(1_800_000_000_000_000, 1.0))
+    text, lines, retimed = replayed(path, "web.access", SpeedSchedule(1_800_000_000_000_000, 1.0))
     new = line.replace("[13/Sep/2020:14:26:40", "[15/Jan/2027:10:00:00", 1)
     assert (text.decode(), lines, retimed) == (new + "rubbish\n" + new, 3, 2)
 
@@ -227,17 +239,17 @@ def test_access_logs_keep_zone_and_odd_lines(tmp_path: Path) -> None:
 def test_a_time_is_written_as_another_was_and_read_back(old: int, new: int, form: str, digits: int, zone: str) -> None:
     parse = time_parser(form)
     if form == "iso8601":
-        seed = written_like(f"2020-01-01T00:00:00{'.' + '0' * digits if digits else ''}{zone}", old, form)
+        seed = format_time_like(f"2020-01-01T00:00:00{'.' + '0' * digits if digits else ''}{zone}", old, form)
         resolution = 10 ** max(0, 6 - digits)
     elif "%" in form:
-        seed = written_like(time_like(form), old, form)
+        seed = format_time_like(time_like(form), old, form)
         resolution = 1_000_000
     else:
-        seed = written_like(f"1{'.' + '0' * digits if digits else ''}", old, form)
+        seed = format_time_like(f"1{'.' + '0' * digits if digits else ''}", old, form)
         power = {"epoch": 6, "epoch_ms": 3, "epoch_us": 0}[form]
         resolution = 10 ** max(0, power - digits)
     assert seed is not None and parse(seed) == old // resolution * resolution
-    text = written_like(seed, new, form)
+    text = format_time_like(seed, new, form)
     assert text is not None and parse(text) == new // resolution * resolution
     if "iso" in form:
         assert re.sub("[0-9]", "0", text[:26]) == re.sub("[0-9]", "0", seed[:26]) and text.endswith(zone)
@@ -253,13 +265,13 @@ def test_what_is_rewritten_is_a_time_again_or_is_left_alone(text: str, form: str
         time_parser(form)(text)
     except Unfit:
         return
-    new = written_like(text, START, form)
+    new = format_time_like(text, START, form)
     assert new is None or abs(time_parser(form)(new) - START) < 1_000_000
 
 
 def test_times_that_no_event_has_are_not_written() -> None:
-    assert written_like("1600000000", -1, "epoch") is None
-    assert written_like("1600000000", 10**17, "epoch") is None
+    assert format_time_like("1600000000", -1, "epoch") is None
+    assert format_time_like("1600000000", 10**17, "epoch") is None
 
 
 # The command
@@ -270,7 +282,7 @@ def test_replay_at_its_own_pace_begins_now(tmp_path: Path) -> None:
     path.write_text("".join(f'{{"ts":{1_600_000_000.5 + n / 100:.2f}}}\n' for n in range(30)))
     out = io.BytesIO()
     began = time.time()
-    done = replay(str(path), out, threading.Event(), source="zeek.x", speed=1.0)
+    done = replay_file(str(path), out, threading.Event(), source="zeek.x", speed=1.0)
     times = [json.loads(line)["ts"] for line in out.getvalue().splitlines()]
     assert began < times[0] < began + 5 and abs(times[-1] - times[0] - 0.29) < 1e-6
     assert (done.lines, done.retimed, done.bytes) == (30, 30, len(out.getvalue()))
@@ -323,13 +335,13 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     out = io.BytesIO()
     for path, message in ((broken, "ends early"), (tmp_path / "none", "cannot be read")):
         with pytest.raises(InputFileError, match=message):
-            replay(str(path), out, threading.Event(), source="zeek.x", rate=1000.0)
+            replay_file(str(path), out, threading.Event(), source="zeek.x", rate=1000.0)
     with pytest.raises(UserError, match="--speed"):
-        AtSpeed(START, float("inf"))
+        SpeedSchedule(START, float("inf"))
 
 
 def test_a_schedule_by_rate_counts_lines_without_a_time_too() -> None:
-    schedule = AtRate(START, 2.0)
+    schedule = RateSchedule(START, 2.0)
     assert [schedule(None), schedule(TimePlace(0, 1, 5)), schedule(None)] == [START, START + 500_000, START + 1_000_000]
 
 
@@ -337,5 +349,5 @@ def test_replays_do_not_hold_the_file(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(replaying, "CHUNK_BYTES", 2_000)
     path = tmp_path / "x.json"
     path.write_text("".join(f'{{"ts":{1_600_000_000 + n}}}\n' for n in range(1_000)))
-    sizes = [len(piece.text) for piece in pieces(str(path), "zeek.x", {}, AtRate(START, 1e6), START)]
+    sizes = [len(piece.text) for piece in retime_chunks(str(path), "zeek.x", {}, RateSchedule(START, 1e6), START)]
     assert len(sizes) > 5 and max(sizes) < 3_000
