@@ -29,7 +29,7 @@ from watchfloor.store.bridge.sources import Connection, EntrySink, EntrySource, 
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layouts.block.epochs.view import FRESH_SHARE, GRACE_SECONDS, View, read_view, views_of
 
-from .admin import tables
+from .admin import labels, tables
 from .newest_event import newest_event
 from .scans import MANY_REQUESTS, OpenScans
 
@@ -68,11 +68,10 @@ class Store:
         user, password = settings.credentials(role)
         connection = Connection.open(settings, user, password)
         try:
-            client = connection.client
             if role == "ingest":
-                tables.make_instance_tables(client, [settings.credentials("query")[0]])
+                tables.create_instance_tables(connection, [settings.credentials("query")[0]])
             if authorizations is None:
-                authorizations = tables.user_labels(client, user)
+                authorizations = labels.read_user_labels(connection, user)
         except WatchfloorError:
             connection.close()
             raise
@@ -89,7 +88,7 @@ class Store:
 
     def seeing_all_of(self, source: Source) -> Store:
         """The same connection, seeing every entry of a source: also by labels that were made after it was opened."""
-        return self.with_authorizations(sorted({*self.authorizations, *tables.labels_of(source)}))
+        return self.with_authorizations(sorted({*self.authorizations, *labels.collect_labels(source)}))
 
     def snapshot(self) -> Store:
         """The same store for the reads of one query: of each source it sees the blocks that it saw first.
@@ -212,10 +211,9 @@ class Store:
     def _make_tables(self, source: Source) -> None:
         readers = [self.settings.credentials("query")[0]]
         try:
-            client = self.connection.client
-            tables.make_source_tables(client, source, readers)
+            tables.create_source_tables(self.connection, source, readers)
             with self._granting:  # a user's labels are read and then written whole
-                tables.allow_labels(client, [self.user, *readers], tables.labels_of(source))
+                labels.grant_labels(self.connection, [self.user, *readers], labels.collect_labels(source))
         except Exception as error:
             raise StoreError(f"cannot make the tables of {source.name}: {error}") from error
 

@@ -179,7 +179,7 @@ class Ledger:
         """Deletes the rows of items and of their files, as if they had never come."""
         rows = {key for item in items for key in (_item_key(item), _path_key(item.path))}
         if rows:
-            delete_rows(self._store.connection.client, ITEMS_TABLE, rows)
+            delete_rows(self._store.connection, ITEMS_TABLE, rows)
 
     def close(self) -> None:
         if self._sink is not None:

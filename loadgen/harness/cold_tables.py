@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.source import Source
-from watchfloor.store.admin.tables import tables_of
+from watchfloor.store.admin.tables import begin_file_compactions, read_table_ids, source_tables
 from watchfloor.store.bulk.tablet_files import file_names
 
 from .session import BenchSession
@@ -23,23 +22,21 @@ def make_cold(session: BenchSession, source: Source) -> None:
 
     The tablet servers keep blocks by the name of their file, and a compaction leaves none of what it reads and writes
     there. They go on running: their code is compiled, as it is on a server that has not read a table for a while.
-    Entries that are not yet in files stay in memory; ``tables.compact`` leaves none.
+    Entries that are not yet in files stay in memory; ``compact_source`` leaves none.
     """
-    operations = session.store.connection.client.tableOperations()
-    names = tables_of(source)
+    names = source_tables(source)
     before = file_names(session.store, source)
-    # Not waited for by Accumulo's own means: the manager looks every half second a tablet.
-    with ThreadPoolExecutor(len(names)) as pool:
-        list(pool.map(lambda name: operations.compact(name, None, None, False, False), names))
+    # Accumulo's own way of waiting is too slow: the manager looks every half second a tablet.
+    begin_file_compactions(session.store.connection, names)
     until = time.monotonic() + _PATIENCE
     while before & file_names(session.store, source):
         if time.monotonic() > until:
             raise StackError(f"the tables of {source.name} are not compacted after {_PATIENCE:.0f} s")
         time.sleep(_TICK)
     if session.settings.local_accumulo:
-        table_ids = operations.tableIdMap()
+        table_ids = read_table_ids(session.store.connection)
         for name in names:
-            drop_pages(session.settings.home / "data/accumulo/tables" / str(table_ids.get(name)))
+            drop_pages(session.settings.home / "data/accumulo/tables" / table_ids[name])
 
 
 def drop_pages(folder: Path) -> None:

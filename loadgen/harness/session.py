@@ -53,7 +53,7 @@ class BenchSession:
         """Removes a source's tables and its place in the catalog."""
         if source in self._sources:
             self._sources.remove(source)
-            tables.drop_source(self.store.connection.client, source)
+            tables.drop_source(self.store.connection, source)
 
     def close(self) -> None:
         """Removes all sources of this session, and what the ledger has of them, interrupted loads included."""

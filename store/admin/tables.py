@@ -1,8 +1,7 @@
-"""Making the tables of a source, and those of the instance, through Accumulo's own API."""
+"""The tables of sources and those of the instance: creating, compacting and dropping them by Accumulo's own API."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -12,6 +11,7 @@ import jpype
 
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.jvm import visit
+from watchfloor.store.bridge.sources import Connection
 from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table, namespace, shard_names
 
 SOURCES_TABLE = "watchfloor.sources"
@@ -23,51 +23,116 @@ _PROPERTIES: Mapping[str, str] = {
     "table.cache.block.enable": "true",
     "table.cache.index.enable": "true",
 }
-_COMPRESSED_ALREADY = {"table.file.compress.type": "none"}
-"""What differs in a table whose values are vectors: they are compressed, each for itself."""
+_VECTOR_PROPERTIES: Mapping[str, str] = {**_PROPERTIES, "table.file.compress.type": "none"}
+"""Properties of a table whose values are column vectors, each of which is compressed already."""
 
 
-def tables_of(source: Source) -> tuple[str, str, str]:
+def source_tables(source: Source) -> tuple[str, str, str]:
+    """Returns the names of a source's event, index and aggregate table."""
     return event_table(source), index_table(source), aggregate_table(source)
 
 
-def make_source_tables(client: Any, source: Source, readers: Sequence[str]) -> None:
-    """The three tables of a source, one tablet per shard; those there are already are left alone."""
-    make_namespace(client, namespace(source.name), readers)
+def create_source_tables(connection: Connection, source: Source, readers: Sequence[str]) -> None:
+    """Creates those of a source's three tables that do not exist, one tablet per shard; users ``readers`` may read."""
+    _create_namespace(connection, namespace(source.name), readers)
     splits = shard_names(source.shards)[1:]
-    names = tables_of(source)
-    # At once: while one table waits for the manager, the next is on its way. It takes two thirds of the time.
+    names = source_tables(source)
+    # Side by side: while one table waits for the manager, the next is on its way. It takes two thirds of the time.
     with ThreadPoolExecutor(len(names)) as pool:
-        make = visit()(lambda name: make_table(client, name, splits, _properties(source, name)))
-        list(pool.map(make, names))
+        create = visit()(lambda name: _create_table(connection, name, splits, _choose_properties(source, name)))
+        list(pool.map(create, names))
 
 
-def _properties(source: Source, table: str) -> Mapping[str, str]:
-    of_vectors = source.layout == "block" and table == event_table(source)
-    return {**_PROPERTIES, **(_COMPRESSED_ALREADY if of_vectors else {})}
-
-
-def make_instance_tables(client: Any, readers: Sequence[str]) -> None:
-    make_namespace(client, "watchfloor", readers)
+def create_instance_tables(connection: Connection, readers: Sequence[str]) -> None:
+    """Creates the tables of sources, work items and quarantined lines if they do not exist; ``readers`` may read."""
+    _create_namespace(connection, "watchfloor", readers)
     for table in (SOURCES_TABLE, ITEMS_TABLE, QUARANTINE_TABLE):
-        make_table(client, table, ())
+        _create_table(connection, table, (), _PROPERTIES)
 
 
-def make_namespace(client: Any, name: str, readers: Sequence[str]) -> None:
-    """A namespace whose tables ``readers`` may read."""
-    operations = client.namespaceOperations()
-    if not operations.exists(name):
+def list_tables(connection: Connection) -> list[str]:
+    """Returns the names of all tables of the instance."""
+    return [str(name) for name in connection.client.tableOperations().list()]
+
+
+def read_table_ids(connection: Connection) -> dict[str, str]:
+    """Returns the IDs of all tables by name. The files of a table lie in a folder with its ID as name."""
+    ids = connection.client.tableOperations().tableIdMap()
+    return {str(name): str(table_id) for name, table_id in ids.items()}
+
+
+def flush_table(connection: Connection, table: str) -> None:
+    """Has the tablet servers write to files what they hold of a table in memory; returns when that is done."""
+    connection.client.tableOperations().flush(table, None, None, True)
+
+
+def compact_tables(connection: Connection, tables: Iterable[str]) -> None:
+    """Merges the files of each tablet into one, and what is in memory with them; returns when that is done."""
+    for table in tables:
+        connection.client.tableOperations().compact(table, None, None, True, True)
+
+
+def compact_source(connection: Connection, source: Source) -> None:
+    """Does ``compact_tables`` with the three tables of a source."""
+    compact_tables(connection, source_tables(source))
+
+
+def begin_file_compactions(connection: Connection, tables: Sequence[str]) -> None:
+    """Has all files of tables written anew, but nothing that is in memory; does not wait for the compactions' end."""
+    operations = connection.client.tableOperations()
+    # Side by side: the manager takes some time with each.
+    with ThreadPoolExecutor(len(tables)) as pool:
+        begin = visit()(lambda name: operations.compact(name, None, None, False, False))
+        list(pool.map(begin, tables))
+
+
+def delete_rows(connection: Connection, table: str, rows: Iterable[bytes]) -> None:
+    """Deletes whole rows of a table."""
+    text, range_ = jpype.JClass("org.apache.hadoop.io.Text"), jpype.JClass("org.apache.accumulo.core.data.Range")
+    ranges = jpype.JClass("java.util.ArrayList")()
+    for row in rows:
+        ranges.add(range_(text(jpype.JArray(jpype.JByte)(row))))
+    authorizations = jpype.JClass("org.apache.accumulo.core.security.Authorizations").EMPTY
+    deleter = connection.client.createBatchDeleter(table, authorizations, 1)
+    try:
+        deleter.setRanges(ranges)
+        deleter.delete()
+    finally:
+        deleter.close()
+
+
+def drop_source(connection: Connection, source: Source) -> None:
+    """Removes a source's tables and its namespace, and then its row in the catalog."""
+    client: Any = connection.client
+    for table in source_tables(source):
+        if client.tableOperations().exists(table):
+            client.tableOperations().delete(table)
+    name = namespace(source.name)
+    if client.namespaceOperations().exists(name):
+        client.namespaceOperations().delete(name)
+    delete_rows(connection, SOURCES_TABLE, [source.name.encode()])
+
+
+def _choose_properties(source: Source, table: str) -> Mapping[str, str]:
+    holds_vectors = source.layout == "block" and table == event_table(source)
+    return _VECTOR_PROPERTIES if holds_vectors else _PROPERTIES
+
+
+def _create_namespace(connection: Connection, name: str, readers: Sequence[str]) -> None:
+    """Creates a namespace unless it exists, and lets the users ``readers`` read its tables."""
+    client: Any = connection.client
+    if not client.namespaceOperations().exists(name):
         exists = jpype.JClass("org.apache.accumulo.core.client.NamespaceExistsException")
-        with suppress(exists):  # another worker may make it at the same time
-            operations.create(name)
+        with suppress(exists):  # another worker may create it at the same time
+            client.namespaceOperations().create(name)
     read = jpype.JClass("org.apache.accumulo.core.security.NamespacePermission").READ
     for user in readers:
         client.securityOperations().grantNamespacePermission(user, name, read)
 
 
-def make_table(client: Any, name: str, splits: Iterable[bytes], properties: Mapping[str, str] = _PROPERTIES) -> None:
-    """A table, unless it is there."""
-    operations = client.tableOperations()
+def _create_table(connection: Connection, name: str, splits: Iterable[bytes], properties: Mapping[str, str]) -> None:
+    """Creates a table unless it exists."""
+    operations = connection.client.tableOperations()
     if operations.exists(name):
         return
     text = jpype.JClass("org.apache.hadoop.io.Text")
@@ -82,60 +147,5 @@ def make_table(client: Any, name: str, splits: Iterable[bytes], properties: Mapp
     if points.size():
         configuration = configuration.withSplits(points)
     exists = jpype.JClass("org.apache.accumulo.core.client.TableExistsException")
-    with suppress(exists):  # another worker may make it at the same time
+    with suppress(exists):  # another worker may create it at the same time
         operations.create(name, configuration)
-
-
-def labels_of(source: Source) -> set[str]:
-    """The words of all visibility expressions of a source."""
-    expressions = [source.visibility, *(f.visibility for f in source.fields)]
-    return {word for expression in expressions for word in re.split(r"[&|]", expression) if word}
-
-
-def allow_labels(client: Any, users: Sequence[str], labels: set[str]) -> None:
-    """Lets ``users`` ask for these labels; which of them one query may see is said with the query."""
-    if not labels:
-        return
-    authorizations = jpype.JClass("org.apache.accumulo.core.security.Authorizations")
-    security = client.securityOperations()
-    for user in users:
-        have = {str(a) for a in str(security.getUserAuthorizations(user)).split(",") if a}
-        if not labels <= have:
-            security.changeUserAuthorizations(user, authorizations(*sorted(have | labels)))
-
-
-def user_labels(client: Any, user: str) -> list[str]:
-    """All labels that a user may ask for."""
-    return [a for a in str(client.securityOperations().getUserAuthorizations(user)).split(",") if a]
-
-
-def drop_source(client: Any, source: Source) -> None:
-    """Removes a source's tables and its namespace, and then its row in the catalog."""
-    for table in tables_of(source):
-        if client.tableOperations().exists(table):
-            client.tableOperations().delete(table)
-    name = namespace(source.name)
-    if client.namespaceOperations().exists(name):
-        client.namespaceOperations().delete(name)
-    delete_rows(client, SOURCES_TABLE, [source.name.encode()])
-
-
-def compact(client: Any, source: Source) -> None:
-    """Writes all of a source to files, one a tablet; returns when that is done."""
-    for table in tables_of(source):
-        client.tableOperations().compact(table, None, None, True, True)
-
-
-def delete_rows(client: Any, table: str, rows: Iterable[bytes]) -> None:
-    """Deletes whole rows of a table."""
-    text, range_ = jpype.JClass("org.apache.hadoop.io.Text"), jpype.JClass("org.apache.accumulo.core.data.Range")
-    ranges = jpype.JClass("java.util.ArrayList")()
-    for row in rows:
-        ranges.add(range_(text(jpype.JArray(jpype.JByte)(row))))
-    authorizations = jpype.JClass("org.apache.accumulo.core.security.Authorizations").EMPTY
-    deleter = client.createBatchDeleter(table, authorizations, 1)
-    try:
-        deleter.setRanges(ranges)
-        deleter.delete()
-    finally:
-        deleter.close()

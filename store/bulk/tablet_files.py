@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from watchfloor.schema.source import Source
-from watchfloor.store.admin.tables import tables_of
+from watchfloor.store.admin.tables import source_tables
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.store import Store
 
@@ -25,7 +25,7 @@ class TableFiles:
 def table_files(store: Store, source: Source) -> dict[str, TableFiles]:
     """What the files of a source's tables hold, by ``event``, ``index`` and ``aggregate``."""
     found = {}
-    for table in tables_of(source):
+    for table in source_tables(source):
         files = [file for _, _, file in _files(store, table)]
         found[table.rpartition(".")[2]] = TableFiles(sum(f.bytes for f in files), sum(f.entries for f in files))
     return found
@@ -42,7 +42,7 @@ def most_files(store: Store, tables: Sequence[str]) -> tuple[str, int]:
 
 def file_names(store: Store, source: Source) -> set[bytes]:
     """The files of a source's tables, as the metadata table names them."""
-    return {name for table in tables_of(source) for _, name, _ in _files(store, table)}
+    return {name for table in source_tables(source) for _, name, _ in _files(store, table)}
 
 
 def _files(store: Store, table: str) -> Iterator[tuple[bytes, bytes, TableFiles]]:

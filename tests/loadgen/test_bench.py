@@ -30,6 +30,7 @@ from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.loadgen.suite import bench
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import builtin_definitions
+from watchfloor.store.admin.tables import list_tables
 from watchfloor.store.store import Store
 
 DOC = (Path(__file__).parents[2] / "docs/measuring/bench.md").read_text()
@@ -173,7 +174,7 @@ def assert_nothing_is_left(settings: Settings) -> None:
     """No source, table, line of the ledger, or topic of an experiment."""
     with Store.open(settings) as store:
         assert not [source for source in store.sources() if source.startswith("bench.")]
-        assert not [t for t in store.connection.client.tableOperations().list() if str(t).startswith("bench")]
+        assert not [name for name in list_tables(store.connection) if name.startswith("bench")]
         assert not [row for row in Ledger(store).rows() if row.item and row.item.feed.startswith("bench.")]
     admin = KafkaAdminClient(bootstrap_servers=settings.kafka.split(","))
     try:

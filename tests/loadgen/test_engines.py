@@ -45,7 +45,7 @@ from watchfloor.loadgen.harness.session import BenchSession, open_session
 from watchfloor.schema.errors import InternalError, StackError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source, builtin_definitions
-from watchfloor.store.admin.tables import compact
+from watchfloor.store.admin.tables import compact_source
 from watchfloor.store.bulk.tablet_files import table_files
 from watchfloor.store.store import Store
 
@@ -78,7 +78,7 @@ def held(session: BenchSession, path: Path, layout: str = "block") -> Source:
     source = session.create_source("proxy.events", layout=layout)
     with session.store.sink() as sink:
         read_item(session.store, sink, session.make_item(path, source), lambda done, events, quarantined: None)
-    compact(session.store.connection.client, source)
+    compact_source(session.store.connection, source)
     return source
 
 

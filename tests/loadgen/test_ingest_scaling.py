@@ -38,7 +38,7 @@ from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.admin.server_metrics import tablet_servers
+from watchfloor.store.admin.tablet_servers import list_tablet_servers
 from watchfloor.store.encoding.keys import event_table
 from watchfloor.store.stack.process import find
 from watchfloor.store.stack.stack import up
@@ -156,7 +156,7 @@ def test_writes_that_a_full_server_holds_up_are_seen(session: BenchSession) -> N
             if any(look.hold_ms for look in watch.samples):
                 break
     assert any(look.hold_ms > 0 and not look.silent for look in watch.samples)
-    wait_for(lambda: tablet_servers(session.store.connection.client)[0].hold_ms == 0)
+    wait_for(lambda: list_tablet_servers(session.store.connection)[0].hold_ms == 0)
 
 
 @pytest.mark.stack
@@ -192,7 +192,7 @@ def test_a_small_run_has_every_figure_and_spreads_tablets_over_the_servers(
     assert all(figure.samples and len(figure.at) in (0, len(figure.samples)) for figure in figures)
     found = {(figure.metric.name, *figure.of.values()): figure for figure in figures}
     assert len(found) == len(figures)
-    assert len(tablet_servers(session.store.connection.client)) == 2
+    assert len(list_tablet_servers(session.store.connection)) == 2
 
     of = ("2 clients", "2 tservers", "closed loop")
     rate, whole = found["steady_events_per_second", *of], found["instantaneous_events_per_second", *of]

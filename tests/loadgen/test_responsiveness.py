@@ -42,7 +42,7 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import InputFileError, InternalError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
-from watchfloor.store.admin.tables import compact, tables_of
+from watchfloor.store.admin.tables import compact_source, read_table_ids, source_tables
 from watchfloor.store.bulk.tablet_files import file_names
 from watchfloor.store.stack.process import send
 from watchfloor.store.store import Store
@@ -217,11 +217,11 @@ def test_cold_tables_stand_in_other_files_and_answer_the_same(
 ) -> None:
     def files() -> set[tuple[str, str]]:
         folder = session.settings.home / "data/accumulo/tables"
-        ids = session.store.connection.client.tableOperations().tableIdMap()
-        names = [str(ids.get(name)) for name in tables_of(loaded)]
+        ids = read_table_ids(session.store.connection)
+        names = [ids[name] for name in source_tables(loaded)]
         return {(name, path.name) for name in names for path in (folder / name).rglob("*.rf")}
 
-    compact(session.store.connection.client, loaded)
+    compact_source(session.store.connection, loaded)
     before, first = file_names(session.store, loaded), files()
     make_cold(session, loaded)
     after = file_names(session.store, loaded)

@@ -23,8 +23,8 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError, UserError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source, parse_definition
-from watchfloor.store.admin.sessions import scan_sessions
-from watchfloor.store.admin.tables import SOURCES_TABLE, tables_of
+from watchfloor.store.admin.scan_sessions import list_scan_sessions
+from watchfloor.store.admin.tables import SOURCES_TABLE, source_tables
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
@@ -70,9 +70,9 @@ def wait_for_no_sessions(settings: Settings, layout: str) -> str:
     began = time.monotonic()
     reading = 0.0
     with Store.open(settings) as owner:
-        while left := scan_sessions(owner.connection.client, tables_of(source(layout))):
+        while left := list_scan_sessions(owner.connection, source_tables(source(layout))):
             assert time.monotonic() - began < PATIENCE, left
-            if not all(session.closed for session in left):
+            if not all(session.is_closed for session in left):
                 reading = time.monotonic() - began
             time.sleep(0.01)
     return f"{reading:.2f} s until all sessions were closed, {time.monotonic() - began:.2f} s until none was known"

@@ -29,7 +29,8 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
-from watchfloor.store.admin.tables import tables_of, user_labels
+from watchfloor.store.admin.labels import read_user_labels
+from watchfloor.store.admin.tables import source_tables
 from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.sources import Connection
 from watchfloor.store.bulk import bulk
@@ -86,10 +87,8 @@ def stored(store: Store, kind: Source) -> Tables:
     found: Tables = defaultdict(dict)
     everything = Ranges()
     everything.add_rows(b"", None)
-    for table in tables_of(kind):
-        for batch in store.with_authorizations(user_labels(store.connection.client, store.user)).scan(
-            table, everything
-        ):
+    for table in source_tables(kind):
+        for batch in store.with_authorizations(read_user_labels(store.connection, store.user)).scan(table, everything):
             for row, family, qualifier, visibility, value in zip(*(c.to_pylist() for c in batch.columns), strict=True):
                 assert (row, family, qualifier) not in found[table]
                 found[table][row, family, qualifier] = visibility, value
@@ -137,7 +136,7 @@ def test_tables_hold_what_the_encoder_made(
         assert read_item(store, sink, item, quiet, events_to=recorder).events == 1500
         with BulkSink(store, patiently) as events_to:
             assert read_item(store, sink, item, quiet, events_to=events_to).events == 1500
-        assert set(recorder.tables) == set(tables_of(kind))
+        assert set(recorder.tables) == set(source_tables(kind))
         assert stored(store, kind) == recorder.tables
         read_item(store, sink, item, quiet, again=True)
         assert stored(store, kind) == recorder.tables
@@ -196,7 +195,7 @@ def test_the_later_reading_wins(
 KILLER = """
 import os, signal, threading
 from pathlib import Path
-from watchfloor.store.bulk import BulkSink
+from watchfloor.store.bulk.bulk import BulkSink
 
 HERE = Path(__file__).parent
 
@@ -319,7 +318,7 @@ def test_an_import_that_is_refused_is_tried_again(
     def mend(_: object) -> bool:
         said = [record.getMessage() for record in caplog.records if "bulk import from" in record.getMessage()]
         if said:
-            assert f"table {tables_of(kind)[0]}: " in said[0] and f"file:{place}/" in said[0]
+            assert f"table {source_tables(kind)[0]}: " in said[0] and f"file:{place}/" in said[0]
             place.unlink()
         return bool(said)
 
@@ -335,12 +334,12 @@ def test_an_import_that_is_refused_is_tried_again(
 
 def test_a_user_without_permission_is_told_so(store_settings: Settings, store: Store, tmp_path: Path) -> None:
     kind = store.register(source("forbidden"))
-    event_table = tables_of(kind)[0]
+    event_table = source_tables(kind)[0]
     security = store.connection.client.securityOperations()
     token = jpype.JClass("org.apache.accumulo.core.client.security.tokens.PasswordToken")
     security.createLocalUser("carter", token("pass"))
     permission = jpype.JClass("org.apache.accumulo.core.security.TablePermission")
-    for table in tables_of(kind):
+    for table in source_tables(kind):
         for granted in (permission.READ, permission.WRITE, permission.ALTER_TABLE):
             security.grantTablePermission("carter", table, granted)
     properties = store_settings.client_properties.read_text()
@@ -361,7 +360,7 @@ def test_nothing_is_imported_while_tablets_have_too_many_files(
     store: Store, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kind = store.register(source("crowded"))
-    event_table = tables_of(kind)[0]
+    event_table = source_tables(kind)[0]
     operations = store.connection.client.tableOperations()
     operations.setProperty(event_table, "table.compaction.major.ratio", "1000")
     monkeypatch.setattr(bulk, "MOST_FILES", 3)
@@ -394,7 +393,7 @@ def test_what_fails_behind_the_writer_fails_its_next_step(
 ) -> None:
     """The sink's thread cannot write its file: whoever goes on, or flushes, is told; nothing is in the tables."""
     kind = store.register(source("behind"))
-    event_table = tables_of(kind)[0]
+    event_table = source_tables(kind)[0]
     blocked = tmp_path / "a file, no folder"
     blocked.touch()
     monkeypatch.setattr(bulk, "folder_root", lambda *_: f"file://{blocked}")
@@ -420,7 +419,7 @@ def test_its_threads_leave_the_jvm(store: Store) -> None:
     def write(number: int) -> int:
         with BulkSink(store, patiently) as events_to:
             row = pa.array([b"0000%d" % number], pa.binary())
-            events_to.write_rows(tables_of(kind)[0], pa.RecordBatch.from_arrays([row, row], names=["row", "text"]))
+            events_to.write_rows(source_tables(kind)[0], pa.RecordBatch.from_arrays([row, row], names=["row", "text"]))
             events_to.flush()
         return python_threads_in_the_jvm()
 

@@ -237,7 +237,7 @@ def test_it_stays_right(layout: str, mode: str, store_settings: Settings, store:
         assert load(settings, paths[1], feed=kind.name, again=True).events == 400
         compact_source(store, kind.name, 0)  # deletes what that has replaced
         check(store, kind, events)
-    tables.compact(store.connection.client, kind)
+    tables.compact_source(store.connection, kind)
     check(store, kind, events)
     colour: dict[str, object] = {"name": "colour", "type": "string", "indexed": True}
     kind = store.register(make_source(name, layout, (*FIELDS, colour)))

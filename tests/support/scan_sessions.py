@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from watchfloor.store.admin.scan_sessions import list_scan_sessions
 from watchfloor.store.bridge.sources import Connection
 
 
@@ -14,15 +15,9 @@ def assert_scans_end(connection: Connection, table: str) -> None:
     second here. One that nobody closed keeps its number until it has been idle for two.
     """
     deadline = time.monotonic() + 30
-    operations = connection.client.instanceOperations()
     while True:
-        scans = [
-            (int(scan.getScanid()), str(scan.getState()), int(scan.getIdleTime()))
-            for server in operations.getTabletServers()
-            for scan in operations.getActiveScans(server)
-            if str(scan.getTable()) == table
-        ]
-        assert not [scan for scan in scans if scan[0] != -1 and scan[1] == "IDLE" and scan[2] > 1900]
+        scans = list_scan_sessions(connection, [table])
+        assert not [scan for scan in scans if not scan.is_closed and scan.state == "IDLE" and scan.idle_millis > 1900]
         if not scans:
             return
         assert time.monotonic() < deadline, scans

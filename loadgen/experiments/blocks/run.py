@@ -42,7 +42,7 @@ from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
-from watchfloor.store.admin.tables import compact
+from watchfloor.store.admin.tables import compact_source
 from watchfloor.store.bulk.tablet_files import TableFiles, table_files
 from watchfloor.store.store import Store
 
@@ -144,7 +144,7 @@ def _is_kept(case: LoadCase) -> bool:
 
 
 def _measure_disk(session: BenchSession, source: Source) -> dict[str, TableFiles]:
-    compact(session.store.connection.client, source)
+    compact_source(session.store.connection, source)
     return table_files(session.store, source)
 
 

@@ -18,8 +18,8 @@ from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StackError
-from watchfloor.store.admin.sessions import scan_sessions
-from watchfloor.store.admin.tables import tables_of
+from watchfloor.store.admin.scan_sessions import list_scan_sessions
+from watchfloor.store.admin.tables import source_tables
 from watchfloor.store.store import Store
 
 WARM_UP = 3
@@ -54,11 +54,11 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     await_rest(session.settings)
     samples: dict[tuple[str, str], list[float]] = defaultdict(list)
     with Store.open(session.settings, role="query") as store:
-        service, tables = QueryService(store), tables_of(source)
+        service, tables = QueryService(store), source_tables(source)
 
         def sessions(reading: bool) -> bool:
-            found = scan_sessions(session.store.connection.client, tables)
-            return any(not session.closed for session in found) if reading else bool(found)
+            found = list_scan_sessions(session.store.connection, tables)
+            return any(not session.is_closed for session in found) if reading else bool(found)
 
         dense = QueryRequest(source.name, where=f'domain = "{file.made.popular.domain}"', scheme="scan")
         silent = QueryRequest(source.name, where=NOTHING)

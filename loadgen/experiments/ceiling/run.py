@@ -22,9 +22,8 @@ from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.source import Source
+from watchfloor.store.bridge.mutation_recorder import MutationRecorder
 from watchfloor.store.layouts.writer import ItemWriter
-
-from .plain_writer import PlainWriter
 
 LAYOUT = "cell"
 WARM_UP = 2
@@ -115,14 +114,14 @@ def _time_plain_loop(session: BenchSession, kind: str, path: Path) -> tuple[int,
     """The same of a plain loop with the same entries."""
     source = session.create_source(kind, layout=LAYOUT)
     item = session.make_item(path, source)
-    plain = PlainWriter(session.store)
-    writer = ItemWriter(plain, item.item_id, item.file_id)
+    recorder = MutationRecorder(session.store.connection, session.settings)
+    writer = ItemWriter(recorder, item.item_id, item.file_id)
     parser = open_parser(item.feed, b"", lambda name, derive: source)
     for chunk in read_chunks(path, chunk_bytes=session.settings.chunk_bytes):
         for found, events in parser.parse(chunk).events:
             writer.write(found, events)
     events, entries = writer.finish()
-    seconds = plain.write()
+    seconds = recorder.replay()
     session.drop_source(source)
     return events, entries, seconds
 

@@ -26,7 +26,7 @@ from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.source import Field, Source
-from watchfloor.store.admin.tables import compact
+from watchfloor.store.admin.tables import compact_source
 from watchfloor.store.bulk.tablet_files import table_files
 from watchfloor.store.layouts.block.encoder import BlockEncoder
 from watchfloor.store.layouts.block.vectors.column import encode_vector
@@ -182,7 +182,7 @@ def _load_source(session: BenchSession, file: EventFile, encoding: BlockEncoding
             writer.put(encoder.encode(events))
         writer.put(encoder.finish())
         sink.flush()
-    compact(session.store.connection.client, source)
+    compact_source(session.store.connection, source)
     return source
 
 

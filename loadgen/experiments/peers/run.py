@@ -23,7 +23,7 @@ from watchfloor.loadgen.harness.measurement.metric import Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
-from watchfloor.store.admin.tables import compact
+from watchfloor.store.admin.tables import compact_source
 from watchfloor.store.bulk.tablet_files import table_files
 from watchfloor.store.store import Store
 
@@ -106,7 +106,7 @@ def _load_engines(
     for turn in range(turns):
         source = session.create_source(file.feed, layout=_LOADED.layout)
         held[OURS].seconds.append(load_file(session, source, file, _LOADED).seconds)
-        compact(session.store.connection.client, source)
+        compact_source(session.store.connection, source)
         held[OURS].bytes.append(sum(files.bytes for files in table_files(session.store, source).values()))
         _print_speed(file, OURS, held[OURS].seconds, turns)
         for peer in peers:

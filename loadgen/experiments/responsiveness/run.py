@@ -34,7 +34,7 @@ from watchfloor.schema.choices import LAYOUTS
 from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import to_micros
-from watchfloor.store.admin.tables import compact
+from watchfloor.store.admin.tables import compact_source
 from watchfloor.store.store import Store
 
 from .figures import (
@@ -109,7 +109,7 @@ def _measure_layout(session: BenchSession, options: Namespace, source: Source, f
     turns, warm_up = options.turns, min(WARM_UP, options.turns)
     if source.layout == "cell":
         turns, warm_up = max(1, turns // FEWER), 1
-    compact(session.store.connection.client, source)
+    compact_source(session.store.connection, source)
     await_rest(session.settings)
     with Store.open(session.settings, role="query") as store:
         service = QueryService(store)

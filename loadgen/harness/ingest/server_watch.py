@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from watchfloor.schema.errors import StackError, WatchfloorError
 from watchfloor.schema.source import Source
-from watchfloor.store.admin.server_metrics import tablet_servers
-from watchfloor.store.admin.tables import tables_of
+from watchfloor.store.admin.tables import source_tables
+from watchfloor.store.admin.tablet_servers import list_tablet_servers
 from watchfloor.store.store import Store
 
 _EVERY = 0.2
@@ -34,7 +34,7 @@ class ServerWatch:
 
     def __init__(self, store: Store) -> None:
         self.samples: list[ServerSample] = []
-        self._client = store.connection.client
+        self._connection = store.connection
         self._error: WatchfloorError | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="server-watch", daemon=True)
@@ -59,14 +59,14 @@ class ServerWatch:
 
     def _take_sample(self) -> None:
         began = time.time()
-        servers = tablet_servers(self._client)
+        servers = list_tablet_servers(self._connection)
         self.samples.append(
             ServerSample(
                 began,
                 sum(server.minors_running for server in servers),
                 sum(server.majors_running for server in servers),
                 max((server.hold_ms for server in servers), default=0),
-                sum(server.silent for server in servers),
+                sum(server.is_silent for server in servers),
             )
         )
 
@@ -78,10 +78,10 @@ def await_spread(store: Store, source: Source, servers: int) -> None:
     """
     until = time.monotonic() + _SPREAD_SECONDS
     while True:
-        found = [server for server in tablet_servers(store.connection.client) if not server.silent]
+        found = [server for server in list_tablet_servers(store.connection) if not server.is_silent]
         served = {
             table: sorted(server.tables[table].tablets if table in server.tables else 0 for server in found)
-            for table in tables_of(source)
+            for table in source_tables(source)
         }
         if len(found) == servers and all(
             sum(tablets) == source.shards and tablets[-1] - tablets[0] <= 1 for tablets in served.values()

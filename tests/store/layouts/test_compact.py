@@ -133,7 +133,7 @@ def asking(service: QueryService, source: Fed) -> Iterator[Step]:
 
 def on_disk(store: Store, source: Source) -> int:
     """Bytes of a source's files when there is one a tablet."""
-    tables.compact(store.connection.client, source)
+    tables.compact_source(store.connection, source)
     return sum(files.bytes for files in table_files(store, source).values())
 
 

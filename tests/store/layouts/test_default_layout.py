@@ -55,7 +55,7 @@ def test_a_source_that_was_stored_before_blocks_were_the_default_stays_in_cells(
 ) -> None:
     old = parse_definition(silent("old"))
     readers = [store_settings.credentials("query")[0]]
-    tables.make_source_tables(store.connection.client, old, readers)
+    tables.create_source_tables(store.connection, old, readers)
     store.put(tables.SOURCES_TABLE, [(old.name.encode(), b"", b"", old.to_json().encode())])
     settings = own(store_settings, "old")
     result = load(settings, log_file(tmp_path / "a.log", 500), feed=old.name)

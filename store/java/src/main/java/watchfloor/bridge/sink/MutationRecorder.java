@@ -19,14 +19,14 @@ import watchfloor.bridge.columns.LongBatch;
 import watchfloor.bridge.columns.WideBatch;
 
 /**
- * The yardstick of ingest: mutations that were made beforehand, written by the plainest loop there is around a
- * BatchWriter a table. What an {@link EntrySink} needs more than this for the same entries is our own cost.
+ * Makes the mutations that an {@link EntrySink} would make, and writes them later by the plainest loop there is around
+ * one BatchWriter per table. Benchmarks compare an EntrySink's time with that of this loop.
  *
- * <p>All mutations stay in memory until {@link #write} has written them. Not for use by several threads.
+ * <p>All mutations stay in memory until {@link #replay} has written them. Not for use by several threads.
  */
-public final class PlainWriter {
+public final class MutationRecorder {
   private static final byte[] EMPTY = new byte[0];
-  /** As an EntrySink groups them. */
+  /** Entries of one mutation at most, as in an EntrySink. */
   private static final int MAX_PUTS = 10_000;
 
   private final Connection connection;
@@ -35,7 +35,7 @@ public final class PlainWriter {
   private final List<List<Mutation>> batches = new ArrayList<>();
 
   /** The settings mean what they mean to an {@link EntrySink}. */
-  public PlainWriter(Connection connection, long memoryBytes, int threads, long latencyMillis) {
+  public MutationRecorder(Connection connection, long memoryBytes, int threads, long latencyMillis) {
     this.connection = connection;
     config =
         new BatchWriterConfig()
@@ -44,17 +44,25 @@ public final class PlainWriter {
             .setMaxLatency(latencyMillis, TimeUnit.MILLISECONDS);
   }
 
-  /** Keeps a batch as mutations, the same that a sink makes of it; {@code wide} as in {@link EntrySink#writeRows}. */
-  public void hold(String table, long arrayAddress, long schemaAddress, boolean wide) {
+  /** Records what {@link EntrySink#writeEntries} would write. */
+  public void recordEntries(String table, long arrayAddress, long schemaAddress) {
     try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
       tables.add(table);
-      batches.add(wide ? rows(batch) : entries(batch));
+      batches.add(entryMutations(batch));
     }
   }
 
-  private static List<Mutation> rows(Batch batch) {
+  /** Records what {@link EntrySink#writeRows} would write. */
+  public void recordRows(String table, long arrayAddress, long schemaAddress) {
+    try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
+      tables.add(table);
+      batches.add(rowMutations(batch));
+    }
+  }
+
+  private static List<Mutation> rowMutations(Batch batch) {
     WideBatch events = new WideBatch(batch);
-    List<Mutation> made = new ArrayList<>();
+    List<Mutation> mutations = new ArrayList<>();
     for (int r = 0; r < batch.rows(); r++) {
       Mutation mutation = new Mutation(events.row.get(r));
       for (int i = 0; i < events.cells.length; i++) {
@@ -62,42 +70,42 @@ public final class PlainWriter {
           mutation.put(EMPTY, events.qualifiers[i], new ColumnVisibility(events.labels[i]), events.cells[i].get(r));
         }
       }
-      made.add(sealed(mutation));
+      mutations.add(serialised(mutation));
     }
-    return made;
+    return mutations;
   }
 
-  private static List<Mutation> entries(Batch batch) {
+  private static List<Mutation> entryMutations(Batch batch) {
     LongBatch entries = new LongBatch(batch);
-    List<Mutation> made = new ArrayList<>();
+    List<Mutation> mutations = new ArrayList<>();
     Mutation mutation = null;
     for (int r = 0; r < batch.rows(); r++) {
       if (mutation == null || mutation.size() >= MAX_PUTS || !entries.row.same(r - 1, r)) {
         if (mutation != null) {
-          made.add(sealed(mutation));
+          mutations.add(serialised(mutation));
         }
         mutation = new Mutation(entries.row.get(r));
       }
       mutation.put(entries.family(r), entries.qualifier(r), new ColumnVisibility(entries.label(r)), entries.value(r));
     }
     if (mutation != null) {
-      made.add(sealed(mutation));
+      mutations.add(serialised(mutation));
     }
-    return made;
+    return mutations;
   }
 
-  /** Serialised now, so that it does not happen while the clock runs. */
-  private static Mutation sealed(Mutation mutation) {
+  /** Serialises a mutation now, so that it does not happen while the clock runs. */
+  private static Mutation serialised(Mutation mutation) {
     mutation.numBytes();
     return mutation;
   }
 
   /**
-   * Writes and forgets what is held, and returns when it is durable.
+   * Writes and forgets all mutations, and returns when they are durable.
    *
    * @return nanoseconds from the first mutation to the end of the last flush
    */
-  public long write() {
+  public long replay() {
     Map<String, BatchWriter> writers = new HashMap<>();
     long begin = System.nanoTime();
     try {

@@ -10,8 +10,8 @@ from ingest_support import source
 
 from watchfloor.loadgen.harness.ingest.server_watch import ServerWatch, await_spread
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.admin.server_metrics import TableLoad, tablet_servers
-from watchfloor.store.admin.tables import SOURCES_TABLE, tables_of
+from watchfloor.store.admin.tables import SOURCES_TABLE, compact_tables, flush_table, source_tables
+from watchfloor.store.admin.tablet_servers import TableLoad, list_tablet_servers
 from watchfloor.store.encoding.keys import event_table
 from watchfloor.store.store import Store
 
@@ -26,10 +26,10 @@ def test_each_server_tells_which_tablets_it_serves(store_settings: Settings) -> 
         running = len(list((store_settings.home / "run").glob("tserver*.json")))
         kind = store.register(source("served"))
         await_spread(store, kind, running)
-        servers = tablet_servers(store.connection.client)
+        servers = list_tablet_servers(store.connection)
         assert len(servers) == running
         loads = [{name: load.tablets for name, load in server.tables.items()} for server in servers]
-        for table in tables_of(kind):
+        for table in source_tables(kind):
             assert sum(load.get(table, 0) for load in loads) == kind.shards
         assert sum(load.get(SOURCES_TABLE, 0) for load in loads) == 1
         assert all(server.hold_ms == 0 for server in servers)
@@ -38,19 +38,18 @@ def test_each_server_tells_which_tablets_it_serves(store_settings: Settings) -> 
 def test_a_flush_and_a_compaction_are_seen_while_they_run(store_settings: Settings) -> None:
     with Store.open(store_settings) as store, ServerWatch(store) as watch:
         table = event_table(store.register(source("compacted")))
-        operations = store.connection.client.tableOperations()
         minors: list[TableLoad] = []
         majors: list[TableLoad] = []
         # Each lasts for some hundredths of a second: it may fall between two looks, and then comes again.
         for n in range(ROUNDS):
             store.put(table, [(b"%04d%d %d" % (i % 2, i, n), b"", b"q", b"v" * 100) for i in range(ENTRIES)])
-            minors += seen(store, table, lambda: operations.flush(table, None, None, True))
-            majors += seen(store, table, lambda: operations.compact(table, None, None, True, True))
+            minors += seen(store, table, lambda: flush_table(store.connection, table))
+            majors += seen(store, table, lambda: compact_tables(store.connection, [table]))
             if any(load.minors_running for load in minors) and any(load.majors_running for load in majors):
                 break
         assert any(load.minors_running for load in minors)
         assert any(load.majors_running for load in majors)
-        last = tablet_servers(store.connection.client)[0].tables[table]
+        last = list_tablet_servers(store.connection)[0].tables[table]
         assert (last.minors_running, last.majors_running) == (0, 0)
     times = [look.at for look in watch.samples]
     assert len(times) > 1 and times == sorted(times)
@@ -62,5 +61,5 @@ def seen(store: Store, table: str, act: Callable[[], object]) -> Iterator[TableL
     with ThreadPoolExecutor(1) as pool:
         acting = pool.submit(act)
         while not acting.done():
-            yield from (server.tables[table] for server in tablet_servers(store.connection.client))
+            yield from (server.tables[table] for server in list_tablet_servers(store.connection))
         acting.result()
