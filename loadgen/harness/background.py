@@ -1,4 +1,4 @@
-"""Watchfloor's own long-running commands as processes of their own, for the demo and the experiments."""
+"""Runs Watchfloor's own long-running commands as processes of their own, for the demo and the experiments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STOP_SECONDS = 20
 
 @dataclass(frozen=True)
 class RestAddress:
-    """A REST service that answers."""
+    """The address of a REST service that answers, and a token for it."""
 
     host: str
     port: int
@@ -29,7 +29,7 @@ class RestAddress:
 
 @contextmanager
 def run_background(settings: Settings, log: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """``watchfloor ARGUMENTS`` until the end of the block; what it says goes to ``log``."""
+    """Runs ``watchfloor ARGUMENTS`` until the end of the block. Its output goes to ``log``."""
     command = [sys.executable, "-m", "watchfloor.api.cli.main", "--home", str(settings.home), *arguments]
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
@@ -46,14 +46,14 @@ def run_background(settings: Settings, log: Path, *arguments: str) -> Iterator[s
 
 @contextmanager
 def run_rest_service(settings: Settings, log: Path) -> Iterator[RestAddress]:
-    """``watchfloor serve`` on a free port. ``StackError`` when it does not start."""
+    """Runs ``watchfloor serve`` on a free port. Raises ``StackError`` if it does not start."""
     with run_background(settings, log, "serve", "--port", "0") as process:
         host, port = _await_address(process, log)
         yield RestAddress(host, port, (settings.secret / FIRST_TOKEN_FILE).read_text().strip())
 
 
 def _await_address(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:
-    """Where the service says that it listens."""
+    """Waits until the service prints its address, and returns host and port."""
     until = time.monotonic() + _START_SECONDS
     while time.monotonic() < until and process.poll() is None:
         for line in log.read_text().splitlines():

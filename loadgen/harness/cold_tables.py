@@ -1,4 +1,4 @@
-"""Cold tables: nothing of a source is in the caches of the tablet servers, nor, on a local stack, of the system."""
+"""Makes tables cold: none of a source's data stays in the caches of the tablet servers, nor of a local system."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ _TICK, _PATIENCE = 0.02, 600.0
 
 
 def make_cold(session: BenchSession, source: Source) -> None:
-    """Has all files of a source's tables written anew: no cache has seen these. ``StackError`` if that never ends.
+    """Rewrites all files of a source's tables, so that no cache holds any of them. Raises ``StackError`` if that never
+    ends.
 
-    The tablet servers keep blocks by the name of their file, and a compaction leaves none of what it reads and writes
-    there. They go on running: their code is compiled, as it is on a server that has not read a table for a while.
-    Entries that are not yet in files stay in memory; ``compact_source`` leaves none.
+    The tablet servers cache blocks by the name of their file, and a compaction leaves none of what it reads and writes
+    there. The servers go on running: their code stays compiled, as on a server that has not read a table for a while.
+    Entries that are not yet in files stay in memory; call ``tables.compact`` first, which leaves none.
     """
     names = source_tables(source)
     before = file_names(session.store, source)
@@ -40,9 +41,9 @@ def make_cold(session: BenchSession, source: Source) -> None:
 
 
 def drop_pages(folder: Path) -> None:
-    """Has the operating system forget what it holds in memory of all RFiles in a folder; without effect but on Linux.
+    """Tells the operating system to drop its cached pages of all RFiles in a folder; has no effect outside Linux.
 
-    That needs no rights but to read the files. Pages that are not yet on the disk would stay, so they go there first.
+    Only the right to read the files is needed. Pages that are not yet on the disk would stay, so they are synced first.
     """
     if not hasattr(os, "posix_fadvise"):
         return

@@ -1,4 +1,4 @@
-"""Where processor time goes: CPU seconds of the servers and workers by kind of thread, as Linux counts them."""
+"""Measures processor time: CPU seconds of the servers and workers by kind of thread, as Linux counts them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _IDLE_CORES, _IDLE_SECONDS = 0.1, 0.5
 
 
 def find_workers() -> list[psutil.Process]:
-    """The worker processes that this process has started."""
+    """Returns the worker processes that this process has started."""
     found = []
     for process in psutil.Process().children():
         try:
@@ -37,7 +37,7 @@ def find_workers() -> list[psutil.Process]:
 
 
 def find_servers(settings: Settings) -> dict[str, list[int]]:
-    """Pids of the local stack's servers: the tablet servers', and those of all others. Empty for a cluster."""
+    """Returns the pids of the local stack's tablet servers and of all its other servers; empty for a cluster."""
     found: dict[str, list[int]] = {}
     for pid_file in sorted((settings.home / "run").glob("*.json")):
         if process := find(pid_file):
@@ -47,7 +47,7 @@ def find_servers(settings: Settings) -> dict[str, list[int]]:
 
 
 def await_rest(settings: Settings, seconds: float = 60.0) -> None:
-    """Waits until the servers have nothing left to do (compactions, say), or for ``seconds``."""
+    """Waits until the servers are idle (no compactions, for example), for at most ``seconds``."""
     pids = [pid for group in find_servers(settings).values() for pid in group]
     until = time.monotonic() + seconds
     used = sum(map(read_cpu_seconds, pids))
@@ -59,7 +59,7 @@ def await_rest(settings: Settings, seconds: float = 60.0) -> None:
 
 
 class CpuMeter:
-    """Looks at the processes several times a second while it is entered; ``between`` answers afterwards."""
+    """Samples the processes several times a second while it is entered; ``measure_between`` answers afterwards."""
 
     def __init__(self, settings: Settings) -> None:
         self._servers = find_servers(settings)
@@ -72,7 +72,7 @@ class CpuMeter:
         self._thread = threading.Thread(target=self._run, name="cpu", daemon=True)
 
     def measure_between(self, since: float, until: float) -> dict[CpuPart, float]:
-        """CPU seconds of each part from ``since`` to ``until``, both in seconds of ``time.time``."""
+        """Returns the CPU seconds of each part from ``since`` to ``until``, both in seconds of ``time.time``."""
         parts = dict.fromkeys(part for sample in self._samples for part in sample)
         found = {}
         for part in parts:
@@ -119,10 +119,10 @@ def _add_seconds(to: PartSeconds, more: PartSeconds) -> None:
 
 
 def _read_threads(name: str, pid: int) -> PartSeconds:
-    """CPU seconds of a process by kind of thread.
+    """Returns the CPU seconds of a process by kind of thread.
 
-    Threads that have ended are taken for the kind that does the process's work: a worker's, one an item, parse and
-    encode.
+    Threads that have ended count as the kind that does the process's work: a worker starts a thread for each item,
+    which parses and encodes.
     """
     found: PartSeconds = {}
     try:
@@ -143,7 +143,10 @@ def _read_threads(name: str, pid: int) -> PartSeconds:
 
 
 def read_cpu_seconds(pid: int) -> float:
-    """CPU seconds, user and system, of a process until now, ended threads included, to a hundredth; 0 if it is gone."""
+    """Returns the CPU seconds, user and system, of a process until now, to a hundredth; 0 if the process is gone.
+
+    Threads that have ended are included.
+    """
     try:
         return _read_stat(Path(f"/proc/{pid}/stat"))[1]
     except OSError:
@@ -151,7 +154,7 @@ def read_cpu_seconds(pid: int) -> float:
 
 
 def _read_stat(path: Path) -> tuple[str, float]:
-    """The name and the CPU seconds (user and system) of a process or a thread."""
+    """Returns the name and the CPU seconds (user and system) of a process or a thread."""
     before, _, after = path.read_text(errors="replace").rpartition(")")
     fields = after.split()
     return before.partition("(")[2], (int(fields[11]) + int(fields[12])) / _TICKS

@@ -1,4 +1,4 @@
-"""A load through the queue and worker processes, timed by the workers' own clocks, with the CPU seconds it took."""
+"""Loads a file through the queue and worker processes, timed by the workers' own clocks, with the CPU seconds it took."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class EventFile(LogFile):
 
 @dataclass(frozen=True)
 class LoadCase:
-    """A way to load: ``of`` says which file, ``mode`` how the workers write."""
+    """A way to load: ``of`` names the file, ``mode`` says how the workers write."""
 
     layout: str
     of: Literal["whole", "tenth", "access log"]
@@ -50,7 +50,9 @@ class LoadCase:
 
 @dataclass(frozen=True)
 class LoadTiming:
-    """``seconds`` from the first item taken to the last item durable; ``cpu``: seconds of each part in that time."""
+    """``seconds`` from the first item taken to the last item durable; ``cpu`` has the CPU seconds of each part in that
+    time.
+    """
 
     events: int
     bytes: int
@@ -59,13 +61,14 @@ class LoadTiming:
 
 
 def make_case_labels(case: LoadCase, file: LogFile) -> dict[str, str]:
-    """What a figure of a load is of."""
+    """Returns the labels of a figure of a load."""
     workers = f"{case.workers} worker{'s' * (case.workers > 1)}"
     words = {"engine": case.layout, "events": f"{file.events:,}", "workers": workers, "mode": case.mode}
     return words if isinstance(file, EventFile) else {**words, "feed": file.feed}
 
 
 def write_events(path: Path, events: int, seed: int) -> EventFile:
+    """Generates proxy events into a file and plants the paths that questions look for."""
     with path.open("wb") as out:
         made = generate_events(out, events, seed)
     print_progress(
@@ -75,13 +78,17 @@ def write_events(path: Path, events: int, seed: int) -> EventFile:
 
 
 def describe_access_log(path: Path) -> LogFile:
+    """Counts the lines and bytes of a web access log."""
     with path.open("rb") as file:
         lines = sum(1 for line in file if line.strip())
     return LogFile(path, "web.access", lines, path.stat().st_size)
 
 
 def load_file(session: BenchSession, source: Source, file: LogFile, case: LoadCase) -> LoadTiming:
-    """Waits until the servers are at rest, then loads the whole file as ``watchfloor load`` does."""
+    """Waits until the servers are idle, then loads the whole file as ``watchfloor load`` does.
+
+    Raises ``InternalError`` if not all of its events were loaded.
+    """
     await_rest(session.settings)
     settings = replace(session.settings, ingest_mode=case.mode)
     with CpuMeter(session.settings) as meter:

@@ -19,7 +19,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Response:
-    """Seconds since the run's beginning: when a request was due, when it was made, when its answer had come."""
+    """A request and its answer, in seconds since the run began: when it was due, when it was made, when the answer had
+    come.
+    """
 
     due: float
     made: float
@@ -37,7 +39,9 @@ class Response:
 
 
 def schedule_poisson(rate: float, seconds: float, seed: int) -> list[float]:
-    """When requests of many independent users are due: ``rate`` a second on average, ascending, below ``seconds``."""
+    """Draws when requests of many independent users are due: ``rate`` a second on average, ascending, below
+    ``seconds``.
+    """
     rng = np.random.Generator(np.random.PCG64(seed))
     most = int(rate * seconds + 10 * (rate * seconds) ** 0.5 + 10)
     due = np.cumsum(rng.exponential(1 / rate, most))
@@ -45,7 +49,7 @@ def schedule_poisson(rate: float, seconds: float, seed: int) -> list[float]:
 
 
 def schedule_evenly(rate: float, seconds: float) -> list[float]:
-    """When requests that come at an even pace are due: ``rate`` a second, the first at once, all below ``seconds``."""
+    """Returns when requests at an even pace are due: ``rate`` a second, the first at once, all below ``seconds``."""
     return [number / rate for number in range(math.ceil(rate * seconds))]
 
 

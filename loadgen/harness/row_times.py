@@ -1,4 +1,4 @@
-"""When the rows of an answer are there: the 1st, the 100th, the 1,000th and the last."""
+"""Times the rows of an answer: the 1st, the 100th, the 1,000th and the last."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LAST = "last"
 class RowTimes:
     """Milliseconds from the call of the query service to a row, by the row's number in words or ``LAST``.
 
-    An answer with fewer than 100 or 1,000 rows has no such row. ``rows`` and query ``batches``: of the whole answer.
+    An answer with fewer than 100 or 1,000 rows has no such row. ``rows`` and query ``batches`` are of the whole answer.
     """
 
     ms: Mapping[str, float]
@@ -28,7 +28,7 @@ class RowTimes:
 
 
 def time_rows(service: QueryService, request: QueryRequest, upto: float = math.inf) -> RowTimes:
-    """Asks, and reads the answer to its end, or until ``upto`` rows are there; then it has no ``LAST``."""
+    """Asks a query and reads the answer to its end, or until ``upto`` rows are there; then it has no ``LAST``."""
     started = time.perf_counter()
     ms: dict[str, float] = {}
     rows = 0

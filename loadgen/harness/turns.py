@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def shuffle_cases(cases: Iterable[T], turn: int) -> list[T]:
-    """Returns all cases in an order of the turn's own.
+    """Returns all cases in an order that depends on the turn only.
 
     Each case leaves caches and garbage to the next one, so the next one should not always be the same.
     """

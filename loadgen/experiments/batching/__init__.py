@@ -1,0 +1,1 @@
+"""``bench batching``: what batching policies are worth. Read ``run.py`` first."""

@@ -1,0 +1,1 @@
+"""``bench ceiling``: a worker beside a plain loop of writes. Read ``run.py`` first."""

@@ -1,0 +1,1 @@
+"""``bench crossover``: index and scan by density. Read ``run.py`` first."""

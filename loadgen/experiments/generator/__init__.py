@@ -1,0 +1,1 @@
+"""``bench generator``: how fast events are generated. Read ``run.py`` first."""

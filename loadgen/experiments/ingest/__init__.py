@@ -1,0 +1,1 @@
+"""``bench ingest``: ingest by clients and tablet servers. Read ``run.py`` first."""

@@ -1,0 +1,1 @@
+"""``bench memory``: the memory of a worker. Read ``run.py`` first."""

@@ -1,0 +1,1 @@
+"""``bench peers``: Watchfloor beside other engines. Read ``run.py`` first."""

@@ -1,0 +1,1 @@
+"""``bench readers``: readers of JSON lines. Read ``run.py`` first."""

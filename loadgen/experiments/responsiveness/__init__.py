@@ -1,0 +1,1 @@
+"""``bench responsiveness``: the LLCySA paper's query experiment. Read ``run.py`` first."""

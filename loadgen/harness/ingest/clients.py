@@ -1,4 +1,4 @@
-"""Ingest clients: worker processes with a queue of their own, given items and looked at through the ledger."""
+"""Ingest clients: worker processes with a queue of their own. The ledger tells which of their items are durable."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class IngestClients:
         self._pool, self._producer, self._ledger, self._log = pool, producer, ledger, log
 
     def announce_items(self, items: Sequence[WorkItem]) -> None:
-        """Tells the ledger of items beforehand, so that to queue them takes no more than the queue does."""
+        """Writes items to the ledger beforehand, so that queueing them takes no longer than the queue itself does."""
         self._ledger.queued(items)
 
     def queue_items(self, items: Sequence[WorkItem]) -> None:
-        """Returns when the queue has the items; they must have been announced."""
+        """Queues items that have been announced; returns when the queue has them."""
         self._producer.send(items)
 
     def find_durable(self, items: Sequence[WorkItem]) -> dict[bytes, DurableItem]:
-        """Those of the items that are durable, by item identity. Raises ``InternalError`` if one has failed."""
+        """Returns those of the items that are durable, by item identity. Raises ``InternalError`` if one has failed."""
         wanted = {item.item_id for item in items}
         found = {}
         for row in self._ledger.of_files({item.file_id for item in items}):
@@ -54,9 +54,10 @@ class IngestClients:
     def await_durable(
         self, items: Sequence[WorkItem], enough: Callable[[Mapping[bytes, DurableItem]], bool] | None = None
     ) -> dict[bytes, DurableItem]:
-        """Sees to the clients until all of the items are durable, or ``enough`` of them; those that are, as ``ended``.
+        """Supervises the clients until all items are durable, or until ``enough`` says that those which are suffice.
 
-        Raises ``StackError`` if the clients die, or if for minutes no further item became durable.
+        Returns the durable items, as ``find_durable``. Raises ``StackError`` if the clients die, or if no further item
+        became durable for minutes.
         """
         last, before = time.monotonic() + _PATIENCE, 0
         while True:
@@ -70,7 +71,7 @@ class IngestClients:
             self.supervise(_LOOK_SECONDS)
 
     def supervise(self, seconds: float) -> None:
-        """Sees to the clients for some time."""
+        """Restarts clients that die, for so many seconds. Raises ``StackError`` if they die again and again."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             self._pool.watch()
@@ -81,7 +82,7 @@ class IngestClients:
 
 @contextmanager
 def run_clients(session: BenchSession, count: int) -> Iterator[IngestClients]:
-    """Starts ``count`` clients and stops them at the end, whatever is still queued."""
+    """Starts ``count`` clients and stops them at the end of the block, whatever is still queued."""
     topic = f"{session.settings.topic}.{secrets.token_hex(4)}"
     settings = replace(session.settings, topic=topic, group=topic)
     log, ledger = session.folder / "clients.log", Ledger(session.store)

@@ -1,7 +1,7 @@
-"""Events that come in at a steady rate, as log files arrive, while something else is measured.
+"""Feeds events at a steady rate, as log files arrive, while something else is measured.
 
 A load hands over all that it has, and is as fast as the workers are. Here a schedule says when each item is due,
-whether or not those before it are durable: if the workers do not keep up, items wait, and the delay says so.
+whether or not those before it are durable: if the workers do not keep up, items wait, and the delay shows it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from .clients import IngestClients
 from .rates import DurableItem
 
 LEAST_ITEMS = 3
-"""Fewer make no rate."""
+"""The least number of items of which a rate can be computed."""
 _TICK = 0.1
 
 
 @dataclass
 class FeedingRecord:
-    """The items that were due, in this order, and when: seconds since 1970. ``done`` is known when the feeding has
-    ended."""
+    """The items that were due, in this order, and when, in seconds since 1970. ``done`` is set when the feeding has
+    ended.
+    """
 
     items: list[WorkItem] = field(default_factory=list)
     due: list[float] = field(default_factory=list)
@@ -36,23 +37,24 @@ class FeedingRecord:
 
     @property
     def events_per_second(self) -> float:
-        """Of all items but the one that was durable first; 0 of fewer than two."""
+        """The rate of all items but the one that was durable first; 0 if there are fewer than two."""
         ends = sorted((done.ended, done.events) for done in self.done)
         seconds = ends[-1][0] - ends[0][0] if ends else 0.0
         return sum(events for _, events in ends[1:]) / seconds if seconds else 0.0
 
     @property
     def delays(self) -> list[float]:
-        """Seconds from when an item was due until it was durable."""
+        """Seconds from when each item was due until it was durable."""
         return [done.ended - due for done, due in zip(self.done, self.due, strict=True)]
 
 
 @contextmanager
 def feed_items(clients: IngestClients, work: Iterator[WorkItem], rate: float) -> Iterator[FeedingRecord]:
-    """``rate`` items a second are due until the end of the block, which waits until all of them are durable.
+    """Queues ``rate`` items a second until the end of the block, which waits until all of them are durable.
 
-    Should it end before ``LEAST_ITEMS`` of them were due, it waits for these too. The clients should be at work
-    already: see ``warm``. ``InternalError`` if an item was loaded earlier: no worker reads it again.
+    If the block ends before ``LEAST_ITEMS`` of them were due, it waits for these too. The clients should be at work
+    already: see ``warm_up_clients``. Raises ``InternalError`` if an item was loaded earlier, because no worker reads it
+    again.
     """
     feed, stop = FeedingRecord(), threading.Event()
     with ThreadPoolExecutor(1, thread_name_prefix="feeder") as thread:

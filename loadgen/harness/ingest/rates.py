@@ -1,7 +1,7 @@
-"""Rates of an ingest run from what the ledger says of its work items: series, steady state, saturation. Pure.
+"""Computes rates of an ingest run from the ledger's rows of its work items: series, steady state, saturation. Pure.
 
-An item's events count as spread evenly over the time in which its client worked on it. To count them all at the moment
-at which they became durable would make the series a matter of how the ends of a few items fall into its steps.
+An item's events count as spread evenly over the time in which its client worked on it. If they counted at the moment at
+which they became durable, the series would depend on how the ends of a few items fall into its steps.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from watchfloor.schema.errors import UserError
 STEP = 0.5
 """Seconds of one sample of a series."""
 SETTLING = 0.2
-"""Share of a run, from its beginning, that is not yet steady: caches and compiled code are still new, and the servers'
-memory for entries is still empty."""
+"""The share of a run, from its beginning, that is not steady yet: caches and compiled code are still new, and the
+servers' memory for entries is still empty.
+"""
 GAIN = 1.1
-"""More clients are worth having if they bring the rate to so many times what it was."""
+"""The factor by which more clients must raise the rate to be worth having."""
 _LEAST_STEPS = 3
 
 
 @dataclass(frozen=True)
 class DurableItem:
-    """A work item that a client has made durable. ``begun`` and ``ended`` in seconds since 1970."""
+    """A work item that a client has made durable; ``begun`` and ``ended`` are seconds since 1970."""
 
     client: str
     begun: float
@@ -60,12 +61,15 @@ class TimeWindow:
         return self.until - self.since
 
     def drop_settling(self) -> TimeWindow:
-        """Without the beginning that is not steady yet."""
+        """Returns the window without the beginning that is not steady yet."""
         return TimeWindow(self.since + SETTLING * self.seconds, self.until)
 
 
 def find_busy_window(items: Sequence[DurableItem]) -> TimeWindow:
-    """From when each client has ended an item until the first of them ends its last one."""
+    """Returns the window in which all clients worked.
+
+    It begins when the last client has ended its first item, and ends when the first client ends its last item.
+    """
     ends: dict[str, list[float]] = defaultdict(list)
     for item in items:
         ends[item.client].append(item.ended)
@@ -83,7 +87,7 @@ def count_megabytes(item: DurableItem) -> float:
 def compute_series(
     items: Sequence[DurableItem], window: TimeWindow, of: Callable[[DurableItem], float] = count_events
 ) -> RateSeries:
-    """The rate over a window, as many whole steps as it has. Raises ``UserError`` if these are too few to speak of."""
+    """Returns the rate over as many whole steps as the window has. Raises ``UserError`` if these are too few."""
     steps = int(window.seconds / STEP + 1e-9)
     if steps < _LEAST_STEPS:
         raise UserError(f"a run of {window.seconds:.1f} s is too short for a rate over time: give more --seconds")
@@ -97,7 +101,7 @@ def compute_series(
 
 
 def find_saturation(rates: Mapping[int, float]) -> int:
-    """The smallest number of clients from which no larger one of ``rates`` brings ``GAIN`` times its rate."""
+    """Returns the smallest number of clients from which no larger one of ``rates`` brings ``GAIN`` times its rate."""
     return next(
         clients
         for clients in sorted(rates)

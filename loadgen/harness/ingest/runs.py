@@ -24,7 +24,7 @@ _MORE_SECONDS = 5
 
 @dataclass(frozen=True)
 class IngestRun:
-    """``whole`` is all that was looked at, ``steady`` the part that is measured; both within what ``items`` tell of."""
+    """A run of ingest clients. ``whole`` is all of it, ``steady`` the part that is measured; ``items`` cover both."""
 
     items: Sequence[DurableItem]
     whole: TimeWindow
@@ -35,7 +35,10 @@ class IngestRun:
 
 @dataclass(frozen=True)
 class OpenIngestRun(IngestRun):
-    """``responses``, an item each, count their seconds from the beginning of ``whole``, in which all were due."""
+    """A run by a schedule. ``responses``, one for each item, count seconds from the beginning of ``whole``.
+
+    All items were due within ``whole``.
+    """
 
     responses: Sequence[Response]
 
@@ -43,8 +46,10 @@ class OpenIngestRun(IngestRun):
 def run_closed_loop(
     session: BenchSession, clients: IngestClients, work: Iterator[WorkItem], seconds: float, warm_up: float = 0.0
 ) -> IngestRun:
-    """All clients work for ``seconds`` at least, each taking an item as soon as it has ended one; before that for
-    ``warm_up``. All items are on the queue from the beginning. The clients should be at work already: see ``warm``.
+    """Lets all clients work for ``warm_up`` and then for at least ``seconds``; each takes an item as soon as it has
+    ended one.
+
+    All items are queued at the beginning. The clients should be at work already: see ``warm_up_clients``.
     """
     items = list(islice(work, math.ceil(_MOST_ITEMS * clients.count * (seconds + warm_up + _MORE_SECONDS))))
     clients.announce_items(items)
@@ -65,9 +70,9 @@ def run_closed_loop(
 def run_open_loop(
     session: BenchSession, clients: IngestClients, work: Iterator[WorkItem], due: Sequence[float], seconds: float
 ) -> OpenIngestRun:
-    """Item i is queued when ``due[i]`` seconds are over, all of them below ``seconds``; ends when all are durable.
+    """Queues item i when ``due[i]`` seconds are over, and ends when all items are durable.
 
-    The clients should be at work already: see ``warm``.
+    All of ``due`` are below ``seconds``. The clients should be at work already: see ``warm_up_clients``.
     """
     items = list(islice(work, len(due)))
     clients.announce_items(items)
@@ -86,7 +91,7 @@ def run_open_loop(
 
 
 def warm_up_clients(clients: IngestClients, work: Iterator[WorkItem]) -> list[WorkItem]:
-    """Queues items until every client has ended some; these items."""
+    """Queues items until every client has ended some, and returns these items."""
     items: list[WorkItem] = []
     worked: set[str] = set()
     while len(worked) < clients.count:

@@ -1,4 +1,4 @@
-"""Looks at the tablet servers several times a second while something runs: compactions, held writes, silence."""
+"""Samples the tablet servers several times a second while something runs: compactions, held writes, silence."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ _SPREAD_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class ServerSample:
-    """All tablet servers and tables at one moment, ``at`` in seconds since 1970: how many tablets are in a minor
-    compaction, and in a major one; for how long by then the server that has held writes up longest has done so; and how
-    many servers said nothing, which makes this look last a second longer for each."""
+    """All tablet servers and tables at one moment, ``at`` in seconds since 1970.
+
+    ``minors`` and ``majors`` count the tablets in a minor and in a major compaction. ``hold_ms`` is how long the server
+    that has held writes up longest has done so by then. ``silent`` counts the servers that did not answer; each of them
+    makes the sample last a second longer.
+    """
 
     at: float
     minors: int
@@ -30,7 +33,7 @@ class ServerSample:
 
 
 class ServerWatch:
-    """``looks`` since it was entered. What a server is asked costs it less than a thousandth of a core."""
+    """Collects ``samples`` from when it is entered. Sampling costs a server less than a thousandth of a core."""
 
     def __init__(self, store: Store) -> None:
         self.samples: list[ServerSample] = []
@@ -72,9 +75,9 @@ class ServerWatch:
 
 
 def await_spread(store: Store, source: Source, servers: int) -> None:
-    """Returns when each of ``servers`` tablet servers serves as many of the source's tablets as any other, or one less.
+    """Waits until the source's tablets are spread evenly over ``servers`` tablet servers.
 
-    Raises ``StackError`` if the manager has not brought that about within a minute.
+    Each server then serves as many of them as any other, or one less. Raises ``StackError`` after a minute.
     """
     until = time.monotonic() + _SPREAD_SECONDS
     while True:

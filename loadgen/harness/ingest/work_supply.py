@@ -1,4 +1,4 @@
-"""Work for ingest clients: the items of one generated file again and again, so that a run is as long as it likes.
+"""Supplies ingest clients with work: the items of one generated file again and again, for as long as a run lasts.
 
 Each lap through the file gives it another identity. To a worker these are other files: their events get rows of their
 own, and the ledger does not know them yet.
@@ -19,10 +19,14 @@ from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
 from watchfloor.loadgen.generator.generate import DEFAULT_END, generate_events
 
 ITEM_EVENTS = {"block": 16_000, "cell": 2_000}
-"""By layout, about: an item then takes a client some tenths of a second. In blocks it is nearly a full one: smaller
-items would make smaller blocks, and more entries of the index."""
+"""The number of events of an item, by layout; it takes a client some tenths of a second.
+
+In blocks the events nearly fill one block: smaller items would make smaller blocks, and more entries of the index.
+"""
 FILE_ITEMS, FILE_DAYS = 15, 3.0
-"""An item is of hours, as a log file is: few of them have events of two days, which would go into a block each."""
+"""Items of a file, and the days of its events. An item then has events of some hours, as a log file has: few items have
+events of two days, which would go into a block for each day.
+"""
 
 
 class WorkSupply:
@@ -38,7 +42,7 @@ class WorkSupply:
         self.item_events = item_events
 
     def make_items(self, feed: str) -> Iterator[WorkItem]:
-        """Items without end, for a source that is new."""
+        """Yields items without end, for a source that is new."""
         lap_items = items_of(self._scan, str(self._path), feed, b"", secrets.token_hex(8))[:FILE_ITEMS]
         for lap in count():
             file_id = hashlib.blake2b(self._scan.file_id + lap.to_bytes(4, "big"), digest_size=FILE_ID_BYTES).digest()

@@ -1,4 +1,4 @@
-"""What a number means: its name, unit and definition, and the goal that it should keep."""
+"""A metric: the name, unit and definition of a number, and the goal that it should keep."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 Better = Literal["higher", "lower"]
 _LOWER = frozenset({"s", "ms", "µs", "MB", "GB"})
-"""Units of what should be small: time and space. A rate, which should be large, has a unit ``…/s``."""
+"""Units of time and space, which should be low. A rate, which should be high, has a unit ``…/s``."""
 _BY_UNIT: Any = object()
 """Stands for ``better`` where a metric does not give it."""
 

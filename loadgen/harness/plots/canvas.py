@@ -1,6 +1,6 @@
-"""What all pictures share: their colours, axes and how they become SVG and PNG.
+"""The colours and axes that all pictures share, and the rendering of sketches as SVG and PNG.
 
-matplotlib is imported when it is used: most commands do without it.
+matplotlib is imported when it is used, because most commands do without it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
 Its black is the text's, and its yellow cannot be seen on white."""
 MARKERS = ("o", "s", "^", "D", "v", "P")
 _INK = "#1a1a1b"
-"""Stands for the text's colour: the page's in the SVG, this one in the PNG."""
+"""The text's colour. In the SVG it is replaced by that of the page."""
 _STYLE: dict[Any, Any] = {
     "font.size": 9.5,
     "axes.titlesize": 10.5,
@@ -45,7 +45,7 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Sketch:
-    """A matplotlib figure, a name for its file, and what it shows, in a sentence or two."""
+    """A matplotlib figure, a name for its file, and a caption that says in a sentence or two what it shows."""
 
     name: str
     caption: str
@@ -72,7 +72,9 @@ def require_matplotlib() -> None:
 
 @contextmanager
 def apply_style() -> Iterator[None]:
-    """The settings with which pictures are drawn and rendered. ``UserError`` if matplotlib is not installed."""
+    """Applies the settings with which pictures are drawn and rendered. Raises ``UserError`` if matplotlib is not
+    installed.
+    """
     require_matplotlib()
     from matplotlib import rc_context
 
@@ -81,7 +83,7 @@ def apply_style() -> Iterator[None]:
 
 
 def make_panels(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Sequence[Any]]:
-    """A figure of ``height`` inches with ``rows`` × ``columns`` axes, and these in one list."""
+    """Returns a figure of ``height`` inches with ``rows`` × ``columns`` axes, and these axes in one list."""
     from matplotlib.figure import Figure as Drawing
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -91,12 +93,12 @@ def make_panels(height: float, rows: int = 1, columns: int = 1, **options: Any) 
 
 
 def format_axis(axis: Any) -> None:
-    """An axis whose marks are numbers as people write them."""
+    """Labels an axis with numbers as people write them."""
     axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}")
 
 
 def format_log_axis(axis: Any, values: Sequence[float]) -> None:
-    """A logarithmic axis with plain marks; between decades too where these are few."""
+    """Makes an axis logarithmic, with plain numbers; if it has few decades, with numbers between them too."""
     from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
@@ -130,7 +132,10 @@ def _render_sketch(experiment: str, sketch: Sketch) -> Picture:
 
 
 def _make_embeddable(svg: str, name: str) -> str:
-    """Without what stands before the root, with identifiers that no other picture has, in the colour of the text."""
+    """Returns the SVG so that it can stand in a page.
+
+    It begins with its root, its identifiers are no other picture's, and its ink has the colour of the page's text.
+    """
     svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", svg)

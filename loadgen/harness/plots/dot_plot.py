@@ -1,4 +1,4 @@
-"""Dot plots (Cleveland, "The Elements of Graphing Data", 1985): a row a figure, a dot its value, a bar its samples."""
+"""Dot plots (Cleveland, "The Elements of Graphing Data", 1985): a line a figure, a dot its value, a bar its samples."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from watchfloor.loadgen.harness.measurement.table import format_number
 from .canvas import COLOURS, MARKERS, Sketch, format_axis, format_log_axis, make_panels
 
 _ROW, _FRAME = 0.26, 1.0
-"""Inches of a row, and of what is around the rows."""
+"""Inches of a line, and of what is around all lines."""
 _LOG_FROM = 20
-"""The greatest value by the least from which on an axis is logarithmic."""
+"""The ratio of the greatest to the least value from which on an axis is logarithmic."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class DotRow:
 
 
 def draw_dots(name: str, caption: str, rows: Sequence[DotRow], unit: str) -> Sketch:
-    """One panel. With one series each row's value is written beside it, without a legend."""
+    """Draws one panel. If there is one series, its values are written beside the lines, and there is no legend."""
     series = list(dict.fromkeys(key for row in rows for key in row.figures))
     step = 1 if len(series) == 1 else 0.7 * len(series)
     drawn, (axes,) = make_panels(_FRAME + _ROW * step * len(rows) + (0.3 if len(series) > 1 else 0))
@@ -71,5 +71,5 @@ def _scale_axis(axes: Any, values: Sequence[float]) -> None:
 
 
 def _list_drawn_values(figure: Figure) -> tuple[float, ...]:
-    """All that the axis must hold."""
+    """Returns all values of a figure that the axis must include."""
     return (*figure.samples, figure.value, *((figure.goal.limit,) if figure.goal else ()))

@@ -1,4 +1,4 @@
-"""Figures that have no drawing of their own: time series by time, all others as dots, a picture a metric."""
+"""Draws figures in the general way: those that are time series over time, all others as dots, a picture a metric."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from .labels import label_axis, label_figures
 
 _MOST_ROWS = 40
 _SERIES = 2
-"""Samples with a time from which on they make a line."""
+"""The number of samples with a time from which on they are drawn as a line."""
 READ = "A dot is the figure, the bar behind it reaches from its lowest to its highest sample"
 
 
 def draw_general(figures: Sequence[Figure]) -> Iterator[Sketch]:
+    """Draws time series over time, and all other figures as dots."""
     yield from draw_metrics([figure for figure in figures if len(figure.at) < _SERIES])
     yield from series.draw_time_series([figure for figure in figures if len(figure.at) >= _SERIES])
 
 
 def draw_metrics(figures: Sequence[Figure]) -> Iterator[Sketch]:
-    """A picture a metric, or several where it has many figures."""
+    """Draws a picture for each metric, or several if it has many figures."""
     for name in dict.fromkeys(figure.metric.name for figure in figures):
         found = [figure for figure in figures if figure.metric.name == name]
         shared, labels = label_figures(found)

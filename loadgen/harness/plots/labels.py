@@ -1,4 +1,4 @@
-"""What pictures say in words: their axes, and what a figure is of."""
+"""The labels of pictures: those of axes, and those that tell figures apart."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from watchfloor.loadgen.harness.measurement.figure import Figure
 
 
 def label_axis(figure: Figure) -> str:
-    """What an axis of a metric says."""
+    """Returns the label of an axis: the metric and its unit."""
     return f"{figure.metric.name}, {figure.metric.unit}" if figure.metric.unit else figure.metric.name
 
 
 def label_figures(figures: Sequence[Figure]) -> tuple[str, list[str]]:
-    """What all figures are of, and what each is of beside that."""
+    """Returns what all figures have in common, and for each figure what tells it apart from the others."""
     same = {
         key: value
         for key, value in figures[0].of.items()
@@ -25,5 +25,5 @@ def label_figures(figures: Sequence[Figure]) -> tuple[str, list[str]]:
 
 
 def format_case(of: Mapping[str, str]) -> str:
-    """``of`` on one line; a bare number gets its key, since it says nothing alone."""
+    """Formats ``of`` on one line. A bare number gets its key, because it says nothing alone."""
     return " · ".join(f"{key} {value}" if value.replace(",", "").isdecimal() else value for key, value in of.items())

@@ -1,4 +1,4 @@
-"""Time to the 1st, 100th, 1,000th and last row: a panel for each value of one word, a line for each of another."""
+"""Draws the time to the 1st, 100th, 1,000th and last row, with a panel and a line for each value of two labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _LAST = "last"
 
 
 def draw_row_panels(name: str, caption: str, figures: Sequence[Figure], panel: str, line: str) -> Sketch:
-    """``figures`` are of a row, and of the words ``panel`` and ``line``: each point has the range of its samples."""
+    """Draws a panel for each value of the label ``panel``, with a line for each value of the label ``line``.
+
+    Each figure is of a row; its point has the range of its samples.
+    """
     drawn, places = make_panels(4.0, columns=len(_list_values(figures, panel)), sharey=True)
     lines = _list_values(figures, line)
     for axes, title in zip(places, _list_values(figures, panel), strict=True):

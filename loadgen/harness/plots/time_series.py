@@ -1,4 +1,4 @@
-"""Time series: a picture a run, a panel a metric, one above the other, with one axis of time."""
+"""Draws time series: a picture for each run, with its metrics in panels one above the other that share an axis of time."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from .canvas import COLOURS, Sketch, format_axis, make_panels
 from .labels import format_case, label_axis
 
 _HEIGHT, _MARK_HEIGHT = 2.4, 1.1
-"""Inches of a panel, and of one that is there to be looked up in only."""
+"""Inches of a panel, and of a panel of a mark."""
 
 
 def draw_time_series(figures: Sequence[Figure], marks: Sequence[str] = ()) -> Iterator[Sketch]:
-    """``figures`` have times; those that are of the same stand in one picture.
+    """Draws figures whose samples have times; figures of the same case stand in one picture.
 
     The metrics of ``marks`` (how many compactions run, how long a write was held) shade the panels of rates wherever
-    they are above zero: what a rate falls for is seen behind it. One that never is gets no panel, only a word.
+    they are above zero, so that the cause of a falling rate can be seen behind it. A metric of ``marks`` that is zero
+    throughout gets no panel, and is named in the caption.
     """
     runs: dict[tuple[tuple[str, str], ...], list[Figure]] = {}
     for figure in figures:
@@ -66,7 +67,7 @@ def _draw_run(figures: Sequence[Figure], shades: dict[str, str]) -> Any:
 
 
 def _shade_panel(axes: Any, mark: Figure, colour: str) -> None:
-    """Behind the line, from each sample above zero to the next sample."""
+    """Shades the background from each sample above zero to the next sample."""
     looks = zip(mark.at, mark.samples, strict=True)
     spans = [(since, until - since) for (since, value), (until, _) in pairwise(looks) if value > 0]
     if spans:
