@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,8 +11,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
+from flask import Flask
 
 from watchfloor.api.rest.auth import TokenHolder
+from watchfloor.api.rest.base.problems import KINDS, problem_type
 from watchfloor.query.request import QueryRequest
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.errors import UnknownSourceError, UserError
@@ -18,6 +22,9 @@ from watchfloor.schema.filter.type_check import typed_filter
 from watchfloor.schema.source import Source, parse_definition
 
 TOKEN = "a-token-for-tests"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+QUERY = "/api/v1/query"
+GOOD = {"source": "web.access"}
 SOURCE = parse_definition(
     {
         "name": "web.access",
@@ -167,3 +174,28 @@ class FakeServices:
 class FakeTokens:
     def find_holder(self, token: str) -> TokenHolder | None:
         return TokenHolder("tests", ("tlp_amber",)) if token == TOKEN else None
+
+
+def read_lines(text: bytes) -> list[dict[str, Any]]:
+    """Returns the objects of JSON lines."""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def check_problem(response: Any, kind: str) -> dict[str, Any]:
+    """Checks that an answer is a problem of this kind, in the one shape of errors, and returns it."""
+    problem: dict[str, Any] = json.loads(response.data)
+    assert response.content_type == "application/problem+json"
+    assert problem["type"] == problem_type(kind)
+    assert (problem["status"], problem["title"]) == KINDS[kind]
+    assert response.status_code == problem["status"]
+    assert isinstance(problem["detail"], str) and problem["detail"]
+    return problem
+
+
+def list_routes(app: Flask) -> list[tuple[str, str]]:
+    """Returns the method and path of every route, with a value in place of a variable."""
+    return [
+        (method, re.sub("<.*?>", "nothing", rule.rule))
+        for rule in app.url_map.iter_rules()
+        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
+    ]

@@ -1,0 +1,139 @@
+"""REST: errors in their one shape, whatever goes wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from rest_fakes import (
+    BEARER,
+    GOOD,
+    QUERY,
+    TOKEN,
+    FakeService,
+    FakeServices,
+    FakeTokens,
+    check_problem,
+    events,
+    list_routes,
+    read_lines,
+)
+
+from watchfloor.api.rest.app import create_app
+from watchfloor.api.rest.base.problems import problem_type
+from watchfloor.api.rest.base.validate import MAX_BODY
+from watchfloor.schema.errors import StoreError
+
+ERRORS: list[tuple[str, str, Any, str]] = [
+    ("POST", QUERY, {}, "bad-body"),
+    ("POST", QUERY, [], "bad-body"),
+    ("POST", QUERY, GOOD | {"limit": 0}, "bad-body"),
+    ("POST", QUERY, GOOD | {"limit": True}, "bad-body"),
+    ("POST", QUERY, GOOD | {"deadline": 0}, "bad-body"),
+    ("POST", QUERY, GOOD | {"cursor": 5}, "bad-body"),
+    ("POST", QUERY, GOOD | {"colums": ["a"]}, "bad-body"),
+    ("POST", QUERY, GOOD | {"scheme": "fast"}, "bad-body"),
+    ("POST", QUERY, GOOD | {"where": "status ="}, "bad-filter"),
+    ("POST", QUERY, GOOD | {"where": {"op": "nonsense"}}, "bad-filter"),
+    ("POST", QUERY, GOOD | {"where": "status = yes"}, "bad-filter"),
+    ("POST", QUERY, GOOD | {"where": "statu = 1"}, "unknown-field"),
+    ("POST", QUERY, GOOD | {"columns": ["pat"]}, "unknown-field"),
+    ("POST", QUERY, GOOD | {"since": "2026-02-01", "until": "2026-01-01"}, "bad-time-range"),
+    ("POST", QUERY, GOOD | {"since": "yesterday-ish"}, "bad-time-range"),
+    ("POST", QUERY, GOOD | {"since": 1e300}, "bad-time-range"),
+    ("POST", QUERY, GOOD | {"batching": {"speed": 1}}, "bad-request"),
+    ("POST", QUERY, GOOD | {"batching": {"policy": []}}, "bad-request"),
+    ("POST", QUERY, {"source": "web.acces"}, "unknown-source"),
+    ("POST", "/api/v1/explain", GOOD | {"where": "("}, "bad-filter"),
+    ("GET", "/api/v1/sources/nothing", None, "unknown-source"),
+    ("GET", "/api/v1/sources?x=1", None, "bad-parameter"),
+    ("GET", "/api/v1/count", None, "bad-parameter"),
+    ("GET", "/api/v1/count?source=web.access&source=b", None, "bad-parameter"),
+    ("GET", "/api/v1/count?source=web.access&field=status", None, "bad-request"),
+    ("GET", "/api/v1/count?source=nothing", None, "unknown-source"),
+    ("GET", "/api/v1/count?source=web.access&since=2026-01-02&until=2026-01-01", None, "bad-time-range"),
+    ("GET", "/api/v1/top?source=web.access", None, "bad-parameter"),
+    ("GET", "/api/v1/top?source=web.access&field=client&limit=many", None, "bad-parameter"),
+    ("GET", "/api/v1/top?source=web.access&field=path", None, "bad-request"),
+    ("GET", "/api/v1/timeline?source=web.access&bucket=week", None, "bad-request"),
+    ("GET", "/api/v1/nothing", None, "not-found"),
+    ("GET", "/", None, "not-found"),
+    ("GET", QUERY, None, "method-not-allowed"),
+    ("DELETE", "/api/v1/sources", None, "method-not-allowed"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "kind"), ERRORS)
+def test_errors_are_problems(client: FlaskClient, method: str, path: str, body: Any, kind: str) -> None:
+    check_problem(client.open(path, method=method, json=body, headers=BEARER), kind)
+
+
+def test_every_route_fails_in_the_one_shape(app: Flask, client: FlaskClient, service: FakeService) -> None:
+    assert len(list_routes(app)) >= 8
+    for method, path in list_routes(app):
+        if path != "/healthz":
+            check_problem(client.open(path, method=method, json=GOOD), "unauthorized")
+            wrong = client.open(path, method=method, json=GOOD, headers={"Authorization": "Bearer wrong"})
+            check_problem(wrong, "unauthorized")
+            assert wrong.headers["WWW-Authenticate"].startswith("Bearer ")
+        check_problem(client.open(path, method="PATCH", headers=BEARER), "method-not-allowed")
+    parameters = "?source=web.access&field=client"
+    for error, kind in ((StoreError("down"), "unavailable"), (RuntimeError("a secret"), "internal")):
+        service.error = error
+        for method, path in list_routes(app):
+            asks = path + (parameters if path.rpartition("/")[2] in ("count", "top", "timeline") else "")
+            asks = asks.replace("client", "client&value=192.0.2.1") if "top" not in asks else asks
+            fresh = create_app(FakeServices(service), FakeTokens()).test_client()
+            problem = check_problem(fresh.open(asks, method=method, json=GOOD, headers=BEARER), kind)
+            assert "secret" not in problem["detail"]
+
+
+def test_a_filter_error_has_its_place(client: FlaskClient) -> None:
+    text = "status = 200 and path ="
+    problem = check_problem(client.post(QUERY, json=GOOD | {"where": text}, headers=BEARER), "bad-filter")
+    assert problem["position"] == len(text)
+    assert problem["caret"] == f"  {text}\n  {' ' * len(text)}^"
+    assert problem["reason"] and "^" not in problem["reason"]
+
+
+def test_an_unknown_field_comes_with_the_nearest_names(client: FlaskClient) -> None:
+    problem = check_problem(client.post(QUERY, json=GOOD | {"where": "statu = 1"}, headers=BEARER), "unknown-field")
+    assert "did you mean status" in problem["detail"]
+
+
+def test_a_bad_body_says_where(client: FlaskClient) -> None:
+    body = GOOD | {"limit": "many", "columns": [1]}
+    problem = check_problem(client.post(QUERY, json=body, headers=BEARER), "bad-body")
+    assert [e["pointer"] for e in problem["errors"]] == ["/columns/0", "/limit"]
+
+
+def test_bodies_that_are_no_json(client: FlaskClient) -> None:
+    json_type = BEARER | {"Content-Type": "application/json"}
+    check_problem(client.post(QUERY, data=b"{", headers=json_type), "bad-body")
+    check_problem(client.post(QUERY, data=b"\xff\x00", headers=json_type), "bad-body")
+    check_problem(client.post(QUERY, data=b'{"source": "web.access"}', headers=BEARER), "unsupported-media-type")
+    check_problem(client.post(QUERY, data=b" " * (MAX_BODY + 1), headers=json_type), "too-large")
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic abc", "bearer x y", TOKEN, f"Bearer {TOKEN}x"])
+def test_tokens_that_are_not_good(client: FlaskClient, header: str) -> None:
+    check_problem(client.get("/api/v1/sources", headers={"Authorization": header}), "unauthorized")
+
+
+def test_a_failure_before_the_first_event_is_an_error(client: FlaskClient, service: FakeService) -> None:
+    service.batches = [StoreError("a tablet server is gone")]
+    check_problem(client.post(QUERY, json=GOOD, headers=BEARER), "unavailable")
+    assert service.results[0].closed.is_set()
+
+
+def test_a_failure_midway_is_in_the_summary(client: FlaskClient, service: FakeService) -> None:
+    service.batches = [events(0, 2), StoreError("a tablet server is gone")]
+    response = client.post(QUERY, json=GOOD, headers=BEARER)
+    assert response.status_code == 200
+    *rows, last = read_lines(response.data)
+    assert len(rows) == 2
+    assert last["summary"]["status"] == "failed"
+    assert last["summary"]["problem"]["type"] == problem_type("unavailable")
+    assert "tablet server" in last["summary"]["problem"]["detail"]

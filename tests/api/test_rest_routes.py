@@ -1,0 +1,82 @@
+"""REST: the declared routes, their schemas, and that the documentation names them."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from jsonschema import Draft202012Validator
+from rest_fakes import (
+    BEARER,
+    GOOD,
+    FakeServices,
+    FakeTokens,
+    list_routes,
+    read_lines,
+)
+
+from watchfloor.api.rest import app as app_module
+from watchfloor.api.rest.app import ROUTES_FOLDER, create_app, find_routes
+from watchfloor.api.rest.base.problems import KINDS
+from watchfloor.api.rest.base.route import Call, Route
+
+
+def test_every_file_in_the_folder_is_found(app: Flask) -> None:
+    folder = Path(find_spec(ROUTES_FOLDER).submodule_search_locations[0])  # type: ignore[union-attr,index]
+    names = [path.stem for path in sorted(folder.glob("*.py")) if path.stem != "__init__"]
+    declared = [route for name in names for route in import_module(f"{ROUTES_FOLDER}.{name}").ROUTES]
+    assert names and find_routes() == declared
+    assert sorted((route.method, re.sub("<.*?>", "nothing", route.path)) for route in declared) == sorted(
+        list_routes(app)
+    )
+
+
+@pytest.mark.parametrize("route", find_routes(), ids=lambda route: f"{route.method} {route.path}")
+def test_schemas_are_schemas_and_know_the_paths_variables(route: Route) -> None:
+    for schema in (route.parameters, route.body, route.answer):
+        if schema is not None:
+            Draft202012Validator.check_schema(schema)
+    variables = set(re.findall("<(.*?)>", route.path))
+    assert variables <= set((route.parameters or {"properties": {}})["properties"])
+    assert route.summary and (route.method == "GET") == (route.body is None)
+
+
+@pytest.mark.parametrize("route", find_routes(), ids=lambda route: f"{route.method} {route.path}")
+def test_answers_fit_their_schemas(client: FlaskClient, route: Route) -> None:
+    known = {"source": "web.access", "field": "status", "value": "404", "since": "2026-01-01"}
+    properties = (route.parameters or {"properties": {}})["properties"]
+    for names in (set(properties), set((route.parameters or {}).get("required", ()))):
+        asked = {name: known[name] for name in names & set(known)}
+        path = route.path.replace("<name>", "web.access")
+        response = client.open(
+            path, method=route.method, query_string=asked, json=GOOD if route.body else None, headers=BEARER
+        )
+        assert (response.status_code, response.content_type) == (200, route.answer_type)
+        for answer in read_lines(response.data):
+            Draft202012Validator(route.answer).validate(answer)
+
+
+def test_a_route_without_a_token_sees_nothing_labelled(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> None:
+    def handle(call: Call) -> Any:
+        return {"authorizations": call.authorizations, "events": call.service.count_events("web.access", None, None)}
+
+    route = Route("GET", "/open", "An open route", handle, {"type": "object"}, needs_token=False)
+    monkeypatch.setattr(app_module, "find_routes", lambda: [route])
+    answer = create_app(services, FakeTokens()).test_client().get("/open").json
+    assert answer == {"authorizations": [], "events": 5}
+    assert services.authorizations == [()]
+
+
+def test_every_endpoint_and_problem_is_documented(app: Flask) -> None:
+    text = (Path(__file__).parents[2] / "docs/using/rest.md").read_text()
+    for rule in app.url_map.iter_rules():
+        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
+            assert f"{method} {rule.rule.replace('<name>', 'NAME')}" in text
+    for kind, (status, _) in KINDS.items():
+        assert f"| `{kind}` | {status} |" in text
