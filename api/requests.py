@@ -55,7 +55,7 @@ def read_batch_settings(members: Mapping[str, Any]) -> BatchSettings:
     for name in whole & set(given):
         if isinstance(given[name], float) and given[name].is_integer():
             given[name] = int(given[name])
-        if not isinstance(given[name], int):
+        if type(given[name]) is not int:  # a bool is an int, too
             raise UserError(f"batching: {name} = {given[name]!r} must be a whole number")
     try:
         return BatchSettings(**given)

@@ -51,7 +51,7 @@ def test_a_limit_that_is_no_whole_number_is_a_bad_body(client: FlaskClient, text
 
 
 def test_a_width_that_is_no_whole_number_is_refused(client: FlaskClient) -> None:
-    for width in (1.5, "1", 1e300):
+    for width in (1.5, "1", True, 1e300):
         check_problem(client.post(QUERY, json=GOOD | {"batching": {"width": width}}, headers=BEARER), "bad-request")
 
 
