@@ -1,4 +1,4 @@
-"""``watchfloor generate`` and ``replay``: made-up events and real lines, as fast as may be or as if they came now."""
+"""``watchfloor generate`` and ``replay``: generated events and real lines, at full speed or as if they came now."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ def run_generate(args: Namespace) -> None:
 
 
 def _generate_past(args: Namespace, stop: threading.Event) -> tuple[GenerationSummary, None]:
+    """Generates events of past days at full speed."""
     from watchfloor.api.formats.writers import open_output
     from watchfloor.loadgen.generator.generate import DEFAULT_DAYS, DEFAULT_END
     from watchfloor.loadgen.generator.generate import generate_events as run
@@ -70,6 +71,7 @@ def _generate_past(args: Namespace, stop: threading.Event) -> tuple[GenerationSu
 
 
 def _generate_live(args: Namespace, stop: threading.Event) -> tuple[GenerationSummary, float]:
+    """Generates each event when its time, now, has come. Returns the seconds too by which the latest one was late."""
     from watchfloor.loadgen.generator.streams.generate_live import generate_live
     from watchfloor.schema.errors import UserError
 
@@ -115,7 +117,7 @@ def format_replayed(done: ReplaySummary) -> str:
 
 
 def _format_speed(size: int, lines: int, seconds: float, late: float | None) -> str:
-    """``late`` is None where nothing was due."""
+    """Formats size, seconds and speed; ``late`` is None if nothing was due at a time."""
     took = f"{size / 1e6:,.1f} MB in {seconds:.1f} s"
     seconds = max(seconds, 1e-9)
     if late is None:
@@ -129,7 +131,7 @@ def _add_output(parser: ArgumentParser) -> None:
 
 @contextmanager
 def _open_followed_output(path: str | None) -> Iterator[LiveLineSink | BinaryIO]:
-    """Standard output, or a file that a master can follow."""
+    """Opens standard output, or a file that a master can follow."""
     from watchfloor.api.formats.writers import open_output
     from watchfloor.loadgen.generator.streams.periodically_closed_file import PeriodicallyClosedFile
 
@@ -142,7 +144,7 @@ def _open_followed_output(path: str | None) -> Iterator[LiveLineSink | BinaryIO]
 
 
 def _load_stored_sources(args: Namespace) -> Mapping[str, Source]:
-    """The store's sources, if the one that is named does not ship: a stack need not run for those that do."""
+    """Returns the store's sources if the named one is not built in; a built-in source needs no running stack."""
     from watchfloor.ingest.formats.registry import find_family
     from watchfloor.schema.source import builtin_definitions
 

@@ -18,8 +18,8 @@ _TICK, _PATIENCE = 0.02, 600.0
 
 
 def make_cold(session: BenchSession, source: Source) -> None:
-    """Rewrites all files of a source's tables, so that no cache holds any of them. Raises ``StackError`` if that never
-    ends.
+    """Rewrites all files of a source's tables, so that no cache holds any of them. Raises ``StackError`` after ten
+    minutes.
 
     The tablet servers cache blocks by the name of their file, and a compaction leaves none of what it reads and writes
     there. The servers go on running: their code stays compiled, as on a server that has not read a table for a while.

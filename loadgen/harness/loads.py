@@ -1,4 +1,4 @@
-"""Loads a file through the queue and worker processes, timed by the workers' own clocks, with the CPU seconds it took."""
+"""Loads a file through the queue and worker processes, timed by the workers' own clocks, with its CPU seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure a ratio of two runs is: the percentile bootstrap."""
+"""The uncertainty of a ratio of two runs, by the percentile bootstrap."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ import numpy as np
 
 RESAMPLES = 10_000
 STATISTICS: Mapping[str, Callable[..., Any]] = {"median": np.median, "mean": np.mean}
-"""Those whose bootstrap intervals hold. A maximum's do not: no resample can exceed the largest sample (Bickel and
-Freedman, "Some Asymptotic Theory for the Bootstrap", 1981)."""
+"""The statistics whose bootstrap intervals hold. A maximum's do not: no resample can exceed the largest sample (Bickel
+and Freedman, "Some Asymptotic Theory for the Bootstrap", 1981).
+"""
 _AT_ONCE = 2_000_000
-"""Drawn samples that are held in memory."""
+"""The number of drawn samples that are held in memory."""
 
 
 @dataclass(frozen=True)
 class ResampledRatios:
-    """What the ratio of two statistics came to in each resampling, ascending."""
+    """The ratio of two statistics in each resampling, ascending."""
 
     values: np.ndarray
 
     def compute_interval(self, level: float) -> tuple[float, float]:
-        """The share ``level`` in the middle of the ratios."""
+        """Returns the interval that holds the share ``level`` in the middle of the ratios."""
         low, high = np.quantile(self.values, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
         return float(low), float(high)
 
@@ -32,10 +33,11 @@ class ResampledRatios:
 def resample_ratios(
     before: Sequence[float], after: Sequence[float], statistic: str, seed: int, key: str
 ) -> ResampledRatios:
-    """``after`` / ``before``, of ``statistic``, with each side drawn anew from its own samples ``RESAMPLES`` times.
+    """Draws each side anew from its own samples, ``RESAMPLES`` times, and returns the ratios ``after`` / ``before``.
 
-    The percentile bootstrap of Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 13 and 16. The
-    same seed and key (which figure it is) give the same ratios, whatever else is compared. 0 / 0 counts as 1.
+    The ratio is that of ``statistic``. This is the percentile bootstrap of Efron and Tibshirani, "An Introduction to
+    the Bootstrap" (1993), chapters 13 and 16. The same seed and key (which figure it is) give the same ratios, whatever
+    else is compared. 0 / 0 counts as 1.
     """
     rng = np.random.Generator(np.random.PCG64([seed, zlib.crc32(key.encode())]))
     below, above = (
@@ -47,7 +49,7 @@ def resample_ratios(
 
 
 def _resample_statistic(samples: np.ndarray, statistic: Callable[..., Any], rng: np.random.Generator) -> np.ndarray:
-    """The statistic of each resampling."""
+    """Returns the statistic of each resampling."""
     step = max(1, _AT_ONCE // len(samples))
     parts = []
     for begin in range(0, RESAMPLES, step):

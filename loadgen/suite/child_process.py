@@ -1,4 +1,4 @@
-"""A child process that is listened to, and that is stopped in order when whoever listens is interrupted."""
+"""Runs a child process, passes on what it says, and stops it in order when this process is interrupted."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from typing import Any
 from watchfloor.loadgen.harness.session import print_progress
 
 _STOP_SECONDS = 120
-"""Until a child that was interrupted has removed what it made, and stopped a stack of its own, or is killed."""
+"""The time that an interrupted child has to remove what it made and to stop a stack of its own, before it is killed."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run_child(command: Sequence[str], env: Mapping[str, str], log: Path, heard: Callable[[str], None]) -> int:
-    """Its exit status. All that it says goes to ``log``, and each line of its standard error to ``heard`` at once.
+    """Runs a command and returns its exit status.
 
-    The child has a session of its own: a Ctrl-C is for this process, which hands it on and waits.
+    Its whole output goes to ``log``, and each line of its standard error to ``heard`` at once. The child has a session
+    of its own: a Ctrl-C reaches this process, which passes it on and waits.
     """
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -40,7 +41,7 @@ def run_child(command: Sequence[str], env: Mapping[str, str], log: Path, heard: 
 
 
 def _stop_child(process: subprocess.Popen[bytes]) -> bytes:
-    """Ends a child and all that it left in its session; what it said meanwhile."""
+    """Ends a child and all that it left in its session. Returns what it said meanwhile."""
     process.send_signal(signal.SIGINT)
     try:
         return process.communicate(timeout=_STOP_SECONDS)[1]
@@ -51,9 +52,10 @@ def _stop_child(process: subprocess.Popen[bytes]) -> bytes:
 
 @contextmanager
 def interrupted_once() -> Iterator[None]:
-    """Ctrl-C, SIGTERM and a closed terminal raise ``KeyboardInterrupt``, the first of them alone.
+    """Raises ``KeyboardInterrupt`` in the block at the first Ctrl-C, SIGTERM or closed terminal, and ignores all later
+    ones.
 
-    Those that come while the block's own ``finally`` clauses stop servers have no effect on that.
+    So a second signal does not cut short the block's own ``finally`` clauses, which stop servers.
     """
 
     def interrupt(number: int, frame: FrameType | None) -> None:

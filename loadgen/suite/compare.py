@@ -1,4 +1,4 @@
-"""``watchfloor compare A B``: two runs side by side: what they were run with, each figure's ratio, and what got worse.
+"""``watchfloor compare A B``: compares two runs: their surroundings, the ratio of each figure, and what got worse.
 
 A, B ─▶ differences in machine, versions, options ─▶ figures in both ─▶ ratios with intervals ─▶ verdicts
 """
@@ -19,18 +19,17 @@ from .run_folder import SuiteRun, read_run
 from .verdicts import LEVEL, RISK, THRESHOLD, FigureComparison, Key, Verdict, compare_figure, judge_figures
 
 _PASSING = ("available_bytes", "home", "jars", "topic", "group")
-"""What differs from one run to the next and says nothing."""
+"""What differs from one run to the next without meaning anything."""
 _LOAD_APART = 1.0
-"""A difference in load averages that is worth a word."""
+"""The difference in load averages that is reported."""
 _WORDS: tuple[Verdict, ...] = ("worse", "better", "changed", "same", "too few samples", "no ratio")
 
 
 def compare_runs(a: Path, b: Path, seed: int) -> int:
-    """Prints the comparison of two run folders, or of two JSON files of one experiment.
+    """Prints the comparison of two run folders, or of two JSON files of one experiment, and returns the exit status.
 
-    1 if anything is worse, or an experiment of A was asked of B too and is not in it; else 0.
-
-    Raises ``InputFileError`` for what is neither, and ``UserError`` if the two were not asked for the same experiment.
+    It is 1 if anything is worse, or if an experiment of A was requested of B too and is missing there; else 0. Raises
+    ``InputFileError`` for what is neither folder nor file, and ``UserError`` if the two have no experiment in common.
     """
     before, after = read_run(a), read_run(b)
     pairs = _pair_experiments(before, after)
@@ -44,7 +43,7 @@ def compare_runs(a: Path, b: Path, seed: int) -> int:
 
 
 def _pair_experiments(before: SuiteRun, after: SuiteRun) -> list[tuple[Measurement, Measurement]]:
-    """The experiments that both runs have. ``UserError`` if there is nothing to say."""
+    """Returns the experiments that both runs have. Raises ``UserError`` if there is nothing to report."""
     later = {measured.experiment: measured for measured in after.measured}
     pairs = [(measured, later[measured.experiment]) for measured in before.measured if measured.experiment in later]
     if not pairs and not _list_lost(before, after):
@@ -54,7 +53,7 @@ def _pair_experiments(before: SuiteRun, after: SuiteRun) -> list[tuple[Measureme
 
 
 def _list_lost(before: SuiteRun, after: SuiteRun) -> list[str]:
-    """The experiments that one run has, and that were asked of the other too, which has them not."""
+    """Returns the experiments of one run that were requested of the other too, and that are missing there."""
     return [measured.experiment for measured in before.measured if measured.experiment in after.missing]
 
 
@@ -90,7 +89,7 @@ def _describe_differences(
 
 
 def _describe_absent(name: str, run: SuiteRun) -> str:
-    """An experiment that a run has not, with the reason, if it was asked of it."""
+    """Returns the name of an experiment that a run lacks, with the reason if it was requested of that run."""
     if name not in run.missing:
         return name
     return f"{name} (not measured: {run.missing[name]})" if run.missing[name] else f"{name} (not measured)"

@@ -1,10 +1,10 @@
-"""``watchfloor report DIR``: what a run folder holds as one HTML file, its pictures, and its raw samples a line each.
+"""``watchfloor report DIR``: writes a run folder as one HTML file, its pictures, and its raw samples a line each.
 
     DIR/*.json ─▶ figures ─▶ pictures ─▶ DIR/plots/*.svg, *.png ─┬▶ DIR/report.html
                      └────▶ samples ───▶ DIR/samples.jsonl       │
                      └────▶ tables, definitions ─────────────────┘
 
-The page needs nothing but itself: no script, no font, no picture from elsewhere.
+The page is complete in itself: no script, no font and no picture comes from elsewhere.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _ONES_OWN = ("home", "jars", "topic", "group")
 """Settings that differ from one experiment to the next by design."""
 _MOMENTARY = ("available_bytes", "load_average")
 _OPEN_ROWS = 30
-"""A longer table is folded away until it is wanted."""
+"""The number of rows from which on a table is folded."""
 
 
 @dataclass(frozen=True)
 class ReportSection:
-    """A metric of an experiment: its figures, and what the columns say that tell them apart."""
+    """A metric of an experiment: its figures, and the keys of the columns that tell them apart."""
 
     metric: Metric
     keys: Sequence[str]
@@ -67,7 +67,7 @@ class ReportChapter:
 
     @property
     def ahead(self) -> list[Figure]:
-        """Figures of another engine whose note says that it is ahead of ours."""
+        """The figures of other engines whose note says that the other engine is ahead of ours."""
         return [f for f in self.measured.figures if f.note == f"{f.of.get('engine')} is ahead"]
 
 
@@ -79,7 +79,7 @@ def require_libraries() -> None:
 
 
 def write_report(folder: Path) -> Path:
-    """Writes the report, its pictures and its samples into a run folder; the page's path.
+    """Writes the report, its pictures and its samples into a run folder, and returns the path of the page.
 
     Raises ``InputFileError`` if the folder holds no run or no figure, and ``UserError`` if a library is missing.
     """
@@ -99,7 +99,7 @@ def write_report(folder: Path) -> Path:
 
 
 def list_samples(measured: Measurement) -> Iterator[dict[str, Any]]:
-    """A line for each raw sample of an experiment; ``number`` counts from 0 within its figure."""
+    """Yields an object for each raw sample of an experiment; ``number`` counts from 0 within its figure."""
     for figure in measured.figures:
         of = {"experiment": measured.experiment, "metric": figure.metric.name, "of": dict(figure.of)}
         for place, value in enumerate(figure.samples):
@@ -136,7 +136,10 @@ def _render_page(run: SuiteRun, chapters: Sequence[ReportChapter]) -> str:
 
 
 def _describe_surroundings(measured: Sequence[Measurement]) -> dict[str, list[tuple[str, str]]]:
-    """Names and values of the machine, the versions and the settings; where experiments differ, who had which."""
+    """Returns names and values of the machine, the versions and the settings.
+
+    If experiments differ in a value, it names the experiments that have each.
+    """
     parts: dict[str, list[Mapping[str, Any]]] = {
         "Machine": [{k: v for k, v in m.machine.items() if k not in _MOMENTARY} for m in measured],
         "Versions": [m.versions for m in measured],
@@ -153,7 +156,7 @@ def _describe_surroundings(measured: Sequence[Measurement]) -> dict[str, list[tu
 
 
 def _format_values(names: Sequence[str], values: Sequence[Any]) -> str:
-    """The value that all have; or each value, with the experiments that have it."""
+    """Formats the value that all have, or each value with the names of those that have it."""
     shown = [_format_value(value) for value in values]
     holders = {value: [n for n, v in zip(names, shown, strict=True) if v == value] for value in dict.fromkeys(shown)}
     if len(holders) == 1:
@@ -166,7 +169,7 @@ def _format_value(value: Any) -> str:
 
 
 def _write_pictures(folder: Path, drawn: Sequence[Picture]) -> None:
-    """The pictures of this report, and none of an earlier one."""
+    """Writes the pictures of this report and removes those of an earlier one."""
     folder.mkdir(exist_ok=True)
     names = {f"{picture.name}.{kind}" for picture in drawn for kind in ("svg", "png")}
     for old in (*folder.glob("*.svg"), *folder.glob("*.png")):

@@ -1,8 +1,8 @@
-"""A run folder: ``NAME.json`` of each experiment that has run, and ``run.json``, which says what was asked for.
+"""A run folder: ``NAME.json`` of each experiment that has run, and ``run.json``, the record of what was requested.
 
-DIR/run.json     quick or not, seed, machine, versions; of each experiment its options, seconds, why it failed
-DIR/NAME.json    an experiment's figures, as ``bench NAME --json`` writes them
-DIR/log/NAME.log what it said while it ran
+DIR/run.json      quick or not, seed, machine, versions; of each experiment its options, seconds, and its failure
+DIR/NAME.json     an experiment's figures, as ``bench NAME --json`` writes them
+DIR/log/NAME.log  its output while it ran
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ RECORD = "run.json"
 
 @dataclass(frozen=True)
 class SuiteRun:
-    """What a run folder, or one experiment's JSON file, holds. ``missing``: why, by experiment; empty is not known."""
+    """The contents of a run folder, or of one experiment's JSON file.
+
+    ``missing`` has the reason of each experiment that was requested and not measured; an empty one is not known.
+    """
 
     path: Path
     record: Mapping[str, Any]
@@ -32,9 +35,9 @@ class SuiteRun:
 
 
 def read_run(path: Path) -> SuiteRun:
-    """A run folder, its experiments in alphabetical order; or one JSON file, as a run of one experiment.
+    """Reads a run folder, its experiments in alphabetical order; or one JSON file, as a run of one experiment.
 
-    ``InputFileError`` if there is none, or a file in it is not what an experiment writes.
+    Raises ``InputFileError`` if there is none, or a file in it is not what an experiment writes.
     """
     if not path.is_dir():
         return SuiteRun(path, {}, (read_measurement(path),), {})
@@ -50,7 +53,7 @@ def read_run(path: Path) -> SuiteRun:
 
 
 def read_measurement(path: Path) -> Measurement:
-    """What an experiment has written to a file; ``InputFileError`` for anything else."""
+    """Reads what an experiment has written to a file. Raises ``InputFileError`` for anything else."""
     try:
         return Measurement.from_json(_read_json(path))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -60,12 +63,12 @@ def read_measurement(path: Path) -> Measurement:
 
 
 class RunFolder:
-    """A run folder that is written. ``surroundings``: the machine and versions of a run that begins here."""
+    """A run folder that is written. ``surroundings`` are the machine and versions of a run that begins here."""
 
     def __init__(self, path: Path, quick: bool, seed: int, surroundings: Mapping[str, Any]) -> None:
-        """Begins a run in ``path``, or goes on with the one there.
+        """Begins a run in ``path``, or goes on with the run there.
 
-        Raises ``UserError`` if that one was asked for otherwise, or ``path`` holds something else.
+        Raises ``UserError`` if that run was requested otherwise, or if ``path`` holds something else.
         """
         self.path = path
         if path.exists() and not path.is_dir():
@@ -85,7 +88,7 @@ class RunFolder:
 
     @property
     def seconds(self) -> Mapping[str, float]:
-        """How long experiments took that have ended in this folder."""
+        """Seconds that each experiment took which has ended in this folder."""
         entries = self._record["experiments"].items()
         return {name: entry["seconds"] for name, entry in entries if "seconds" in entry}
 
@@ -96,7 +99,7 @@ class RunFolder:
         return self.path / "log" / f"{name}.log"
 
     def request_experiment(self, name: str, options: Sequence[str]) -> bool:
-        """Notes what is asked of an experiment; whether it has run so already.
+        """Records the request of an experiment. Returns True if it has run with these options already.
 
         Raises ``UserError`` if it has run with other options.
         """
@@ -115,7 +118,7 @@ class RunFolder:
         return done
 
     def record_end(self, name: str, seconds: float, failed: str = "") -> None:
-        """Notes how an experiment ended."""
+        """Records how long an experiment took, and why it failed if it did."""
         entry = self._record["experiments"][name]
         entry.update(seconds=round(seconds, 1), failed=failed)
         if failed:
@@ -128,7 +131,7 @@ class RunFolder:
 
 
 def _read_record(folder: Path) -> dict[str, Any]:
-    """``run.json``; empty if there is none."""
+    """Reads ``run.json``; returns an empty record if there is none."""
     path = folder / RECORD
     if not path.exists():
         return {}

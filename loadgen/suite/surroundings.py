@@ -1,4 +1,4 @@
-"""What figures were measured on and with: the machine, the versions, the commit, the settings."""
+"""Describes what figures were measured on and with: the machine, the versions, the commit, the settings."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ _ENGINES = ("accumulo-core", "zookeeper", "kafka-clients", "arrow-c-data")
 
 
 def describe_machine() -> dict[str, Any]:
-    """What the figures were measured on, with its load average of the last minute, and how long the same plain work
-    takes at this moment: on a shared host that may double within minutes, and no load average tells."""
+    """Describes the machine, with its load average of the last minute and the time of a plain loop at this moment.
+
+    On a shared host the loop may take twice as long within minutes, which no load average tells.
+    """
     memory = psutil.virtual_memory()
     return {
         "system": platform.platform(),
@@ -40,7 +42,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def find_versions(settings: Settings) -> dict[str, str]:
-    """Versions of Python, Java, the packages and the engines' jars, and the commit of a checkout."""
+    """Returns the versions of Python, Java, the packages and the engines' jars, and the commit of a checkout."""
     found = {"python": platform.python_version(), "java": _find_java_version()}
     for package in _PACKAGES:
         found[package] = metadata.version(package)
@@ -60,12 +62,12 @@ def find_versions(settings: Settings) -> dict[str, str]:
 
 
 def describe_settings(settings: Settings) -> dict[str, Any]:
-    """Settings as JSON has them."""
+    """Returns the settings with values that JSON has."""
     return {k: str(v) if isinstance(v, Path) else v for k, v in dataclasses.asdict(settings).items()}
 
 
 def _find_commit() -> str:
-    """What ``git describe`` calls the checkout that this file is in; empty for an installed package."""
+    """Returns the name that ``git describe`` gives the checkout of this file; empty for an installed package."""
     folder = Path(__file__).resolve().parents[2]
     if not (folder / ".git").exists():
         return ""
@@ -77,7 +79,7 @@ def _find_commit() -> str:
 
 
 def _time_loop() -> float:
-    """Milliseconds for a million steps of Python, the shortest of a few: what the processor can do."""
+    """Returns the milliseconds of a million steps of Python, the shortest of a few: a measure of the processor."""
     times = []
     for _ in range(_LOOPS):
         started = time.perf_counter()

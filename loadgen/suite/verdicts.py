@@ -1,6 +1,6 @@
-"""What two runs' figures say about each other: the ratio, how sure it is, and whether it is better, worse or noise.
+"""Compares the figures of two runs: the ratio, its uncertainty, and whether it is better, worse or noise.
 
-With many figures some differ by chance. So a figure is judged alone only where its samples are enough to hold for all
+Among many figures some differ by chance. So a figure is judged alone only if its samples are enough to hold for all
 figures at once (Bonferroni); the others of an experiment are judged together, by how many of them lie apart.
 """
 
@@ -18,26 +18,30 @@ from .bootstrap import RESAMPLES, STATISTICS, ResampledRatios, resample_ratios
 
 Verdict = Literal["same", "better", "worse", "changed", "too few samples", "no ratio"]
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
-"""Experiment, metric, and what the figure is of."""
+"""The experiment, the metric, and the case of a figure."""
 THRESHOLD = 1.1
-"""A change up to this factor is never called better or worse, but for those of ``RIGHT``."""
+"""A change up to this factor is never called better or worse, except for the metrics of ``RIGHT``."""
 RISK = 0.05
-"""The chance that of two runs of the same anything at all is called better or worse, were all samples independent."""
+"""The chance that any figure of two runs of the same is called better or worse, if all samples are independent."""
 LEVEL = 0.95
-"""Of the intervals that are shown."""
+"""The level of the intervals that are shown."""
 LEAST = 5
-"""Samples of each run below which they tell no interval."""
+"""The number of samples of each run below which no interval is computed."""
 BEYOND = 10
-"""As many resamples lie beyond each end of an interval that decides; with fewer it would end where chance has it."""
+"""The least number of resamples beyond each end of an interval that decides; with fewer, chance would set its ends."""
 RIGHT = frozenset({"same_answers", "odd_lines_taken", "right_lines_kept"})
-"""``exact`` metrics that tell whether answers are right, not how large files are: any change of one is better or worse.
-The same events fill some bytes more in one run than in another."""
+"""The ``exact`` metrics that tell whether answers are right: any change of one is better or worse. The sizes of files
+are ``exact`` too, but the same events fill some bytes more in one run than in another.
+"""
 
 
 @dataclass(frozen=True)
 class FigureComparison:
-    """A figure of two runs. ``ratio`` is after / before, None where a sample is negative; ``ratios``: resampled, None
-    where they tell nothing. ``seed`` is that of the resampling."""
+    """A figure of two runs.
+
+    ``ratio`` is after / before; it is None if a sample is negative. ``ratios`` are the resampled ones; None if they
+    tell nothing. ``seed`` is that of the resampling.
+    """
 
     key: Key
     before: Figure
@@ -48,54 +52,57 @@ class FigureComparison:
 
     @property
     def better_direction(self) -> Better | None:
-        """Which way is good: by the metric, or by the goal."""
+        """The direction that is good, by the metric or by the goal; None if neither has one."""
         goal = self.after.goal
         return self.after.metric.better or (None if goal is None else "lower" if goal.at_most else "higher")
 
     @property
     def is_equal(self) -> bool:
-        """The same samples, or one and the same value however often."""
+        """True if both have the same samples, or one and the same value however often."""
         constant = len({*self.before.samples, *self.after.samples}) == 1
         return self.before.value == self.after.value and (constant or self.before.samples == self.after.samples)
 
     @property
     def is_dependent(self) -> bool:
-        """Whether the samples of a run depend on each other, so that they tell no more than one would."""
+        """True if the samples of a run depend on each other, so that they tell no more than one sample would."""
         return bool(self.before.at or self.after.at)
 
     @property
     def sides(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Samples that are independent of each other; the figure alone where they are not, or do not bound it."""
+        """The samples of both runs if they are independent and bound the figure; otherwise the figures alone."""
         bounded = not self.is_dependent and (self.after.statistic in STATISTICS or self.after.statistic == DERIVED)
         return (self.before.samples, self.after.samples) if bounded else ((self.before.value,), (self.after.value,))
 
     @property
     def chance(self) -> float:
-        """How likely it is that all samples after exceed all before, if nothing has changed (permutations)."""
+        """The chance that all samples after exceed all samples before if nothing has changed (permutations)."""
         before, after = self.sides
         return 1 / math.comb(len(before) + len(after), len(before))
 
     @property
     def separation(self) -> float:
-        """The factor by which all samples after lie above all before (above 1) or below (under 1); 1: they overlap."""
+        """The factor by which all samples after lie above all before (over 1) or below them (under 1); 1 if they
+        overlap.
+        """
         before, after = self.sides
         if min(after) > max(before):
             return _divide(min(after), max(before))
         return _divide(max(after), min(before)) if max(after) < min(before) else 1.0
 
     def resample(self, part: int) -> ResampledRatios:
-        """``RESAMPLES`` ratios, others for each part."""
+        """Draws ``RESAMPLES`` ratios, different ones for each part."""
         statistic, key = self.after.metric.statistic, f"{self.key} {part}"
         return resample_ratios(self.before.samples, self.after.samples, statistic, self.seed, key)
 
     def call_change(self, ratio: float) -> Verdict:
-        """What a ratio that is no noise means."""
+        """Returns the verdict of a ratio that is no noise."""
         if self.better_direction is None:
             return "changed"
         return "better" if (ratio > 1) == (self.better_direction == "higher") else "worse"
 
 
 def compare_figure(key: Key, before: Figure, after: Figure, seed: int) -> FigureComparison:
+    """Computes the ratio of a figure in two runs, with its resampled ratios where these tell something."""
     found = FigureComparison(key, before, after, seed)
     if min(*before.samples, *after.samples, before.value, after.value) < 0:
         return replace(found, ratio=1.0) if found.is_equal else found
@@ -104,7 +111,7 @@ def compare_figure(key: Key, before: Figure, after: Figure, seed: int) -> Figure
 
 
 def judge_figures(found: Sequence[FigureComparison]) -> dict[Key, Verdict]:
-    """Of each figure; ``found`` are all that two runs have in common."""
+    """Returns the verdict of each figure. ``found`` must be all figures that two runs have in common."""
     share = RISK / 2 / max(1, len(found))
     told: dict[Key, Verdict] = {}
     by_experiment: dict[str, list[FigureComparison]] = {}
@@ -119,7 +126,7 @@ def judge_figures(found: Sequence[FigureComparison]) -> dict[Key, Verdict]:
 
 
 def _judge_alone(each: FigureComparison, share: float) -> Verdict | None:
-    """None if its samples are too few to be judged alone."""
+    """Returns the verdict of one figure; None if its samples are too few to judge it alone."""
     assert each.ratio is not None
     if each.is_equal:
         return "same"
@@ -132,10 +139,10 @@ def _judge_alone(each: FigureComparison, share: float) -> Verdict | None:
 
 
 def _may_be_one(each: FigureComparison, tail: float) -> bool:
-    """Whether the interval that leaves ``tail`` of all resamples beyond each end holds 1.
+    """Returns True if the interval that leaves ``tail`` of all resamples beyond each end holds 1.
 
-    So many of them are wanted that ``BEYOND`` lie there. Once as many are on the other side of 1, the rest need not be
-    drawn: only figures for which it is close take them all.
+    So many resamples are drawn that ``BEYOND`` lie beyond each end. The drawing stops early once as many are on the
+    other side of 1, so only figures for which it is close take them all.
     """
     above = each.after.value > each.before.value
     if each.separation != 1:
@@ -151,7 +158,10 @@ def _may_be_one(each: FigureComparison, tail: float) -> bool:
 
 
 def _judge_together(unsure: Sequence[FigureComparison], risk: float) -> Mapping[Key, Verdict]:
-    """A sign test on the figures of one experiment: do more of them lie apart one way than chance would explain?"""
+    """Judges the figures of one experiment by a sign test.
+
+    They are better or worse if more of them lie apart in one direction than chance would explain.
+    """
     told: dict[Key, Verdict] = {e.key: "no ratio" if e.ratio is None else "too few samples" for e in unsure}
     for verdict in ("better", "worse"):
         judged = [each for each in unsure if each.ratio is not None and each.better_direction is not None]
@@ -162,7 +172,7 @@ def _judge_together(unsure: Sequence[FigureComparison], risk: float) -> Mapping[
 
 
 def _chance_of_at_least(count: int, chances: Sequence[float]) -> float:
-    """The chance that so many or more of independent events with these chances come true."""
+    """Returns the chance that at least ``count`` of independent events with these chances occur."""
     exactly = [1.0]
     for chance in chances:
         exactly = [a * (1 - chance) + b * chance for a, b in zip([*exactly, 0.0], [0.0, *exactly], strict=True)]
@@ -170,17 +180,18 @@ def _chance_of_at_least(count: int, chances: Sequence[float]) -> float:
 
 
 def _has_interval(each: FigureComparison) -> bool:
-    """Whether the bootstrap tells how sure the figure is."""
+    """Returns True if the bootstrap can tell the uncertainty of the figure."""
     enough = min(len(each.before.samples), len(each.after.samples)) >= LEAST
     return enough and not each.is_dependent and each.after.metric.statistic in STATISTICS
 
 
 def _is_far(ratio: float) -> bool:
+    """Returns True if a ratio is farther from 1 than ``THRESHOLD``."""
     return not 1 / THRESHOLD <= ratio <= THRESHOLD
 
 
 def _divide(after: float, before: float) -> float:
-    """The ratio; 1 for 0 / 0."""
+    """Returns the ratio; 1 for 0 / 0."""
     if after == before:
         return 1.0
     return after / before if before else math.inf

@@ -1,4 +1,4 @@
-"""``bench batching``: how long each policy takes to a row, a panel a value."""
+"""Draws ``bench batching``: the time to a row by policy, a panel for each value."""
 
 from __future__ import annotations
 

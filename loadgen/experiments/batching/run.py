@@ -1,8 +1,7 @@
-"""What batching policies are worth: how soon the first, the 100th, the 1,000th and the last row of a value are there.
+"""``bench batching``: the time to the first, the 100th, the 1,000th and the last row of a value, by batching policy.
 
-All policies answer the same questions in turn, without a limit: the newest rows first, and on to the last one. The
-first 100 rows come within milliseconds, which anything else on the machine may double: they are asked for more often,
-by queries that are ended there.
+All policies answer the same queries in turn, without a limit, newest rows first. The first 100 rows come within
+milliseconds, which anything else on the machine may double, so they have more samples, from queries that end there.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ LEAST_EVENTS = 10_000
 WARM_UP = 3
 FIRST_ROWS = 100
 PAUSE_SECONDS = 0.05
-"""After a query that was ended: what the servers have been asked for ahead is done by then."""
+"""The pause after a query that was ended early, in which the servers finish what they were asked for ahead."""
 OURS = "density"
 
 ROW = Metric("row_ms", "ms", "from the call of the query service to the row in the caller's hands, planning included")
@@ -49,7 +48,7 @@ TO_BEST = Metric(
 )
 
 _FIRST = ("1", str(FIRST_ROWS))
-"""The rows with a goal."""
+"""The rows that have a goal."""
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -80,7 +79,10 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 def _time_policies(
     service: QueryService, source: str, made: Mapping[str, ValueFrequency], turns: int, upto: float = math.inf
 ) -> Mapping[tuple[str, str], Sequence[RowTimes]]:
-    """By value and policy the times of so many queries, which are ended when ``upto`` rows are there."""
+    """Asks each value by each policy in ``turns`` turns, and returns the times by value and policy.
+
+    Each query is ended when ``upto`` rows are there.
+    """
     times: dict[tuple[str, str], list[RowTimes]] = {(value, policy): [] for value in made for policy in POLICIES}
     for turn in range(-min(WARM_UP, turns), turns):
         for value, named in made.items():

@@ -1,4 +1,4 @@
-"""The figures of ``bench blocks``, from what was found out."""
+"""The figures of ``bench blocks``, made from its results."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ PEER = Metric(
 METRICS = (LOAD, LOAD_BYTES, BUSY, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SCAN, PROFILE, LAYOUTS, BULK, PEER, SAME)
 
 GOALS_FROM = 10_000_000
-"""Events from which on the goals are for."""
+"""The number of events from which on the goals apply."""
 _LIVE = LoadCase("block", of="whole", workers=1)
 _SCAN_GOALS = {"scan, one hit": 40e6, "scan, spread hits": 12e6, "scan, pattern": 8e6}
 _ANSWER_GOALS = {f"newest {MANY_ROWS}, middling": 150.0, "all, rare": 25.0, "everything, dense": 3000.0}
@@ -104,8 +104,11 @@ _ANSWER_GOALS = {f"newest {MANY_ROWS}, middling": 150.0, "all, rare": 25.0, "eve
 
 @dataclass(frozen=True)
 class BlockResults:
-    """All that was measured. ``files`` by their cases' words; ``firsts``: seconds by events of the source and value;
-    ``left_out``: which other engines are not in it, and why."""
+    """All results. ``files`` are by the name of their load case; ``firsts`` has seconds by events of the source and
+    value.
+
+    ``left_out`` names the other engines that were not measured, with the reasons.
+    """
 
     whole: EventFile
     tenth: EventFile
@@ -208,7 +211,7 @@ def _make_profile_figures(found: BlockResults) -> Iterator[Figure]:
 
 
 def _compare_layouts(found: BlockResults) -> Iterator[Figure]:
-    """The cell layout beside the block layout."""
+    """Compares the cell layout with the block layout."""
     for case in found.loads:
         if case.layout == "cell":
             cells, blocks = ([e.seconds for e in found.loads[c]] for c in (case, replace(case, layout="block")))
@@ -228,6 +231,7 @@ def _compare_layouts(found: BlockResults) -> Iterator[Figure]:
 
 
 def _compare_peers(found: BlockResults) -> Iterator[Figure]:
+    """Compares the other engines with the block layout."""
     events, ours = found.whole.events, "block"
     for name, loads in found.peer_loads.items():
         our_loads = [each.seconds for each in found.loads[_LIVE]]

@@ -1,4 +1,4 @@
-"""``bench blocks``: loads, disk and answers of the layouts beside the other engines."""
+"""Draws ``bench blocks``: loads, disk and answers of the layouts beside the other engines."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The block layout beside the cell layout, DuckDB and chDB, with the same events.
+"""``bench blocks``: the block layout beside the cell layout, DuckDB and chDB, with the same events.
 
     files ─▶ loads, turn by turn ─▶ disk ─▶ questions, turn by turn ─▶ figures
 
-All events are loaded in both layouts; of the cell layout only a tenth is kept, as a scan of all takes most of a minute.
-In blocks the tenth shows how the time to a first result grows with the events.
+All events are loaded in both layouts. Of the cell layout only a tenth is kept and asked, because a scan of all cells
+takes most of a minute. In blocks the tenth shows how the time to a first result grows with the events.
 """
 
 from __future__ import annotations
@@ -63,11 +63,12 @@ CASES = (
     LoadCase("block", of="access log", workers=1),
     LoadCase("cell", of="access log", workers=1),
 )
-"""What is loaded in each turn. What is compared stands side by side: a shared machine is slower in some minutes than in
-others. The two workers' load, compared with no other, follows the cells: a virtual machine has given back memory that
-was free so long, and who asks for it first waits for it."""
+"""The loads of each turn. Those that are compared stand side by side, because a shared machine is slower in some
+minutes than in others. The load by two workers is compared with no other and follows the cells: a virtual machine has
+given back memory that was free for long, and the first process that needs it waits for it.
+"""
 LAST_TURN_ONLY = LoadCase("cell", of="whole", workers=1)
-"""It takes longer than all other loads of a turn together."""
+"""The load that takes longer than all other loads of a turn together."""
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -111,7 +112,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 def _load_turns(
     session: BenchSession, files: Mapping[str, LogFile], whole: EventFile, peers: list[PeerProcess], turns: int
 ) -> tuple[dict[LoadCase, list[LoadTiming]], dict[str, list[PeerLoad]], dict[LoadCase, Source]]:
-    """The times of all loads, and those sources that the last turn has filled which are kept."""
+    """Loads all cases turn by turn. Returns the times of all loads, and the sources of the last turn that are kept."""
     loads: dict[LoadCase, list[LoadTiming]] = defaultdict(list)
     peer_loads: dict[str, list[PeerLoad]] = defaultdict(list)
     kept: dict[LoadCase, Source] = {}
@@ -139,11 +140,12 @@ def _load_turns(
 
 
 def _is_kept(case: LoadCase) -> bool:
-    """Whether it is asked about what was loaded so."""
+    """Returns True if the source of this load is asked questions afterwards."""
     return case.workers == 1 and case.mode == "live" and (case.layout, case.of) != ("cell", "whole")
 
 
 def _measure_disk(session: BenchSession, source: Source) -> dict[str, TableFiles]:
+    """Compacts a source's tables and returns the sizes of their files."""
     compact_source(session.store.connection, source)
     return table_files(session.store, source)
 
@@ -173,7 +175,10 @@ def _make_parties(
 
 
 def _profile_parties(parties: Sequence[Participant], repeats: int) -> dict[AnswerKey, AnswerProfile]:
-    """After the rounds, not in them: an engine that is asked one thing again and again has its caches to itself."""
+    """Profiles the answers of each party after the rounds.
+
+    It is not done in the rounds, because an engine that is asked one question again and again has its caches to itself.
+    """
     found = {}
     for party in parties:
         print_progress(f"questions: profile of {party.engine}")
@@ -185,9 +190,9 @@ def _profile_parties(parties: Sequence[Participant], repeats: int) -> dict[Answe
 def _time_first_rows(
     whole: EventFile, tenth: EventFile, ours: dict[LoadCase, WatchfloorEngine], repeats: int
 ) -> dict[tuple[int, str], list[float]]:
-    """Seconds to the first rows of each value in the block layout, by the number of events in the source.
+    """Returns the seconds to the first rows of each value in the block layout, by the number of events in the source.
 
-    Servers that run for days have compiled what they do: five times as many questions come before those that count.
+    Servers that run for days have compiled their code, so five times as many questions come before those that count.
     """
     found: dict[tuple[int, str], list[float]] = defaultdict(list)
     for turn in range(-5 * repeats, repeats):

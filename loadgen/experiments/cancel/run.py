@@ -1,4 +1,4 @@
-"""How soon nothing is left on the servers of a query that is cancelled: while its rows come, and while none do."""
+"""``bench cancel``: the time until a cancelled query has left the servers, while its rows come and while none do."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from watchfloor.store.store import Store
 
 WARM_UP = 3
 PATIENCE = 30.0
-"""Seconds after which a session is taken for one that never ends."""
+"""The seconds after which a session is taken for one that never ends."""
 NOTHING = " or ".join(f"path ~ /[{letter}]\\d[^\\w].*[,;]{letter}/" for letter in "abcdefghijkl")
-"""Patterns that no event has, and that take the servers long enough to be cancelled meanwhile."""
+"""Patterns that no event matches, and that keep the servers busy long enough to be cancelled meanwhile."""
 
 FREE = Metric(
     "caller_free_ms",
@@ -77,7 +77,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 def _time_query(service: QueryService, request: QueryRequest) -> float:
-    """Seconds of a query that finds nothing."""
+    """Returns the seconds of a query that finds nothing."""
     began = time.perf_counter()
     with closing(service.run(request)) as result:
         if any(len(batch) for batch in result):
@@ -86,10 +86,11 @@ def _time_query(service: QueryService, request: QueryRequest) -> float:
 
 
 SessionCheck = Callable[[bool], bool]
-"""Whether there are any: of those that are being read for, or of all."""
+"""Returns True if there are scan sessions of the query: with True, those that are being read for; with False, any."""
 
 
 def _cancel_while_rows_come(service: QueryService, request: QueryRequest, sessions: SessionCheck) -> dict[str, float]:
+    """Closes a query after its first batch, and returns the milliseconds of each metric."""
     result = service.run(request)
     batches = iter(result)
     next(batches)
@@ -102,7 +103,7 @@ def _cancel_while_rows_come(service: QueryService, request: QueryRequest, sessio
 def _cancel_while_waiting(
     service: QueryService, request: QueryRequest, after: float, sessions: SessionCheck
 ) -> dict[str, float]:
-    """Closed by another thread than the one that waits for the servers, ``after`` seconds from its start."""
+    """Closes a query ``after`` seconds from its start, in another thread than the one that waits for the servers."""
     result = service.run(request)
     ended: list[float] = []
 
@@ -123,6 +124,7 @@ def _cancel_while_waiting(
 
 
 def _await_sessions_end(began: float, sessions: SessionCheck) -> dict[str, float]:
+    """Waits until the servers have no session, and returns the milliseconds since ``began``. Raises ``StackError``."""
     times = {}
     for name, reading in ((STOPPED.name, True), (GONE.name, False)):
         while sessions(reading):

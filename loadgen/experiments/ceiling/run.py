@@ -1,7 +1,7 @@
-"""How near a worker comes to what the store can take: its whole path beside the same entries, written by a plain loop.
+"""``bench ceiling``: a worker's whole path beside the same entries, written by a plain loop of BatchWriters.
 
-Both are measured on fresh tables, turn by turn, so that whatever else the machine does falls on both. In the cell
-layout: there an event is many entries, and how fast the store takes these is what bounds a worker.
+Both are measured on fresh tables, turn by turn, so that whatever else the machine does falls on both. They use the cell
+layout, where an event is many entries, so that the store's speed with entries bounds a worker.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _compare_speeds(session: BenchSession, kind: str, path: Path, repeats: int) 
 
 
 def _time_worker(session: BenchSession, kind: str, path: Path) -> tuple[int, int, float]:
-    """Events, entries and seconds of a worker's own code with a file, without the queue."""
+    """Returns events, entries and seconds of a worker's own code with a file, without the queue."""
     source = session.create_source(kind, layout=LAYOUT)
     item = session.make_item(path, source)
     with session.store.sink() as sink:
@@ -111,7 +111,7 @@ def _time_worker(session: BenchSession, kind: str, path: Path) -> tuple[int, int
 
 
 def _time_plain_loop(session: BenchSession, kind: str, path: Path) -> tuple[int, int, float]:
-    """The same of a plain loop with the same entries."""
+    """Returns events, entries and seconds of a plain loop with the same entries."""
     source = session.create_source(kind, layout=LAYOUT)
     item = session.make_item(path, source)
     recorder = MutationRecorder(session.store.connection, session.settings)
@@ -127,7 +127,7 @@ def _time_plain_loop(session: BenchSession, kind: str, path: Path) -> tuple[int,
 
 
 def _measure_process(session: BenchSession, path: Path, repeats: int) -> list[Figure]:
-    """An access log through the queue and one worker process."""
+    """Loads an access log through the queue and one worker process, in turns."""
     speeds, loads = [], []
     for turn in range(repeats):
         source = session.create_source("web.access", layout=LAYOUT)
@@ -145,7 +145,7 @@ def _measure_process(session: BenchSession, path: Path, repeats: int) -> list[Fi
 
 
 def _read_ledger(session: BenchSession, path: Path, source: Source) -> list[LedgerRow]:
-    """What the ledger says of a file's items of one source."""
+    """Returns the ledger's rows of a file's items of one source."""
     found = Ledger(session.store).of_files([session.make_item(path, source).file_id])
     return [row for row in found if row.item and row.item.feed == source.name]
 

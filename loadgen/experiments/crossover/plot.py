@@ -1,4 +1,4 @@
-"""``bench crossover``: milliseconds by density, a line a scheme; and ``auto`` beside the best fixed scheme."""
+"""Draws ``bench crossover``: time by density, a line a scheme; and ``auto`` beside the best fixed scheme."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
 
 
 def draw_densities(figures: Sequence[Figure]) -> Sketch:
-    """The single conditions."""
+    """Draws the times of the single conditions."""
     lines: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for figure in figures:
         found = _SINGLE.fullmatch(figure.of.get("where", ""))
@@ -51,6 +51,7 @@ def draw_densities(figures: Sequence[Figure]) -> Sketch:
 
 
 def _draw_auto(figures: Sequence[Figure]) -> Sketch:
+    """Draws a dot for each condition and task: the best fixed scheme's time against that of ``auto``."""
     cells: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for figure in figures:
         cells[figure.of["task"], figure.of["where"]][figure.of["scheme"]] = figure.value

@@ -1,7 +1,7 @@
-"""Where the index wins and where the scan does, by density, and whether ``auto`` finds out.
+"""``bench crossover``: index and scan by density, and how near ``auto`` comes to the better one.
 
-Conditions of densities from 1e-7 to 0.5, alone, in pairs by ``and`` and ``or``, and as ranges; each is asked by every
-scheme in turn, for its newest 100 events and for all of them. ``auto`` is held against the best of the fixed schemes.
+The conditions have densities from 1e-7 to 0.5, alone, in pairs by ``and`` and ``or``, and as ranges. Each is asked by
+every scheme in turn, for its newest 100 events and for all of them. ``auto`` is compared with the best fixed scheme.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ WORST = Metric("auto_worst", "", "the highest auto_to_best of all cells", better
 
 @dataclass(frozen=True)
 class CrossoverCase:
-    """One condition and what is wanted of it: the newest ``limit`` events, or all."""
+    """A condition and the number of its newest events that are asked for; None asks for all."""
 
     where: str
     task: str
@@ -118,7 +118,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 def list_conditions(events: int) -> Iterator[str]:
-    """The filters; densities that so few events cannot have are left out."""
+    """Yields the filters, without those of densities that so few events cannot have."""
     left, right = FIELDS
     known = [density for density, count in count_density_events(events).items() if count]
     for density in known:
@@ -135,6 +135,7 @@ def _create_source(session: BenchSession, layout: str) -> Source:
 
 
 def _time_query(service: QueryService, source: Source, cell: CrossoverCase, scheme: str) -> tuple[float, int]:
+    """Returns the seconds and the rows of a query."""
     request = QueryRequest(source.name, where=cell.where, columns=COLUMNS, limit=cell.limit, scheme=scheme)
     started = time.perf_counter()
     with closing(service.run(request)) as result:

@@ -1,4 +1,4 @@
-"""What a block's columns are stored as: our vectors or Arrow's own format, which codec, how many events a block.
+"""``bench encodings``: a block's columns as our vectors or in Arrow's own format, by codec and by events a block.
 
 events ─▶ encoded and decoded here, column by column ─▶ figures
        ─▶ blocks of each size and codec in a source of its own ─▶ questions, turn by turn ─▶ figures
@@ -59,12 +59,12 @@ CODECS: tuple[Compression, ...] = ("none", "lz4_raw", "zstd")
 SIZES = (1024, 4096, 8192, 16384, 65536)
 _USUAL = 16384
 _REPEATED = 0.5
-"""A share of distinct values below which a column goes into Arrow's format as a dictionary."""
+"""The share of distinct values below which a column goes into Arrow's format as a dictionary."""
 
 
 @dataclass(frozen=True)
 class BlockEncoding:
-    """How columns become bytes, ``rows`` events at a time."""
+    """A way to store columns as bytes, ``rows`` events at a time."""
 
     format: Literal["vector", "arrow"]
     codec: Compression
@@ -105,6 +105,7 @@ def _parse_file(file: EventFile, source: Source) -> Iterator[pa.RecordBatch]:
 def _measure_in_memory(
     encoding: BlockEncoding, columns: Sequence[tuple[Field, pa.Array]], file_bytes: int, repeats: int
 ) -> list[Figure]:
+    """Encodes and decodes all columns in this thread, and returns the figures of size and speed."""
     encode, decode = (
         _make_vector_codec(encoding.codec) if encoding.format == "vector" else _make_arrow_codec(encoding.codec)
     )
@@ -140,7 +141,7 @@ def _decode_vector(field: Field, column: bytes) -> object:
 
 
 def _make_arrow_codec(codec: Compression) -> tuple[Encode, Decode]:
-    """Arrow's stream of one column: schema, dictionary, one batch."""
+    """Returns functions for Arrow's stream of one column: schema, dictionary, one batch."""
     options = pa.ipc.IpcWriteOptions(compression=None if codec == "none" else codec.removesuffix("_raw"))
 
     def encode(field: Field, values: pa.Array) -> bytes:
@@ -159,6 +160,7 @@ def _make_arrow_codec(codec: Compression) -> tuple[Encode, Decode]:
 def _measure_stored(
     session: BenchSession, file: EventFile, encodings: Sequence[BlockEncoding], repeats: int
 ) -> list[Figure]:
+    """Writes each encoding into a source of its own, and returns the figures of disk and answers."""
     sources = {encoding: _load_source(session, file, encoding) for encoding in encodings}
     figures = []
     for encoding, source in sources.items():

@@ -1,4 +1,4 @@
-"""``bench first-result``: first and hundredth rows by value and scheme, in process beside REST."""
+"""Draws ``bench first-result``: the first and the hundredth rows by value and scheme, in process beside REST."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How soon a query's first rows are there: rare, middling and dense values, each scheme, in process and through REST.
+"""``bench first-result``: the time to the first rows of rare, middling and dense values, in process and through REST.
 
-Turns are dealt out evenly: each goes once through all cases, so that a busy moment of the machine falls on all of them.
+Each turn goes once through all cases and schemes, so that a busy moment of the machine falls on all of them.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _GOALS = {"rare": Goal(40, at_most=True), "dense": Goal(60, at_most=True)}
 _GOAL_SCHEMES = ("auto", "batched-index")
 
 ValueAndScheme = tuple[str, str]
-"""Which value and which scheme."""
+"""The name of the value and the scheme."""
 FirstTimes = tuple[float, float]
-"""Milliseconds to the first rows and to ``MANY``."""
+"""Milliseconds to the first rows and to ``MANY`` rows."""
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -114,7 +114,7 @@ def _make_figures(case: ValueAndScheme, direct: list[FirstTimes], rest: list[Fir
 
 
 def _time_rows(service: QueryService, request: QueryRequest) -> FirstTimes:
-    """Asks, reads ``MANY`` rows and lets go."""
+    """Asks, reads ``MANY`` rows, and closes the query."""
     started = time.perf_counter()
     first, rows = 0.0, 0
     result = service.run(request)
@@ -137,7 +137,7 @@ class _RestClient:
         self._headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
 
     def time_rows(self, source: str, where: str, scheme: str) -> FirstTimes:
-        """Asks for ``MANY`` rows and reads the answer to its end; the summary is no row."""
+        """Asks for ``MANY`` rows and reads the answer to its end. The summary does not count as a row."""
         body = orjson.dumps({"source": source, "where": where, "scheme": scheme, "limit": MANY})
         started = time.perf_counter()
         self._connection.request("POST", "/api/v1/query", body, self._headers)

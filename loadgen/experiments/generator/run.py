@@ -1,7 +1,4 @@
-"""How fast events are generated: each feed in turn, by one thread, into nothing.
-
-events of a feed ─▶ bytes, counted and dropped ─▶ figures
-"""
+"""``bench generator``: the speed of one thread that generates the events of each feed in turn and drops them."""
 
 from __future__ import annotations
 

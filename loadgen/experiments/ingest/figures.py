@@ -144,6 +144,7 @@ def make_run_figures(run: IngestRun, of: Mapping[str, str]) -> Iterator[Figure]:
 
 
 def make_closed_figures(run: IngestRun, of: Mapping[str, str], clients: int) -> list[Figure]:
+    """Makes the figures of a run in closed loop."""
     began = run.whole.since
     items = sorted((item for item in run.items if item.ended > began), key=lambda item: item.begun)
     service = tuple((item.ended - item.begun) * 1000 for item in items)

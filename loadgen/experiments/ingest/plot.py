@@ -1,4 +1,4 @@
-"""``bench ingest``: the rate by clients and tablet servers, its variation, latency by load, and each run over time."""
+"""Draws ``bench ingest``: the rate by clients and tablet servers, its variation, latency by load, runs over time."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How ingest scales with clients and tablet servers, where it saturates, and what waiting is like near that.
+"""``bench ingest``: the rate by clients and tablet servers, the saturation point, and the waiting near it.
 
     a tablet server ─▶ 1, 2, 4 clients, closed loop ─▶ two tablet servers ─▶ the same ─▶ open loop at shares of the rate
 
-After figures 3 and 4 of Sawyer and O'Gwynn, "Evaluating Accumulo Performance for a Scalable Cyber Data Processing
+It follows figures 3 and 4 of Sawyer and O'Gwynn, "Evaluating Accumulo Performance for a Scalable Cyber Data Processing
 Pipeline", HPEC 2014. ``docs/measuring/ingest-scaling.md`` says how a run goes and what its figures mean.
 """
 
@@ -45,7 +45,7 @@ from .plot import draw
 from .published import read_published
 
 _WARM_UP = 0.5
-"""Of ``--seconds``: how much longer the first run lasts on tablet servers that have just started."""
+"""The share of ``--seconds`` by which the first run lasts longer on tablet servers that have just started."""
 _LONGEST = 600
 
 
@@ -91,7 +91,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 class _IngestRunner:
-    """Runs, each into a source of its own, on servers that have come to rest."""
+    """Runs clients, each time into a source of its own, on servers that are idle before."""
 
     def __init__(self, session: BenchSession, options: Namespace) -> None:
         self._session, self._options = session, options
@@ -101,6 +101,7 @@ class _IngestRunner:
         self._shards = max(session.settings.shards, -(-max(options.clients) // 2), max(options.tservers))
 
     def run_closed(self, number: int, tservers: int, warm_up: float) -> IngestRun:
+        """Runs so many clients in closed loop."""
         with run_clients(self._session, number) as pool:
             source = self._create_source(tservers)
             items = self._work.make_items(source.name)
@@ -112,7 +113,7 @@ class _IngestRunner:
         return found
 
     def run_open_loops(self, number: int, tservers: int, rate: float) -> Iterator[tuple[int, OpenIngestRun]]:
-        """A run for each share of ``rate`` events a second, by the same clients."""
+        """Runs the same clients by a schedule for each share of ``rate`` events a second."""
         with run_clients(self._session, number) as pool:
             for share in self._options.shares:
                 due = schedule_evenly(share / 100 * rate / self._work.item_events, self._options.seconds)
@@ -124,7 +125,7 @@ class _IngestRunner:
                 print_progress(f"{len(due)} items by schedule, at {share} % of {rate:,.0f} events/s: done")
 
     def _create_source(self, tservers: int) -> Source:
-        """A fresh source whose tablets are spread over the servers, which have come to rest."""
+        """Creates a source, and waits until its tablets are spread over the servers and these are idle."""
         source = self._session.create_source("proxy.events", self._shards, self._options.layout)
         await_spread(self._session.store, source, tservers)
         await_rest(self._session.settings)
@@ -132,7 +133,7 @@ class _IngestRunner:
 
 
 def _parse_counts(text: str) -> tuple[int, ...]:
-    """``1,2,4``, ascending, each once."""
+    """Parses numbers such as ``1,2,4``; returns them ascending, each once."""
     try:
         found = sorted({int(part) for part in text.split(",")})
     except ValueError:

@@ -1,4 +1,4 @@
-"""How much memory a worker needs for a large file: the peak of its resident set, as the kernel has counted it."""
+"""``bench memory``: the peak of the resident set of a worker that loads a large file, as the kernel has counted it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PEAK = Metric(
 SPEED = Metric("megabytes_per_second", "MB/s", "bytes of the file / 1,000,000 / seconds of the whole load")
 
 _EVENT_BYTES = 480
-"""Of a generated proxy event, about."""
+"""The approximate size of a generated proxy event."""
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -72,7 +72,9 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 class _MemorySampler:
-    """Looks at the worker processes among this one's children. ``peak``: the kernel's own high-water mark, in bytes."""
+    """Samples the worker processes among this process's children; ``peak`` is the kernel's own high-water mark, in
+    bytes.
+    """
 
     def __init__(self) -> None:
         self.samples: list[int] = []
@@ -107,7 +109,7 @@ class _MemorySampler:
 
 
 def _read_high_water(pid: int) -> int:
-    """``VmHWM`` of Linux; 0 where there is none."""
+    """Returns ``VmHWM`` of Linux in bytes; 0 where there is none."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Figures of engines beside one another: ratios of their medians, and whether all answer alike."""
+"""Figures of engines beside one another: ratios of their medians, and whether all gave the same answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAME = Metric(
 def make_ratio(
     metric: Metric, over: Sequence[float], under: Sequence[float], of: Mapping[str, str], goal: Goal | None = None
 ) -> Figure:
-    """The median of ``over`` / that of ``under``; samples: turn by turn."""
+    """Makes the figure of the median of ``over`` / that of ``under``; its samples are the ratios turn by turn."""
     turns = tuple(a / b for a, b in zip(over, under, strict=True))
     whole = Figure(metric, tuple(over)).value / Figure(metric, tuple(under)).value
     return Figure(metric, turns, of, goal, whole)
@@ -35,14 +35,19 @@ def compare_engines(
     what: str,
     goal: Goal | None = None,
 ) -> Figure:
-    """The other engine's seconds or bytes / ours, each with its engine's name; the note says which engine is ahead."""
+    """Makes the figure of the other engine's seconds or bytes / ours. Its note says which engine is ahead.
+
+    ``theirs`` and ``ours`` each have the name of their engine.
+    """
     figure = make_ratio(metric, theirs[1], ours[1], {"engine": theirs[0], "what": what}, goal)
     return replace(figure, note=f"{theirs[0] if figure.value < 1 else ours[0]} is ahead")
 
 
 def compare_answers(answers: Mapping[AnswerKey, AnswerSamples], events: int, left_out: Sequence[str]) -> Figure:
-    """Of the engines that hold ``events`` events. The note names the questions that they answered differently, and
-    tells which engines are not among those compared, and why."""
+    """Makes the figure of the share of questions that all engines with ``events`` events answered with the same rows.
+
+    Its note names the questions whose answers differ, and the engines that were left out, with the reasons.
+    """
     found: dict[str, set[tuple[int, str]]] = defaultdict(set)
     for (_, held, name), asked in answers.items():
         if held == events:

@@ -1,4 +1,4 @@
-"""``bench peers``: load, disk and rows of each engine, and each other engine's ratio to ours."""
+"""Draws ``bench peers``: load, disk and rows of each engine, and each other engine's ratio to ours."""
 
 from __future__ import annotations
 

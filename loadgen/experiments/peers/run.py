@@ -1,4 +1,4 @@
-"""Watchfloor beside what one would use instead: DuckDB, ClickHouse (chDB), Tantivy, OpenSearch; those that are there.
+"""``bench peers``: Watchfloor beside DuckDB, ClickHouse (chDB), Tantivy and OpenSearch, as far as they are installed.
 
     file ─▶ loads, turn by turn ─▶ disk ─▶ the newest rows of three values, round by round ─▶ figures
 
@@ -57,13 +57,13 @@ PEER = Metric(
 )
 
 _MOST_WHOLE_ANSWERS = 5
-"""Samples of all rows of a value: with 10,000,000 events some take a minute."""
+"""The most samples of all rows of a value: with 10,000,000 events some take a minute."""
 _LOADED = LoadCase("block", of="whole", workers=1)
 
 
 @dataclass
 class EngineLoads:
-    """What an engine has loaded: seconds, and bytes on the disk, of each turn."""
+    """The loads of an engine: seconds, and bytes on the disk, of each turn."""
 
     seconds: list[float] = field(default_factory=list)
     bytes: list[int] = field(default_factory=list)
@@ -101,7 +101,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 def _load_engines(
     session: BenchSession, file: EventFile, peers: Sequence[PeerProcess], turns: int
 ) -> tuple[Mapping[str, EngineLoads], Source]:
-    """What each engine holds after the last turn, and the source that ours holds then."""
+    """Loads the file into each engine, turn by turn. Returns the loads by engine, and our source of the last turn."""
     held = {name: EngineLoads() for name in (OURS, *(peer.name for peer in peers))}
     for turn in range(turns):
         source = session.create_source(file.feed, layout=_LOADED.layout)

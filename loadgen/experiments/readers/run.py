@@ -1,4 +1,4 @@
-"""Readers of JSON lines into typed columns: what a megabyte costs, and what becomes of lines that are not right.
+"""``bench readers``: the speed of readers of JSON lines into typed columns, and what they make of wrong lines.
 
 events ─▶ chunks ─▶ each reader, one thread, turn by turn ─▶ figures
 a few right lines with an odd one among them ─▶ each reader ─▶ figures
@@ -44,7 +44,7 @@ KEPT = Metric(
     exact=True,
 )
 _RIGHT = 2
-"""Right lines before an odd one, and after it."""
+"""The number of right lines before an odd one, and after it."""
 
 ODD = {
     "unknown field": b'"zzz":1',
@@ -60,12 +60,12 @@ ODD = {
     "a second object": b'"user":"a"} {"ts":"2026-01-01T00:00:03Z"',
     "an end too soon": b'"user":"a',
 }
-"""What stands in an object beside its time, and is not right by the definition of ``proxy.events`` or by JSON's."""
+"""Members of an object that has a time too; each is wrong by the definition of ``proxy.events`` or by JSON."""
 
 
 @dataclass(frozen=True)
 class JsonReader:
-    """``read``: the events of a chunk; raises any error if it refuses the chunk."""
+    """A reader of JSON lines. ``read`` returns the number of events of a chunk, and raises any error if it refuses it."""
 
     name: str
     read: Callable[[bytes], int]
@@ -96,6 +96,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 def _read_odd_lines(reader: JsonReader) -> Iterator[Figure]:
+    """Gives a reader each odd line among right ones, and returns the figures of what it took and kept."""
     right = b'{"ts":"2026-01-01T00:00:00Z","user":"someone","status":200}\n'
     taken, kept = [], []
     for name, members in ODD.items():
@@ -113,7 +114,7 @@ def _read_odd_lines(reader: JsonReader) -> Iterator[Figure]:
 
 
 def _open_readers(source: Source, folder: Path) -> Iterator[JsonReader]:
-    """The worker's own parser, and the readers of libraries."""
+    """Yields the worker's own parser, and the readers of libraries that are installed."""
     parser = open_parser(source.name, b"", lambda name, derive: source)
     yield JsonReader("watchfloor", lambda data: parser.parse(Chunk(0, data)).count)
     # Addresses and times as text: what the libraries make of them differs, and checking them is the worker's affair.

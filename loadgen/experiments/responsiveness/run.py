@@ -1,10 +1,10 @@
-"""The LLCySA paper's query responsiveness experiment (HPEC 2014, figure 5, tables I and II), and queries by a schedule.
+"""``bench responsiveness``: the LLCySA paper's query experiment (HPEC 2014, figure 5, tables I, II), then a schedule.
 
     load ─▶ cold ─▶ warm ─▶ open loop, idle ─▶ feed new events at a share of saturation: warm and open loop again
 
 Queries A, B and C (a popular, a middling and a rare domain) are asked by each scheme for all of their events, newest
-first; each turn goes once through all of them. Events that are fed are newer than those that are asked for, so each
-answer has the same rows at any time, which is checked.
+first; each turn goes once through all of them. The events that are fed are newer than those that are asked for, so each
+answer must have the same rows at any time, which is checked.
 """
 
 from __future__ import annotations

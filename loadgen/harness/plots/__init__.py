@@ -1,1 +1,1 @@
-"""Pictures of figures. Read ``general.py`` first: it draws any figures; the other files draw one kind of picture each."""
+"""Pictures of figures. Read ``general.py`` first, which draws any figures; the other files draw one kind each."""

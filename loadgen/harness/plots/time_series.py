@@ -1,4 +1,4 @@
-"""Draws time series: a picture for each run, with its metrics in panels one above the other that share an axis of time."""
+"""Draws time series: a picture for each run, with its metrics in panels, one above the other, over one axis of time."""
 
 from __future__ import annotations
 
