@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("fake_store")
 def commands(
     parser: argparse.ArgumentParser | None = None, name: str = ""
 ) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Every command and sub-command with its parser."""
+    """Yields every command and sub-command with its parser."""
     parser = parser or cli.CommandLine(cli.find_groups()).parser
     yield name, parser
     for action in parser._actions:

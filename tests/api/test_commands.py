@@ -113,7 +113,7 @@ def test_generate_refuses_by_the_options_name(
 
 
 def test_a_live_feed_that_is_interrupted_ends_with_a_whole_line() -> None:
-    """Without Python's own buffer too, where a write to a full pipe ends early when the signal comes."""
+    """Holds without Python's own buffer too, where a signal cuts a write to a full pipe short."""
     generate = subprocess.Popen(
         [*RUN, "generate", "dns.events", "--events", "1000000", "--rate", "200000"],
         stdout=subprocess.PIPE,
@@ -198,7 +198,7 @@ def test_a_load_that_was_not_clean_exits_with_1(
 def test_workers_take_mode_and_delay_from_flags(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A tenth of the delay is the BatchWriters': what they have by default is a tenth of the default."""
+    """The BatchWriters get a tenth of the delay; their default is a tenth of the default delay."""
     asked: list[Settings] = []
 
     class FakePool:

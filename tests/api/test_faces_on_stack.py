@@ -39,7 +39,7 @@ Cli = Callable[..., tuple[int, str, str]]
 
 
 def access_log() -> str:
-    """300 accesses of one day in 2015, every 50th a 404, and one line that is none."""
+    """Returns 300 accesses of one day in 2015, of which every 50th is a 404, and one line that is no access."""
     lines = [
         f'192.0.2.{n % 7} - - [17/May/2015:10:{n // 60:02}:{n % 60:02} +0000] "GET /page/{n} HTTP/1.1" '
         f'{404 if n % 50 == 0 else 200} {1000 + n} "-" "agent/1.0"'
@@ -56,7 +56,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(settings: Settings, *arguments: str) -> tuple[int, str, str]:
-    """A command in this process, whose JVM is warm: exit status, standard output, standard error."""
+    """Runs a command in this process, whose JVM is warm. Returns exit status, standard output and standard error."""
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         status = cli.main(["--home", str(settings.home), *arguments])
@@ -66,7 +66,7 @@ def run(settings: Settings, *arguments: str) -> tuple[int, str, str]:
 
 @pytest.fixture(scope="module")
 def loaded(store_settings: Settings, log: Path) -> tuple[int, str, str]:
-    """What the load into ``SOURCE`` said. A copy goes into the other source, without a process of its own."""
+    """Loads the log into both sources, and returns what the load into ``SOURCE`` printed."""
     for layout, name in SOURCES.items():
         definition = {**builtin_definitions()["web.access"].definition, "name": name}
         file = log.with_name(f"{name}.json")
@@ -165,7 +165,7 @@ def test_a_store_that_is_not_there_is_the_operators_affair(wf: Cli, tmp_path: Pa
 
 
 class Rest:
-    """A running service; ``ask`` gives the status and the body's JSON records."""
+    """A running service. ``ask`` returns the status and the body's JSON records."""
 
     def __init__(self, process: subprocess.Popen[str], port: int, token: str) -> None:
         self.process, self.port, self.token = process, port, token
@@ -271,7 +271,7 @@ def test_no_token_and_a_wrong_one(rest: Rest, token: str) -> None:
 
 
 def test_the_service_stops_gracefully(rest: Rest) -> None:
-    """Last, for it ends the service of this module."""
+    """Stands last, since it ends the service of this module."""
     began = time.monotonic()
     rest.process.send_signal(signal.SIGTERM)
     assert rest.process.wait(15) == 0

@@ -1,4 +1,4 @@
-"""Writers: what leaves for files, pipes and terminals."""
+"""Writers of result formats, on files, pipes and terminals."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def written(form: str, *batches: pa.RecordBatch, out: io.BytesIO | None = None, 
 
 
 def plain(value: Any) -> Any:
-    """The oracle: a value as JSON has it."""
+    """Returns a value as JSON has it: the oracle."""
     if isinstance(value, datetime):
         return f"{value.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
     return [plain(element) for element in value] if isinstance(value, list) else value

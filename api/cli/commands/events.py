@@ -13,7 +13,7 @@ from watchfloor.schema.choices import OUTPUT_FORMATS, PLANNERS, SCHEMES
 
 if TYPE_CHECKING:
     from watchfloor.api.formats.writers import Writer
-    from watchfloor.api.rest.base.stream import StreamedResult
+    from watchfloor.api.results import StreamedResult
     from watchfloor.query.request import QueryRequest
     from watchfloor.query.service import QueryService
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 import pyarrow as pa
 from flask import Response
 
 from watchfloor.api.formats.ndjson_writer import encode_ndjson
+from watchfloor.api.results import StreamedResult
 from watchfloor.store.bridge.jvm import visit
 
 from .problems import to_problem
@@ -19,20 +20,6 @@ from .problems import to_problem
 log = logging.getLogger(__name__)
 NDJSON = "application/x-ndjson"
 POLL_SECONDS = 0.25
-
-
-class StreamedResult(Protocol):
-    """What the query service's ``run`` and ``watch`` return.
-
-    ``close`` may be called from another thread and ends the iteration.
-    """
-
-    @property
-    def summary(self) -> dict[str, Any]: ...
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
-
-    def close(self) -> None: ...
 
 
 class QueryStream:
