@@ -1,0 +1,4 @@
+"""The generator of log lines: made-up events of several sources (``feeds``), and lines at their time (``streams``).
+
+Read ``generate`` first. ``access_log``, ``density_fields`` and ``planted_paths`` write files for experiments.
+"""

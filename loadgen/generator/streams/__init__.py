@@ -1,1 +1,1 @@
-"""Lines written as they happen: generated ones, or those of a file that are replayed."""
+"""Streams: lines written when they are due, generated or replayed from a log file. Read ``pacer`` first."""

@@ -1,4 +1,4 @@
-"""What a feed is: how one kind of events is drawn and written, whatever their number and times are."""
+"""The contract of feeds: an ``EventFeed`` draws and renders one kind of events, whatever their number and times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .time_sampler import ActivityProfile, MicrosArray
 
 @dataclass(frozen=True)
 class NamedValue:
-    """A value of a feed's main field with a known frequency; ``place``: among all values of the field."""
+    """A value of a feed's main field with a known frequency; ``index`` is its index among all values of the field."""
 
     value: str
     index: int
@@ -24,10 +24,10 @@ class NamedValue:
 class EventFeed:
     """One kind of events.
 
-    ``main`` is the field with the three named values. ``table`` draws its other values, as places (``draw``).
-    ``lines`` writes events: from a generator of random numbers, their times (ascending) and the places of their main
-    field's values to a line each, with its line end. ``stream`` keeps the random numbers of feeds apart that are made
-    with the same seed.
+    ``main_field`` is the field with the three named values; ``value_table`` is the quantile table of its other values.
+    ``render_lines`` takes a generator of random numbers, the events' times (ascending) and the indices of their main
+    field's values, and returns a line with its line end for each event. ``seed_suffix`` makes the random numbers of
+    feeds with the same seed differ.
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""Events as JSON lines, joined from fragments of JSON that were made and escaped once."""
+"""JSON lines joined from fragments that are made and escaped once."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ JsonValue = str | int | float | bool | None | Sequence[str] | Sequence[int]
 
 
 def format_member(name: str, value: JsonValue) -> str:
-    """One member of the JSON object with the comma before it; ``name`` needs no escapes."""
+    """Returns one member of a JSON object with a comma before it. ``name`` must need no escapes."""
     return f',"{name}":{orjson.dumps(value).decode()}'
 
 
 def format_member_array(name: str, values: Sequence[JsonValue]) -> pa.StringArray:
-    """A member for each value of a field."""
+    """Returns a member for each value of a field."""
     return pa.array([format_member(name, value) for value in values], pa.string())
 
 
 def format_members(**values: JsonValue) -> str:
-    """Several members of an object that stand beside each other."""
+    """Returns several adjacent members of a JSON object as one fragment."""
     return "".join(format_member(name, value) for name, value in values.items())
 
 
 def build_line_starts(times: MicrosArray) -> list[pa.Array | pa.Scalar]:
-    """The parts of a line as far as its time, the first field ``ts``: ``{"ts":"2026-01-01T09:15:00.000001Z"``."""
+    """Returns the parts of lines up to the first field, the time: ``{"ts":"2026-01-01T09:15:00.000001Z"``."""
     days, day_of = np.unique(times // DAY, return_inverse=True)
     day_texts = pa.array([f'{{"ts":"{datetime.fromtimestamp(int(d) * 86_400, UTC):%Y-%m-%d}T' for d in days])
     return [
@@ -42,5 +42,5 @@ def build_line_starts(times: MicrosArray) -> list[pa.Array | pa.Scalar]:
 
 
 def join_parts(parts: Sequence[pa.Array | pa.Scalar]) -> pa.StringArray:
-    """The parts of each line, one after the other."""
+    """Returns each line's parts joined."""
     return pc.binary_join_element_wise(*parts, "")

@@ -1,7 +1,7 @@
-"""The made-up organisation that all feeds tell of: its clients and their users, and the servers that they talk to.
+"""The made-up network that all feeds are about: its clients and their users, and the servers that they talk to.
 
 It is the same for every seed, so that events of different seeds and feeds fit together and their values can be named
-in documents. Nothing in it exists: domains end in ``.example``, servers lie in the networks kept for benchmarks and
+in documents. Nothing in it exists: domains end in ``.example``, servers lie in the networks reserved for benchmarks and
 documentation (198.18.0.0/15, 2001:db8::/32), clients in 10.0.0.0/8.
 """
 
@@ -27,7 +27,7 @@ _SYLLABLES = tuple(a + b for a in "bcdfghklmnprstvz" for b in ("a", "e", "i", "o
 
 @dataclass(frozen=True)
 class NetworkModel:
-    """``servers[i]`` is the address of ``domains[i]``; ``users[i]`` is who works at ``clients[i]``, if anyone."""
+    """``servers[i]`` is the address of ``domains[i]``; ``users[i]`` is the user of ``clients[i]``, or None."""
 
     domains: Sequence[str]
     servers: Sequence[str]
@@ -36,7 +36,7 @@ class NetworkModel:
 
 
 class WordSampler:
-    """Draws words of syllables; ``rng`` is what it draws from."""
+    """Draws words made of syllables from ``rng``."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
@@ -50,11 +50,12 @@ class WordSampler:
 
 @cache
 def load_network() -> NetworkModel:
+    """Returns the one network, the same for every seed."""
     return draw_network(WordSampler(np.random.Generator(np.random.PCG64(SEED))))
 
 
 def draw_network(words: WordSampler) -> NetworkModel:
-    """The organisation by the first draws of a generator with ``SEED``; it may then go on drawing."""
+    """Draws the network. ``words`` must be a new sampler with ``SEED``; its caller may draw from it afterwards."""
     pick, word, rng = words.pick_item, words.make_word, words.rng
     domains = collect_distinct(
         lambda: f"{pick(('www', 'api', 'cdn', 'img', 'app', 'static'))}.{word(2, 3)}.example", DOMAIN_COUNT - 3
@@ -70,7 +71,7 @@ def draw_network(words: WordSampler) -> NetworkModel:
 
 
 def _server_address(i: int) -> str:
-    """The address of domain ``i``: one in eight is IPv6."""
+    """Returns the address of domain ``i``: one in eight is IPv6."""
     return str(
         IPv6Address((0x20010DB8 << 96) + i * 7919) if i % 8 == 5 else IPv4Address((198 << 24) + (18 << 16) + 1 + i * 21)
     )

@@ -1,4 +1,4 @@
-"""When events happen: a rhythm of days and weeks, and a clock that spreads any number of events by it."""
+"""Event times: an activity profile of days and weeks, and a sampler that spreads any number of events by it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ MicrosArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ActivityProfile:
-    """Events in each hour of the day, UTC, relative to each other; ``weekend``: of a weekend's hour to another's."""
+    """The relative number of events in each hour of the day, UTC.
+
+    ``weekend_factor`` is the ratio of an hour of a weekend to the same hour of another day.
+    """
 
     hour_weights: tuple[int, ...]
     weekend_factor: float
@@ -26,9 +29,9 @@ CONSTANT_PROFILE = ActivityProfile((1,) * 24, 1.0)
 
 
 class TimeSampler:
-    """Turns shares of all events into times: its inverse cumulative curve follows the rhythm.
+    """Samples event times in [``since``, ``until``), µs since 1970 UTC, by the profile's inverse cumulative curve.
 
-    Times are in [``since``, ``until``), µs since 1970 UTC.
+    The curve is linear between ``edges``, the whole hours; ``edge_shares`` are the shares of all events before each.
     """
 
     def __init__(self, since: int, until: int, rhythm: ActivityProfile) -> None:
@@ -43,7 +46,7 @@ class TimeSampler:
         self.edge_shares[-1] = 1.0
 
     def sample_times(self, rng: np.random.Generator, first: int, size: int, total: int) -> MicrosArray:
-        """Ascending times of the events ``first`` … ``first + size`` of ``total``."""
+        """Returns ascending times of the events ``first`` … ``first + size`` of ``total``."""
         share = (first + np.sort(rng.random(size)) * size) / total
         offset = np.interp(share, self.edge_shares, (self.edges - self.edges[0]).astype(np.float64))
         return np.minimum(self.edges[0] + offset.astype(np.int64), self.edges[-1] - 1)

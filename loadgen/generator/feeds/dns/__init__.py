@@ -1,0 +1,1 @@
+"""DNS events: ``feed`` renders their lines from the fragments in ``vocabulary``. Read ``feed`` first."""

@@ -1,0 +1,1 @@
+"""Netflow events: ``feed`` renders their lines from the fragments in ``vocabulary``. Read ``feed`` first."""

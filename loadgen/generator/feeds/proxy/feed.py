@@ -1,4 +1,4 @@
-"""Web-proxy events: clients of the organisation, their users and browsers, and the sites that they ask for."""
+"""Web-proxy events: requests by clients of the network, with their users and browsers, for sites."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def render_lines(rng: np.random.Generator, times: MicrosArray, domains: IntArray
     categories = words.domain_categories[domains]
     denied = statuses == words.denied_status
     cached = (rng.random(size) < 0.25) & ~denied
-    # The index into ``tails``, whose last members vary fastest.
-    tails = ((words.path_types[paths] * 2 + denied) * len(CATEGORIES) + categories) * 2 + cached
+    # The last of the combined fields varies fastest.
+    line_ends = ((words.path_types[paths] * 2 + denied) * len(CATEGORIES) + categories) * 2 + cached
     return join_parts(
         [
             *build_line_starts(times),
@@ -75,6 +75,6 @@ def render_lines(rng: np.random.Generator, times: MicrosArray, domains: IntArray
             words.duration.take(pa.array(draw_pool_indices(rng, size))),
             words.agent.take(pa.array(agents)),
             words.referrer.take(pa.array(referrers)),
-            words.line_ends.take(pa.array(tails)),
+            words.line_ends.take(pa.array(line_ends)),
         ]
     )

@@ -1,4 +1,4 @@
-"""What the generated proxy events are made of: addresses, paths and agents, and how often each is drawn."""
+"""The vocabulary of proxy events: addresses, paths and agents, and how often each is drawn."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from watchfloor.loadgen.generator.synthesis.json_fragments import format_member, format_member_array
+from watchfloor.loadgen.generator.synthesis.json_fragments import format_member, format_member_array, format_members
 from watchfloor.loadgen.generator.synthesis.network_model import (
     CLIENT_COUNT,
     DOMAIN_COUNT,
@@ -32,10 +32,10 @@ PATHS, QUERIES, AGENTS, REFERRERS = 12_000, 16_000, 240, 8_000
 
 @dataclass(frozen=True)
 class ProxyVocabulary:
-    """Arrow arrays of JSON fragments, and tables (``*_table``) that turn a uniform draw into an index of them.
+    """Arrow arrays of JSON fragments, and quantile tables (``*_table``) that turn a uniform draw into an index of them.
 
-    ``category_of`` (per domain) and ``type_of`` (per path) tie fields together that belong together; ``tails`` holds
-    the last four fields for every (content type, denied, category, cached).
+    ``client_agents``, ``domain_categories`` and ``path_types`` keep fields together that belong together. ``line_ends``
+    has the last four fields of every (content type, denied, category, cached).
     """
 
     src_ip: pa.Array
@@ -91,12 +91,12 @@ BROWSERS = (
 
 @cache
 def build_vocabulary() -> ProxyVocabulary:
-    """The one vocabulary; takes less than half a second to make."""
+    """Returns the one vocabulary, the same for every seed. Building it takes less than half a second."""
     rng = np.random.Generator(np.random.PCG64(SEED))
     words = WordSampler(rng)
     pick, word = words.pick_item, words.make_word
-    organisation = draw_network(words)
-    domains, kinds = organisation.domains, tuple(CONTENT_TYPES)
+    network = draw_network(words)
+    domains, kinds = network.domains, tuple(CONTENT_TYPES)
     path_kinds = (rng.random(PATHS) ** 1.6 * len(kinds)).astype(np.int32)
     paths = [
         "/" + "/".join(word(1, 3) for _ in range(1 + k % 3)) + f"/{word()}.{kinds[k]}" for k in path_kinds.tolist()
@@ -109,9 +109,8 @@ def build_vocabulary() -> ProxyVocabulary:
     referrers = [
         f"https://{pick(domains[:400])}{pick(paths[:4000]) if rng.random() < 0.6 else '/'}" for _ in range(REFERRERS)
     ]
-    tails = [
-        f"{format_member('content_type', CONTENT_TYPES[kind])}{format_member('action', action)}{format_member('category', category)}"
-        f"{format_member('cached', cached)}}}\n"
+    line_ends = [
+        format_members(content_type=CONTENT_TYPES[kind], action=action, category=category, cached=cached) + "}\n"
         for kind in kinds
         for action in ("allowed", "denied")
         for category in CATEGORIES
@@ -120,12 +119,12 @@ def build_vocabulary() -> ProxyVocabulary:
     categories = (rng.random(DOMAIN_COUNT) ** 1.3 * len(CATEGORIES)).astype(np.int32)
     categories[0], categories[-1] = CATEGORIES.index("business"), CATEGORIES.index("phishing")
     domain_share = zipf_weights(DOMAIN_COUNT, 1.0)
-    domain_share[[POPULAR_INDEX, MIDDLING_INDEX, RARE_INDEX]] = 0  # they are dealt out
+    domain_share[[POPULAR_INDEX, MIDDLING_INDEX, RARE_INDEX]] = 0  # the named values have their own frequencies
     return ProxyVocabulary(
-        src_ip=format_member_array("src_ip", organisation.clients),
+        src_ip=format_member_array("src_ip", network.clients),
         src_port=format_member_array("src_port", [1024 + int(u * 64_512) for u in rng.random(POOL_SIZE)]),
-        user=format_member_array("user", [None, *organisation.users]),
-        dest_ip=format_member_array("dest_ip", organisation.servers),
+        user=format_member_array("user", [None, *network.users]),
+        dest_ip=format_member_array("dest_ip", network.servers),
         port_method=pa.array(
             [format_member("dest_port", p) + format_member("method", m) for p, _ in PORTS for m, _ in METHODS]
         ),
@@ -144,7 +143,7 @@ def build_vocabulary() -> ProxyVocabulary:
         ),
         agent=format_member_array("user_agent", agents),
         referrer=format_member_array("referrer", [None, *referrers]),
-        line_ends=pa.array(tails),
+        line_ends=pa.array(line_ends),
         client_table=build_quantile_table(zipf_weights(CLIENT_COUNT, 0.6)),
         domain_table=build_quantile_table(domain_share),
         method_table=build_quantile_table(np.array([p * m for _, p in PORTS for _, m in METHODS])),
