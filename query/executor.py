@@ -19,7 +19,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import KEY_COLUMN
 from watchfloor.store.layout import Wanted
 from watchfloor.store.layouts.registry import layout_of
-from watchfloor.store.store import Store
+from watchfloor.store.reader import Reader
 
 from .prepare import PreparedQuery
 from .stop import QueryStop
@@ -56,7 +56,7 @@ class QueryProgress:
 
 
 def execute_query(
-    snapshot: Store, query: PreparedQuery, progress: QueryProgress, stop: QueryStop
+    snapshot: Reader, query: PreparedQuery, progress: QueryProgress, stop: QueryStop
 ) -> Generator[pa.RecordBatch, None, None]:
     """Yields the events as record batches, newest first, and keeps ``progress`` up to date.
 
@@ -81,7 +81,7 @@ def execute_query(
 
 
 def _run_batch(
-    snapshot: Store, query: PreparedQuery, run: BatchRun, progress: QueryProgress, stop: QueryStop
+    snapshot: Reader, query: PreparedQuery, run: BatchRun, progress: QueryProgress, stop: QueryStop
 ) -> Generator[pa.RecordBatch, None, None]:
     """Yields the events of one query batch, and counts them in ``run`` and ``progress``."""
     batch, repeats = run.batch, query.repeats_rows(run.batch)
@@ -116,7 +116,7 @@ def _time_reading(batches: Iterable[pa.RecordBatch], run: BatchRun) -> Iterator[
         yield batch
 
 
-def read_range(snapshot: Store, source: Source, plan: Plan, request: Wanted) -> Generator[pa.RecordBatch, None, None]:
+def read_range(snapshot: Reader, source: Source, plan: Plan, request: Wanted) -> Generator[pa.RecordBatch, None, None]:
     """Yields the events of one time range, newest first, by the snapshot of the plan while that is fresh.
 
     The filter is the plan's, whatever ``request`` says.

@@ -26,6 +26,7 @@ from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.layout import IndexCount
 from watchfloor.store.layouts.counts import CountReader, Survey
 from watchfloor.store.layouts.registry import layout_of
+from watchfloor.store.snapshot import Snapshot
 from watchfloor.store.store import Store
 
 from .cursor import Cursor, read_cursor
@@ -105,7 +106,7 @@ class PreparedQuery:
 
 def check_request(store: Store, request: QueryRequest) -> CheckedRequest:
     """Returns the request with all that its source tells of it. Raises ``UserError`` if it does not fit."""
-    source = store.source(request.source)
+    source = store.catalog.find_source(request.source)
     columns = choose_columns(source, request.columns)
     check_limits(request)
     since, until, cursor = request.since, request.until, None
@@ -119,14 +120,14 @@ def check_request(store: Store, request: QueryRequest) -> CheckedRequest:
     return CheckedRequest(request, source.covered_from(since), columns, schema, tree, cursor, since, until)
 
 
-def prepare_query(snapshot: Store, checked: CheckedRequest) -> PreparedQuery:
+def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
     """Reads the counts, chooses the plan and sets up the batches.
 
     Raises ``UserError`` for a scheme, planner or w that the planner does not know, and ``StoreError`` if the store is
     down or the scans of ``snapshot`` are ended meanwhile.
     """
     request, source = checked.request, checked.source
-    costs = layout_of(source).costs.replace_measured(snapshot.costs(source.layout))
+    costs = layout_of(source).costs.replace_measured(snapshot.catalog.find_costs(source.layout))
     plan_request = PlanRequest(checked.tree, source, costs, request.scheme, request.w, request.limit, request.planner)
     survey, counts = _read_counts(snapshot, checked, list_conditions(plan_request))
     plan = make_plan(plan_request, counts)
@@ -148,7 +149,7 @@ def prepare_query(snapshot: Store, checked: CheckedRequest) -> PreparedQuery:
     )
 
 
-def _read_counts(snapshot: Store, checked: CheckedRequest, conditions: Sequence[Condition]) -> tuple[Survey, Counts]:
+def _read_counts(snapshot: Snapshot, checked: CheckedRequest, conditions: Sequence[Condition]) -> tuple[Survey, Counts]:
     """Returns what there is in the time range, and the counts of the conditions for the planner."""
     # A scheme that insists on the index has everything counted, also what takes long.
     thorough = checked.request.scheme.endswith("index")

@@ -67,7 +67,7 @@ def _open_counts(
 
     The time range is None if it holds no event.
     """
-    source = store.source(source_name)
+    source = store.catalog.find_source(source_name)
     check_range(since, until)
     reader = CountReader(store, source)
     if since is not None and until is not None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
 from watchfloor.schema.filter.tree import Condition, Filter, Value
 from watchfloor.schema.read_costs import ReadCosts
 from watchfloor.schema.source import Field, Source
+from watchfloor.store.encoding.keys import KEY_COLUMN
 
-if TYPE_CHECKING:
-    from .store import Store
+from .reader import Reader
+from .store import Store
 
 Term = tuple[Field, Value]
 """``field = value``, typed, of an indexed field."""
@@ -61,6 +62,12 @@ class Wanted:
     limit: int | None = None
 
 
+def event_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
+    """Returns the schema of the batches that a layout answers with: typed columns, and the events' keys."""
+    fields = [pa.field(name, source.field(name).arrow) for name in columns]
+    return pa.schema([*fields, pa.field(KEY_COLUMN, pa.binary())])
+
+
 class Encoder(Protocol):
     """Turns the events of one work item into entries. How they are cut into batches makes no difference."""
 
@@ -81,20 +88,20 @@ class TermCounts(Protocol):
     """Counts of the events that have a value, in [since, until) (µs)."""
 
     def estimates(
-        self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
+        self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
     ) -> list[IndexCount | None]:
         """What there is of each condition on an indexed field: equalities, and those of many values.
 
         None for one of many values of which a shard has more than ``most`` entries; those are not read to the end.
         """
 
-    def count(self, store: Store, source: Source, term: Term, since: int, until: int) -> int:
+    def count(self, reader: Reader, source: Source, term: Term, since: int, until: int) -> int:
         """Exactly how many events have the term."""
 
-    def timeline(self, store: Store, source: Source, term: Term, width: int, since: int, until: int) -> Counter[int]:
+    def timeline(self, reader: Reader, source: Source, term: Term, width: int, since: int, until: int) -> Counter[int]:
         """Exact counts by the start of their bucket. ``width`` (µs): a minute, an hour or a day."""
 
-    def values(self, store: Store, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
+    def values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
         """Exact counts of all values of an indexed field, as they stand in index rows."""
 
 
@@ -109,16 +116,16 @@ class Layout(Protocol):
     @property
     def counts(self) -> TermCounts: ...
 
-    def encoder(self, source: Source, file_id: bytes, item_id: bytes, reread: Store | None = None) -> Encoder:
+    def encoder(self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None) -> Encoder:
         """``reread``: the store, if the item was read to its end before, and may have been compacted since."""
 
-    def scan(self, store: Store, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """The events that are wanted, newest first, as typed columns and ``keys.KEY_COLUMN``, by which ties are ordered."""
+    def scan(self, reader: Reader, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """Returns the events that are wanted, newest first: batches by ``event_schema``. Ties are ordered by key."""
 
     def hits(
-        self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int
+        self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int
     ) -> list[pa.Array]:
         """What the index has for each condition in [since, until): opaque binary IDs, sorted, which is newest first."""
 
-    def fetch(self, store: Store, source: Source, hits: pa.Array, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def fetch(self, reader: Reader, source: Source, hits: pa.Array, wanted: Wanted) -> Iterator[pa.RecordBatch]:
         """As ``scan``, of the events of sorted hits: some of those that ``hits`` gave for no wider a time range."""

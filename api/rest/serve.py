@@ -54,7 +54,7 @@ class StoreServices:
         return QueryService(self._open_store(authorizations))
 
     def read_sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
-        return self._open_store(authorizations).sources()
+        return self._open_store(authorizations).catalog.read_sources()
 
     def _open_store(self, authorizations: tuple[str, ...] | None) -> Store:
         with self._lock:

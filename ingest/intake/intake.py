@@ -54,7 +54,7 @@ class Intake:
 
     def known(self) -> Mapping[str, Source]:
         """All sources of the catalog."""
-        return self._store.sources()
+        return self._store.catalog.read_sources()
 
     def sniffed(self, path: str, feed: str | None) -> SniffResult:
         """What kind of file this is; looks only."""
@@ -64,7 +64,7 @@ class Intake:
         """Registers the sources of many files at once; those that a file adds fields to are left to its offer."""
         known = self.known()
         first = {source.name: source for found in reversed(list(files)) for source in found.sources}
-        self._store.register_all(source for name, source in first.items() if name not in known)
+        self._store.catalog.register_all(source for name, source in first.items() if name not in known)
 
     def offer(self, path: str, feed: str | None, *, again: bool = False, all_open: bool = False) -> Offer:
         """Queues the items of a file that are not done, or all with ``again``.
@@ -75,7 +75,7 @@ class Intake:
         path = os.path.realpath(path)
         found = self.sniffed(path, feed)
         for source in found.sources:
-            self._store.register(source)
+            self._store.catalog.register(source)
         scan, rows = self._scan(path, found)
         items = items_of(scan, path, found.feed, found.header, secrets.token_hex(8))
         if again:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.bridge.requests import EntryScan
+from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.ranges import Ranges, prefix_end
 from watchfloor.store.store import Store
 
@@ -25,7 +26,7 @@ def read_rows(store: Store, table: str, ranges: Iterable[tuple[bytes, bytes | No
     current: bytes | None = None
     cells: Cells = {}
     # Few entries a batch: a cell of the quarantine may be a megabyte.
-    for batch in store.scan(table, wanted, batch_rows=64):
+    for batch in store.scan(EntryScan(table, wanted, batch_rows=64)):
         columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "value"))
         for row, qualifier, value in zip(*columns, strict=True):
             if row != current:

@@ -14,7 +14,7 @@ class Catalog:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known = store.sources()
+        self._known = store.catalog.read_sources()
 
     def __call__(self, name: str, derive: Callable[[], Source]) -> Source:
         """The catalogued source ``name``, registered if it is new or lacks fields. Raises ``StoreError``."""
@@ -27,6 +27,6 @@ class Catalog:
             return known
         if known is None or any(field.name not in known.by_name for field in wanted.fields):
             # Only its fields: which known ones are indexed is for people to say.
-            known = self._store.register(known.with_fields(list(wanted.fields)) if known else wanted)
+            known = self._store.catalog.register(known.with_fields(list(wanted.fields)) if known else wanted)
             self._known[name] = known
         return known

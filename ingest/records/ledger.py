@@ -18,7 +18,7 @@ import orjson
 
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
 from watchfloor.store.admin.tables import ITEMS_TABLE, delete_rows
-from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.ranges import prefix_end
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store

@@ -21,7 +21,8 @@ from watchfloor.ingest.files.lines import Rejected
 from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
 from watchfloor.schema.errors import UserError
 from watchfloor.store.admin.tables import QUARANTINE_TABLE
-from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.bridge.requests import EntryScan, ServerIterator
+from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.ranges import Ranges, prefix_end
 from watchfloor.store.store import Store
 
@@ -29,9 +30,7 @@ from .cells import Cells, Put, put_cells, read_prefix, read_row, read_rows
 
 PIECE_BYTES = 1 << 20
 OPEN, RETRIED, CLEARED = "open", "retried", "cleared"
-_META_ONLY: tuple[int, str, str, dict[str, str]] = (
-    30, "meta", "org.apache.accumulo.core.iterators.user.RegExFilter", {"colqRegex": "meta"},
-)  # fmt: skip
+_META_ONLY = ServerIterator(30, "meta", "org.apache.accumulo.core.iterators.user.RegExFilter", {"colqRegex": "meta"})
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class Quarantine:
         everything = Ranges()
         everything.add_rows(b"", None)
         claims: set[bytes] = set()
-        for batch in self._store.scan(QUARANTINE_TABLE, everything, [_META_ONLY], ordered=False):
+        for batch in self._store.scan(EntryScan(QUARANTINE_TABLE, everything, [_META_ONLY], ordered=False)):
             for meta in map(orjson.loads, batch.column("value").to_pylist()):
                 if meta["state"] == RETRIED:
                     claims.add(bytes.fromhex(meta["claim"]))

@@ -26,7 +26,7 @@ def compact_source(
 
     ``UserError`` for a source without blocks, ``OperatorError`` if a compaction of it is running, ``StoreError``.
     """
-    source = store.source(name)
+    source = store.catalog.find_source(name)
     if source.layout != "block":
         raise UserError(
             f"{name} has the layout {source.layout}: each event has a row of its own, nothing can be merged"

@@ -24,7 +24,7 @@ from watchfloor.ingest.records.ledger import End
 from watchfloor.ingest.records.quarantine import CLEARED, OPEN, RETRIED, Quarantine
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.jvm import visit
-from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.writer import ItemWriter, Sink
@@ -106,7 +106,7 @@ def read_item(
     began = time.monotonic()
     while True:
         end, writers = _read_once(store, sink, item, progress, ended, events_to or sink, was_read)
-        now = store.sources()
+        now = store.catalog.read_sources()
         if not any(writer.lacks_index(now) for writer in writers):
             break
         # Whoever indexes a field counts on it: an item that is done has its values in all indexes that there were

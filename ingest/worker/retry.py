@@ -33,7 +33,7 @@ from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.records.quarantine import OPEN, RETRIED, Quarantine, Quarantined
 from watchfloor.schema.errors import OperatorError, UserError
 from watchfloor.schema.source import Source
-from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
 from watchfloor.store.layouts.writer import ItemWriter
 from watchfloor.store.runtime.file_lock import hold_file_lock
@@ -168,7 +168,7 @@ class _Retry:
         writer.finish()
         if again:  # by another definition, perhaps
             writer.sweep(self._store)
-        return not writer.lacks_index(self._store.sources())
+        return not writer.lacks_index(self._store.catalog.read_sources())
 
     def _mark(self, lines: list[Quarantined], claim: str) -> None:
         self._quarantine.mark(self._sink, (replace(line, claim=claim) for line in lines), RETRIED)

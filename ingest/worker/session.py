@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bulk.bulk import BulkSink
 from watchfloor.store.bulk.folders import remove_left_overs
 from watchfloor.store.layouts.writer import Sink
@@ -66,7 +66,7 @@ class Desk:
         self.problem = str(error)
         self.close()
         try:
-            self.store.sources()
+            self.store.catalog.read_sources()
         except WatchfloorError as now:
             self._log.error("the store does not answer: %s", now)
             self.close()

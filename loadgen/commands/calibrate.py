@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
                 print_progress(f"{layout}: loading {events:,} events")
                 source, generated = _load_events(session, layout, events)
                 costs = asdict(measure_costs(store, source, _describe_sample(generated)))
-                store.put_costs(layout, costs)
+                store.catalog.put_costs(layout, costs)
                 print("\n".join(f"{layout:<6} {name:<13} {value:.3g}" for name, value in costs.items()), flush=True)
         finally:
             session.close()

@@ -152,4 +152,4 @@ def _load_stored_sources(args: Namespace) -> Mapping[str, Source]:
     if name is None or name in builtin_definitions() or find_family(name):
         return {}
     with open_store(read_settings(args)) as store:
-        return store.sources()
+        return store.catalog.read_sources()

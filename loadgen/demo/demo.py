@@ -148,7 +148,7 @@ def show_counts(settings: Settings) -> None:
 
 def list_sources(settings: Settings) -> list[str]:
     with Store.open(settings, role="query") as store:
-        return sorted(store.sources())
+        return sorted(store.catalog.read_sources())
 
 
 def show_queries(settings: Settings, generated: GenerationSummary) -> None:

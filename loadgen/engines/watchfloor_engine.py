@@ -19,7 +19,7 @@ class WatchfloorEngine:
     """One source, in whatever layout it has."""
 
     def __init__(self, store: Store, source: str) -> None:
-        self._service, self._source = QueryService(store), store.source(source)
+        self._service, self._source = QueryService(store), store.catalog.find_source(source)
 
     def ask_question(self, question: EngineQuestion, check: bool) -> EngineAnswer:
         """``check``: look at the rows."""

@@ -39,7 +39,7 @@ class BenchSession:
         like = builtin_definitions()[kind]
         name = f"bench.{kind.replace('.', '_')}_{secrets.token_hex(4)}"
         definition = parse_definition({**like.definition, "name": name, "layout": layout}).with_fields(list(more))
-        source = self.store.register(definition.with_shards(shards or like.shards))
+        source = self.store.catalog.register(definition.with_shards(shards or like.shards))
         self._sources.append(source)
         self._created.add(source.name)
         return source

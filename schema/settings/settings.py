@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from watchfloor.schema.errors import SettingsError, suggest
 
+from .credentials import Credentials
 from .value import Kind, convert
 
 Role = Literal["ingest", "query"]
@@ -149,8 +150,11 @@ class Settings:
         given = self.ingest_password if role == "ingest" else self.query_password
         return given or self.secret / ("root.password" if role == "ingest" else "query.password")
 
-    def credentials(self, role: Role) -> tuple[str, str]:
-        """User and password for ``role``. SettingsError when the file is missing, empty or open to other users."""
+    def credentials(self, role: Role) -> Credentials:
+        """Returns what ``role`` connects with.
+
+        Raises ``SettingsError`` if the password's file is missing, empty or open to other users.
+        """
         user, path = self.ingest_user if role == "ingest" else self.query_user, self.password_file(role)
         try:
             if stat.S_IMODE(path.stat().st_mode) & 0o077:
@@ -163,7 +167,7 @@ class Settings:
             raise SettingsError(f"the password of {user} cannot be read: {error}") from error
         if not password:
             raise SettingsError(f"{path} should hold the password of {user} and is empty")
-        return user, password
+        return Credentials(user, password)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import jpype
 
 from watchfloor.schema.source import Source
-from watchfloor.store.bridge.sources import Connection
+from watchfloor.store.bridge.connection import Connection
 
 
 def collect_labels(source: Source) -> set[str]:

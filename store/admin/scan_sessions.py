@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from watchfloor.store.bridge.sources import Connection
+from watchfloor.store.bridge.connection import Connection
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any
 import jpype
 
 from watchfloor.schema.source import Source
+from watchfloor.store.bridge.connection import Connection
 from watchfloor.store.bridge.jvm import visit
-from watchfloor.store.bridge.sources import Connection
 from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table, namespace, shard_names
 
 SOURCES_TABLE = "watchfloor.sources"

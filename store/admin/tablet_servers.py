@@ -11,7 +11,7 @@ from typing import Any
 
 from watchfloor.schema.errors import StoreError
 from watchfloor.store.bridge import jvm
-from watchfloor.store.bridge.sources import Connection
+from watchfloor.store.bridge.connection import Connection
 
 _ANSWER_MILLIS = 1000
 

@@ -7,7 +7,8 @@ import pyarrow as pa
 from watchfloor.schema.settings.settings import Settings
 
 from . import jvm
-from .sources import Connection, _Handover, _java
+from .call import BatchTransfer, call_java
+from .connection import Connection
 
 
 class MutationRecorder:
@@ -20,19 +21,19 @@ class MutationRecorder:
     def __init__(self, connection: Connection, settings: Settings) -> None:
         java = jvm.java_class("watchfloor.bridge.sink.MutationRecorder")
         options = settings.sink_memory_mb << 20, settings.sink_threads, settings.sink_latency_ms
-        self._java = _java(java, connection.java, *options)
+        self._java = call_java(java, connection.java, *options)
 
     def write_entries(self, table: str, batch: pa.RecordBatch) -> None:
-        handover = _Handover()
-        _java(self._java.recordEntries, table, *handover.give(batch))
+        transfer = BatchTransfer()
+        call_java(self._java.recordEntries, table, *transfer.export_batch(batch))
 
     def write_rows(self, table: str, batch: pa.RecordBatch) -> None:
-        handover = _Handover()
-        _java(self._java.recordRows, table, *handover.give(batch))
+        transfer = BatchTransfer()
+        call_java(self._java.recordRows, table, *transfer.export_batch(batch))
 
     def flush(self) -> None:
         """Does nothing: ``replay`` makes durable what it writes."""
 
     def replay(self) -> float:
         """Writes all mutations durably, forgets them, and returns the seconds it took. Raises ``StoreError``."""
-        return float(_java(self._java.replay)) / 1e9
+        return float(call_java(self._java.replay)) / 1e9

@@ -17,7 +17,7 @@ import jpype
 import pyarrow as pa
 
 from watchfloor.store.bridge import jvm
-from watchfloor.store.bridge.sources import _Handover, _java
+from watchfloor.store.bridge.call import BatchTransfer, call_java
 from watchfloor.store.encoding.key_order import sorted_entries, sorted_rows
 from watchfloor.store.store import Store
 
@@ -125,7 +125,7 @@ class BulkSink:
     def _import(self) -> None:
         if self._folders and self._has_room():
             java = jvm.java_class("watchfloor.bridge.sink.BulkFolder")
-            _java(java.load, jpype.JArray(java)([folder.java for folder in self._folders.values()]))
+            call_java(java.load, jpype.JArray(java)([folder.java for folder in self._folders.values()]))
             self._remove_folders()
 
     def _remove_folders(self) -> None:
@@ -160,17 +160,17 @@ class _Folder:
 
     def __init__(self, store: Store, table: str, path: str) -> None:
         java = jvm.java_class("watchfloor.bridge.sink.BulkFolder")
-        self.java: Any = _java(java, store.connection.java, table, path, store.settings.durability == "sync")
+        self.java: Any = call_java(java, store.connection.java, table, path, store.settings.durability == "sync")
         self.files = 0
 
     def write(self, held: _Held) -> None:
-        _java(self.java.begin)
+        call_java(self.java.begin)
         append = self.java.writeRows if held.ordered is sorted_rows else self.java.writeEntries
         for batch in held.ordered(held.batches):
-            handover = _Handover()
-            _java(append, *handover.give(batch))
-        _java(self.java.end)
+            transfer = BatchTransfer()
+            call_java(append, *transfer.export_batch(batch))
+        call_java(self.java.end)
         self.files += 1
 
     def close(self) -> None:
-        _java(self.java.close)
+        call_java(self.java.close)

@@ -11,7 +11,8 @@ from dataclasses import astuple
 
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge import jvm
-from watchfloor.store.bridge.sources import Connection, _java
+from watchfloor.store.bridge.call import call_java
+from watchfloor.store.bridge.connection import Connection
 from watchfloor.store.runtime.process_identity import ProcessIdentity
 from watchfloor.store.store import Store
 
@@ -22,7 +23,7 @@ def folder_root(settings: Settings, connection: Connection) -> str:
     """The folder of all folders: on a file system that the store's servers read. Raises ``StoreError``."""
     if settings.local_accumulo:
         return f"file://{settings.home}/data/bulk"
-    volume = _java(jvm.java_class("watchfloor.bridge.sink.BulkFiles").volume, connection.java)
+    volume = call_java(jvm.java_class("watchfloor.bridge.sink.BulkFiles").volume, connection.java)
     return f"{volume}/{_CLUSTER_FOLDER}"
 
 
@@ -36,9 +37,9 @@ def remove_left_overs(store: Store) -> list[str]:
     """Removes folders of processes of this machine that are gone; their names. Raises ``StoreError``."""
     files = jvm.java_class("watchfloor.bridge.sink.BulkFiles")
     root = folder_root(store.settings, store.connection)
-    left = [name for name in map(str, _java(files.names, root)) if _is_left_over(name)]
+    left = [name for name in map(str, call_java(files.names, root)) if _is_left_over(name)]
     for name in left:
-        _java(files.remove, f"{root}/{name}")
+        call_java(files.remove, f"{root}/{name}")
     return left
 
 

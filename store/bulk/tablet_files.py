@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import source_tables
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.store import Store
 
@@ -52,7 +53,7 @@ def _files(store: Store, table: str) -> Iterator[tuple[bytes, bytes, TableFiles]
     own = Ranges()
     # A tablet's row is ID;END or, for the last one, ID<.
     own.add_rows(f"{table_id};".encode(), f"{table_id}=".encode())
-    for batch in store.scan(_METADATA, own):
+    for batch in store.scan(EntryScan(_METADATA, own)):
         columns = (batch.column(name).to_pylist() for name in ("row", "family", "qualifier", "value"))
         for row, family, name, value in zip(*columns, strict=True):
             if family == b"file":

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.source import Source
+from watchfloor.store.bridge.requests import EntryScan, ServerIterator
 from watchfloor.store.encoding.keys import (
     DAY,
     HOUR,
@@ -25,11 +24,9 @@ from watchfloor.store.encoding.keys import (
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import encode_value, fixed_rows, index_value
 from watchfloor.store.layout import Term
+from watchfloor.store.reader import Batches, Reader
 
 from .aggregates import TOTAL
-
-if TYPE_CHECKING:
-    from watchfloor.store.store import Store
 
 _COUNT_ITERATOR = "watchfloor.iterators.CountIterator"
 
@@ -82,21 +79,20 @@ def one_row(row: bytes) -> Ranges:
 
 
 def read_counts(
-    store: Store, source: Source, ranges: Ranges, cells: bytes, by: str
+    reader: Reader, source: Source, ranges: Ranges, cells: bytes, by: str
 ) -> Iterator[tuple[bytes, int, int]]:
     """(row, start of the bucket, count) of the ``cells`` in ``ranges``, summed ``by`` ``row`` or ``bucket``."""
-    with begin_counts(store, source, ranges, cells, by) as batches:
+    with begin_counts(reader, source, ranges, cells, by) as batches:
         yield from counts_in(batches)
 
 
-def begin_counts(
-    store: Store, source: Source, ranges: Ranges, cells: bytes, by: str
-) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
+def begin_counts(reader: Reader, source: Source, ranges: Ranges, cells: bytes, by: str) -> Batches:
     """The same as a scan that is read ahead from now on; for ``counts_in``."""
     options: dict[str, str | bytes] = {"mode": "cells", "ranges": cells, "by": by}
     # One range is sooner read by one request after the other, which come without a pool of threads.
     ordered = len(ranges) == 1
-    return store.begin_scan(aggregate_table(source), ranges, [(30, "counts", _COUNT_ITERATOR, options)], ordered)
+    iterator = ServerIterator(30, "counts", _COUNT_ITERATOR, options)
+    return reader.begin_scan(EntryScan(aggregate_table(source), ranges, [iterator], ordered))
 
 
 def counts_in(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[bytes, int, int]]:

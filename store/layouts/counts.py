@@ -10,7 +10,6 @@ import heapq
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -37,11 +36,9 @@ from watchfloor.store.index.buckets import (
     summed_cells,
 )
 from watchfloor.store.layout import IndexCount, Wanted
+from watchfloor.store.reader import Reader
 
 from .registry import layout_of
-
-if TYPE_CHECKING:
-    from watchfloor.store.store import Store
 
 BUCKET_WIDTHS = dict(zip(BUCKETS, (MINUTE, HOUR, DAY), strict=True))
 """Microseconds."""
@@ -74,8 +71,8 @@ class Survey:
 class CountReader:
     """Counts of one source. ``None`` as a field means all events of the source."""
 
-    def __init__(self, store: Store, source: Source) -> None:
-        self._store, self._source, self._layout = store.snapshot(), source, layout_of(source)
+    def __init__(self, reader: Reader, source: Source) -> None:
+        self._reader, self._source, self._layout = reader.snapshot(), source, layout_of(source)
 
     def survey(
         self, conditions: Sequence[Condition], since: int | None, until: int | None, thorough: bool = False
@@ -87,8 +84,8 @@ class CountReader:
         most = None if thorough else self._layout.most_entries
         low, high = 0 if since is None else since, END_OF_TIME if until is None else until
         hours = bucket_cells(HOUR, hours_around(low, high))
-        with begin_counts(self._store, self._source, one_row(bucket_row(self._source, None)), hours, "bucket") as read:
-            found = self._layout.counts.estimates(self._store, self._source, conditions, low, high, most)
+        with begin_counts(self._reader, self._source, one_row(bucket_row(self._source, None)), hours, "bucket") as read:
+            found = self._layout.counts.estimates(self._reader, self._source, conditions, low, high, most)
             buckets, events = bucket_counts(read)
         busy = _spans(buckets)
         # An end that is not given is that of the events; an empty range stands at the one that is.
@@ -100,7 +97,7 @@ class CountReader:
     def count(self, since: int, until: int, field: Field | None = None, value: Value | None = None) -> int:
         """Exactly how many events in [since, until) there are, or have this value."""
         if field is not None and value is not None:
-            return self._layout.counts.count(self._store, self._source, (field, value), since, until)
+            return self._layout.counts.count(self._reader, self._source, (field, value), since, until)
         parts = cover(since, until)
         minutes, edges = _whole_minutes(parts.edges)
         cells = summed_cells(parts) + b"".join(cells_of("m", span) for span in minutes)
@@ -117,7 +114,7 @@ class CountReader:
             raise UserError(f"unknown bucket {bucket!r}; known are {', '.join(BUCKETS)}")
         width = BUCKET_WIDTHS[bucket]
         if field is not None and value is not None:
-            found = self._layout.counts.timeline(self._store, self._source, (field, value), width, since, until)
+            found = self._layout.counts.timeline(self._reader, self._source, (field, value), width, since, until)
             return sorted(found.items())
         counts: Counter[int] = Counter()
         whole = (-(-since // width) * width, until // width * width)
@@ -137,17 +134,17 @@ class CountReader:
 
     def top(self, field: Field, since: int, until: int, limit: int) -> list[tuple[object, int]]:
         """The values of an indexed field with the most events in [since, until), exactly; ties by value."""
-        counts = self._layout.counts.values(self._store, self._source, field, since, until)
+        counts = self._layout.counts.values(self._reader, self._source, field, since, until)
         best = heapq.nsmallest(limit, counts.items(), key=lambda item: (-item[1], item[0]))
         return [(decode_value(field.scalar, value), count) for value, count in best]
 
     def _totals(self, cells: bytes, by: str) -> list[tuple[bytes, int, int]]:
-        return list(read_counts(self._store, self._source, one_row(bucket_row(self._source, None)), cells, by))
+        return list(read_counts(self._reader, self._source, one_row(bucket_row(self._source, None)), cells, by))
 
     def _times(self, span: Span) -> np.ndarray:
         """The times of the events in ``span``, read from the events."""
         name = self._source.time_field
-        batches = self._layout.scan(self._store, self._source, Wanted(*span, None, [name], _EDGE_ROWS))
+        batches = self._layout.scan(self._reader, self._source, Wanted(*span, None, [name], _EDGE_ROWS))
         times = [batch.column(0).cast(pa.int64()).to_numpy() for batch in batches]
         return np.concatenate(times) if times else np.empty(0, np.int64)
 

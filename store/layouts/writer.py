@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
 from watchfloor.schema.coverage import lacks_index
 from watchfloor.schema.source import Source
 from watchfloor.store.layout import Encoder, TableWrite
+from watchfloor.store.store import Store
 
 from .registry import layout_of
-
-if TYPE_CHECKING:
-    from watchfloor.store.store import Store
 
 
 class Sink(Protocol):

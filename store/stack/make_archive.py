@@ -31,17 +31,18 @@ _SECONDS = 240
 # The calls that every client makes sooner or later, on tables that every stack has.
 _CLIENT = """
 import sys
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.schema.settings.settings import load_settings
 from watchfloor.store.store import Store
 from watchfloor.store.admin.tables import ITEMS_TABLE
 with Store.open(load_settings(sys.argv[1])) as store:
-    store.sources()
+    store.catalog.read_sources()
     store.put(ITEMS_TABLE, [(b"row", b"", b"column", b"value")])
     ranges = Ranges()
     ranges.add_rows(b"", None)
     for ordered in (True, False):
-        assert list(store.scan(ITEMS_TABLE, ranges, ordered=ordered))
+        assert list(store.scan(EntryScan(ITEMS_TABLE, ranges, ordered=ordered)))
 """
 
 

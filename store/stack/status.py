@@ -98,7 +98,7 @@ def status(settings: Settings, queue_lag: Callable[[Settings], int] | None = Non
 
 def read_tables(settings: Settings, seconds: float = 15) -> tuple[TableStatus, ...]:
     """Accumulo's tables in order of name, asked by a process of its own. StackError when there is no answer in time."""
-    user, _ = settings.credentials("ingest")
+    user = settings.credentials("ingest").user
     command = admin(settings, "tables", settings.client_properties, user, settings.password_file("ingest"))
     printed = run(settings, "tables", command, time.monotonic() + seconds)
     tables = []

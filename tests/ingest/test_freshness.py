@@ -38,7 +38,7 @@ def test_lines_of_a_slow_feed_are_found_soon(layout: str, store_settings: Settin
             time.sleep(0.1)
 
     with Store.open(store_settings) as store, worker_here(settings):
-        kind = store.register(source(f"fresh{layout}", layout=layout))
+        kind = store.catalog.register(source(f"fresh{layout}", layout=layout))
         service = QueryService(store)
         folder, stop = tmp_path / "in", threading.Event()
         folder.mkdir()

@@ -43,7 +43,7 @@ from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import InputFileError, QueueError, StoreError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
@@ -58,7 +58,7 @@ def store(store_settings: Settings) -> Iterator[Store]:
 def test_a_file_loaded_twice_changes_nothing(
     store_settings: Settings, store: Store, layout: str, tmp_path: Path
 ) -> None:
-    settings, kind = own(store_settings, "twice"), store.register(source("twice", layout))
+    settings, kind = own(store_settings, "twice"), store.catalog.register(source("twice", layout))
     file = log_file(tmp_path / "a.log", 5000)
     first = load(settings, file, feed=kind.name)
     assert (first.events, first.quarantined, first.clean) == (5000, 0, True)
@@ -78,7 +78,7 @@ def test_a_file_loaded_twice_changes_nothing(
 def test_renamed_and_compressed_copies_are_the_same_file(
     store_settings: Settings, store: Store, layout: str, tmp_path: Path
 ) -> None:
-    settings, kind = own(store_settings, "copies"), store.register(source("copies", layout))
+    settings, kind = own(store_settings, "copies"), store.catalog.register(source("copies", layout))
     file = log_file(tmp_path / "a.log", 3000)
     load(settings, file, feed=kind.name)
     (tmp_path / "a.log.1").write_bytes(file.read_bytes())
@@ -90,7 +90,7 @@ def test_renamed_and_compressed_copies_are_the_same_file(
 
 
 def test_only_the_growth_of_a_file_is_read(store_settings: Settings, store: Store, layout: str, tmp_path: Path) -> None:
-    settings, kind = own(store_settings, "growth"), store.register(source("growth", layout))
+    settings, kind = own(store_settings, "growth"), store.catalog.register(source("growth", layout))
     file = log_file(tmp_path / "a.log", 1000)
     load(settings, file, feed=kind.name)
     for lines in (1500, 1800):
@@ -108,7 +108,7 @@ def test_reading_with_another_definition_leaves_nothing_of_the_first(
 
     What is left of the first reading is removed also if that breaks off half-way.
     """
-    settings, kind = own(store_settings, "wider"), store.register(source("wider", layout))
+    settings, kind = own(store_settings, "wider"), store.catalog.register(source("wider", layout))
     file = tmp_path / "a.log"
     file.write_text("".join((line(i, colour=f"c{i % 7}") if i % 2 else line(i)) + "\n" for i in range(3000)))
     other = log_file(tmp_path / "b.log", 1000, "other")
@@ -116,7 +116,7 @@ def test_reading_with_another_definition_leaves_nothing_of_the_first(
     assert (first.events, first.quarantined) == (2500, 1500)
     assert counts(store, kind) == exactly(kind, 2500)
 
-    wider = store.register(source("wider", layout, ({"name": "colour", "type": "string", "indexed": True},)))
+    wider = store.catalog.register(source("wider", layout, ({"name": "colour", "type": "string", "indexed": True},)))
     deleted: list[str] = []
     whole = EntrySink.delete_entries
 
@@ -137,7 +137,7 @@ def test_reading_with_another_definition_leaves_nothing_of_the_first(
 
 
 def test_nothing_is_queued_if_any_file_is_bad(store_settings: Settings, store: Store, tmp_path: Path) -> None:
-    settings, kind = own(store_settings, "bad"), store.register(source("bad"))
+    settings, kind = own(store_settings, "bad"), store.catalog.register(source("bad"))
     good = log_file(tmp_path / "a.log", 10)
     for path, why in ((tmp_path / "no.log", "No such file"), (tmp_path, "folder"), (tmp_path / "*.x", "no file fits")):
         with pytest.raises(InputFileError, match=why):
@@ -174,7 +174,7 @@ def test_the_master_queues_each_file_once(
 ) -> None:
     name = f"master{int(polling)}"
     settings = own(store_settings, name, item_bytes=128 << 10)  # so that each file is one item
-    kind = store.register(source(name))
+    kind = store.catalog.register(source(name))
     folder = tmp_path / "in"
     folder.mkdir()
     log_file(folder / "before.log", 100, "b" + name)
@@ -226,7 +226,7 @@ def test_a_folder_that_is_none_is_refused(store_settings: Settings, tmp_path: Pa
 def test_a_worker_that_its_group_forgot_gets_items_again(
     store_settings: Settings, store: Store, tmp_path: Path
 ) -> None:
-    settings, kind = own(store_settings, "lost"), store.register(source("lost"))
+    settings, kind = own(store_settings, "lost"), store.catalog.register(source("lost"))
     consumer = ItemConsumer(settings)
     try:
         wait_for(lambda: consumer.poll(0.2) or consumer._consumer.assignment())
@@ -266,7 +266,7 @@ def test_who_polls_again_and_again_lets_others_commit(store_settings: Settings) 
 def test_a_file_that_is_not_what_was_queued_fails(
     what: str, store_settings: Settings, store: Store, tmp_path: Path
 ) -> None:
-    settings, kind = own(store_settings, what), store.register(source(what))
+    settings, kind = own(store_settings, what), store.catalog.register(source(what))
     file = log_file(tmp_path / "a.log", 100)
     with ItemProducer(settings) as producer:
         intake = Intake(store, Ledger(store), producer)
@@ -288,7 +288,7 @@ def test_a_file_that_is_not_what_was_queued_fails(
 
 
 def test_a_load_reports_a_file_that_vanished(store_settings: Settings, store: Store, tmp_path: Path) -> None:
-    settings, kind = own(store_settings, "gone"), store.register(source("gone"))
+    settings, kind = own(store_settings, "gone"), store.catalog.register(source("gone"))
     file = log_file(tmp_path / "a.log", 100)
     with ExitStack() as later:
 
@@ -320,7 +320,7 @@ reading.read_chunks = read_chunks
 def test_an_item_that_kills_its_workers_fails_in_the_end(
     store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, kind = own(store_settings, "poison", partitions=1), store.register(source("poison"))
+    settings, kind = own(store_settings, "poison", partitions=1), store.catalog.register(source("poison"))
     bad, good = log_file(tmp_path / "bad.log", 50, "poison"), log_file(tmp_path / "good.log", 50)
     (tmp_path / "sitecustomize.py").write_text(POISON)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -350,7 +350,7 @@ def test_a_worker_that_is_told_to_stop_lets_go(
     store_settings: Settings, store: Store, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = own(store_settings, "stops", item_bytes=1 << 30, chunk_bytes=4096)
-    kind = store.register(source("stops", layout))
+    kind = store.catalog.register(source("stops", layout))
     file = log_file(tmp_path / "a.log", 100_000)
     (tmp_path / "sitecustomize.py").write_text(SLOW_DISK)
     with ItemProducer(settings) as producer:
@@ -371,7 +371,7 @@ def test_two_workers_do_not_read_one_item_at_once(
     store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turn, "STALE_SECONDS", 4.0)
-    settings, kind = own(store_settings, "turns"), store.register(source("turns"))
+    settings, kind = own(store_settings, "turns"), store.catalog.register(source("turns"))
     file = log_file(tmp_path / "a.log", 100)
     with ItemProducer(settings) as producer:
         ledger = Ledger(store)

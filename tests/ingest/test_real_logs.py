@@ -49,7 +49,7 @@ def state(settings: Settings) -> dict[str, tuple[int, int, tuple[tuple[object, i
     with Store.open(settings, role="query") as store:
         service = QueryService(store)
         found = {}
-        for name, source in store.sources().items():
+        for name, source in store.catalog.read_sources().items():
             top = tuple(service.rank_values(name, source.indexed[0].name, limit=5)) if source.indexed else ()
             found[name] = (scanned(service, name, source.time_field), service.count_events(name), top)
         return found
@@ -84,7 +84,7 @@ def stack(layout: str, logs: list[Path]) -> Iterator[Settings]:
             with Store.open(settings) as store:
                 for path in logs:
                     for source in sniff(path, None, {}).sources:
-                        store.register(source.with_layout(layout))
+                        store.catalog.register(source.with_layout(layout))
         yield settings
 
 
@@ -98,7 +98,9 @@ def test_every_line_is_accounted_for_and_loading_again_changes_nothing(
         file = by_path[path.resolve()]
         assert file.events + file.quarantined == lines_of(path), path
     with Store.open(stack) as store:
-        assert {(source.layout, source.shards) for source in store.sources().values()} == {(layout, stack.shards)}
+        assert {(source.layout, source.shards) for source in store.catalog.read_sources().values()} == {
+            (layout, stack.shards)
+        }
         reasons = Counter(line.path for line in Quarantine(store).open_lines() if line.reason.strip())
         for path in logs:
             assert reasons[str(path.resolve())] == by_path[path.resolve()].quarantined

@@ -40,7 +40,10 @@ WIDER = ({"name": "extra", "type": "int"},)
 def test_quarantine_lists_shows_and_retries(
     store_settings: Settings, store: Store, layout: str, tmp_path: Path
 ) -> None:
-    settings, kind = own(store_settings, "quarantine", item_bytes=8192), store.register(source("quarantine", layout))
+    settings, kind = (
+        own(store_settings, "quarantine", item_bytes=8192),
+        store.catalog.register(source("quarantine", layout)),
+    )
     file = bad_lines(tmp_path / "a.log")
     result = load(settings, file, feed=kind.name)
     assert (result.lines, result.events, result.clean) == (300, 198, False)
@@ -56,7 +59,7 @@ def test_quarantine_lists_shows_and_retries(
             quarantine.show(key)
 
     assert retry(store, path=str(file)).events == 0
-    kind = store.register(source("quarantine", layout, WIDER))
+    kind = store.catalog.register(source("quarantine", layout, WIDER))
     one = retry(store, key=lines[0].key)
     assert (one.lines, one.events) == (1, 1)
     with pytest.raises(UserError, match="retried already"):
@@ -76,10 +79,10 @@ def test_quarantine_lists_shows_and_retries(
 def test_lines_that_fit_in_a_second_reading_leave_quarantine(
     store_settings: Settings, store: Store, layout: str, tmp_path: Path
 ) -> None:
-    settings, kind = own(store_settings, "cleared"), store.register(source("cleared", layout))
+    settings, kind = own(store_settings, "cleared"), store.catalog.register(source("cleared", layout))
     file = bad_lines(tmp_path / "a.log")
     load(settings, file, feed=kind.name)
-    kind = store.register(source("cleared", layout, WIDER))
+    kind = store.catalog.register(source("cleared", layout, WIDER))
     again = load(settings, file, feed=kind.name, again=True)
     assert (again.events, again.quarantined, len(open_keys(store, file))) == (297, 3, 3)
     assert counts(store, kind) == exactly(kind, 297)
@@ -90,10 +93,10 @@ def test_a_retry_that_broke_off_is_completed(
     step: str, store_settings: Settings, store: Store, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = f"broken{step.strip('_')}"
-    settings, kind = own(store_settings, name), store.register(source(name, layout))
+    settings, kind = own(store_settings, name), store.catalog.register(source(name, layout))
     file = bad_lines(tmp_path / "a.log")
     load(settings, file, feed=kind.name)
-    kind = store.register(source(name, layout, WIDER))
+    kind = store.catalog.register(source(name, layout, WIDER))
     with monkeypatch.context() as patch:
 
         def broken(*_: object) -> None:
@@ -113,10 +116,10 @@ def test_a_retry_that_broke_off_is_completed(
 def test_a_half_marked_retry_is_not_written_again(
     store_settings: Settings, store: Store, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, kind = own(store_settings, "half"), store.register(source("half", layout))
+    settings, kind = own(store_settings, "half"), store.catalog.register(source("half", layout))
     file = bad_lines(tmp_path / "a.log")
     load(settings, file, feed=kind.name)
-    kind = store.register(source("half", layout, WIDER))
+    kind = store.catalog.register(source("half", layout, WIDER))
     whole = Quarantine.mark
 
     def half(self, sink, lines, state):  # type: ignore[no-untyped-def]

@@ -173,7 +173,7 @@ def test_small_runs_write_all_and_leave_nothing(
 def assert_nothing_is_left(settings: Settings) -> None:
     """No source, table, line of the ledger, or topic of an experiment."""
     with Store.open(settings) as store:
-        assert not [source for source in store.sources() if source.startswith("bench.")]
+        assert not [source for source in store.catalog.read_sources() if source.startswith("bench.")]
         assert not [name for name in list_tables(store.connection) if name.startswith("bench")]
         assert not [row for row in Ledger(store).rows() if row.item and row.item.feed.startswith("bench.")]
     admin = KafkaAdminClient(bootstrap_servers=settings.kafka.split(","))

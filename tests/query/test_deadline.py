@@ -24,7 +24,7 @@ from watchfloor.schema.errors import StoreError, UserError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store.admin.scan_sessions import list_scan_sessions
-from watchfloor.store.admin.tables import SOURCES_TABLE, source_tables
+from watchfloor.store.admin.tables import source_tables
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
@@ -53,7 +53,7 @@ def store(store_settings: Settings) -> Iterator[Store]:
     events = [{"ts": START + timedelta(seconds=n), "who": "ab"[n % 2], "text": text} for n, text in enumerate(texts)]
     with Store.open(store_settings) as writer, writer.sink() as sink:
         for layout in LAYOUTS:
-            kind = writer.register(source(layout))
+            kind = writer.catalog.register(source(layout))
             write(sink, kind, 0, batch_of(kind, events), block_rows=100)
         sink.flush()
     with Store.open(store_settings, role="query") as opened:
@@ -117,8 +117,8 @@ def test_a_scan_that_is_begun_after_the_end_has_none(store: Store) -> None:
     assert snapshot.snapshot() is snapshot
     snapshot.end_scans()
     with pytest.raises(StoreError, match="closed before its end"):
-        snapshot.catalog()
-    assert len(store.catalog()) and len(store.snapshot().catalog()), SOURCES_TABLE
+        snapshot.catalog.read_sources()
+    assert store.catalog.read_sources() and store.snapshot().catalog.read_sources()
 
 
 # Deadlines

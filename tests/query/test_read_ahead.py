@@ -46,7 +46,7 @@ def store(store_settings: Settings) -> Iterator[Store]:
     letters = random.Random(1)
     with Store.open(store_settings) as writer, writer.sink() as sink:
         for layout in LAYOUTS:
-            kind = writer.register(source(layout))
+            kind = writer.catalog.register(source(layout))
             for item in range(10):
                 moments = range(item, EVENTS, 10)
                 texts = (letters.randbytes(TEXT_BYTES // 2).hex() for _ in moments)

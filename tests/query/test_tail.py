@@ -79,7 +79,7 @@ def ingest(
     """A source's name, the analysts' store, and what loads a file of events and says which can be seen."""
     settings = own(store_settings, f"tail{layout}")
     with Store.open(store_settings) as writer:
-        kind = writer.register(source(f"tail{len(list(tmp_path.parent.iterdir()))}", layout=layout))
+        kind = writer.catalog.register(source(f"tail{len(list(tmp_path.parent.iterdir()))}", layout=layout))
 
     def load(number: int) -> set[str]:
         path = file_of(tmp_path / f"{number}.log", number)
@@ -158,7 +158,7 @@ def test_ctrl_c_is_the_way_to_end_it(store_settings: Settings, tmp_path: Path) -
     settings = own(store_settings, "tailc")
     kind = source("tailc")
     with Store.open(store_settings) as writer:
-        writer.register(kind)
+        writer.catalog.register(kind)
     with worker_here(settings):
         for _ in Load(settings, [file_of(tmp_path / "one.log", 0)], kind.name, workers=0):
             pass

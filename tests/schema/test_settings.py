@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from watchfloor.schema.errors import SettingsError
+from watchfloor.schema.settings.credentials import Credentials
 from watchfloor.schema.settings.settings import Settings, describe, load_settings
 from watchfloor.schema.settings.value import size
 
@@ -96,7 +97,8 @@ def test_credentials_are_read_from_private_files_only(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="chmod 600"):
         settings.credentials("query")
     path.chmod(0o600)
-    assert settings.credentials("query") == ("watchfloor_query", "s3cret")
+    assert settings.credentials("query") == Credentials("watchfloor_query", "s3cret")
+    assert "s3cret" not in repr(settings.credentials("query"))
     path.write_text("\n")
     with pytest.raises(SettingsError, match="empty"):
         settings.credentials("query")

@@ -23,7 +23,10 @@ from watchfloor.schema.errors import InternalError, StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Field, FieldType
 from watchfloor.store.bridge import jvm
-from watchfloor.store.bridge.sources import Connection, EntrySink, EntrySource, EventSource
+from watchfloor.store.bridge.connection import Connection
+from watchfloor.store.bridge.requests import EntryScan, EventScan, ServerIterator, ServerOptions
+from watchfloor.store.bridge.sinks import EntrySink
+from watchfloor.store.bridge.streams import EntryStream, EventStream
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import comes_as, encode_column, typed_column
 from watchfloor.store.stack.stack import up
@@ -34,12 +37,12 @@ MAX_TIME = (1 << 63) - 1
 START = 1_456_000_000_000_000
 SHARDS = 2
 EVENTS = 3000
-CELLS = "watchfloor.cell.CellSource"
+CELLS = "watchfloor.cell.CellStream"
 
 
 def connect(settings: Settings, more: str = "", role: str = "ingest") -> Connection:
     properties = settings.client_properties.read_text() + more
-    return Connection.connect(settings, properties, *settings.credentials(role))
+    return Connection.connect(settings, properties, settings.credentials(role))
 
 
 @pytest.fixture(scope="module")
@@ -83,13 +86,14 @@ def read(
     table: str,
     ranges: Ranges | None = None,
     labels: Sequence[str] = (),
-    iterators: Sequence[Sequence[str]] = (),
+    iterators: Sequence[ServerIterator] = (),
     ordered: bool = True,
     batch_rows: int = 1000,
 ) -> list[tuple[bytes, ...]]:
     ranges = everything() if ranges is None else ranges
-    with EntrySource(connection, table, labels, ranges.batch(), iterators, batch_rows, 2, ordered) as source:
-        batches = list(source)
+    request = EntryScan(table, ranges, iterators, ordered, batch_rows, requests=2)
+    with EntryStream(connection, labels, request) as stream:
+        batches = list(stream)
     assert all(0 < len(batch) <= batch_rows for batch in batches)
     return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
@@ -170,10 +174,14 @@ def scan_events(
     ordered: bool = True,
 ) -> list[pa.RecordBatch]:
     wanted = dict.fromkeys(columns, "bytes")
-    with EventSource(
-        connection, CELLS, table, labels, ranges.batch(), wanted, program, "ts", *rows, 2, ordered
-    ) as source:
-        return list(source)
+    request = EventScan(CELLS, table, ranges, wanted, *rows, ordered, 2, ServerOptions(program, "ts"))
+    with EventStream(connection, labels, request) as stream:
+        return list(stream)
+
+
+def request_hosts(table: str, kind: str = "bytes") -> EventScan:
+    """Asks for the hosts of all events, one event a batch."""
+    return EventScan(CELLS, table, shards(), {"host": kind}, 1, 1, True, 2, ServerOptions(time="ts"))
 
 
 def test_events_come_newest_first_over_all_shards(connection: Connection, events: str) -> None:
@@ -213,8 +221,8 @@ def test_values_come_typed(connection: Connection, table: str) -> None:
         names = ["row", *(field.name for field in fields)]
         writer.write_rows(table, pa.RecordBatch.from_arrays([rows, *encoded], names=names))
     wanted = {field.name: comes_as(field) for field in fields}
-    with EventSource(connection, CELLS, table, [], shards().batch(), wanted, None, None, 10, 700, 2, True) as source:
-        found = pa.concat_batches(list(source))
+    with EventStream(connection, [], EventScan(CELLS, table, shards(), wanted, 10, 700, True, 2)) as stream:
+        found = pa.concat_batches(list(stream))
     newest_first = pa.array(range(count - 1, -1, -1))
     assert found.column("row").equals(rows.take(newest_first))
     for field, column in zip(fields, columns, strict=True):
@@ -225,12 +233,10 @@ def test_values_come_typed(connection: Connection, table: str) -> None:
 
 def test_a_value_of_another_width_is_an_error(connection: Connection, events: str) -> None:
     with (
-        EventSource(
-            connection, CELLS, events, [], shards().batch(), {"host": "port"}, None, "ts", 1, 1, 2, True
-        ) as source,
+        EventStream(connection, [], request_hosts(events, "port")) as stream,
         pytest.raises(StoreError, match="a value of field host has 6 bytes, not 2"),
     ):
-        list(source)
+        list(stream)
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -315,13 +321,16 @@ def test_counts_are_summed_by_the_servers(connection: Connection, table: str) ->
             writer.write_entries(
                 table, entries(row=[row] * len(qualifiers), family=family, qualifier=qualifiers, value=ones)
             )
-    setting = ["30", "counts", "watchfloor.iterators.CountIterator", "mode", "cells", "by"]
+
+    def count_by(what: str) -> list[ServerIterator]:
+        return [ServerIterator(30, "counts", "watchfloor.iterators.CountIterator", {"mode": "cells", "by": what})]
+
     # The server is made to tear the scan down after each answer.
     connection.client.tableOperations().setProperty(table, "table.scan.max.memory", "1")
     for ordered in (True, False):
-        rows = read(connection, table, iterators=[[*setting, "row"]], ordered=ordered)
+        rows = read(connection, table, iterators=count_by("row"), ordered=ordered)
         assert sorted((r[0], r[4]) for r in rows) == [(b"a", struct.pack(">Q", 2000)), (b"b", struct.pack(">Q", 2000))]
-        buckets = read(connection, table, iterators=[[*setting, "bucket"]], ordered=ordered)
+        buckets = read(connection, table, iterators=count_by("bucket"), ordered=ordered)
         assert len(buckets) == 100
         assert {r[4] for r in buckets} == {struct.pack(">Q", 40)}
 
@@ -393,26 +402,24 @@ def test_a_row_without_cells_is_our_error(connection: Connection, table: str) ->
 
 
 def test_close_from_another_thread_ends_a_scan(connection: Connection, events: str) -> None:
-    source = EventSource(connection, CELLS, events, [], shards().batch(), {"host": "bytes"}, None, "ts", 1, 1, 2, True)
-    batches = iter(source)
+    stream = EventStream(connection, [], request_hosts(events))
+    batches = iter(stream)
     next(batches)
-    closer = threading.Timer(0.2, source.close)
+    closer = threading.Timer(0.2, stream.close)
     closer.start()
     with pytest.raises(StoreError, match="closed before its end"):
         for _ in batches:
             time.sleep(0.05)
     closer.join()
-    source.close()
+    stream.close()
     assert_scans_end(connection, events)
 
 
 def test_a_scan_closed_at_its_start_leaves_nothing_on_the_servers(connection: Connection, events: str) -> None:
     for millis in range(40):
-        source = EventSource(
-            connection, CELLS, events, [], shards().batch(), {"host": "bytes"}, None, "ts", 1, 1, 2, True
-        )
+        stream = EventStream(connection, [], request_hosts(events))
         time.sleep(millis / 4000)
-        source.close()
+        stream.close()
     assert_scans_end(connection, events)
 
 
@@ -421,23 +428,33 @@ def test_a_scan_closed_at_its_start_leaves_nothing_on_the_servers(connection: Co
 
 def test_no_memory_is_left_at_exit(store_settings: Settings, events: str) -> None:
     """A process that ends with a scan half read, batches in hand and a sink open ends quietly, with its own status."""
-    user, password = store_settings.credentials("ingest")
+    credentials = store_settings.credentials("ingest")
     program = textwrap.dedent(f"""
         import sys
         from watchfloor.schema.settings.settings import load_settings
-        from watchfloor.store.bridge.sources import Connection, EntrySink, EntrySource
+        from watchfloor.schema.settings.credentials import Credentials
+        from watchfloor.store.bridge.connection import Connection
+        from watchfloor.store.bridge.requests import EntryScan
+        from watchfloor.store.bridge.sinks import EntrySink
+        from watchfloor.store.bridge.streams import EntryStream
         from watchfloor.store.encoding.ranges import Ranges
         settings = load_settings({str(store_settings.home)!r})
-        connection = Connection.connect(settings, settings.client_properties.read_text(), {user!r}, sys.stdin.read())
+        credentials = Credentials({credentials.user!r}, sys.stdin.read())
+        connection = Connection.connect(settings, settings.client_properties.read_text(), credentials)
         ranges = Ranges()
         ranges.add_rows(b"", None)
-        kept = iter(EntrySource(connection, {events!r}, [], ranges.batch(), [], 10, 2, True))
+        kept = iter(EntryStream(connection, [], EntryScan({events!r}, ranges, batch_rows=10)))
         first = next(kept)
         sink = EntrySink(connection, 1 << 20, 1, 0)
         sys.exit(7)
     """)
     done = subprocess.run(
-        [sys.executable, "-c", program], input=password, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program],
+        input=credentials.password,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (7, "", "")
 

@@ -32,7 +32,8 @@ from watchfloor.schema.source import Source
 from watchfloor.store.admin.labels import read_user_labels
 from watchfloor.store.admin.tables import source_tables
 from watchfloor.store.bridge import jvm
-from watchfloor.store.bridge.sources import Connection
+from watchfloor.store.bridge.connection import Connection
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.bulk import bulk
 from watchfloor.store.bulk.bulk import BulkSink
 from watchfloor.store.bulk.folders import folder_name, folder_root, remove_left_overs
@@ -88,7 +89,9 @@ def stored(store: Store, kind: Source) -> Tables:
     everything = Ranges()
     everything.add_rows(b"", None)
     for table in source_tables(kind):
-        for batch in store.with_authorizations(read_user_labels(store.connection, store.user)).scan(table, everything):
+        for batch in store.with_authorizations(read_user_labels(store.connection, store.user)).scan(
+            EntryScan(table, everything)
+        ):
             for row, family, qualifier, visibility, value in zip(*(c.to_pylist() for c in batch.columns), strict=True):
                 assert (row, family, qualifier) not in found[table]
                 found[table][row, family, qualifier] = visibility, value
@@ -127,7 +130,7 @@ def test_tables_hold_what_the_encoder_made(
     layout: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Then the item is read by BatchWriters, and in bulk once more: they write the same."""
-    kind = store.register(source(f"same{layout}", extra=WIDE, layout=layout))
+    kind = store.catalog.register(source(f"same{layout}", extra=WIDE, layout=layout))
     item = item_of(mixed_file(tmp_path / "a.log", 1500), kind)
     recorder = Recorder(kind)
     monkeypatch.setattr(bulk, "HELD_BYTES", 200_000)
@@ -155,7 +158,7 @@ def test_a_bulk_load_is_found(
     monkeypatch.setattr(reading, "PART_BYTES", 200 << 10)
     name, lines = f"found{layout}", 5000
     settings = own(store_settings, name, ingest_mode="bulk")
-    kind = store.register(source(name, layout=layout))
+    kind = store.catalog.register(source(name, layout=layout))
     path = tmp_path / "a.log.gz"
     path.write_bytes(gzip.compress(log_file(tmp_path / "a.log", lines).read_bytes()))
     result = load(settings, path, feed=kind.name)
@@ -181,13 +184,13 @@ def test_the_later_reading_wins(
     """By the wider definition more lines are events: counts under the same keys are higher, blocks are others."""
     name = f"later{modes[0]}{layout}"
     first, second = (own(store_settings, name, ingest_mode=mode) for mode in modes)
-    kind = store.register(source(name, layout=layout))
+    kind = store.catalog.register(source(name, layout=layout))
     file = tmp_path / "a.log"
     file.write_text("".join((line(i, colour=f"c{i % 7}") if i % 2 else line(i)) + "\n" for i in range(3000)))
     load(first, file, feed=kind.name)
     assert counts(store, kind) == exactly(kind, 1500)
     extra = ({"name": "colour", "type": "string", "indexed": True},)
-    kind = store.register(source(name, extra=extra, layout=layout))
+    kind = store.catalog.register(source(name, extra=extra, layout=layout))
     load(second, file, feed=kind.name, again=True)
     assert counts(store, kind) == replace(exactly(kind, 3000), index=2 * 3000 + 1500)
 
@@ -246,7 +249,7 @@ def test_workers_killed_in_and_after_an_import(
     """What they have left is removed by the one that comes after them."""
     lines = 20_000
     settings = own(store_settings, "bulk_killed", chunk_bytes=256 << 10, ingest_mode="bulk")
-    kind = store.register(source("bulk_killed"))
+    kind = store.catalog.register(source("bulk_killed"))
     run = Load(settings, [log_file(tmp_path / "a.log", lines)], kind.name)
     result = load_killed(IN_AND_AFTER_AN_IMPORT, ("importing", "imported"), run, tmp_path, monkeypatch)
     assert result.files[0].items == -(-result.bytes // (32 * settings.item_bytes)) > 1
@@ -285,7 +288,7 @@ def test_the_next_item_is_read_while_one_is_imported(
     """By one worker, which is killed when it does so for the first time. Only then do later items write before an
     earlier one is flushed."""
     settings, lines = own(store_settings, "bulk_lanes", ingest_mode="bulk"), 3000
-    kind = store.register(source("bulk_lanes"))
+    kind = store.catalog.register(source("bulk_lanes"))
     files = [log_file(tmp_path / f"{name}.log", lines, salt=name) for name in "ab"]
     result = load_killed(SIDE_BY_SIDE, ("side by side",), Load(settings, files, kind.name), tmp_path, monkeypatch)
     assert (tmp_path / "side by side again").exists()
@@ -309,7 +312,7 @@ def test_an_import_that_is_refused_is_tried_again(
     store_settings: Settings, store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A cluster's folder lies on its first volume; here a file lies in its place at first."""
-    kind = store.register(source("refused"))
+    kind = store.catalog.register(source("refused"))
     settings = on_cluster(own(store_settings, "refused", item_bytes=1 << 20, ingest_mode="bulk"))
     place = store_settings.home / "data" / "accumulo" / "watchfloor-bulk"
     place.touch()
@@ -333,7 +336,7 @@ def test_an_import_that_is_refused_is_tried_again(
 
 
 def test_a_user_without_permission_is_told_so(store_settings: Settings, store: Store, tmp_path: Path) -> None:
-    kind = store.register(source("forbidden"))
+    kind = store.catalog.register(source("forbidden"))
     event_table = source_tables(kind)[0]
     security = store.connection.client.securityOperations()
     token = jpype.JClass("org.apache.accumulo.core.client.security.tokens.PasswordToken")
@@ -359,7 +362,7 @@ def test_a_user_without_permission_is_told_so(store_settings: Settings, store: S
 def test_nothing_is_imported_while_tablets_have_too_many_files(
     store: Store, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kind = store.register(source("crowded"))
+    kind = store.catalog.register(source("crowded"))
     event_table = source_tables(kind)[0]
     operations = store.connection.client.tableOperations()
     operations.setProperty(event_table, "table.compaction.major.ratio", "1000")
@@ -392,7 +395,7 @@ def test_what_fails_behind_the_writer_fails_its_next_step(
     store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The sink's thread cannot write its file: whoever goes on, or flushes, is told; nothing is in the tables."""
-    kind = store.register(source("behind"))
+    kind = store.catalog.register(source("behind"))
     event_table = source_tables(kind)[0]
     blocked = tmp_path / "a file, no folder"
     blocked.touch()
@@ -414,7 +417,7 @@ def python_threads_in_the_jvm() -> int:
 
 
 def test_its_threads_leave_the_jvm(store: Store) -> None:
-    kind = store.register(source("threads"))
+    kind = store.catalog.register(source("threads"))
 
     def write(number: int) -> int:
         with BulkSink(store, patiently) as events_to:

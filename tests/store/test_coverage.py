@@ -40,6 +40,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Field, Source, parse_definition
 from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store import store as store_module
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.bulk.bulk import BulkSink
 from watchfloor.store.encoding.keys import DAY, HOUR, index_table
 from watchfloor.store.encoding.ranges import Ranges
@@ -144,7 +145,7 @@ def indexed_hits(store: Store, kind: Source, field: str, mark: bytes = b"\x00") 
     found: Counter[bytes] = Counter()
     everything = Ranges()
     everything.add_rows(b"", None)
-    for batch in store.scan(index_table(kind), everything):
+    for batch in store.scan(EntryScan(index_table(kind), everything)):
         for row, value in zip(batch.column("row").to_pylist(), batch.column("value").to_pylist(), strict=True):
             if row[4:].startswith(field.encode() + mark):
                 hits = int.from_bytes(value, "big") if kind.layout == "block" else 1
@@ -216,18 +217,18 @@ def test_indexed_later(
     layout: str, store_settings: Settings, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Events, then the index, by the command line, then more events, late ones among them."""
-    settings, kind = own(store_settings, "later"), store.register(make_source("later", layout, (COLOUR, TAGS)))
+    settings, kind = own(store_settings, "later"), store.catalog.register(make_source("later", layout, (COLOUR, TAGS)))
     day, draw = DAY // SECOND, random.Random(1)
     before = made(draw, START, START + 2 * day, 600)
     before.append({"ts": START + 3 * day, "host": "h0", "n": 0, "colour": "red"})  # by a clock that is fast
     assert load(settings, log_of(tmp_path / "a.log", before), feed=kind.name).quarantined == 0
-    assert newest_event(store, kind) == (START + 3 * day) * SECOND
+    assert newest_event(store.seeing_all_of(kind), kind) == (START + 3 * day) * SECOND
     for field, more in (("colour", ["--reversed"]), ("tags", []), ("tags", [])):
         assert main(["--home", str(settings.home), "sources", "index", kind.name, field, *more]) == 0
         assert (
             "indexed for events since 2023-11-17T22:13:20.000001Z; older ones are filtered" in capsys.readouterr().err
         )
-    known = store.sources()[kind.name]
+    known = store.catalog.read_sources()[kind.name]
     start = (START + 3 * day) * SECOND + 1
     assert [known.field(name).indexed_from for name in ("host", "colour", "tags")] == [0, start, start]
     assert (known.field("colour").reversed_from, known.field("tags").reversed) == (start, False)
@@ -268,10 +269,10 @@ def test_an_index_of_endings_that_begins_later_than_the_index(
 ) -> None:
     """The field's own index covers all, that of its reversed values does not."""
     settings, draw = own(store_settings, "endings"), random.Random(6)
-    kind = store.register(make_source("endings", layout, ({**COLOUR, "indexed": True},)))
+    kind = store.catalog.register(make_source("endings", layout, ({**COLOUR, "indexed": True},)))
     before = [{key: event[key] for key in event if key != "tags"} for event in made(draw, START, START + 86400, 200)]
     assert load(settings, log_of(tmp_path / "a.log", before), feed=kind.name).quarantined == 0
-    kind = store.register(make_source("endings", layout, (INDEXED[0],)))
+    kind = store.catalog.register(make_source("endings", layout, (INDEXED[0],)))
     assert kind.field("colour").covers(0) and not kind.field("colour").covers(0, reversed=True)
     expected = sum(event.get("colour", "").endswith("red") for event in before)
     for scheme in SCHEMES:
@@ -285,7 +286,7 @@ def test_compaction_completes_an_index(
 ) -> None:
     """Blocks of all kinds: merged before, alone in their day, of an item that is not done at first, and late ones."""
     settings, name, draw = own(store_settings, "complete"), "complete", random.Random(5)
-    kind = store.register(make_source(name, "block", (COLOUR, TAGS)))
+    kind = store.catalog.register(make_source(name, "block", (COLOUR, TAGS)))
     day = DAY // SECOND
     paths = [tmp_path / f"{number}.log" for number in range(4)]
     logs = [made(draw, START, START + 2 * day, 200) for _ in range(2)]
@@ -295,7 +296,7 @@ def test_compaction_completes_an_index(
     assert compact_source(store, kind.name, 0).events > 0
     assert load(settings, log_of(paths[2], logs[2]), feed=kind.name).quarantined == 0
 
-    kind = store.register(make_source(name, "block", INDEXED))
+    kind = store.catalog.register(make_source(name, "block", INDEXED))
     logs.append(made(draw, START - day, START + day, 100))
     assert load(settings, log_of(paths[3], logs[3]), feed=kind.name).quarantined == 0
     events = [event for log in logs for event in log]
@@ -308,14 +309,14 @@ def test_compaction_completes_an_index(
     assert row.item is not None and row.end is not None
     ledger.queued([replace(row.item, ticket="more", again=True)])
     assert compact_source(store, kind.name, 0, index=True).lacking == 1
-    assert store.sources()[kind.name].field("colour").indexed_from == start
+    assert store.catalog.read_sources()[kind.name].field("colour").indexed_from == start
     assert_answers(store, kind, events, 0, end, covered=False)
     ledger.ended(row.item, replace(row.end, ticket="more"))
     ledger.close()
 
     assert main(["--home", str(settings.home), "compact", kind.name, "--index"]) == 0
     assert "the indexes cover all events" in capsys.readouterr().err
-    known = store.sources()[kind.name]
+    known = store.catalog.read_sources()[kind.name]
     assert known.field("colour").covers(None) and known.field("colour").covers(None, reversed=True)
     assert known.field("tags").covers(None) and "indexed_from" not in known.to_json()
     assert_answers(store, known, events, 0, end, covered=True)
@@ -325,7 +326,7 @@ def test_compaction_completes_an_index(
 
 @pytest.mark.stack
 def test_only_blocks_are_rewritten_for_an_index(store: Store) -> None:
-    kind = store.register(make_source("incomplete", "cell", (COLOUR, TAGS)))
+    kind = store.catalog.register(make_source("incomplete", "cell", (COLOUR, TAGS)))
     with pytest.raises(UserError, match="nothing can be merged"):
         compact_source(store, kind.name, 0, index=True)
 
@@ -334,14 +335,14 @@ def test_only_blocks_are_rewritten_for_an_index(store: Store) -> None:
 def test_where_no_events_are_it_covers_all(store_settings: Settings, store: Store, layout: str) -> None:
     name = make_source("covers", layout, (COLOUR, TAGS)).name
     with pytest.raises(UserError, match="unknown source"):
-        store.source(name)
+        store.catalog.find_source(name)
     exported = with_start(with_indexes(make_source("covers", layout, (COLOUR, TAGS)), definition(*INDEXED).fields), 7)
-    kind = store.register(exported)
+    kind = store.catalog.register(exported)
     assert kind.field("colour").covers(None), "what another store has written is not so here"
-    kind = store.register(make_source("covered", layout, (COLOUR, TAGS)))
-    kind = store.register(make_source("covered", layout, INDEXED))
+    kind = store.catalog.register(make_source("covered", layout, (COLOUR, TAGS)))
+    kind = store.catalog.register(make_source("covered", layout, INDEXED))
     assert kind.field("colour").covers(None) and kind.field("colour").covers(None, reversed=True)
-    kind = store.register(make_source("covered", layout, (COLOUR, TAGS)))
+    kind = store.catalog.register(make_source("covered", layout, (COLOUR, TAGS)))
     assert kind.field("colour").indexed and kind.field("tags").indexed, "no index ends"
 
 
@@ -357,14 +358,14 @@ def test_a_worker_at_work_reads_its_item_again(
 ) -> None:
     """The index begins when the item is being written by the definition without it."""
     name, draw = f"atwork{mode}", random.Random(2)
-    kind = store.register(make_source(name, layout, (COLOUR, TAGS)))
+    kind = store.catalog.register(make_source(name, layout, (COLOUR, TAGS)))
     events = made(draw, START, START + 86400, 700)
     item = item_of(log_of(tmp_path / "a.log", events), kind)
     begun: list[Source] = []
 
     def progress(done: int, events: int, quarantined: int) -> None:
         if not begun:
-            begun.append(store.register(make_source(name, layout, INDEXED)))
+            begun.append(store.catalog.register(make_source(name, layout, INDEXED)))
 
     with store.sink() as sink:
         if mode == "live":
@@ -382,17 +383,17 @@ def test_a_worker_at_work_reads_its_item_again(
 def test_lines_that_are_retried_meanwhile(
     layout: str, store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, kind = own(store_settings, "retried"), store.register(make_source("retried", layout))
+    settings, kind = own(store_settings, "retried"), store.catalog.register(make_source("retried", layout))
     events = made(random.Random(3), START, START + 86400, 300)
     lacking = [event for event in events if not {"colour", "tags"} & set(event)]
     assert load(settings, log_of(tmp_path / "a.log", events), feed=kind.name).events == len(lacking)
-    kind = store.register(make_source("retried", layout, (COLOUR, TAGS)))
+    kind = store.catalog.register(make_source("retried", layout, (COLOUR, TAGS)))
     finish, begun = ItemWriter.finish, []
 
     def finish_late(self: ItemWriter) -> tuple[int, int]:
         done = finish(self)
         if not begun:
-            begun.append(store.register(make_source("retried", layout, INDEXED)))
+            begun.append(store.catalog.register(make_source("retried", layout, INDEXED)))
         return done
 
     monkeypatch.setattr(ItemWriter, "finish", finish_late)
@@ -407,7 +408,10 @@ def test_lines_that_are_retried_meanwhile(
 def test_what_is_cut_off_covers_nothing_and_is_ended_later(
     store_settings: Settings, store: Store, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, kind = own(store_settings, "cutoff"), store.register(make_source("cutoff", layout, (COLOUR, TAGS)))
+    settings, kind = (
+        own(store_settings, "cutoff"),
+        store.catalog.register(make_source("cutoff", layout, (COLOUR, TAGS))),
+    )
     events = made(random.Random(4), START, START + 86400, 50)
     load(settings, log_of(tmp_path / "a.log", events), feed=kind.name)
 
@@ -416,30 +420,30 @@ def test_what_is_cut_off_covers_nothing_and_is_ended_later(
 
     with monkeypatch.context() as patch, pytest.raises(StoreError, match="gone"):
         patch.setattr(store_module, "newest_event", fails)
-        store.register(make_source("cutoff", layout, INDEXED))
-    known = store.sources()[kind.name]
+        store.catalog.register(make_source("cutoff", layout, INDEXED))
+    known = store.catalog.read_sources()[kind.name]
     assert known.field("colour").indexed and not known.field("colour").covers(END_OF_TIME - 1)
     with pytest.raises(UserError, match="its index knows no events yet"):
         QueryService(store).rank_values(kind.name, "colour")
     newest = max(event["ts"] for event in events) * SECOND
-    assert store.register(known).field("colour").indexed_from == newest + 1
+    assert store.catalog.register(known).field("colour").indexed_from == newest + 1
 
 
 @pytest.mark.stack
 def test_nothing_is_lost_when_many_change_a_definition(store: Store) -> None:
     """Each adds a field and indexes another, all at once."""
     fields: tuple[dict[str, object], ...] = tuple({"name": f"old{number}", "type": "string"} for number in range(4))
-    store.register(make_source("crowd", extra=fields))
+    store.catalog.register(make_source("crowd", extra=fields))
 
     def change(number: int) -> None:
         mine = [{**field, "indexed": field["name"] == f"old{number}"} for field in fields]
-        store.register(make_source("crowd", extra=(*mine, {"name": f"new{number}", "type": "int"})))
+        store.catalog.register(make_source("crowd", extra=(*mine, {"name": f"new{number}", "type": "int"})))
 
     threads = [threading.Thread(target=change, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    kind = store.sources()[make_source("crowd").name]
+    kind = store.catalog.read_sources()[make_source("crowd").name]
     for number in range(4):
         assert f"new{number}" in kind.by_name and kind.field(f"old{number}").covers(None)

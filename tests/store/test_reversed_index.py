@@ -25,6 +25,7 @@ from watchfloor.schema.filter.tree import ends_with
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.store.admin import tables
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.keys import index_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.index.rows import value_rows
@@ -188,7 +189,7 @@ def index_of(store: Store, kind: Source) -> list[Entry]:
     everything = Ranges()
     everything.add_rows(b"", None)
     names = ("row", "qualifier", "visibility", "value")
-    batches = store.seeing_all_of(kind).scan(index_table(kind), everything)
+    batches = store.seeing_all_of(kind).scan(EntryScan(index_table(kind), everything))
     return [entry for b in batches for entry in zip(*(b.column(n).to_pylist() for n in names), strict=True)]
 
 
@@ -203,7 +204,7 @@ def check(store: Store, kind: Source, events: list[Event]) -> None:
         ranges = Ranges()
         for shard in shard_names(kind.shards):
             ranges.add_prefix(shard + value_rows(ends_with("domain", ending), kind).start)
-        batches = list(store.seeing_all_of(kind).scan(index_table(kind), ranges))
+        batches = list(store.seeing_all_of(kind).scan(EntryScan(index_table(kind), ranges)))
         hits = sum(
             int.from_bytes(value, "big") if kind.layout == "block" else 1
             for batch in batches
@@ -219,7 +220,7 @@ def test_it_stays_right(layout: str, mode: str, store_settings: Settings, store:
     """Loaded, loaded again, compacted, loaded again after that, and read with another definition."""
     name = f"turned{mode}"
     settings = own(store_settings, name, ingest_mode=mode)
-    kind = store.register(make_source(name, layout, FIELDS))
+    kind = store.catalog.register(make_source(name, layout, FIELDS))
     paths = [tmp_path / f"{number}.log" for number in range(3)]
     logs = [write_log(path, 400, seed) for seed, path in enumerate(paths)]
     events = [event for log in logs for event in log]
@@ -240,7 +241,7 @@ def test_it_stays_right(layout: str, mode: str, store_settings: Settings, store:
     tables.compact_source(store.connection, kind)
     check(store, kind, events)
     colour: dict[str, object] = {"name": "colour", "type": "string", "indexed": True}
-    kind = store.register(make_source(name, layout, (*FIELDS, colour)))
+    kind = store.catalog.register(make_source(name, layout, (*FIELDS, colour)))
     assert load(settings, *paths, feed=kind.name, again=True).events == 1200
     if layout == "block":
         compact_source(store, kind.name, 0)

@@ -33,7 +33,7 @@ READ = """
 with Store.open(settings) as store:
     every = Ranges()
     every.add_rows(b"", None)
-    print(sum(len(batch) for batch in store.scan("watchfloor.items", every)))
+    print(sum(len(batch) for batch in store.scan(EntryScan("watchfloor.items", every))))
 """
 QUEUE = """
 with ItemProducer(settings): pass
@@ -65,6 +65,7 @@ def ask(settings: Settings, code: str) -> str:
     """What ``code`` prints in a Python process of its own, with ``settings`` of the stack."""
     head = (
         "from watchfloor.schema.settings.settings import load_settings\n"
+        "from watchfloor.store.bridge.requests import EntryScan\n"
         "from watchfloor.store.store import Store\n"
         "from watchfloor.store.encoding.ranges import Ranges\n"
         "from watchfloor.ingest.queue.work_queue import ItemProducer, queue_lag\n"

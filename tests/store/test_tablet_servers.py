@@ -24,7 +24,7 @@ def test_each_server_tells_which_tablets_it_serves(store_settings: Settings) -> 
     with Store.open(store_settings) as store:
         # Tests of other files, on the same stack before this one, may have started a second server.
         running = len(list((store_settings.home / "run").glob("tserver*.json")))
-        kind = store.register(source("served"))
+        kind = store.catalog.register(source("served"))
         await_spread(store, kind, running)
         servers = list_tablet_servers(store.connection)
         assert len(servers) == running
@@ -37,7 +37,7 @@ def test_each_server_tells_which_tablets_it_serves(store_settings: Settings) -> 
 
 def test_a_flush_and_a_compaction_are_seen_while_they_run(store_settings: Settings) -> None:
     with Store.open(store_settings) as store, ServerWatch(store) as watch:
-        table = event_table(store.register(source("compacted")))
+        table = event_table(store.catalog.register(source("compacted")))
         minors: list[TableLoad] = []
         majors: list[TableLoad] = []
         # Each lasts for some hundredths of a second: it may fall between two looks, and then comes again.

@@ -7,45 +7,57 @@ the aggregate table.
 from __future__ import annotations
 
 import struct
+import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.source import Field, Source
+from watchfloor.store.bridge.requests import EntryScan, EventScan
+from watchfloor.store.bridge.streams import NEXT_ROW
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import encode_column, encode_elements
 from watchfloor.store.layout import TableWrite
-from watchfloor.store.layouts.block.epochs.view import View
+from watchfloor.store.layouts.block.epochs.view import DIED_FAMILY, STATE_FAMILY, State
 from watchfloor.store.layouts.block.keys import FILE, ITEM, OFFSET, OFFSET_FIELD
 from watchfloor.store.layouts.block.vectors.vector import decode_binary, decode_vector
-from watchfloor.store.scans import NEXT_ROW
+from watchfloor.store.reader import Batches, CatalogRow, Slot
 
+T = TypeVar("T")
 Key = tuple[bytes, bytes, bytes]
 """Row, family, qualifier."""
 
 
 class BlockStore:
-    """Stands in for a ``Store`` with one source."""
+    """A ``Reader`` of one source."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self.tables: dict[str, dict[Key, tuple[bytes, bytes]]] = defaultdict(dict)
         """By table the visibility and the value of each entry."""
         self.blocks_read = 0
-        self.view = View()
+        self.state = State()
+        self.died: list[bytes] = []
+        """Rows of blocks that the catalog names as replaced, with the epoch in front."""
         self.grace = float("inf")
-        self.remembered: dict[Any, Any] | None = None
+        self.authorizations = ()
 
     def snapshot(self) -> BlockStore:
         return self
 
-    def view_of(self, source: Source) -> View:
-        return self.view
+    def get_slot(self, slot: Slot[T]) -> T:
+        return slot.make()
+
+    def read_catalog_row(self, source: str, max_age: float = 0.0) -> CatalogRow:
+        cells = [(STATE_FAMILY, b"state", self.state.to_json()), *((DIED_FAMILY, name, b"") for name in self.died)]
+        columns = [pa.array(column, pa.binary()) for column in zip(*cells, strict=True)]
+        entries = pa.RecordBatch.from_arrays(columns, names=["family", "qualifier", "value"])
+        return CatalogRow(entries, time.monotonic())
 
     def put(self, writes: Sequence[TableWrite]) -> None:
         for write in writes:
@@ -64,54 +76,42 @@ class BlockStore:
             ):
                 table[row, family, qualifier] = visibility, value
 
-    def scan(
-        self, table: str, ranges: Ranges, iterators: Sequence[Any] = (), ordered: bool = True, requests: int = 1
-    ) -> Iterator[pa.RecordBatch]:
-        found = self._found(table, ranges)
-        if iterators:
+    def scan(self, request: EntryScan) -> Iterator[pa.RecordBatch]:
+        found = self._found(request.table, request.ranges)
+        if request.iterators:
+            (iterator,) = request.iterators
             answers = {"CountIterator": _summed, "HitsIterator": _packed}
-            found = answers[iterators[0][2].rpartition(".")[2]](found, iterators[0][3])
+            found = answers[iterator.java_class.rpartition(".")[2]](found, iterator.options)
         for start in range(0, len(found), 7):
             part = found[start : start + 7]
             names = ("row", "family", "qualifier", "visibility", "value")
             columns = zip(*((*key, *cell) for key, cell in part), strict=True)
             yield pa.RecordBatch.from_arrays([pa.array(c, pa.binary()) for c in columns], names=names)
 
-    def begin_scan(self, *scan: Any, **how: Any) -> AbstractContextManager[Iterator[pa.RecordBatch]]:
-        return nullcontext(self.scan(*scan, **how))
+    def begin_scan(self, request: EntryScan) -> Batches:
+        return nullcontext(self.scan(request))
 
-    def begin_events(self, *scan: Any, **how: Any) -> AbstractContextManager[Iterator[pa.RecordBatch]]:
-        return nullcontext(self._events(*scan, **how))
+    def begin_events(self, request: EventScan) -> Batches:
+        return nullcontext(self._events(request))
 
-    def _events(
-        self,
-        reader: str,
-        table: str,
-        ranges: Ranges,
-        program: bytes,
-        time_field: str,
-        columns: Mapping[str, str],
-        first_rows: int,
-        batch_rows: int,
-        ordered: bool,
-        requests: int,
-        most: int | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        assert reader == "watchfloor.block.BlockSource"
+    def _events(self, request: EventScan) -> Iterator[pa.RecordBatch]:
+        assert request.stream == "watchfloor.block.BlockStream"
+        ordered, columns = request.ordered, request.columns
+        assert request.server.filter is not None
         found: dict[bytes, dict[str, bytes]] = defaultdict(dict)
-        for (row, _, qualifier), (_, value) in self._found(table, ranges):
+        for (row, _, qualifier), (_, value) in self._found(request.table, request.ranges):
             found[row][qualifier.decode()] = value
         answers = []
         for row in sorted(found, key=(lambda r: (r[4:], r)) if ordered else (lambda r: r[16:])):
             self.blocks_read += 1
-            answer = self._answer(found[row], program, columns, most)
+            answer = self._answer(found[row], request.server.filter, columns, request.server.most)
             if answer is not None:
                 rows = pa.array([row] + [None] * (len(answer[0]) - 1), pa.binary())
                 answers.append(pa.RecordBatch.from_arrays([rows, *answer], names=["row", *columns]))
-        size, start = first_rows, 0
+        size, start = request.first_rows, 0
         while start < len(answers):
             batch = pa.concat_batches(answers[start : start + size])
-            start, size = start + size, batch_rows
+            start, size = start + size, request.batch_rows
             # As the bridge: it mostly knows which row comes next.
             told = ordered and start < len(answers) and start % 3 > 0
             yield batch.replace_schema_metadata({NEXT_ROW: answers[start].column(0)[0].as_py().hex()} if told else None)
@@ -206,7 +206,7 @@ def _condition(program: bytes, at: int, having: Having) -> tuple[Callable[[int],
 
 
 def _summed(
-    found: list[tuple[Key, tuple[bytes, bytes]]], options: dict[str, Any]
+    found: list[tuple[Key, tuple[bytes, bytes]]], options: Mapping[str, Any]
 ) -> list[tuple[Key, tuple[bytes, bytes]]]:
     """What ``CountIterator`` answers."""
     ranges = [struct.unpack_from(">B1sQQ", options["ranges"], at) for at in range(0, len(options["ranges"]), 18)]
@@ -219,7 +219,9 @@ def _summed(
     return [(key, (b"", count.to_bytes(8, "big"))) for key, count in sorted(sums.items())]
 
 
-def _packed(found: list[tuple[Key, tuple[bytes, bytes]]], _: dict[str, Any]) -> list[tuple[Key, tuple[bytes, bytes]]]:
+def _packed(
+    found: list[tuple[Key, tuple[bytes, bytes]]], _: Mapping[str, Any]
+) -> list[tuple[Key, tuple[bytes, bytes]]]:
     """What ``HitsIterator`` answers, if three entries were the most of an answer."""
     answers: list[tuple[Key, tuple[bytes, bytes]]] = []
     count = 0

@@ -20,6 +20,7 @@ from watchfloor.ingest.worker.pool import Pool
 from watchfloor.ingest.worker.worker import work
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import DEFAULT_LAYOUT, Source, parse_definition
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layouts.block.keys import FILE, OFFSET, OFFSET_FIELD
@@ -136,7 +137,7 @@ def exactly(source: Source, events: int) -> Counts:
 def _scan(store: Store, table: str) -> Iterator:  # type: ignore[type-arg]
     ranges = Ranges()
     ranges.add_rows(b"", None)
-    return store.scan(table, ranges)
+    return store.scan(EntryScan(table, ranges))
 
 
 @contextmanager

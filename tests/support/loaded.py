@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from jvm_support import start_jvm
 
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_parser
@@ -18,7 +19,7 @@ from watchfloor.ingest.intake.sniff import sniff
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, ITEM_ID_BYTES
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Field, FieldType, Source, parse_definition
-from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.layout import Encoder
 from watchfloor.store.layouts.block.encoder import BlockEncoder
 from watchfloor.store.layouts.registry import layout_of
@@ -54,7 +55,7 @@ def in_layout(store: Store, loaded: Loaded, layout: str) -> Loaded:
     It goes past the queue: no worker need start for it.
     """
     name = f"{layout}.{loaded.source.name.partition('.')[2]}"
-    source = store.register(parse_definition({**loaded.source.definition, "name": name, "layout": layout}))
+    source = store.catalog.register(parse_definition({**loaded.source.definition, "name": name, "layout": layout}))
     items = np.random.default_rng(1).integers(0, 3, len(loaded.batch))
     with store.sink() as sink:
         for item in range(3):
@@ -95,6 +96,7 @@ def batch_of(source: Source, events: Sequence[Mapping[str, Any]]) -> pa.RecordBa
 
 def parse(path: Path, feed: str | None = None, known: dict[str, Source] | None = None) -> list[Loaded]:
     """The events of a file, straight from the parser, by source."""
+    start_jvm()
     seen = dict(known or {})
     found = sniff(path, feed, seen)
     seen.update({source.name: source for source in found.sources})

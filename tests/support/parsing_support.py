@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from jvm_support import start_jvm
 
 from watchfloor.ingest.files.lines import Chunk, Rejected, read_chunks
 from watchfloor.ingest.formats.registry import open_parser
@@ -99,6 +100,7 @@ def _plain(column: pa.Array) -> list[Any]:
 
 
 def parse_chunks(chunks: Iterable[Chunk], feed: str, header: bytes, catalog: Catalog) -> Loaded:
+    start_jvm()
     parser = open_parser(feed, header, catalog)
     loaded = Loaded()
     for chunk in chunks:

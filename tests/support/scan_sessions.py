@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from watchfloor.store.admin.scan_sessions import list_scan_sessions
-from watchfloor.store.bridge.sources import Connection
+from watchfloor.store.bridge.connection import Connection
 
 
 def assert_scans_end(connection: Connection, table: str) -> None:

@@ -38,7 +38,7 @@ def register(add: AddCommand) -> None:
 
 def list_sources(args: Namespace) -> None:
     with open_store(read_settings(args)) as store:
-        sources = store.sources()
+        sources = store.catalog.read_sources()
     rows = [
         {
             "name": name,
@@ -61,7 +61,7 @@ def show_source(args: Namespace) -> None:
     from watchfloor.schema.source import builtin_definitions
 
     with open_store(read_settings(args)) as store:
-        sources = store.sources()
+        sources = store.catalog.read_sources()
     if args.name not in sources:
         shipped = builtin_definitions()
         if args.name not in shipped:
@@ -81,13 +81,13 @@ def add_source(args: Namespace) -> None:
 
     source = _read_definition(args.file)
     with open_store(read_settings(args), role="ingest") as store:
-        known = store.sources().get(source.name, source)
+        known = store.catalog.read_sources().get(source.name, source)
         if "layout" in source.definition and known.layout != source.layout:
             raise DefinitionError(
                 f"{args.file}.layout: {source.name} is stored as {known.layout}, for good; leave the layout out, or "
                 f"give the source another name"
             )
-        stored = store.register(source)
+        stored = store.catalog.register(source)
     print_message(
         f"{stored.name}: {len(stored.fields)} fields, {len(stored.indexed)} indexed, layout {stored.layout}, "
         f"{stored.shards} shards"
@@ -102,12 +102,12 @@ def index_field(args: Namespace) -> None:
     from watchfloor.schema.times import format_moment, from_micros
 
     with open_store(read_settings(args), role="ingest") as store:
-        known = store.sources()
+        known = store.catalog.read_sources()
         if args.name not in known:
             raise UnknownSourceError(args.name, known)
         field = known[args.name].field(args.field)
         changed = replace(field, indexed=True, reversed=field.reversed or args.reversed)
-        stored = store.register(known[args.name].with_changed({field.name: changed})).field(args.field)
+        stored = store.catalog.register(known[args.name].with_changed({field.name: changed})).field(args.field)
     for what, first in (("indexed", stored.indexed_from), ("reversed", stored.reversed_from)):
         if what == "indexed" or stored.reversed:
             since = (

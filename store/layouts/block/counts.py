@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,22 +16,22 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.filter.tree import Compare, Condition, Filter
 from watchfloor.schema.source import Field, Source
+from watchfloor.store.bridge.requests import MANY_REQUESTS, EntryScan, ServerIterator
 from watchfloor.store.encoding.keys import SHARD_BYTES, index_prefix, index_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import count_values, fixed_binary, fixed_rows, packed_rows
 from watchfloor.store.index.buckets import hours_around
-from watchfloor.store.index.places import Remembered, apart, read_places
+from watchfloor.store.index.index_hits import read_index_hits, split_conditions
+from watchfloor.store.index.range_cache import RangeCache
 from watchfloor.store.index.rows import index_ranges, index_suffixes
 from watchfloor.store.layout import IndexCount, Layout, Term, Wanted
-from watchfloor.store.scans import MANY_REQUESTS
+from watchfloor.store.layouts.block.epochs.view import view_of
+from watchfloor.store.reader import Reader, Slot
 
-from .keys import BLOCK_KEY_BYTES, block_bounds, block_times
-
-if TYPE_CHECKING:
-    from watchfloor.store.store import Store
+from .keys import BLOCK_KEY_BYTES, BLOCK_KEYS, block_bounds, block_times
 
 _HIT_BYTES = BLOCK_KEY_BYTES + 4
-_PACKED: tuple[int, str, str, dict[str, str]] = (30, "hits", "watchfloor.block.HitsIterator", {})
+_PACK_HITS = ServerIterator(30, "hits", "watchfloor.block.HitsIterator")
 
 
 @dataclass(frozen=True)
@@ -66,58 +65,58 @@ class Hits:
         return (self.oldest >= since) & (self.newest < until)
 
 
+_TERM_HITS: Slot[RangeCache[tuple[str, bytes], Hits]] = Slot(RangeCache)
+
+
 def read_hits(
-    store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None = None
+    reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None = None
 ) -> list[Hits]:
     """For each condition the blocks with hits that may have events in [since, until): one scan for all equalities, and
     one each for conditions of many values, which is given up after ``most`` entries of a shard.
 
     A snapshot sees always the same, so of it nothing is read twice.
     """
-    terms, others = apart(conditions)
-    found: dict[Condition, Hits] = dict(zip(terms, _read_terms(store, source, terms, since, until), strict=True))
-    found |= zip(others, _read_many(store, source, others, since, until, most), strict=True)
+    terms, others = split_conditions(conditions)
+    found: dict[Condition, Hits] = dict(zip(terms, _read_terms(reader, source, terms, since, until), strict=True))
+    found |= zip(others, _read_many(reader, source, others, since, until, most), strict=True)
     return [found[condition] for condition in conditions]
 
 
-def _read_terms(store: Store, source: Source, terms: Sequence[Compare], since: int, until: int) -> list[Hits]:
+def _read_terms(reader: Reader, source: Source, terms: Sequence[Compare], since: int, until: int) -> list[Hits]:
     suffixes = index_suffixes([(source.field(term.field), term.value) for term in terms])
     if since >= until:
         return [_together([]) for _ in suffixes]
-    known: dict[object, Remembered[Hits]] = store.remembered if store.remembered is not None else {}
-    new = [
-        suffix
-        for suffix in dict.fromkeys(suffixes)
-        if (before := known.get((source.name, suffix))) is None or not before.covers(since, until)
-    ]
-    for suffix, hits in _read_hits(store, source, new, since, until).items():
-        known[source.name, suffix] = Remembered(since, until, hits)
-    return [known[source.name, suffix].found.overlapping(since, until) for suffix in suffixes]
+    cache = reader.get_slot(_TERM_HITS)
+    named = [(source.name, suffix) for suffix in suffixes]
+    new = [suffix for _, suffix in cache.find_missing(named, since, until)]
+    for suffix, hits in _read_hits(reader, source, new, since, until).items():
+        cache.put((source.name, suffix), since, until, hits)
+    return [cache[name].overlapping(since, until) for name in named]
 
 
 def _read_many(
-    store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
+    reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
 ) -> list[Hits]:
     if since >= until:
         return [_together([]) for _ in conditions]
-    view = store.view_of(source)
-    places = read_places(store, source, conditions, since, until, block_bounds, BLOCK_KEY_BYTES, most)
-    view.check(store, source.name)
+    view = view_of(reader, source)
+    many = read_index_hits(reader, source, conditions, BLOCK_KEYS, since, until, most)
+    view.check(reader, source.name)
     hits = []
-    for found in places:
+    for found in many:
         seen = view.sees(found.ids)
-        found = found if seen is None else found.some(seen)
+        found = found if seen is None else found.select(seen)
         whole = Hits(fixed_binary(found.ids), *block_times(found.ids), found.hits, found.entries, found.complete)
         hits.append(whole.overlapping(since, until))
     return hits
 
 
-def _read_hits(store: Store, source: Source, suffixes: Sequence[bytes], since: int, until: int) -> dict[bytes, Hits]:
+def _read_hits(reader: Reader, source: Source, suffixes: Sequence[bytes], since: int, until: int) -> dict[bytes, Hits]:
     """By the end of an index row, behind the shard."""
     ranges = index_ranges(source, suffixes, *block_bounds(since, until))
     numbered = {suffix: number for number, suffix in enumerate(suffixes)}
     found: dict[bytes, list[Hits]] = {suffix: [] for suffix in suffixes}
-    for rows, places, hits in _seen(store, source, ranges, requests=1):
+    for rows, places, hits in _seen(reader, source, ranges, requests=1):
         numbers = np.array([numbered[row[SHARD_BYTES:]] for row in rows])[places]
         for number in np.unique(numbers).tolist():
             found[suffixes[number]].append(hits.some(numbers == number))
@@ -125,15 +124,15 @@ def _read_hits(store: Store, source: Source, suffixes: Sequence[bytes], since: i
 
 
 def _seen(
-    store: Store, source: Source, ranges: Ranges, requests: int = MANY_REQUESTS
+    reader: Reader, source: Source, ranges: Ranges, requests: int = MANY_REQUESTS
 ) -> Iterator[tuple[list[bytes], np.ndarray, Hits]]:
     """Hits of blocks that the reader's view sees, batch by batch: index rows, the place of each hit's among them, hits.
 
     A row with many hits is several times among its batch's.
     """
-    view = store.view_of(source)
-    for batch in store.scan(index_table(source), ranges, [_PACKED], ordered=False, requests=requests):
-        view.check(store, source.name)
+    view = view_of(reader, source)
+    for batch in reader.scan(EntryScan(index_table(source), ranges, [_PACK_HITS], ordered=False, requests=requests)):
+        view.check(reader, source.name)
         rows, packed = batch.column("row"), batch.column("value")
         places = np.repeat(np.arange(len(batch)), pc.binary_length(packed).to_numpy() // _HIT_BYTES)
         shards = fixed_rows(pc.binary_slice(rows, 0, SHARD_BYTES), SHARD_BYTES)
@@ -144,7 +143,7 @@ def _seen(
             ids, entries, places = ids[seen], entries[seen], places[seen]
         hits = np.ascontiguousarray(entries[:, BLOCK_KEY_BYTES:]).view(">u4").reshape(-1).astype(np.int64)
         yield rows.to_pylist(), places, Hits(fixed_binary(ids), *block_times(ids), hits)
-    view.check(store, source.name)
+    view.check(reader, source.name)
 
 
 def _together(parts: list[Hits]) -> Hits:
@@ -162,12 +161,12 @@ class BlockCounts:
         self._layout = layout
 
     def estimates(
-        self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
+        self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
     ) -> list[IndexCount | None]:
         """Hits of the blocks that reach into the hours around the range, as far as they do."""
         since, until = hours_around(since, until)
         estimated: list[IndexCount | None] = []
-        for found in read_hits(store, source, conditions, since, until, most):
+        for found in read_hits(reader, source, conditions, since, until, most):
             within = np.minimum(found.newest + 1, until) - np.maximum(found.oldest, since)
             shares = within / (found.newest + 1 - found.oldest)
             events = math.ceil(float(found.hits @ shares))
@@ -176,31 +175,31 @@ class BlockCounts:
             estimated.append(IndexCount(events, len(found.ids), entries, newest) if found.complete else None)
         return estimated
 
-    def count(self, store: Store, source: Source, term: Term, since: int, until: int) -> int:
-        found = read_hits(store, source, [_equal(term)], since, until)[0]
+    def count(self, reader: Reader, source: Source, term: Term, since: int, until: int) -> int:
+        found = read_hits(reader, source, [_equal(term)], since, until)[0]
         whole = found.inside(since, until)
-        across = self._times(store, source, term, found.some(~whole), since, until)
+        across = self._times(reader, source, term, found.some(~whole), since, until)
         return int(found.hits[whole].sum()) + sum(map(len, across))
 
-    def timeline(self, store: Store, source: Source, term: Term, width: int, since: int, until: int) -> Counter[int]:
-        found = read_hits(store, source, [_equal(term)], since, until)[0]
+    def timeline(self, reader: Reader, source: Source, term: Term, width: int, since: int, until: int) -> Counter[int]:
+        found = read_hits(reader, source, [_equal(term)], since, until)[0]
         starts = found.newest // width * width
         whole = found.inside(since, until) & (found.oldest >= starts)
         counts: Counter[int] = Counter()
         for start, count in zip(starts[whole].tolist(), found.hits[whole].tolist(), strict=True):
             counts[start] += count
-        for times in self._times(store, source, term, found.some(~whole), since, until):
+        for times in self._times(reader, source, term, found.some(~whole), since, until):
             counts.update((times // width * width).tolist())
         return counts
 
-    def values(self, store: Store, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
+    def values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
         prefix = index_prefix(field.name)
         ranges = Ranges()
         for shard in shard_names(source.shards) if since < until else ():
             ranges.add_prefix(shard + prefix)
         counts: Counter[bytes] = Counter()
         edges = [pa.array([], pa.binary())]
-        for rows, places, found in _seen(store, source, ranges):
+        for rows, places, found in _seen(reader, source, ranges):
             whole = found.inside(since, until)
             across = (found.newest >= since) & (found.oldest < until) & ~whole
             edges.append(pc.unique(found.ids.filter(pa.array(across))))
@@ -209,22 +208,22 @@ class BlockCounts:
                 if count:
                     counts[row[SHARD_BYTES + len(prefix) :]] += count
         blocks = pc.unique(pa.concat_arrays(edges))
-        for events in self._fetch(store, source, blocks, since, until, None, field.name):
+        for events in self._fetch(reader, source, blocks, since, until, None, field.name):
             count_values(field, events.column(0), counts)
         return counts
 
     def _times(
-        self, store: Store, source: Source, term: Term, found: Hits, since: int, until: int
+        self, reader: Reader, source: Source, term: Term, found: Hits, since: int, until: int
     ) -> Iterator[np.ndarray]:
         """The times of the events with the term in some blocks."""
-        for events in self._fetch(store, source, found.ids, since, until, _equal(term), source.time_field):
+        for events in self._fetch(reader, source, found.ids, since, until, _equal(term), source.time_field):
             yield events.column(0).cast(pa.int64()).to_numpy()
 
     def _fetch(
-        self, store: Store, source: Source, ids: pa.Array, since: int, until: int, where: Filter | None, column: str
+        self, reader: Reader, source: Source, ids: pa.Array, since: int, until: int, where: Filter | None, column: str
     ) -> Iterator[pa.RecordBatch]:
         ids = ids.take(pc.sort_indices(ids))
-        return self._layout.fetch(store, source, ids, Wanted(since, until, where, [column], 1))
+        return self._layout.fetch(reader, source, ids, Wanted(since, until, where, [column], 1))
 
 
 def _equal(term: Term) -> Compare:

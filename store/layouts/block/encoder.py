@@ -7,7 +7,6 @@ a slab they are split by day, sorted newest first and cut into blocks. So what i
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +17,11 @@ from watchfloor.store.index.aggregates import ItemCounts, constant
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.vectors.column import binary_column, make_column
 from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression
+from watchfloor.store.store import Store
 
 from .entries import BLOCK_ROWS, SLAB_BLOCKS, Block, Labelled, cut, event_write, index_writes, make_block
 from .keys import FILE, OFFSET, OFFSET_FIELD, item_tag
 from .sweep import sweep
-
-if TYPE_CHECKING:
-    from watchfloor.store.store import Store
 
 
 class BlockEncoder:

@@ -13,13 +13,9 @@ from watchfloor.store.encoding.keys import (
     DAY,
     SHARD_BYTES,
     event_table,
-    index_prefix,
-    index_table,
-    reversed_prefix,
-    shard_names,
 )
-from watchfloor.store.encoding.values import fixed_binary, index_values, joined, reversed_values
-from watchfloor.store.index.aggregates import constant
+from watchfloor.store.encoding.values import fixed_binary
+from watchfloor.store.index.entries import IndexColumn, make_index_writes
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.vectors.column import Column
 
@@ -99,42 +95,17 @@ def index_writes(source: Source, blocks: Sequence[Block], columns: Sequence[Labe
             values, codes, places = labelled.column.indexed()
             if len(codes):
                 pairs = codes.astype(np.int64) * len(blocks) + block_of.take(places)
-                found = _counted(pairs, len(values) * len(blocks))
-                yield from _entries(source, labelled, values, found, keys, shards)
+                found, hits = _count_pairs(pairs, len(values) * len(blocks))
+                numbers, in_block = found // len(blocks), found % len(blocks)
+                indexed = IndexColumn.from_values(labelled.name, labelled.visibility, values, labelled.reversed)
+                qualifiers = pa.DictionaryArray.from_arrays(pa.array(in_block.astype(np.int32)), fixed_binary(keys))
+                counts = fixed_binary(hits.astype(">u4").view(np.uint8).reshape(-1, 4))
+                # Blocks are sorted by shard, so that the entries of one row follow each other.
+                groups = numbers * source.shards + shards[in_block]
+                yield from make_index_writes(source, indexed, groups, qualifiers, counts)
 
 
-def _entries(
-    source: Source,
-    labelled: Labelled,
-    values: pa.BinaryArray,
-    found: tuple[np.ndarray, np.ndarray],
-    keys: np.ndarray,
-    shards: np.ndarray,
-) -> Iterator[TableWrite]:
-    pairs, hits = found
-    codes, blocks = pairs // len(keys), pairs % len(keys)
-    # The blocks are sorted by shard, so the pairs of one row follow each other.
-    groups = codes * source.shards + shards[blocks]
-    first = np.concatenate(([True], groups[1:] != groups[:-1]))
-    distinct, positions = groups[first], np.cumsum(first) - 1
-    names = pa.array(shard_names(source.shards), pa.binary())
-    shard_of, value_of = names.take(pa.array(distinct % source.shards)), pa.array(distinct // source.shards)
-    row_of = pa.array(positions.astype(np.int32))
-    cells = {
-        "qualifier": pa.DictionaryArray.from_arrays(pa.array(blocks.astype(np.int32)), fixed_binary(keys)),
-        "visibility": constant(labelled.visibility.encode(), len(pairs)),
-        "value": fixed_binary(hits.astype(">u4").view(np.uint8).reshape(-1, 4)),
-    }
-    forms = [(index_prefix(labelled.name), index_values(values))]
-    if labelled.reversed:
-        forms.append((reversed_prefix(labelled.name), reversed_values(values)))
-    for prefix, written in forms:
-        rows = joined(shard_of, pa.scalar(prefix, pa.binary()), written.take(value_of))
-        batch = pa.RecordBatch.from_pydict({"row": pa.DictionaryArray.from_arrays(row_of, rows), **cells})
-        yield TableWrite(index_table(source), batch, False, len(batch))
-
-
-def _counted(pairs: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+def _count_pairs(pairs: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """The distinct numbers among ``pairs``, all below ``most``, ascending, and how often each occurs."""
     if most > max(_MOST_CELLS, 4 * len(pairs)):
         return np.unique(pairs, return_counts=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from watchfloor.schema.source import Field, FieldType
 from watchfloor.store.encoding.keys import DAY, SHARD_BYTES, key_bounds, reverse_time, shard_name, times_of_keys
+from watchfloor.store.index.index_hits import IndexKeys
 
 SECOND = 1_000_000
 SPAN_BYTES = 4
@@ -77,3 +78,6 @@ def block_bounds(since: int, until: int) -> tuple[bytes, bytes]:
     A block never crosses midnight (UTC), so its newest event is of a day that the range touches.
     """
     return key_bounds(since, -(-until // DAY) * DAY)
+
+
+BLOCK_KEYS = IndexKeys(block_bounds, BLOCK_KEY_BYTES)

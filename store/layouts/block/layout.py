@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import ExitStack, closing
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +19,9 @@ import pyarrow.compute as pc
 from watchfloor.schema.filter.tree import And, Compare, Condition
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import YEAR_10000, from_micros
+from watchfloor.store.bridge.requests import MANY_REQUESTS, EventScan, ServerOptions
+from watchfloor.store.bridge.streams import NEXT_ROW
 from watchfloor.store.encoding.keys import (
-    KEY_COLUMN,
     REVTS_BYTES,
     SHARD_BYTES,
     UNKNOWN_HASH,
@@ -34,9 +34,9 @@ from watchfloor.store.encoding.keys import (
 from watchfloor.store.encoding.program import compile_filter
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import comes_as, fixed_binary, fixed_rows, joined, typed_column
-from watchfloor.store.layout import Wanted
-from watchfloor.store.layouts.block.epochs.view import View, read_view
-from watchfloor.store.scans import MANY_REQUESTS, NEXT_ROW
+from watchfloor.store.layout import Wanted, event_schema
+from watchfloor.store.layouts.block.epochs.view import View, read_view, view_of
+from watchfloor.store.reader import Batches, Reader
 
 from .costs import BLOCK_COSTS
 from .counts import BlockCounts, read_hits
@@ -44,10 +44,7 @@ from .encoder import BlockEncoder
 from .keys import BLOCK_KEY_BYTES, FILE, OFFSET_FIELD, block_bounds, block_times
 from .newest import Runs, in_order
 
-if TYPE_CHECKING:
-    from watchfloor.store.store import Store
-
-_READER = "watchfloor.block.BlockSource"
+_STREAM = "watchfloor.block.BlockStream"
 """``row`` is null but at the first event of a block. Blocks without the first wanted column are left out."""
 FEW_BLOCKS = 10
 """Hits that are looked up all at once, if a limit does not say that fewer will do: two first and the others after them
@@ -82,39 +79,39 @@ class BlockLayout:
     def __init__(self) -> None:
         self.counts = BlockCounts(self)
 
-    def encoder(self, source: Source, file_id: bytes, item_id: bytes, reread: Store | None = None) -> BlockEncoder:
+    def encoder(self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None) -> BlockEncoder:
         generation = read_view(reread, source.name).state.begun if reread is not None else 0
         return BlockEncoder(source, file_id, item_id, generation=generation)
 
-    def scan(self, store: Store, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def scan(self, reader: Reader, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
         if wanted.since >= wanted.until:
             return
         low, high = block_bounds(wanted.since, wanted.until)
         ranges = Ranges()
         for shard in shard_names(source.shards):
             ranges.add_rows(shard + low, shard + high)
-        reader = _Reader(store, source, wanted)
+        blocks = _BlockReader(reader, source, wanted)
         runs = Runs()
-        with reader.begin(ranges, ordered=True) as begun:
-            for events in reader.checked(begun):
+        with blocks.begin(ranges, ordered=True) as begun:
+            for events in blocks.checked(begun):
                 if len(events):
-                    reader.add(runs, events)
+                    blocks.add(runs, events)
                     yield from runs.take(_newest_to_come(events))
         yield from runs.take()
 
     def hits(
-        self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int
+        self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int
     ) -> list[pa.Array]:
-        found = read_hits(store, source, conditions, since, until)
+        found = read_hits(reader, source, conditions, since, until)
         return [hits.ids.take(pc.sort_indices(hits.ids)) for hits in found]
 
-    def fetch(self, store: Store, source: Source, hits: pa.Array, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        reader = _Reader(store, source, wanted)
+    def fetch(self, reader: Reader, source: Source, hits: pa.Array, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        blocks = _BlockReader(reader, source, wanted)
         runs = Runs()
-        with closing(_looked_up(reader, hits, wanted.limit)) as found:
+        with closing(_looked_up(blocks, hits, wanted.limit)) as found:
             for events, done in found:
                 if events is not None:
-                    reader.add(runs, events)
+                    blocks.add(runs, events)
                 if done < len(hits):
                     newest, _ = block_times(np.frombuffer(hits[done].as_py(), np.uint8).reshape(1, -1))
                     yield from runs.take(int(newest[0]))
@@ -122,7 +119,7 @@ class BlockLayout:
 
 
 def _looked_up(
-    reader: _Reader, hits: pa.BinaryArray, limit: int | None
+    reader: _BlockReader, hits: pa.BinaryArray, limit: int | None
 ) -> Generator[tuple[pa.RecordBatch | None, int], None, None]:
     """The events of some blocks after those of others, newest blocks first, and how many blocks have been looked up.
 
@@ -148,42 +145,41 @@ def _looked_up(
             yield pa.concat_batches(parts) if parts else None, done
 
 
-class _Reader:
+class _BlockReader:
     """Reads the events of some blocks that are wanted, and checks that it may."""
 
-    def __init__(self, store: Store, source: Source, wanted: Wanted) -> None:
-        self._store, self._source, self._columns, self._limit = store, source, wanted.columns, wanted.limit
+    def __init__(self, reader: Reader, source: Source, wanted: Wanted) -> None:
+        self._reader, self._source, self._columns, self._limit = reader, source, wanted.columns, wanted.limit
         few = wanted.first_rows <= FEW_ROWS
         self.first_scanned, self.first_looked_up = (1, FIRST_BLOCKS) if few else (BATCH_BLOCKS, BATCH_BLOCKS)
-        self._view = store.view_of(source)
+        self._view = view_of(reader, source)
         time, where = source.time_field, wanted.where
         inside = (Compare(time, ">=", _moment(wanted.since)), Compare(time, "<", _moment(wanted.until)))
         self._program = compile_filter(And((*inside, where) if where is not None else inside), source)
         fields = [OFFSET_FIELD, *(source.field(name) for name in wanted.columns if name != time)]
         self._wanted = {time: comes_as(source.field(time)), FILE: "bytes", **{f.name: comes_as(f) for f in fields}}
 
-    def begin(self, ranges: Ranges, ordered: bool) -> AbstractContextManager[Iterable[pa.RecordBatch]]:
+    def begin(self, ranges: Ranges, ordered: bool) -> Batches:
         """Batches of blocks' events from now on; see ``_add`` for the columns."""
-        return self._store.begin_events(
-            _READER,
+        request = EventScan(
+            _STREAM,
             event_table(self._source),
             ranges,
-            self._program,
-            self._source.time_field,
             self._wanted,
             self.first_scanned if ordered else FETCH_BLOCKS,
             BATCH_BLOCKS if ordered else FETCH_BLOCKS,
             ordered,
             max(1, min(MANY_REQUESTS, len(ranges) // REQUEST_BLOCKS)),
-            most=self._limit,
+            ServerOptions(self._program, self._source.time_field, self._limit),
         )
+        return self._reader.begin_events(request)
 
     def checked(self, begun: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What was begun, as long as the view of its blocks is right. Raises ``StoreError``."""
         for events in begun:
-            self._view.check(self._store, self._source.name)
+            self._view.check(self._reader, self._source.name)
             yield events
-        self._view.check(self._store, self._source.name)
+        self._view.check(self._reader, self._source.name)
 
     def add(self, runs: Runs, events: pa.RecordBatch) -> None:
         """Adds those events to ``runs`` of which the view sees the block."""
@@ -234,8 +230,7 @@ def _add(runs: Runs, events: pa.RecordBatch, source: Source, columns: Sequence[s
     micros = times.cast(pa.int64()).to_numpy()
     hashes = _hashes(events.column(2), events.column(3))
     keys = event_keys(micros, hashes)
-    schema = pa.schema([pa.field(f.name, f.arrow) for f in fields] + [pa.field(KEY_COLUMN, pa.binary())])
-    run = pa.RecordBatch.from_arrays([*decoded, fixed_binary(keys)], schema=schema)
+    run = pa.RecordBatch.from_arrays([*decoded, fixed_binary(keys)], schema=event_schema(source, columns))
     runs.add(in_order(run, micros, hashes))
 
 

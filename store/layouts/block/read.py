@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,49 +10,47 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Field, Source
+from watchfloor.store.bridge.requests import EntryScan, ServerIterator
 from watchfloor.store.encoding.keys import SHARD_BYTES, event_table
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.vectors.column import make_column
 from watchfloor.store.layouts.block.vectors.vector import decode_vector, rows_of
+from watchfloor.store.reader import Reader
+from watchfloor.store.store import Store
 
 from .entries import Block, Labelled, index_writes
 from .keys import FILE, ITEM, OFFSET
 
-if TYPE_CHECKING:
-    from watchfloor.store.store import Store
-
 Cells = dict[str, tuple[str, bytes]]
 """A block's cells: by qualifier the label and the vector."""
 
-_FIRST_ENTRY: tuple[int, str, str, dict[str, str]] = (
-    20, "first", "org.apache.accumulo.core.iterators.FirstEntryInRowIterator", {},
-)  # fmt: skip
+_FIRST_ENTRY = ServerIterator(20, "first", "org.apache.accumulo.core.iterators.FirstEntryInRowIterator")
 _KEYS = pa.schema([(name, pa.binary()) for name in ("row", "qualifier", "visibility")])
 _AT_ONCE = 64
 """Blocks that are removed at once."""
 
 
-def stored_blocks(store: Store, source: Source) -> Iterator[tuple[pa.BinaryArray, pa.BinaryArray]]:
+def stored_blocks(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryArray, pa.BinaryArray]]:
     """All blocks that there are, seen or not, in any order: their rows, and their vectors of files' identities.
 
     Those are the first cell of a row, and tell how many events it has: nothing else is read.
     """
     everything = Ranges()
     everything.add_rows(b"", None)
-    for batch in store.scan(event_table(source), everything, [_FIRST_ENTRY], ordered=False):
+    for batch in reader.scan(EntryScan(event_table(source), everything, [_FIRST_ENTRY], ordered=False)):
         whole = batch.filter(pc.equal(batch.column("qualifier"), FILE.encode()))
         yield whole.column("row"), whole.column("value")
 
 
-def read_blocks(store: Store, source: Source, rows: Iterable[bytes]) -> dict[bytes, Cells]:
+def read_blocks(reader: Reader, source: Source, rows: Iterable[bytes]) -> dict[bytes, Cells]:
     """The cells of those blocks among ``rows`` that there are, in the order of their rows."""
     known = {FILE, ITEM, OFFSET, *source.by_name}
     ranges = Ranges()
     for row in rows:
         ranges.add_row(row)
     found: dict[bytes, Cells] = {}
-    for batch in store.scan(event_table(source), ranges, ordered=False):
+    for batch in reader.scan(EntryScan(event_table(source), ranges, ordered=False)):
         columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "visibility", "value"))
         for row, qualifier, visibility, value in zip(*columns, strict=True):
             name = qualifier.decode()

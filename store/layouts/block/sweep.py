@@ -8,8 +8,6 @@ events of the item are replaced by ones without them, in an epoch of the sweep's
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pyarrow as pa
 
@@ -21,13 +19,11 @@ from watchfloor.store.layouts.block.compaction.merge import Origin, holds_events
 from watchfloor.store.layouts.block.epochs.epochs import Epochs, Superseded
 from watchfloor.store.layouts.block.epochs.view import read_view
 from watchfloor.store.layouts.block.vectors.vector import decode_binary
+from watchfloor.store.store import Store
 
 from .entries import BLOCK_ROWS
 from .keys import BLOCK_ROW_BYTES, epochs_of_blocks, item_tag, tags_of_blocks
 from .read import read_blocks, remove_blocks, stored_blocks
-
-if TYPE_CHECKING:
-    from watchfloor.store.store import Store
 
 _AT_ONCE = 16
 """Blocks that are read at once."""
@@ -51,7 +47,7 @@ def sweep(store: Store, source: Source, file_id: bytes, item_id: bytes, written:
 
 def _all_of(store: Store, source: Source) -> tuple[Store, Source]:
     """With all fields that a block can have by now, and seeing them: what was not seen would be lost."""
-    source = store.sources()[source.name]
+    source = store.catalog.read_sources()[source.name]
     return store.seeing_all_of(source), source
 
 

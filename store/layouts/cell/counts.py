@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from watchfloor.schema.filter.tree import Condition
 from watchfloor.schema.source import Field, Source
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.keys import (
     KEY_BYTES,
     MINUTE,
@@ -33,12 +33,12 @@ from watchfloor.store.index.buckets import (
     spans_of,
     summed_cells,
 )
-from watchfloor.store.index.places import apart, read_places
+from watchfloor.store.index.index_hits import read_index_hits, split_conditions
 from watchfloor.store.index.rows import index_ranges, index_suffixes
 from watchfloor.store.layout import IndexCount, Layout, Term, Wanted
+from watchfloor.store.reader import Reader
 
-if TYPE_CHECKING:
-    from watchfloor.store.store import Store
+from .keys import EVENT_KEYS
 
 _EDGE_ROWS = 4096
 
@@ -50,10 +50,10 @@ class CellCounts:
         self._layout = layout
 
     def estimates(
-        self, store: Store, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
+        self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
     ) -> list[IndexCount | None]:
         """Of equalities the counts of the hours that touch the range, by one scan; of others what the index has."""
-        terms, others = apart(conditions)
+        terms, others = split_conditions(conditions)
         rows = {term: bucket_row(source, (source.field(term.field), term.value)) for term in terms}
         ranges = Ranges()
         for row in dict.fromkeys(rows.values()):
@@ -61,39 +61,39 @@ class CellCounts:
         counts: Counter[bytes] = Counter()
         if rows:
             cells = summed_cells(cover(*hours_around(since, until)))
-            for row, _, count in read_counts(store, source, ranges, cells, "row"):
+            for row, _, count in read_counts(reader, source, ranges, cells, "row"):
                 counts[row] += count
         found: dict[Condition, IndexCount | None] = {t: _exact(counts[row]) for t, row in rows.items()}
-        places = read_places(store, source, others, since, until, key_bounds, KEY_BYTES, most)
-        for condition, place in zip(others, places, strict=True):
-            count = len(place.ids)
-            newest = int(times_of_keys(place.ids).max()) if count else None
-            found[condition] = IndexCount(count, count, place.entries, newest) if place.complete else None
+        many = read_index_hits(reader, source, others, EVENT_KEYS, since, until, most)
+        for condition, hits in zip(others, many, strict=True):
+            count = len(hits.ids)
+            newest = int(times_of_keys(hits.ids).max()) if count else None
+            found[condition] = IndexCount(count, count, hits.entries, newest) if hits.complete else None
         return [found[condition] for condition in conditions]
 
-    def count(self, store: Store, source: Source, term: Term, since: int, until: int) -> int:
+    def count(self, reader: Reader, source: Source, term: Term, since: int, until: int) -> int:
         parts = cover(since, until)
         cells = summed_cells(parts)
         total = 0
         if cells:
-            scan = read_counts(store, source, one_row(bucket_row(source, term)), cells, "row")
+            scan = read_counts(reader, source, one_row(bucket_row(source, term)), cells, "row")
             total = sum(count for _, _, count in scan)
-        return total + sum(len(_edge_times(store, source, term, span)) for span in parts.edges)
+        return total + sum(len(_edge_times(reader, source, term, span)) for span in parts.edges)
 
-    def timeline(self, store: Store, source: Source, term: Term, width: int, since: int, until: int) -> Counter[int]:
+    def timeline(self, reader: Reader, source: Source, term: Term, width: int, since: int, until: int) -> Counter[int]:
         counts: Counter[int] = Counter()
         whole = (-(-since // width) * width, until // width * width)
         edges: tuple[Span, ...] = ((since, until),)
         if whole[0] < whole[1] and width != MINUTE:  # values have no counts by the minute
             edges = spans_of((since, whole[0]), (whole[1], until))
             cells = bucket_cells(width, whole)
-            for _, start, count in read_counts(store, source, one_row(bucket_row(source, term)), cells, "bucket"):
+            for _, start, count in read_counts(reader, source, one_row(bucket_row(source, term)), cells, "bucket"):
                 counts[start // width * width] += count
         for span in edges:
-            counts.update((_edge_times(store, source, term, span) // width * width).tolist())
+            counts.update((_edge_times(reader, source, term, span) // width * width).tolist())
         return counts
 
-    def values(self, store: Store, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
+    def values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
         counts: Counter[bytes] = Counter()
         parts = cover(since, until)
         prefix = index_prefix(field.name)
@@ -102,10 +102,10 @@ class CellCounts:
             ranges = Ranges()
             for shard in shard_names(source.shards):
                 ranges.add_prefix(shard + prefix)
-            for row, _, count in read_counts(store, source, ranges, cells, "row"):
+            for row, _, count in read_counts(reader, source, ranges, cells, "row"):
                 counts[row[SHARD_BYTES + len(prefix) :]] += count
         for span in parts.edges:
-            for batch in self._layout.scan(store, source, Wanted(*span, None, [field.name], _EDGE_ROWS)):
+            for batch in self._layout.scan(reader, source, Wanted(*span, None, [field.name], _EDGE_ROWS)):
                 count_values(field, batch.column(0), counts)
         return counts
 
@@ -115,9 +115,9 @@ def _exact(count: int) -> IndexCount:
     return IndexCount(count, count, count)
 
 
-def _edge_times(store: Store, source: Source, term: Term, span: Span) -> np.ndarray:
+def _edge_times(reader: Reader, source: Source, term: Term, span: Span) -> np.ndarray:
     """The times of the events with the term in ``span``, from the index."""
     ranges = index_ranges(source, index_suffixes([term]), *key_bounds(*span))
-    batches = store.scan(index_table(source), ranges, ordered=False)
+    batches = reader.scan(EntryScan(index_table(source), ranges, ordered=False))
     keys = [fixed_rows(batch.column("qualifier"), KEY_BYTES) for batch in batches]
     return times_of_keys(np.concatenate(keys)) if keys else np.empty(0, np.int64)

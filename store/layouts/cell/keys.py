@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from watchfloor.store.encoding.keys import KEY_BYTES, SHARD_BYTES, event_hashes, event_keys, shard_names
+from watchfloor.store.encoding.keys import KEY_BYTES, SHARD_BYTES, event_hashes, event_keys, key_bounds, shard_names
+from watchfloor.store.index.index_hits import IndexKeys
 
 ROW_BYTES = SHARD_BYTES + KEY_BYTES
+EVENT_KEYS = IndexKeys(key_bounds, KEY_BYTES)
 
 
 def event_rows(file_id: bytes, times: np.ndarray, offsets: np.ndarray, shards: int) -> tuple[np.ndarray, np.ndarray]:

@@ -58,7 +58,7 @@ def test_a_live_feed_is_followed_while_it_is_written_and_replayed(
     found: list[int] = []
     stop = threading.Event()
     with Store.open(store_settings) as store, worker_here(settings):
-        kind = store.register(parse_definition({**like, "name": f"test{RUN}.live", "shards": 2}))
+        kind = store.catalog.register(parse_definition({**like, "name": f"test{RUN}.live", "shards": 2}))
         service = QueryService(store)
         thread = threading.Thread(target=master, args=(settings, [tmp_path], stop), kwargs={"feed": kind.name})
         thread.start()

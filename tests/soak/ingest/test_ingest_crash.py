@@ -108,7 +108,7 @@ Ledger.ended = ended_here
 def test_workers_are_killed_between_their_writes(
     store_settings: Settings, store: Store, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, kind = own(store_settings, "killed"), store.register(source("killed", layout))
+    settings, kind = own(store_settings, "killed"), store.catalog.register(source("killed", layout))
     (tmp_path / "sitecustomize.py").write_text(f"STEPS = {STEPS}\n{SUICIDE}\nFOLDER = Path({str(tmp_path)!r})\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     lines = LINES // 4
@@ -122,7 +122,7 @@ def test_workers_are_killed_between_their_writes(
 
 def test_the_only_tablet_server_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:
     """The load itself needs no help."""
-    settings, kind = own(store_settings, "only"), store.register(source("only"))
+    settings, kind = own(store_settings, "only"), store.catalog.register(source("only"))
     result = load_while_killing("tserver1", settings, kind, tmp_path, restart=True)
     assert (result.events, result.quarantined, result.failed) == (LINES, 0, ())
     assert counts(store, kind) == exactly(kind, LINES)
@@ -131,7 +131,7 @@ def test_the_only_tablet_server_is_killed(store_settings: Settings, store: Store
 def test_one_of_two_tablet_servers_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:
     """The other takes its tablets over; nobody starts anything."""
     up(store_settings, tservers=2)
-    settings, kind = own(store_settings, "other"), store.register(source("other", "cell"))
+    settings, kind = own(store_settings, "other"), store.catalog.register(source("other", "cell"))
     try:
         result = load_while_killing("tserver1", settings, kind, tmp_path, restart=False)
         assert (result.events, result.quarantined, result.failed) == (LINES, 0, ())
@@ -141,7 +141,7 @@ def test_one_of_two_tablet_servers_is_killed(store_settings: Settings, store: St
 
 
 def test_the_queue_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:
-    settings, kind = own(store_settings, "broker"), store.register(source("broker"))
+    settings, kind = own(store_settings, "broker"), store.catalog.register(source("broker"))
     result = load_while_killing("kafka", settings, kind, tmp_path, restart=True)
     assert (result.events, result.failed) == (LINES, ())
     assert counts(store, kind) == exactly(kind, LINES)

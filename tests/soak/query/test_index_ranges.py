@@ -83,7 +83,9 @@ def tables(store_settings: Settings) -> Iterator[Tables]:
     events = list(made_up())
     with Store.open(store_settings) as store:
         sources = {
-            layout: store.register(parse_definition({**definition, "name": f"ranges{RUN}.{layout}", "layout": layout}))
+            layout: store.catalog.register(
+                parse_definition({**definition, "name": f"ranges{RUN}.{layout}", "layout": layout})
+            )
             for layout in LAYOUTS
         }
         with store.sink() as sink:

@@ -51,7 +51,7 @@ def test_queries_whose_server_is_killed_fail_within_their_time_out(store_setting
     file.write_text("".join(line(i, text=b64encode(os.urandom(2250)).decode()) + "\n" for i in range(LINES)))
     settings = own(store_settings, "down", item_bytes=1 << 20, chunk_bytes=1 << 20)
     with Store.open(store_settings) as store:
-        sources = [store.register(source("down", layout)) for layout in LAYOUTS]
+        sources = [store.catalog.register(source("down", layout)) for layout in LAYOUTS]
     for kind in sources:
         assert load(settings, file, feed=kind.name).events == LINES
     with Store.open(impatient(store_settings, tmp_path), role="query") as store:

@@ -19,7 +19,7 @@ from watchfloor.store.encoding import keys
 from watchfloor.store.layout import TableWrite, Wanted
 from watchfloor.store.layouts.block.compaction.merge import Origin, holds_events_of, write_merged
 from watchfloor.store.layouts.block.compaction.plan import Group, Listing, plan, rounds_of
-from watchfloor.store.layouts.block.epochs.view import State, View, died_name, epochs_of_names, views_of
+from watchfloor.store.layouts.block.epochs.view import State, View, died_name, epochs_of_names
 from watchfloor.store.layouts.block.keys import (
     BLOCK_ROW_BYTES,
     block_row,
@@ -67,16 +67,10 @@ def merge(items: list[Events], without: Origin | None = None) -> tuple[Any, dict
     return store, old
 
 
-def view(old: dict[bytes, Cells], state: State) -> View:
-    names = pa.array([died_name(EPOCH, row) for row in old], pa.binary())
-    entries = {
-        "row": pa.array([b"s"] * (len(names) + 1), pa.binary()),
-        "family": pa.array([b"compaction", *[b"died"] * len(names)], pa.binary()),
-        "qualifier": pa.concat_arrays([pa.array([b"state"], pa.binary()), names]),
-        "value": pa.array([state.to_json(), *[b""] * len(names)], pa.binary()),
-    }
-    assert set(epochs_of_names(names).tolist()) <= {EPOCH}
-    return views_of(pa.RecordBatch.from_pydict(entries), 0.0)[b"s"]
+def set_view(store: Any, old: dict[bytes, Cells], state: State) -> None:
+    """Has the catalog say that an epoch has replaced the ``old`` blocks."""
+    store.state, store.died = state, [died_name(EPOCH, row) for row in old]
+    assert set(epochs_of_names(pa.array(store.died, pa.binary())).tolist()) <= {EPOCH}
 
 
 BEFORE, AFTER = State(EPOCH - 1, EPOCH, 0, "me"), State(EPOCH, EPOCH)
@@ -88,7 +82,7 @@ ABORTED = State(EPOCH + 1, EPOCH + 1, 0, "", (EPOCH,))
 @settings(max_examples=30)
 def test_a_view_sees_each_event_once(state: State, items: list[Events]) -> None:
     store, old = merge(items)
-    store.view = view(old, state)
+    set_view(store, old, state)
     events = [event for item in items for event in item]
     layout = BlockLayout()
     check(list(layout.scan(store, SOURCE, Wanted(0, 4 * keys.DAY, None, NAMES, 20))), as_dicts(events))
@@ -127,7 +121,7 @@ def test_an_item_is_taken_out_of_merged_blocks(items: list[Events]) -> None:
     merged = {row: cells for row, cells in blocks_of(store).items() if row not in old}
     rest: Any = BlockStore(SOURCE)
     write_merged(Sink(rest), SOURCE, merged, EPOCH + 1, 16, Origin(item_tag(ITEMS[1]), FILE))  # type: ignore[arg-type]
-    rest.view = View(State(EPOCH + 1, EPOCH + 1))
+    rest.state = State(EPOCH + 1, EPOCH + 1)
     left = [event for number, events in enumerate(items) if number != 1 for event in events]
     check(list(BlockLayout().scan(rest, SOURCE, Wanted(0, 4 * keys.DAY, None, NAMES, 20))), as_dicts(left))
 

@@ -23,6 +23,7 @@ from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.admin import tables
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.bulk.tablet_files import table_files
 from watchfloor.store.encoding.keys import DAY, MAX_TIME, event_table, index_table
 from watchfloor.store.encoding.ranges import Ranges
@@ -43,7 +44,7 @@ Step = Callable[[str], None]
 def labels(store_settings: Settings) -> None:
     """Has the users of stores that are opened from now on see what the sources here are labelled with."""
     with Store.open(store_settings) as opened:
-        opened.register(make_source(f"compact{RUN}.labels"))
+        opened.catalog.register(make_source(f"compact{RUN}.labels"))
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +62,7 @@ def service(store_settings: Settings, labels: None) -> Iterator[QueryService]:
 
 
 def fed(store: Store, name: str, items: int, seed: int) -> Fed:
-    made = Fed(store.register(make_source(f"compact{RUN}.{name}")))
+    made = Fed(store.catalog.register(make_source(f"compact{RUN}.{name}")))
     made.feed(store, items, seed)
     return made
 
@@ -87,7 +88,7 @@ def assert_merged(store: Store, source: Fed, days: int = DAYS) -> None:
 def scan(store: Store, table: str) -> Iterator[Any]:
     everything = Ranges()
     everything.add_rows(b"", None)
-    return store.scan(table, everything)
+    return store.scan(EntryScan(table, everything))
 
 
 @contextmanager
@@ -183,7 +184,7 @@ KILLED = """
 
     with Store.open(load_settings({home!r})) as store:
         store.grace = 0.5
-        compact(store, store.source({name!r}), lambda: {tags!r}, {end}, {rows}, step)
+        compact(store, store.catalog.find_source({name!r}), lambda: {tags!r}, {end}, {rows}, step)
 """
 
 

@@ -86,7 +86,7 @@ def merged(store: Store, kind: Source) -> int:
 def test_the_command_and_reading_again(
     store_settings: Settings, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings, kind = own(store_settings, "compacted"), store.register(source("compacted", layout="block"))
+    settings, kind = own(store_settings, "compacted"), store.catalog.register(source("compacted", layout="block"))
     paths = files(tmp_path)
     assert load(settings, *paths, feed=kind.name).events == FILES * LINES
     assert main(["--home", str(settings.home), "compact", kind.name, "--older-than", "1h"]) == 0
@@ -110,13 +110,13 @@ def test_the_command_and_reading_again(
 
 
 def test_another_definition_and_retried_lines(store_settings: Settings, store: Store, tmp_path: Path) -> None:
-    settings, kind = own(store_settings, "widened"), store.register(source("widened", layout="block"))
+    settings, kind = own(store_settings, "widened"), store.catalog.register(source("widened", layout="block"))
     paths = files(tmp_path, colours=2)
     assert load(settings, *paths, feed=kind.name).quarantined == 2 * LINES // 4
     assert merged(store, kind) == DAYS
     assert found(store, kind) == wanted(paths, kind, lacking=True)
 
-    kind = store.register(source("widened", extra=COLOUR, layout="block"))
+    kind = store.catalog.register(source("widened", extra=COLOUR, layout="block"))
     assert retry(store, str(paths[0])).events == LINES // 4
     assert merged(store, kind) == DAYS, "retried lines are merged too"
     others = wanted(paths[1:], kind, lacking=True)
@@ -133,7 +133,7 @@ def test_reading_again_in_the_middle_of_a_compaction(store_settings: Settings, s
 
     After it, the item's blocks have died and are still there, and what is written must not have their names.
     """
-    settings, kind = own(store_settings, "middle"), store.register(source("middle", layout="block"))
+    settings, kind = own(store_settings, "middle"), store.catalog.register(source("middle", layout="block"))
     paths, read = files(tmp_path), []
     load(settings, *paths, feed=kind.name)
 
@@ -150,14 +150,14 @@ def test_reading_again_in_the_middle_of_a_compaction(store_settings: Settings, s
 
 def test_a_definition_that_grows_in_the_middle(store_settings: Settings, store: Store, tmp_path: Path) -> None:
     """Events that have the new field, with a label that is new too, come in and are merged by the same compaction."""
-    settings, kind = own(store_settings, "grows"), store.register(source("grows", layout="block"))
+    settings, kind = own(store_settings, "grows"), store.catalog.register(source("grows", layout="block"))
     paths, wider = files(tmp_path, colours=2), []
     load(settings, *paths[2:], feed=kind.name)
 
     def step(done: str) -> None:
         if done == "committed" and not wider:
             colour = {**COLOUR[0], "visibility": f"hue{RUN}"}
-            wider.append(store.register(source("grows", extra=(colour,), layout="block")))
+            wider.append(store.catalog.register(source("grows", extra=(colour,), layout="block")))
             load(settings, *paths[:2], feed=kind.name)
 
     compact_source(store, kind.name, 0, step)
@@ -169,7 +169,7 @@ def test_a_definition_that_grows_in_the_middle(store_settings: Settings, store: 
 def test_a_source_of_cells_has_nothing_to_merge(
     store_settings: Settings, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kind = store.register(source("single", layout="cell"))
+    kind = store.catalog.register(source("single", layout="cell"))
     assert main(["--home", str(store_settings.home), "compact", kind.name]) == 2
     assert "layout cell" in capsys.readouterr().err
     assert main(["--home", str(store_settings.home), "compact", kind.name, "--older-than", "soon"]) == 2

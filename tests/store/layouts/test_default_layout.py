@@ -12,6 +12,7 @@ from ingest_support import counts, exactly, load, log_file, own, source
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import builtin_definitions, parse_definition
 from watchfloor.store.admin import tables
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.store import Store
 
@@ -33,7 +34,9 @@ def stored_layout(store: Store, name: str) -> object:
     """What the catalog's own bytes say."""
     ranges = Ranges()
     ranges.add_row(name.encode())
-    (value,) = [v for batch in store.scan(tables.SOURCES_TABLE, ranges) for v in batch.column("value").to_pylist()]
+    (value,) = [
+        v for batch in store.scan(EntryScan(tables.SOURCES_TABLE, ranges)) for v in batch.column("value").to_pylist()
+    ]
     return json.loads(value).get("layout")
 
 
@@ -45,7 +48,7 @@ def test_definitions_that_say_nothing_are_of_blocks() -> None:
 
 @pytest.mark.stack
 def test_a_new_source_has_its_layout_written_down(store: Store) -> None:
-    kind = store.register(parse_definition(silent("new")))
+    kind = store.catalog.register(parse_definition(silent("new")))
     assert (kind.layout, stored_layout(store, kind.name)) == ("block", "block")
 
 
@@ -54,16 +57,16 @@ def test_a_source_that_was_stored_before_blocks_were_the_default_stays_in_cells(
     store_settings: Settings, store: Store, tmp_path: Path
 ) -> None:
     old = parse_definition(silent("old"))
-    readers = [store_settings.credentials("query")[0]]
+    readers = [store_settings.credentials("query").user]
     tables.create_source_tables(store.connection, old, readers)
     store.put(tables.SOURCES_TABLE, [(old.name.encode(), b"", b"", old.to_json().encode())])
     settings = own(store_settings, "old")
     result = load(settings, log_file(tmp_path / "a.log", 500), feed=old.name)
     assert result.events == 500
-    kind = store.source(old.name)
+    kind = store.catalog.find_source(old.name)
     assert kind.layout == "cell" and counts(store, kind) == exactly(kind, 500)
 
-    wider = store.register(parse_definition({**old.definition, "fields": [*old.definition["fields"], MORE]}))
+    wider = store.catalog.register(parse_definition({**old.definition, "fields": [*old.definition["fields"], MORE]}))
     assert (wider.layout, wider.by_name.keys() - old.by_name.keys()) == ("cell", {"more"})
     assert stored_layout(store, old.name) == "cell"
     load(settings, log_file(tmp_path / "b.log", 700, "b"), feed=old.name)

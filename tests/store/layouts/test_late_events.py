@@ -22,6 +22,7 @@ from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source, parse_definition
+from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.keys import DAY, HOUR, MINUTE, event_table
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layouts.block.vectors.vector import decode_vector
@@ -65,7 +66,9 @@ def tables(store_settings: Settings) -> Iterator[Tables]:
     }
     with Store.open(store_settings) as store:
         sources = {
-            layout: store.register(parse_definition({**definition, "name": f"late{RUN}.{layout}", "layout": layout}))
+            layout: store.catalog.register(
+                parse_definition({**definition, "name": f"late{RUN}.{layout}", "layout": layout})
+            )
             for layout in LAYOUTS
         }
         yield Tables(store, sources, count(10_000 * DAY, DAYS * DAY), count())
@@ -138,7 +141,7 @@ def test_no_block_has_events_of_two_days(tables: Tables) -> None:
     source, everything = tables.sources["block"], Ranges()
     everything.add_rows(b"", None)
     blocks: list[Any] = []
-    for batch in tables.store.scan(event_table(source), everything):
+    for batch in tables.store.scan(EntryScan(event_table(source), everything)):
         for qualifier, value in zip(
             batch.column("qualifier").to_pylist(), batch.column("value").to_pylist(), strict=True
         ):

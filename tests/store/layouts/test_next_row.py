@@ -13,12 +13,12 @@ from watchfloor.schema.filter.tree import Compare, Condition
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source, parse_definition
 from watchfloor.schema.times import to_micros
+from watchfloor.store.bridge.streams import NEXT_ROW
 from watchfloor.store.encoding.keys import SHARD_BYTES, shard_names
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layout import Wanted
 from watchfloor.store.layouts.block.keys import block_bounds
-from watchfloor.store.layouts.block.layout import BlockLayout, _Reader
-from watchfloor.store.scans import NEXT_ROW
+from watchfloor.store.layouts.block.layout import BlockLayout, _BlockReader
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
@@ -40,7 +40,7 @@ SOURCE = parse_definition(
 @pytest.fixture(scope="module")
 def store(store_settings: Settings) -> Iterator[Store]:
     with Store.open(store_settings) as writer, writer.sink() as sink:
-        kind = writer.register(SOURCE)
+        kind = writer.catalog.register(SOURCE)
         for item in range(ITEMS):
             mine = [n for n in range(EVENTS) if n // 100 % ITEMS == item or n % 7 == item]
             events = [{"ts": START + timedelta(seconds=n), "number": n} for n in mine]
@@ -53,7 +53,7 @@ def store(store_settings: Settings) -> Iterator[Store]:
 @pytest.mark.parametrize("where", [None, Compare("number", "<", 900), Compare("number", "=", 30)])
 @pytest.mark.parametrize("first_rows", [1, 1000])
 def test_what_a_batch_says_comes_next_is_true(store: Store, where: Condition | None, first_rows: int) -> None:
-    source: Source = store.source(SOURCE.name)
+    source: Source = store.catalog.find_source(SOURCE.name)
     since, until = to_micros(START), to_micros(START + timedelta(seconds=EVENTS))
     wanted = Wanted(since, until, where, ["ts", "number"], first_rows)
     low, high = block_bounds(since, until)
@@ -62,7 +62,7 @@ def test_what_a_batch_says_comes_next_is_true(store: Store, where: Condition | N
         ranges.add_rows(shard + low, shard + high)
     told: list[bytes | None] = []
     rows: list[list[bytes]] = []
-    with _Reader(store, source, wanted).begin(ranges, ordered=True) as begun:
+    with _BlockReader(store, source, wanted).begin(ranges, ordered=True) as begun:
         for batch in begun:
             named = (batch.schema.metadata or {}).get(NEXT_ROW)
             told.append(None if named is None else bytes.fromhex(named.decode()))

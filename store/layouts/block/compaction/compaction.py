@@ -15,7 +15,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -29,12 +28,10 @@ from watchfloor.store.layouts.block.epochs.epochs import Epochs, Superseded
 from watchfloor.store.layouts.block.epochs.view import DIED_FAMILY, EPOCH_BYTES, State, epochs_of_names
 from watchfloor.store.layouts.block.keys import is_merged, item_of_block
 from watchfloor.store.layouts.block.read import alike, read_blocks, remove_blocks
+from watchfloor.store.store import Store
 
 from .merge import write_merged
 from .plan import Group, Listing, list_blocks, plan, rounds_of
-
-if TYPE_CHECKING:
-    from watchfloor.store.store import Store
 
 PATIENCE = 120.0
 """Seconds that another's epoch may take before it is aborted."""
@@ -124,7 +121,7 @@ class _Compaction:
             time.sleep(max(0.0, self._due[-1][1] - time.monotonic()))
             self._delete_dead()
         if self._index and not self._lacking:
-            self._store.complete_indexes(defined)
+            self._store.catalog.complete_indexes(defined)
         return Compacted(before, seen, events, rounds, time.monotonic() - began, len(self._lacking))
 
     def _round(self, state: State, groups: Sequence[Group]) -> tuple[State, int] | None:
@@ -161,7 +158,7 @@ class _Compaction:
 
     def _know_all(self) -> None:
         """Has all fields that a block can have by now, and sees them: what it did not see would be lost."""
-        self._source = self._store.sources()[self._source.name]
+        self._source = self._store.catalog.read_sources()[self._source.name]
         self._store = self._store.seeing_all_of(self._source)
 
     def _adopt(self, state: State) -> None:
@@ -181,7 +178,7 @@ class _Compaction:
 
     def _empty_lists(self) -> None:
         """Deletes the blocks behind the horizon that are still named as replaced, and then their names."""
-        state, entries = self._epochs.state(), self._store.catalog(self._source.name)
+        state, entries = self._epochs.state(), self._store.read_catalog_row(self._source.name).entries
         names = entries.column("qualifier").filter(pc.equal(entries.column("family"), DIED_FAMILY))
         epochs = epochs_of_names(names)
         # What an aborted epoch was to replace lives on.

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.source import Source
-from watchfloor.store.bridge.sources import EntrySink
+from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.keys import mixed_hashes
 from watchfloor.store.encoding.values import fixed_binary, fixed_rows
 from watchfloor.store.layout import TableWrite

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +14,7 @@ from watchfloor.store.layouts.block.epochs.view import View, read_view
 from watchfloor.store.layouts.block.keys import BLOCK_ROW_BYTES, block_times, epochs_of_blocks, tags_of_blocks
 from watchfloor.store.layouts.block.read import stored_blocks
 from watchfloor.store.layouts.block.vectors.vector import rows_of_each
-
-if TYPE_CHECKING:
-    from watchfloor.store.store import Store
+from watchfloor.store.reader import Reader
 
 SMALL_SHARE = 1 / 2
 """A block with less than so much of the events that it may have is small."""
@@ -49,11 +46,11 @@ class Group:
     events: int
 
 
-def list_blocks(store: Store, source: Source) -> Listing:
+def list_blocks(reader: Reader, source: Source) -> Listing:
     """All blocks of a source, and which of them are seen now."""
-    view = read_view(store, source.name)
+    view = read_view(reader, source.name)
     rows, events, seen = [], [], []
-    for names, files in stored_blocks(store, source):
+    for names, files in stored_blocks(reader, source):
         rows.append(fixed_rows(names, BLOCK_ROW_BYTES))
         events.append(rows_of_each(files))
         which = view.sees_rows(names)

@@ -12,17 +12,14 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import SOURCES_TABLE
 from watchfloor.store.runtime.process_identity import ProcessIdentity, name_this_process
+from watchfloor.store.store import Store
 
 from .view import DIED_FAMILY, STATE, STATE_FAMILY, State, died_name, read_view
-
-if TYPE_CHECKING:
-    from watchfloor.store.store import Store
 
 _POLL_SECONDS = 0.1
 

@@ -9,28 +9,22 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.schema.errors import StoreError
+from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import SHARD_BYTES
 from watchfloor.store.encoding.values import fixed_binary, fixed_rows, joined
 from watchfloor.store.layouts.block.keys import BLOCK_ROW_BYTES, epochs_of_blocks
+from watchfloor.store.reader import CatalogRow, Reader, Slot
+from watchfloor.store.snapshot import FRESH_SHARE
 
-if TYPE_CHECKING:
-    from watchfloor.store.store import Store
-
-GRACE_SECONDS = 60.0
-"""For so long after an epoch is committed nothing that it has replaced is deleted."""
-FRESH_SHARE = 1 / 12
-"""A view is used again for so much of the grace: 5 s."""
 SAFE_SHARE = 1 / 2
-"""And a read that ends within so much of it needs no second look."""
+"""A read that ends within so much of the grace after its view was read needs no second look at the catalog."""
 STATE_FAMILY, STATE, DIED_FAMILY = b"compaction", b"state", b"died"
 EPOCH_BYTES = 4
 
@@ -84,40 +78,48 @@ class View:
         """As ``sees``, of blocks with these rows."""
         return self.sees(np.roll(fixed_rows(rows, BLOCK_ROW_BYTES), -SHARD_BYTES, axis=1))
 
-    def check(self, store: Store, name: str) -> None:
+    def check(self, reader: Reader, name: str) -> None:
         """To be called when a read by this view has ended: ``StoreError`` if blocks may have been deleted under it.
 
         Whoever commits an epoch waits for the grace before it deletes. So a younger view is right, one that is found
         to be the newest still is as good as new, and any other is as long as the horizon has not passed it.
         """
-        if self.age < store.grace * SAFE_SHARE:
+        if self.age < reader.grace * SAFE_SHARE:
             return
         now = time.monotonic()
-        state = read_view(store, name).state
+        state = read_view(reader, name).state
         if state.horizon > self.state.epoch:
             raise StoreError(f"the blocks of {name} were compacted meanwhile, and this query took too long; ask again")
         if state.epoch == self.state.epoch:
             self.read_at = now
 
 
-def read_view(store: Store, name: str) -> View:
-    """The view of a source as it is now: one look at its row in the catalog."""
-    began = time.monotonic()
-    views = views_of(store.catalog(name), began)
-    return views.get(name.encode(), View(read_at=began))
+_VIEWS: Slot[dict[str, View]] = Slot(dict)
 
 
-def views_of(entries: pa.RecordBatch, read_at: float) -> Mapping[bytes, View]:
-    """The views of all sources of which there is a state among entries of the catalog, by row."""
-    families = entries.column("family")
-    states = entries.filter(pc.equal(families, STATE_FAMILY))
-    died = entries.filter(pc.equal(families, DIED_FAMILY))
-    views = {}
-    for row, value in zip(states.column("row").to_pylist(), states.column("value").to_pylist(), strict=True):
-        state = State.from_json(value)
-        names = died.filter(pc.equal(died.column("row"), row)).column("qualifier") if len(died) else None
-        views[row] = View(state, _ids(names, state), read_at) if names is not None else View(state, read_at=read_at)
-    return views
+def view_of(reader: Reader, source: Source) -> View:
+    """Returns which blocks of a source a reader sees: at most seconds old, and always the same for one snapshot."""
+    views = reader.get_slot(_VIEWS)
+    if source.name not in views:
+        row = reader.read_catalog_row(source.name, reader.grace * FRESH_SHARE)
+        views.setdefault(source.name, parse_view(row))
+    return views[source.name]
+
+
+def read_view(reader: Reader, name: str) -> View:
+    """Reads the view of a source as it is now, by one look at its row in the catalog."""
+    return parse_view(reader.read_catalog_row(name))
+
+
+def parse_view(row: CatalogRow) -> View:
+    """Returns the view that the entries of one source in the catalog describe."""
+    families, values = row.entries.column("family"), row.entries.column("value")
+    states = values.filter(pc.equal(families, STATE_FAMILY))
+    if not len(states):
+        return View(read_at=row.read_at)
+    state = State.from_json(states[0].as_py())
+    died = row.entries.column("qualifier").filter(pc.equal(families, DIED_FAMILY))
+    return View(state, _ids(died, state), row.read_at) if len(died) else View(state, read_at=row.read_at)
 
 
 def died_name(epoch: int, row: bytes) -> bytes:

@@ -13,7 +13,6 @@ import org.apache.accumulo.core.client.AccumuloSecurityException;
 import org.apache.accumulo.core.client.ConditionalWriter;
 import org.apache.accumulo.core.client.ConditionalWriterConfig;
 import org.apache.accumulo.core.client.security.SecurityErrorCode;
-import org.apache.accumulo.core.client.security.tokens.PasswordToken;
 import org.apache.accumulo.core.data.Condition;
 import org.apache.accumulo.core.data.ConditionalMutation;
 
@@ -34,7 +33,7 @@ public final class Connection implements AutoCloseable {
   private final long scanSeconds;
   private final long writeSeconds;
 
-  private Connection(Properties properties, String user, String password) {
+  private Connection(Properties properties, Credentials credentials) {
     connectSeconds = seconds(properties, "connect", 15);
     scanSeconds = seconds(properties, "scan", 60);
     writeSeconds = seconds(properties, "write", 60);
@@ -43,7 +42,7 @@ public final class Connection implements AutoCloseable {
     properties.stringPropertyNames().stream()
         .filter(key -> !key.startsWith(OUR_KEYS))
         .forEach(key -> theirs.setProperty(key, properties.getProperty(key)));
-    client = Accumulo.newClient().from(theirs).as(user, new PasswordToken(password)).build();
+    client = Accumulo.newClient().from(theirs).as(credentials.user(), credentials.token()).build();
   }
 
   private static long seconds(Properties properties, String what, long standard) {
@@ -60,8 +59,8 @@ public final class Connection implements AutoCloseable {
     throw new StoreException("client property " + key + " is a number of seconds above 0, not '" + text + "'");
   }
 
-  /** Connects, and has the user's password checked by a tablet server, so that a store that is down is known now. */
-  public static Connection open(String clientPropertiesText, String user, String password) {
+  /** Connects, and has a tablet server check the credentials, so that a store that is down is known now. */
+  public static Connection open(String clientPropertiesText, Credentials credentials) {
     Properties properties = new Properties();
     try {
       properties.load(new StringReader(clientPropertiesText));
@@ -70,15 +69,15 @@ public final class Connection implements AutoCloseable {
     }
     Connection connection;
     try {
-      connection = new Connection(properties, user, password);
+      connection = new Connection(properties, credentials);
     } catch (StoreException e) {
       throw e;
     } catch (RuntimeException e) {
       throw new StoreException("Accumulo client properties are not complete: " + e.getMessage(), e);
     }
     try {
-      if (!connection.authenticates(user, password)) {
-        throw new StoreException("Accumulo " + connection.place + ": unknown user or wrong password: " + user);
+      if (!connection.authenticates(credentials)) {
+        throw new StoreException("Accumulo " + connection.place + ": unknown user or wrong password: " + credentials.user());
       }
       return connection;
     } catch (RuntimeException e) {
@@ -87,9 +86,10 @@ public final class Connection implements AutoCloseable {
     }
   }
 
-  private boolean authenticates(String user, String password) {
+  private boolean authenticates(Credentials credentials) {
     Future<Boolean> answer =
-        Threads.POOL.submit(() -> client.securityOperations().authenticateUser(user, new PasswordToken(password)));
+        Threads.POOL.submit(
+            () -> client.securityOperations().authenticateUser(credentials.user(), credentials.token()));
     try {
       return answer.get(connectSeconds, TimeUnit.SECONDS);
     } catch (TimeoutException e) {

@@ -14,7 +14,6 @@ import org.apache.accumulo.core.Constants;
 import org.apache.accumulo.core.client.Accumulo;
 import org.apache.accumulo.core.client.AccumuloClient;
 import org.apache.accumulo.core.client.Scanner;
-import org.apache.accumulo.core.client.security.tokens.PasswordToken;
 import org.apache.accumulo.core.clientImpl.ClientContext;
 import org.apache.accumulo.core.conf.SiteConfiguration;
 import org.apache.accumulo.core.data.Key;
@@ -28,6 +27,7 @@ import org.apache.accumulo.core.security.Authorizations;
 import org.apache.accumulo.core.trace.TraceUtil;
 import org.apache.accumulo.server.init.Initialize;
 import org.apache.hadoop.io.Text;
+import watchfloor.bridge.Credentials;
 
 /**
  * What the local stack asks of Accumulo, as a short-lived process of its own: the caller can then
@@ -52,7 +52,7 @@ public final class Admin {
           try (AccumuloClient client = open(args[1], args[2], args[3])) {
             allowService(client);
             awaitTablets(client, System.nanoTime() + Long.parseLong(args[6]) * 1_000_000_000L);
-            ensureUser(client, args[4], password(args[5]));
+            ensureUser(client, Credentials.ofPassword(args[4], password(args[5])));
           }
         }
         case "tables" -> {
@@ -88,7 +88,8 @@ public final class Admin {
     try (var in = Files.newBufferedReader(Path.of(properties))) {
       settings.load(in);
     }
-    return Accumulo.newClient().from(settings).as(user, new PasswordToken(password(passwordFile))).build();
+    Credentials credentials = Credentials.ofPassword(user, password(passwordFile));
+    return Accumulo.newClient().from(settings).as(credentials.user(), credentials.token()).build();
   }
 
   private static String password(String file) throws Exception {
@@ -102,13 +103,13 @@ public final class Admin {
         .putPersistentData(path, "NORMAL".getBytes(StandardCharsets.UTF_8), NodeExistsPolicy.OVERWRITE);
   }
 
-  private static void ensureUser(AccumuloClient client, String user, String password) throws Exception {
+  private static void ensureUser(AccumuloClient client, Credentials credentials) throws Exception {
     var security = client.securityOperations();
-    PasswordToken token = new PasswordToken(password);
+    String user = credentials.user();
     if (!security.listLocalUsers().contains(user)) {
-      security.createLocalUser(user, token);
-    } else if (!security.authenticateUser(user, token)) {
-      security.changeLocalUserPassword(user, token);
+      security.createLocalUser(user, credentials.passwordToken());
+    } else if (!security.authenticateUser(user, credentials.token())) {
+      security.changeLocalUserPassword(user, credentials.passwordToken());
     }
   }
 

@@ -24,7 +24,7 @@ import watchfloor.bridge.StoreException;
 import watchfloor.bridge.columns.ArrowMemory;
 
 /**
- * A scan as a stream of record batches: what {@link EntrySource} and {@link EventSource} share. Several feeds are
+ * A scan as a stream of record batches: what {@link EntryStream} and {@link EventStream} share. Several feeds are
  * merged by an order; a batch goes out when it is full, or when it holds something and no more comes for a moment.
  */
 public abstract class ScanStream implements AutoCloseable {

@@ -2,7 +2,6 @@ package watchfloor.bridge.scan;
 
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.accumulo.core.client.BatchScanner;
@@ -19,7 +18,7 @@ import watchfloor.bridge.columns.ArrowMemory;
 import watchfloor.bridge.columns.ByteBuilder;
 
 /** A table's entries as record batches with the columns row, family, qualifier, visibility and value, all binary. */
-public final class EntrySource extends ScanStream {
+public final class EntryStream extends ScanStream {
   private final ByteBuilder row = new ByteBuilder("row");
   private final ByteBuilder family = new ByteBuilder("family");
   private final ByteBuilder qualifier = new ByteBuilder("qualifier");
@@ -27,29 +26,21 @@ public final class EntrySource extends ScanStream {
   private final ByteBuilder value = new ByteBuilder("value");
 
   /**
-   * @param iterators one each: priority, name, class, and then keys and values of its options
-   * @param requests that a BatchScanner has under way at once, see {@link Connection#threads}
-   * @param ordered one range after the other, each in the order of its keys; otherwise in any order, by a BatchScanner
+   * The iterators of the request are rows of priority, name, class, and then names and values of options. Its
+   * {@code requests} are those of {@link Connection#threads}.
    */
-  public EntrySource(
-      Connection connection,
-      String table,
-      String[] authorizations,
-      long rangesArrayAddress,
-      long rangesSchemaAddress,
-      String[][] iterators,
-      int batchRows,
-      int requests,
-      boolean ordered) {
-    super(connection, table, batchRows, batchRows);
-    List<Range> ranges = Ranges.read(rangesArrayAddress, rangesSchemaAddress);
-    Authorizations labels = new Authorizations(authorizations);
+  public EntryStream(Connection connection, ScanRequest request) {
+    super(connection, request.text("table"), request.number("batch_rows"), request.number("batch_rows"));
+    List<Range> ranges = request.ranges();
+    Authorizations labels = request.authorizations();
+    int batchRows = request.number("batch_rows");
+    int requests = request.number("requests");
     List<IteratorSetting> settings = new ArrayList<>();
-    for (String[] iterator : iterators) {
+    for (String[] iterator : request.texts("iterators")) {
       settings.add(setting(iterator));
     }
     Feed.Reader reader =
-        ordered
+        request.flag("ordered")
             ? feed -> {
               for (Range range : ranges) {
                 Scanner scanner = connection.client().createScanner(table, labels);
@@ -70,10 +61,7 @@ public final class EntrySource extends ScanStream {
     if (iterator.length < 3 || iterator.length % 2 == 0) {
       throw new IllegalArgumentException("an iterator is priority, name, class and pairs of key and value");
     }
-    Map<String, String> options = new HashMap<>();
-    for (int i = 3; i < iterator.length; i += 2) {
-      options.put(iterator[i], iterator[i + 1]);
-    }
+    Map<String, String> options = ScanRequest.optionsFrom(iterator, 3);
     return new IteratorSetting(Integer.parseInt(iterator[0]), iterator[1], iterator[2], options);
   }
 

@@ -5,47 +5,23 @@ import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
 import org.apache.arrow.vector.FieldVector;
 import watchfloor.bridge.Connection;
-import watchfloor.bridge.scan.EventSource;
+import watchfloor.bridge.scan.EventStream;
+import watchfloor.bridge.scan.ScanRequest;
 
 /**
- * The events of blocks' answers: as an {@link EventSource}, with a row for each event. The column {@code row} has a
+ * The events of blocks' answers: as an {@link EventStream}, with a row for each event. The column {@code row} has a
  * block's row at the first of its events and is null at the others. Blocks without the first wanted field are left out.
- * An ordered batch that more may follow tells by which row: see {@link EventSource#NEXT_ROW}.
+ * An ordered batch that more may follow tells by which row: see {@link EventStream#NEXT_ROW}.
  */
-public final class BlockSource extends EventSource implements BlockAnswer.Cells {
+public final class BlockStream extends EventStream implements BlockAnswer.Cells {
   private final BlockAnswer answer;
   private final boolean ordered;
   private int events;
 
-  public BlockSource(
-      Connection connection,
-      String table,
-      String[] authorizations,
-      long rangesArrayAddress,
-      long rangesSchemaAddress,
-      String[] columns,
-      String[] types,
-      String[] options,
-      int firstBatchBlocks,
-      int batchBlocks,
-      int requests,
-      boolean ordered) {
-    super(
-        connection,
-        table,
-        authorizations,
-        rangesArrayAddress,
-        rangesSchemaAddress,
-        columns,
-        types,
-        options,
-        BlockIterator.class,
-        firstBatchBlocks,
-        batchBlocks,
-        requests,
-        ordered);
-    this.ordered = ordered;
-    answer = new BlockAnswer(columns, this);
+  public BlockStream(Connection connection, ScanRequest request) {
+    super(connection, request, BlockIterator.class);
+    ordered = request.flag("ordered");
+    answer = new BlockAnswer(fields, this);
   }
 
   @Override

@@ -3,39 +3,15 @@ package watchfloor.cell;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
 import watchfloor.bridge.Connection;
-import watchfloor.bridge.scan.EventSource;
+import watchfloor.bridge.scan.EventStream;
+import watchfloor.bridge.scan.ScanRequest;
 import watchfloor.iterators.Answers;
 import watchfloor.iterators.Bytes;
 
 /** The events of rows of cells, as {@link EventFilterIterator} answers with them: one a row. */
-public final class CellSource extends EventSource {
-  public CellSource(
-      Connection connection,
-      String table,
-      String[] authorizations,
-      long rangesArrayAddress,
-      long rangesSchemaAddress,
-      String[] columns,
-      String[] types,
-      String[] options,
-      int firstBatchRows,
-      int batchRows,
-      int requests,
-      boolean ordered) {
-    super(
-        connection,
-        table,
-        authorizations,
-        rangesArrayAddress,
-        rangesSchemaAddress,
-        columns,
-        types,
-        options,
-        EventFilterIterator.class,
-        firstBatchRows,
-        batchRows,
-        requests,
-        ordered);
+public final class CellStream extends EventStream {
+  public CellStream(Connection connection, ScanRequest request) {
+    super(connection, request, EventFilterIterator.class);
   }
 
   @Override

@@ -2,9 +2,7 @@ package watchfloor.bridge.scan;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Base64;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.accumulo.core.client.BatchScanner;
@@ -33,48 +31,37 @@ import watchfloor.iterators.filter.FilterProgram;
  * shard in the row ID, so that answers come newest first over all shards. Otherwise the ranges are looked up by a
  * BatchScanner and answers come in any order.
  */
-public abstract class EventSource extends ScanStream {
+public abstract class EventStream extends ScanStream {
   private static final int PRIORITY = 100;
   private static final int SHARD_LENGTH = 4;
 
   private final Authorizations authorizations;
   private final IteratorSetting filter;
   protected final ByteBuilder row = new ByteBuilder("row");
+  /** Names of the fields that are wanted, and what their values are collected in. */
+  protected final String[] fields;
   protected final ColumnBuilder[] columns;
 
   /**
-   * @param types of the columns, those of {@link ColumnBuilder#of}
-   * @param options base64 of the filter program or null, the time field's name or null, and how many events of a
-   *     block are wanted at most or null
    * @param iterator that answers with events
-   * @param firstBatchRows rows of the first batch, which is also all that the servers are asked for at first
    */
-  protected EventSource(
-      Connection connection,
-      String table,
-      String[] authorizations,
-      long rangesArrayAddress,
-      long rangesSchemaAddress,
-      String[] columns,
-      String[] types,
-      String[] options,
-      Class<?> iterator,
-      int firstBatchRows,
-      int batchRows,
-      int requests,
-      boolean ordered) {
-    super(connection, table, firstBatchRows, batchRows);
-    List<Range> ranges = Ranges.read(rangesArrayAddress, rangesSchemaAddress);
-    this.authorizations = new Authorizations(authorizations);
-    this.columns = ColumnBuilder.all(columns, types);
-    filter = setting(columns, options, iterator);
+  protected EventStream(Connection connection, ScanRequest request, Class<?> iterator) {
+    super(connection, request.text("table"), request.number("first_rows"), request.number("batch_rows"));
+    List<Range> ranges = request.ranges();
+    int firstRows = request.number("first_rows");
+    int batchRows = request.number("batch_rows");
+    int requests = request.number("requests");
+    authorizations = request.authorizations();
+    fields = request.texts("columns")[0];
+    columns = ColumnBuilder.all(fields, request.texts("columns")[1]);
+    filter = setting(request, iterator);
     List<Feed.Reader> readers = new ArrayList<>();
-    if (ordered) {
-      ranges.forEach(range -> readers.add(feed -> read(feed, range, firstBatchRows, batchRows)));
+    if (request.flag("ordered")) {
+      ranges.forEach(range -> readers.add(feed -> read(feed, range, firstRows, batchRows)));
     } else if (!ranges.isEmpty()) {
       readers.add(
           feed -> {
-            BatchScanner scanner = connection.client().createBatchScanner(table, this.authorizations, connection.threads(requests));
+            BatchScanner scanner = connection.client().createBatchScanner(table, authorizations, connection.threads(requests));
             scanner.setRanges(ranges);
             feed.drain(Scans.prepared(connection, scanner, List.of(filter)), Long.MAX_VALUE);
           });
@@ -100,25 +87,15 @@ public abstract class EventSource extends ScanStream {
         y.offset() + y.length());
   }
 
-  private static IteratorSetting setting(String[] columns, String[] options, Class<?> iterator) {
-    if (options.length != 3) {
-      throw new IllegalArgumentException("options are filter, time field and most");
+  private IteratorSetting setting(ScanRequest request, Class<?> iterator) {
+    Map<String, String> options = request.options("server");
+    if (options.containsKey(EventOptions.FILTER)) {
+      FilterProgram.check(EventOptions.filter(options));
     }
-    Map<String, String> named = new HashMap<>();
-    if (options[0] != null) {
-      FilterProgram.check(Base64.getDecoder().decode(options[0]));
-      named.put(EventOptions.FILTER, options[0]);
+    if (fields.length > 0) {
+      options.put(EventOptions.COLUMNS, String.join(EventOptions.SEPARATOR, fields));
     }
-    if (columns.length > 0) {
-      named.put(EventOptions.COLUMNS, String.join(EventOptions.SEPARATOR, columns));
-    }
-    if (options[1] != null) {
-      named.put(EventOptions.TIME, options[1]);
-    }
-    if (options[2] != null) {
-      named.put(EventOptions.MOST, options[2]);
-    }
-    return new IteratorSetting(PRIORITY, "events", iterator.getName(), named);
+    return new IteratorSetting(PRIORITY, "events", iterator.getName(), options);
   }
 
   /** Few entries first, so that the first rows are out at once, then the rest in large batches. */

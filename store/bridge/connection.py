@@ -1,0 +1,56 @@
+"""A connection to one Accumulo instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from watchfloor.schema.errors import StoreError
+from watchfloor.schema.settings.credentials import Credentials
+from watchfloor.schema.settings.settings import Settings
+
+from . import jvm
+from .call import JavaResource, call_java, to_java_bytes
+
+Cell = tuple[bytes, bytes, bytes]
+"""Row, family and qualifier of an entry."""
+
+
+class Connection(JavaResource):
+    """A client of one Accumulo instance as one user.
+
+    ``java`` is the Java object of the same name, ``client`` its ``AccumuloClient``.
+    """
+
+    def __init__(self, java: Any) -> None:
+        super().__init__(java)
+        self.java = java
+        self.client = java.client()
+
+    @classmethod
+    def open(cls, settings: Settings, credentials: Credentials) -> Connection:
+        """Starts the JVM, connects, and has the credentials checked.
+
+        Raises ``StoreError`` within seconds if the store is down.
+        """
+        try:
+            properties = settings.client_properties.read_text("utf-8")
+        except OSError as error:
+            raise StoreError(f"no client properties of the store: {error}; has `watchfloor up` been run?") from error
+        return cls.connect(settings, properties, credentials)
+
+    @classmethod
+    def connect(cls, settings: Settings, properties: str, credentials: Credentials) -> Connection:
+        """As ``open``; ``properties`` is the text of the client properties."""
+        jvm.start(settings.jars, settings.jvm_heap)
+        java = jvm.java_class("watchfloor.bridge.Connection")
+        return cls(call_java(java.open, properties, to_java_credentials(credentials)))
+
+    def swap(self, table: str, cell: Cell, expected: bytes | None, value: bytes) -> bool:
+        """Writes an entry durably if its value is ``expected`` (None: if it does not exist). Returns whether it did."""
+        key, values = map(to_java_bytes, cell), map(to_java_bytes, (expected, value))
+        return bool(call_java(self.java.swap, table, *key, *values))
+
+
+def to_java_credentials(credentials: Credentials) -> Any:
+    """Returns the Java object of the same name, which makes the token that Accumulo authenticates by."""
+    return jvm.java_class("watchfloor.bridge.Credentials").ofPassword(credentials.user, credentials.password)

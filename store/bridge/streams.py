@@ -1,0 +1,108 @@
+"""Scans as iterators of record batches."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import jpype
+import pyarrow as pa
+
+from watchfloor.store.encoding.ranges import Ranges
+
+from . import jvm
+from .call import BatchTransfer, JavaResource, call_java, to_java_strings
+from .connection import Connection
+from .requests import EntryScan, EventScan, ServerIterator, ServerOptions
+
+NEXT_ROW = "next row"
+"""Key in the metadata of a batch of ordered blocks: the row, in hexadecimal, before which no later batch has any."""
+# Java is asked in steps of this, so that Python can handle its signals while a scan is silent.
+_STEP_MILLIS = 200
+# ScanStream.END and LAST_BATCH; 0 is nothing yet.
+_END, _LAST_BATCH = 1, 3
+
+
+class ScanStream(JavaResource):
+    """A scan that reads ahead. It is closed at its end, at an error, and by ``close`` from any thread."""
+
+    def __init__(self, java: Any) -> None:
+        super().__init__(java)
+        self._ended = False
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        try:
+            while not self._ended:
+                transfer = BatchTransfer()
+                while not (state := call_java(self._java.next, _STEP_MILLIS, *transfer.addresses)):
+                    pass
+                self._ended = state in (_END, _LAST_BATCH)
+                if state != _END:
+                    yield transfer.import_batch()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Ends the scan, on the servers too. A thread that waits for its next batch gets a ``StoreError``."""
+        if not self._ended:
+            super().close()
+
+
+class EntryStream(ScanStream):
+    """Entries as batches of ``row, family, qualifier, visibility, value``, all binary."""
+
+    def __init__(self, connection: Connection, authorizations: Sequence[str], request: EntryScan) -> None:
+        stream = jvm.java_class("watchfloor.bridge.scan.EntryStream")
+        super().__init__(call_java(stream, connection.java, to_java_request(authorizations, request)))
+
+
+class EventStream(ScanStream):
+    """Events as batches of ``row`` and a nullable column per field of the request.
+
+    If a row of the table is a block of events, the batch has a row for each event, and ``row`` is null but at a
+    block's first event.
+    """
+
+    def __init__(self, connection: Connection, authorizations: Sequence[str], request: EventScan) -> None:
+        stream = jvm.java_class(request.stream)
+        super().__init__(call_java(stream, connection.java, to_java_request(authorizations, request)))
+
+
+def to_java_request(authorizations: Sequence[str], request: EntryScan | EventScan) -> Any:
+    """Returns Java's ``ScanRequest`` with every field of a request under its name."""
+    values = {f.name: getattr(request, f.name) for f in fields(request)}
+    transfer = BatchTransfer()
+    java_values = [to_java_strings(authorizations), *(_to_java_value(value, transfer) for value in values.values())]
+    names = to_java_strings(["authorizations", *values])
+    of = jvm.java_class("watchfloor.bridge.scan.ScanRequest").of
+    return call_java(of, names, jpype.JArray(jpype.JObject)(java_values))
+
+
+def _to_java_value(value: Any, transfer: BatchTransfer) -> Any:
+    """Returns what a field of a request is in Java; numbers, strings, booleans and None are converted by the call."""
+    match value:
+        case Ranges():
+            return jpype.JArray(jpype.JLong)(transfer.export_batch(value.batch()))
+        case ServerOptions():
+            given = {f.name: getattr(value, f.name) for f in fields(value)}
+            return to_java_strings(_flatten_options({n: option for n, option in given.items() if option is not None}))
+        case Mapping():
+            return jpype.JArray(jpype.JString, 2)([list(value), list(value.values())])
+        case str() | int() | None:
+            return value
+    return jpype.JArray(jpype.JString, 2)([_describe_iterator(iterator) for iterator in value])
+
+
+def _describe_iterator(iterator: ServerIterator) -> list[str]:
+    """Returns priority, name and class of an iterator, followed by the names and values of its options."""
+    return [str(iterator.priority), iterator.name, iterator.java_class, *_flatten_options(iterator.options)]
+
+
+def _flatten_options(options: Mapping[str, str | bytes | int]) -> list[str]:
+    """Returns names and values in turn, as strings; bytes become base64."""
+    flat = []
+    for name, option in options.items():
+        flat += [name, base64.b64encode(option).decode() if isinstance(option, bytes) else str(option)]
+    return flat

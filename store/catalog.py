@@ -1,0 +1,208 @@
+"""The catalog: the definitions of all sources, and what reading costs, in a table that all clients share."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.schema.coverage import awaits_start, completed, covering_all, with_indexes, with_start
+from watchfloor.schema.errors import UnknownSourceError
+from watchfloor.schema.source import Source, parse_definition
+from watchfloor.store.admin.tables import SOURCES_TABLE
+from watchfloor.store.bridge.connection import Cell
+from watchfloor.store.bridge.jvm import visit
+from watchfloor.store.bridge.requests import EntryScan
+from watchfloor.store.encoding.ranges import Ranges
+
+from .newest_event import newest_event
+from .reader import CatalogRow, Reader
+
+_DEFINITION_FAMILY = b""
+# What reading costs stands in a row that no source's name is.
+_COSTS_ROW, _COSTS_FAMILY = b"\x00store", b"costs"
+_REGISTER_THREADS = 4
+_ENTRIES = pa.schema([(name, pa.binary()) for name in ("row", "family", "qualifier", "visibility", "value")])
+
+
+class _CatalogStore(Reader, Protocol):
+    """The part of ``Store`` that the catalog needs."""
+
+    def put(self, table: str, entries: list[tuple[bytes, bytes, bytes, bytes]]) -> None: ...
+
+    def swap(self, table: str, cell: Cell, expected: bytes | None, value: bytes) -> bool: ...
+
+    def seeing_all_of(self, source: Source) -> Reader: ...
+
+    def make_tables(self, source: Source) -> None: ...
+
+    @property
+    def default_shards(self) -> int: ...
+
+
+@dataclass
+class _LastRead:
+    """What was read of the catalog last, for all users of a connection: ``rows`` by source, and measured costs."""
+
+    rows: dict[str, CatalogRow] = field(default_factory=dict)
+    everything: CatalogRow | None = None
+    costs: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+class Catalog:
+    """Reads and changes the definitions of sources. Safe to use from several threads."""
+
+    def __init__(self, store: _CatalogStore, shared: Catalog | None = None) -> None:
+        """``shared``: the catalog of the same connection with other authorizations."""
+        self._store = store
+        self._reader: Reader = store
+        self._lock = threading.Lock()
+        self._sources: dict[str, Source] = {}
+        self._last_read: _LastRead = shared._last_read if shared is not None else _LastRead()
+
+    def read_through(self, reader: Reader) -> Catalog:
+        """Returns the same catalog, which reads by a snapshot, so that its reads end with the snapshot's scans."""
+        other = copy.copy(self)
+        other._reader = reader
+        return other
+
+    def read_sources(self) -> dict[str, Source]:
+        """Reads the definitions of all sources, by name."""
+        began = time.monotonic()
+        entries = self._read_entries(None)
+        definitions = entries.filter(pc.equal(entries.column("family"), _DEFINITION_FAMILY))
+        columns = (definitions.column(name).to_pylist() for name in ("row", "value"))
+        found = {name.decode(): _parse_stored(name, definition) for name, definition in zip(*columns, strict=True)}
+        with self._lock:
+            self._sources.clear()
+            self._sources.update(found)
+            self._last_read.costs.update(_parse_costs(entries))
+            self._last_read.rows.clear()
+            self._last_read.everything = CatalogRow(entries, began)
+        return found
+
+    def find_source(self, name: str) -> Source:
+        """Returns a source as it was read last. The catalog is read again for a name that is new.
+
+        Raises ``UnknownSourceError``.
+        """
+        found = self._sources.get(name)
+        if found is None:
+            known = self.read_sources()
+            if name not in known:
+                raise UnknownSourceError(name, known)
+            found = known[name]
+        return found
+
+    def read_row(self, name: str, max_age: float = 0.0) -> CatalogRow:
+        """Returns a source's entries, as they were read at most ``max_age`` seconds ago."""
+        now = time.monotonic()
+        with self._lock:
+            row, everything = self._last_read.rows.get(name), self._last_read.everything
+            if row is None and everything is not None and now - everything.read_at <= max_age:
+                own = everything.entries.filter(pc.equal(everything.entries.column("row"), name.encode()))
+                row = self._last_read.rows[name] = CatalogRow(own, everything.read_at)
+        if row is None or now - row.read_at > max_age:
+            row = CatalogRow(self._read_entries(name), now)
+            with self._lock:
+                self._last_read.rows[name] = row
+        return row
+
+    def find_costs(self, layout: str) -> Mapping[str, float]:
+        """Returns what reading by a layout costs on this store, as it was read last; empty if never measured."""
+        return self._last_read.costs.get(layout, {})
+
+    def put_costs(self, layout: str, costs: Mapping[str, float]) -> None:
+        """Stores measured costs for all clients: those that run see them when they read the catalog next."""
+        value = json.dumps(dict(costs)).encode()
+        self._store.put(SOURCES_TABLE, [(_COSTS_ROW, _COSTS_FAMILY, layout.encode(), value)])
+        self._last_read.costs[layout] = dict(costs)
+
+    def register(self, source: Source) -> Source:
+        """Puts a source in the catalog and makes its tables; a source that is there gets the fields that it lacks.
+
+        A new source that does not say how many shards it wants gets as many as the settings say. Its layout is stored
+        even if the definition names none: layout and shards never change afterwards. A field that is indexed, or
+        reversed, by ``source`` and not yet in the catalog becomes so; its ``indexed_from`` says for which events
+        (``schema/coverage.py``). No index is ever removed. Registering again changes nothing. Returns the stored
+        source. Raises ``StoreError``.
+        """
+        wanted = covering_all(source)
+        return self._change_source(source.name, lambda known: self._next_step(known, wanted))
+
+    def register_all(self, sources: Iterable[Source]) -> None:
+        """Registers several sources, a few at a time: each waits for the manager more than it works."""
+        with ThreadPoolExecutor(_REGISTER_THREADS) as pool:
+            list(pool.map(visit()(self.register), sources))
+
+    def complete_indexes(self, source: Source) -> Source:
+        """Stores that the indexes which a source had when it was ``source`` cover all its events by now."""
+
+        def complete(known: Source | None) -> Source:
+            if known is None:
+                raise UnknownSourceError(source.name, self._sources)
+            return completed(known, source)
+
+        return self._change_source(source.name, complete)
+
+    def _change_source(self, name: str, step: Callable[[Source | None], Source]) -> Source:
+        """Applies ``step`` to the stored definition (None if there is none) until it changes nothing any more."""
+        while True:
+            entries = self._read_entries(name)
+            written = entries.column("value").filter(pc.equal(entries.column("family"), _DEFINITION_FAMILY)).to_pylist()
+            known = _parse_stored(name.encode(), written[0]) if written else None
+            stored = step(known)
+            if stored == known:
+                with self._lock:
+                    self._sources[name] = stored
+                return stored
+            self._store.make_tables(stored)
+            # The swap fails if another client has changed the definition: then the step is decided anew.
+            before = written[0] if written else None
+            self._store.swap(SOURCES_TABLE, (name.encode(), _DEFINITION_FAMILY, b""), before, stored.to_json().encode())
+
+    def _next_step(self, known: Source | None, wanted: Source) -> Source:
+        """Returns what ``known`` is changed to next on its way to ``wanted``; ``known`` if nothing is left to do."""
+        if known is None:
+            new = wanted.with_layout(wanted.layout)
+            return new if "shards" in wanted.definition else new.with_shards(self._store.default_shards)
+        wider = with_indexes(known.with_fields(list(wanted.fields)), wanted.fields)
+        if wider != known or not awaits_start(known):
+            return wider
+        # Looked for when the index is in the definition, and not before: see ``schema/coverage.py``.
+        newest = newest_event(self._store.seeing_all_of(known), known)
+        return with_start(known, 0 if newest is None else newest + 1)
+
+    def _read_entries(self, name: str | None) -> pa.RecordBatch:
+        """Reads the entries of one source, or of all with None."""
+        ranges = Ranges()
+        if name is None:
+            ranges.add_rows(b"", None)
+        else:
+            ranges.add_row(name.encode())
+        batches = list(self._reader.scan(EntryScan(SOURCES_TABLE, ranges)))
+        return pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], schema=_ENTRIES)
+
+
+def _parse_costs(entries: pa.RecordBatch) -> dict[str, dict[str, float]]:
+    found = entries.filter(pc.equal(entries.column("family"), _COSTS_FAMILY))
+    columns = (found.column(name).to_pylist() for name in ("qualifier", "value"))
+    return {layout.decode(): json.loads(costs) for layout, costs in zip(*columns, strict=True)}
+
+
+# The catalog is read often and its rows seldom change.
+@functools.lru_cache(maxsize=4096)
+def _parse_stored(name: bytes, definition: bytes) -> Source:
+    """Returns the source of a row of the catalog."""
+    source = parse_definition(definition, f"stored definition of {name.decode()}")
+    # A definition without a layout was stored before blocks became the default: its events are in cells.
+    return source if "layout" in source.definition else source.with_layout("cell")

@@ -1,0 +1,61 @@
+"""Index entries, in both layouts: the row of a value, with a second one for the reversed value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.schema.source import Source
+from watchfloor.store.encoding.keys import index_prefix, index_table, reversed_prefix, shard_names
+from watchfloor.store.encoding.values import index_values, joined, reversed_values
+from watchfloor.store.layout import TableWrite
+
+from .aggregates import constant
+
+
+@dataclass(frozen=True)
+class IndexColumn:
+    """The distinct ``values`` of one field, encoded, for which entries are made.
+
+    ``row_values`` are the same as they stand in index rows. ``reversed``: entries of the reversed values are made too.
+    """
+
+    name: str
+    visibility: str
+    values: pa.BinaryArray
+    row_values: pa.BinaryArray
+    reversed: bool
+
+    @classmethod
+    def from_values(cls, name: str, visibility: str, values: pa.BinaryArray, reversed: bool) -> IndexColumn:
+        return cls(name, visibility, values, index_values(values), reversed)
+
+
+def make_index_writes(
+    source: Source, column: IndexColumn, groups: np.ndarray, qualifiers: pa.Array, values: pa.Array
+) -> Iterator[TableWrite]:
+    """Returns index entries grouped by their row, so that a sink makes one mutation of each group.
+
+    ``groups`` ascend: for each entry the number of its value times the source's shards plus its shard. ``qualifiers``
+    and ``values`` are those of the entries.
+    """
+    first = np.concatenate(([True], groups[1:] != groups[:-1]))
+    distinct, positions = groups[first], np.cumsum(first) - 1
+    names = pa.array(shard_names(source.shards), pa.binary())
+    shard_of, value_of = names.take(pa.array(distinct % source.shards)), pa.array(distinct // source.shards)
+    row_of = pa.array(positions.astype(np.int32))
+    cells = {
+        "qualifier": qualifiers,
+        "visibility": constant(column.visibility.encode(), len(groups)),
+        "value": values,
+    }
+    forms = [(index_prefix(column.name), column.row_values)]
+    if column.reversed:
+        forms.append((reversed_prefix(column.name), reversed_values(column.values)))
+    for prefix, written in forms:
+        rows = joined(shard_of, pa.scalar(prefix, pa.binary()), written.take(value_of))
+        batch = pa.RecordBatch.from_pydict({"row": pa.DictionaryArray.from_arrays(row_of, rows), **cells})
+        yield TableWrite(index_table(source), batch, False, len(batch))

@@ -1,0 +1,82 @@
+package watchfloor.bridge.scan;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.accumulo.core.data.Range;
+import org.apache.accumulo.core.security.Authorizations;
+
+/**
+ * What a scan is asked for: values by the names of the fields of Python's {@code EntryScan} or {@code EventScan}. So a
+ * new field needs no change here; the class that uses it reads it by its name.
+ */
+public final class ScanRequest {
+  private final Map<String, Object> values;
+  private final List<Range> ranges;
+
+  private ScanRequest(Map<String, Object> values, List<Range> ranges) {
+    this.values = values;
+    this.ranges = ranges;
+  }
+
+  /**
+   * Takes the batch of ranges over and releases it.
+   *
+   * @param values in the order of their names: null, String, Number, Boolean, String[] or String[][]; {@code ranges}
+   *     are the two addresses of an exported batch, a long[]
+   */
+  public static ScanRequest of(String[] names, Object[] values) {
+    Map<String, Object> named = new HashMap<>();
+    for (int i = 0; i < names.length; i++) {
+      named.put(names[i], values[i]);
+    }
+    long[] addresses = (long[]) named.remove("ranges");
+    return new ScanRequest(named, Ranges.read(addresses[0], addresses[1]));
+  }
+
+  public List<Range> ranges() {
+    return ranges;
+  }
+
+  public Authorizations authorizations() {
+    return new Authorizations((String[]) get("authorizations"));
+  }
+
+  public String text(String name) {
+    return (String) get(name);
+  }
+
+  public int number(String name) {
+    return Math.toIntExact(((Number) get(name)).longValue());
+  }
+
+  public boolean flag(String name) {
+    return (Boolean) get(name);
+  }
+
+  /** The rows of a field that is a list of lists of strings, or the keys and the values of one that is a mapping. */
+  public String[][] texts(String name) {
+    return (String[][]) get(name);
+  }
+
+  /** Names and values in turn, as a mapping. */
+  public Map<String, String> options(String name) {
+    return optionsFrom((String[]) get(name), 0);
+  }
+
+  static Map<String, String> optionsFrom(String[] namesAndValues, int start) {
+    Map<String, String> options = new HashMap<>();
+    for (int i = start; i + 1 < namesAndValues.length; i += 2) {
+      options.put(namesAndValues[i], namesAndValues[i + 1]);
+    }
+    return options;
+  }
+
+  /** Null if the value is; an exception if there is none. */
+  private Object get(String name) {
+    if (!values.containsKey(name)) {
+      throw new IllegalArgumentException("the request has no " + name);
+    }
+    return values.get(name);
+  }
+}

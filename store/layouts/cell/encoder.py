@@ -1,0 +1,106 @@
+"""Entries of the ``cell`` layout: one for each field of an event, and one in the index for each indexed value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.schema.source import Field, Source
+from watchfloor.store.encoding.keys import OFFSET_COLUMN, SHARD_BYTES, aggregate_table, event_table
+from watchfloor.store.encoding.values import encode_column, encode_elements, fixed_binary
+from watchfloor.store.index.aggregates import ItemCounts, constant
+from watchfloor.store.index.entries import IndexColumn, make_index_writes
+from watchfloor.store.layout import TableWrite
+from watchfloor.store.store import Store
+
+from .keys import event_rows
+
+
+@dataclass(frozen=True)
+class _EventKeys:
+    """The rows of a batch's events, and the shards and times (µs) that are in them."""
+
+    rows: np.ndarray
+    shards: np.ndarray
+    times: np.ndarray
+
+
+class CellEncoder:
+    """Entries of one work item's events of one source."""
+
+    def __init__(self, source: Source, file_id: bytes, item_id: bytes) -> None:
+        self._source, self._file_id = source, file_id
+        self._counts = ItemCounts(source, item_id)
+
+    def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
+        source = self._source
+        times = events.column(source.time_field).cast(pa.int64()).to_numpy()
+        rows, shards = event_rows(self._file_id, times, events.column(OFFSET_COLUMN).to_numpy(), source.shards)
+        self._counts.add_total(times)
+        keys = _EventKeys(rows, shards, times)
+        encoded: dict[str, pa.Array] = {}
+        writes: list[TableWrite] = []
+        for field in source.fields:
+            if field.name == source.time_field:
+                continue
+            column = events.column(field.name)
+            encoded[field.name] = encode_column(field, column)
+            if field.indexed and column.null_count < len(column):
+                writes += self._index_field(field, column, encoded[field.name], keys)
+        return [self._write_events(rows, encoded), *writes]
+
+    def finish(self) -> list[TableWrite]:
+        table = aggregate_table(self._source)
+        return [TableWrite(table, batch, False, len(batch)) for batch in self._counts.entries()]
+
+    def sweep(self, store: Store) -> None:
+        """Does nothing: an event's key is its place in its file, so a second reading writes it to the same row."""
+
+    def _write_events(self, rows: np.ndarray, encoded: dict[str, pa.Array]) -> TableWrite:
+        source = self._source
+        names = [name for name, column in encoded.items() if column.null_count < len(column)]
+        columns = [encoded[name] for name in names]
+        fields = [
+            pa.field(n, pa.binary(), metadata={"qualifier": n, "visibility": source.visibility_of(source.field(n))})
+            for n in names
+        ]
+        filled = np.zeros(len(rows), np.int64)
+        for column in columns:
+            filled += column.is_valid().to_numpy(zero_copy_only=False)
+        entries = int(filled.sum())
+        if (filled == 0).any():
+            # An event that has nothing but its time still needs a cell to exist.
+            fields.append(pa.field("", pa.binary(), metadata={"qualifier": "", "visibility": source.visibility}))
+            columns.append(pc.if_else(pa.array(filled == 0), pa.scalar(b""), pa.scalar(None, pa.binary())))
+            entries += int((filled == 0).sum())
+        schema = pa.schema([pa.field("row", pa.binary()), *fields])
+        batch = pa.RecordBatch.from_arrays([fixed_binary(rows), *columns], schema=schema)
+        return TableWrite(event_table(source), batch, True, entries)
+
+    def _index_field(self, field: Field, column: pa.Array, encoded: pa.Array, keys: _EventKeys) -> Iterator[TableWrite]:
+        """Counts the values of a field and returns their index entries."""
+        if field.is_list:
+            values = encode_elements(field, column.flatten())
+            events = pc.list_parent_indices(column).to_numpy()
+        else:
+            values, events = encoded, np.arange(len(column))
+        dictionary = values.dictionary_encode()
+        valid = dictionary.is_valid().to_numpy(zero_copy_only=False)
+        codes = dictionary.indices.fill_null(0).to_numpy()[valid].astype(np.int64)
+        events = events[valid]
+        if field.is_list:  # a value counts once an event, however often its list has it
+            _, first = np.unique(codes * len(keys.rows) + events, return_index=True)
+            codes, events = codes[first], events[first]
+        if not len(codes):
+            return
+        visibility = self._source.visibility_of(field)
+        indexed = IndexColumn.from_values(field.name, visibility, dictionary.dictionary, field.reversed)
+        self._counts.add(field, indexed.row_values, codes, keys.times[events])
+        groups = codes * self._source.shards + keys.shards[events]
+        order = np.argsort(groups, kind="stable")
+        qualifiers = fixed_binary(np.ascontiguousarray(keys.rows[events[order], SHARD_BYTES:]))
+        yield from make_index_writes(self._source, indexed, groups[order], qualifiers, constant(b"", len(order)))

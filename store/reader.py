@@ -1,0 +1,64 @@
+"""What reads go through: a ``Store``, or a ``Snapshot`` of it for one query.
+
+Index and layouts know no more of the store than this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import pyarrow as pa
+
+from watchfloor.store.bridge.requests import EntryScan, EventScan
+
+T = TypeVar("T")
+Batches = AbstractContextManager[Iterable[pa.RecordBatch]]
+"""A scan that reads ahead from the moment it was begun; it is closed when the ``with`` block is left."""
+
+
+@dataclass(frozen=True)
+class CatalogRow:
+    """The entries of one source in the catalog, and when their reading began, by the monotonic clock."""
+
+    entries: pa.RecordBatch
+    read_at: float
+
+
+@dataclass(frozen=True, eq=False)
+class Slot(Generic[T]):
+    """Identifies a value that a snapshot keeps for the module that declares the slot; ``make`` makes the first one."""
+
+    make: Callable[[], T]
+
+
+class Reader(Protocol):
+    """Reads entries and events with one set of authorizations. Its methods raise ``StoreError``."""
+
+    @property
+    def authorizations(self) -> tuple[str, ...]:
+        """The labels by which this reader sees."""
+
+    @property
+    def grace(self) -> float:
+        """Seconds for which data that was replaced is kept for queries that may still read it."""
+
+    def snapshot(self) -> Reader:
+        """Returns a reader for one query, which sees the same state of each source all the time."""
+
+    def scan(self, request: EntryScan) -> Iterator[pa.RecordBatch]:
+        """Returns entries as batches of row, family, qualifier, visibility and value."""
+
+    def begin_scan(self, request: EntryScan) -> Batches:
+        """Begins what ``scan`` returns; it is read ahead from now on, so that several scans may run at once."""
+
+    def begin_events(self, request: EventScan) -> Batches:
+        """Begins to read events, ahead from now on: batches of the row and a column per field of the request."""
+
+    def read_catalog_row(self, source: str, max_age: float = 0.0) -> CatalogRow:
+        """Returns a source's entries in the catalog, as they were read at most ``max_age`` seconds ago."""
+
+    def get_slot(self, slot: Slot[T]) -> T:
+        """Returns what a snapshot keeps in a slot. A store keeps nothing there: it returns a new value each time."""
