@@ -20,6 +20,7 @@ import pytest
 from scan_sessions import assert_scans_end
 
 from watchfloor.schema.errors import InternalError, StoreError
+from watchfloor.schema.settings.credentials import Credentials
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Field, FieldType
 from watchfloor.store.bridge import jvm
@@ -377,7 +378,7 @@ def test_no_permission(store_settings: Settings, table: str) -> None:
 
 def test_a_wrong_password(store_settings: Settings) -> None:
     with pytest.raises(StoreError, match="wrong password"):
-        Connection.connect(store_settings, store_settings.client_properties.read_text(), "root", "guess")
+        Connection.connect(store_settings, store_settings.client_properties.read_text(), Credentials("root", "guess"))
 
 
 def test_a_store_that_is_down_is_said_so_at_once(store_settings: Settings) -> None:
@@ -386,7 +387,7 @@ def test_a_store_that_is_down_is_said_so_at_once(store_settings: Settings) -> No
     properties += "instance.zookeepers.timeout=2s\n"
     begin = time.monotonic()
     with pytest.raises(StoreError, match=r"none at 127\.0\.0\.1:1 does not answer"):
-        Connection.connect(store_settings, properties, "root", "secret")
+        Connection.connect(store_settings, properties, Credentials("root", "secret"))
     assert time.monotonic() - begin < 10
 
 

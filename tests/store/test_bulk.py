@@ -27,6 +27,7 @@ from watchfloor.ingest.worker.reading import read_item
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError
+from watchfloor.schema.settings.credentials import Credentials
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.labels import read_user_labels
@@ -347,7 +348,7 @@ def test_a_user_without_permission_is_told_so(store_settings: Settings, store: S
             security.grantTablePermission("carter", table, granted)
     properties = store_settings.client_properties.read_text()
     batch = pa.RecordBatch.from_pydict({"row": pa.array([b"0000"], pa.binary()), "": pa.array([b""], pa.binary())})
-    with Connection.connect(store_settings, properties, "carter", "pass") as connection:
+    with Connection.connect(store_settings, properties, Credentials("carter", "pass")) as connection:
         carters = Store(store_settings, connection, "carter", ())
         with BulkSink(carters, patiently) as events_to:
             events_to.write_rows(event_table, batch)
