@@ -74,6 +74,7 @@ class _ParameterReader:
         self._properties: Mapping[str, Any] = schema["properties"]
 
     def read(self, request: Request, variables: dict[str, Any]) -> dict[str, Any]:
+        # The schema forbids these three too, or cannot see them; here they are named in the order of the request.
         for name in request.args:
             if name not in self._properties or name in variables:
                 known = [known for known in self._properties if known not in variables]
@@ -91,12 +92,14 @@ class _ParameterReader:
         return {**defaults, **variables, **values}
 
     def _to_problem(self, error: ValidationError) -> Problem:
+        if not error.absolute_path:  # parameters that do not fit together
+            return Problem("bad-parameter", _shorten_message(error))
         name = str(error.absolute_path[0])
         schema = self._properties[name]
         if error.validator == "enum":
             known = ", ".join(map(str, schema["enum"]))
             return Problem("bad-request", f"unknown {name} {error.instance!r}; known are {known}")
-        if schema.get("type") == "integer":
+        if schema.get("type") == "integer" and {"minimum", "maximum"} <= set(schema):
             bounds = f"from {schema['minimum']:,} to {schema['maximum']:,}"
             return Problem("bad-parameter", f"the parameter {name!r} must be a whole number {bounds}")
         return Problem("bad-parameter", f"the parameter {name!r}: {_shorten_message(error)}")
