@@ -85,5 +85,5 @@ def _outline_source(source: Source) -> dict[str, Any]:
         "title": source.title,
         "time_field": source.time_field,
         "fields": len(source.fields),
-        "indexed": [f.name for f in source.indexed],
+        "indexed": [f.name for f in source.indexed_fields],
     }

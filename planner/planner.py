@@ -10,6 +10,7 @@ import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from watchfloor.planner.access.counts import Counts, RuleCounts
 from watchfloor.planner.access.index_use import MAX_MULTI_VALUE, find_lookup_kind, flatten_root
@@ -48,8 +49,10 @@ RULE_SETS: Mapping[str, tuple[Rule, ...]] = dict(zip(PLANNERS, (ALL_RULES, PAPER
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What to plan: a typed filter (None: no filter) on events of ``source``, which cost ``costs`` to read.
+    """What to plan: a typed filter (None: no filter) on events of ``source`` that are at ``since`` and later.
 
+    ``since`` is in µs (None: the first event); indexes that do not reach back to it are not used. ``costs`` are those
+    of reading the source's layout.
     ``scan`` and ``batched-scan`` force the scan; ``index`` and ``batched-index`` take the index where a rule allows
     it; ``auto`` takes what is expected to be the quickest, in batches. ``w`` is the density factor of rules for
     ``and``, ``limit`` the number of events that are wanted (None: all), ``planner`` the name of a rule set.
@@ -59,6 +62,7 @@ class PlanRequest:
     tree: Filter | None
     source: Source
     costs: ReadCosts
+    since: int | None = None
     scheme: str = "auto"
     w: float = 10.0
     limit: int | None = None
@@ -79,10 +83,16 @@ class PlanRequest:
         """The rules that are put to the filter."""
         return RULE_SETS[self.planner]
 
+    @cached_property
+    def usable_source(self) -> Source:
+        """The source with only the indexes that cover the whole time range; hits must be read by this one."""
+        return self.source.restrict_indexes(self.since)
+
     @property
     def question(self) -> Question:
         """The filter as rules see it."""
-        return Question(None if self.tree is None else flatten_root(self.tree), self.source, self.w)
+        late = [f.name for f in self.source.indexed_fields if not f.is_covered(self.since)]
+        return Question(None if self.tree is None else flatten_root(self.tree), self.usable_source, self.w, late)
 
 
 def list_conditions(request: PlanRequest) -> tuple[Condition, ...]:
@@ -93,7 +103,7 @@ def list_conditions(request: PlanRequest) -> tuple[Condition, ...]:
     """
     question = request.question
     asked = dict.fromkeys(condition for rule in ALL_RULES for condition in rule.asks(question))
-    dropped = _list_dropped(tuple(asked), request.source)
+    dropped = _list_dropped(tuple(asked), request.usable_source)
     return tuple(condition for condition in asked if condition not in dropped)
 
 
@@ -103,7 +113,7 @@ def make_plan(request: PlanRequest, counts: Counts) -> Plan:
     ``counts`` must hold each condition of ``list_conditions``; raises ``InternalError`` if a rule misses one.
     """
     answers, refusals = _ask_rules(request, counts)
-    expected = expect_matches(request.tree, request.source, counts)
+    expected = expect_matches(request.tree, request.usable_source, counts)
     paths = [
         _Path(
             name,

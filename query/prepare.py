@@ -6,7 +6,6 @@ the cursor and fixes the time range; ``prepare_query`` reads the counts, chooses
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +18,7 @@ from watchfloor.query.batches.expected import ExpectedMatches
 from watchfloor.query.batches.policy import Batch, BatchRun
 from watchfloor.query.batches.sequence import BatchSequence, make_sequence, suggest_first_width
 from watchfloor.query.batches.settings import BatchSettings
-from watchfloor.schema.filter.tree import Condition, Filter
+from watchfloor.schema.filter.tree import Filter
 from watchfloor.schema.filter.type_check import typed_filter
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import HOUR
@@ -116,8 +115,8 @@ def check_request(store: Store, request: QueryRequest) -> CheckedRequest:
     if request.cursor is not None:
         cursor = read_cursor(request.cursor, source.name, tree)
         since, until = cursor.since, cursor.time + 1
-    schema = pa.schema([pa.field(name, source.field(name).arrow) for name in columns])
-    return CheckedRequest(request, source.covered_from(since), columns, schema, tree, cursor, since, until)
+    schema = pa.schema([pa.field(name, source.find_field(name).arrow) for name in columns])
+    return CheckedRequest(request, source, columns, schema, tree, cursor, since, until)
 
 
 def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
@@ -126,10 +125,19 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
     Raises ``UserError`` for a scheme, planner or w that the planner does not know, and ``StoreError`` if the store is
     down or the scans of ``snapshot`` are ended meanwhile.
     """
-    request, source = checked.request, checked.source
-    costs = layout_of(source).costs.replace_measured(snapshot.catalog.find_costs(source.layout))
-    plan_request = PlanRequest(checked.tree, source, costs, request.scheme, request.w, request.limit, request.planner)
-    survey, counts = _read_counts(snapshot, checked, list_conditions(plan_request))
+    request, layout = checked.request, checked.source.layout
+    plan_request = PlanRequest(
+        tree=checked.tree,
+        source=checked.source,
+        costs=layout_of(checked.source).costs.replace_measured(snapshot.catalog.find_costs(layout)),
+        since=checked.since,
+        scheme=request.scheme,
+        w=request.w,
+        limit=request.limit,
+        planner=request.planner,
+    )
+    source = plan_request.usable_source
+    survey, counts = _read_counts(snapshot, checked, plan_request)
     plan = make_plan(plan_request, counts)
     if plan.batched:
         batches = make_sequence(request.batching, survey.busy, _expect_matches(survey, plan))
@@ -149,11 +157,12 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
     )
 
 
-def _read_counts(snapshot: Snapshot, checked: CheckedRequest, conditions: Sequence[Condition]) -> tuple[Survey, Counts]:
+def _read_counts(snapshot: Snapshot, checked: CheckedRequest, plan_request: PlanRequest) -> tuple[Survey, Counts]:
     """Returns what there is in the time range, and the counts of the conditions for the planner."""
     # A scheme that insists on the index has everything counted, also what takes long.
     thorough = checked.request.scheme.endswith("index")
-    reader = CountReader(snapshot, checked.source)
+    conditions = list_conditions(plan_request)
+    reader = CountReader(snapshot, plan_request.usable_source)
     survey = reader.survey(conditions, checked.since, checked.until, thorough)
     counts = (_convert_count(survey, count) for count in survey.counts)
     return survey, Counts(survey.total, dict(zip(conditions, counts, strict=True)))

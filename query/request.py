@@ -66,4 +66,4 @@ def choose_columns(source: Source, names: tuple[str, ...] | None) -> tuple[str, 
         return (source.time_field, *others)
     if not names:
         raise UserError("columns is empty; name at least one, or leave it out for all")
-    return tuple(dict.fromkeys(source.field(name).name for name in names))
+    return tuple(dict.fromkeys(source.find_field(name).name for name in names))

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from watchfloor.schema.errors import UserError
+from watchfloor.schema.field import Field, IndexKind
 from watchfloor.schema.filter.tree import Compare, Value
 from watchfloor.schema.filter.type_check import type_filter
-from watchfloor.schema.source import Field, Source
+from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME, from_micros
 from watchfloor.store.layouts.counts import CountReader
 from watchfloor.store.store import Store
@@ -93,12 +94,13 @@ def _make_term(source: Source, name: str | None, value: Any, span: Span | None) 
 
 def _find_indexed_field(source: Source, name: str, span: Span | None) -> Field:
     """Returns the field. Raises ``UserError`` unless its index knows all events of the span."""
-    field = source.field(name)
-    if not field.indexed:
-        known = ", ".join(f.name for f in source.indexed) or "none"
+    field = source.find_field(name)
+    index = field.find_index(IndexKind.VALUES)
+    if index is None:
+        known = ", ".join(f.name for f in source.indexed_fields) or "none"
         raise UserError(f"only indexed fields are counted, and {name} of {source.name} is not; indexed are {known}")
-    if span is not None and not field.covers(span[0]):
-        first = field.indexed_from
+    if span is not None and not field.is_covered(span[0]):
+        first = index.covers_from
         since = f"events since {from_micros(first).isoformat()}" if first < END_OF_TIME else "no events yet"
         raise UserError(
             f"{name} of {source.name} was indexed later than there were events: its index knows {since}, so the "

@@ -1,91 +1,93 @@
-"""Fields that become indexed when there are events already: from which events on their index is complete.
+"""Indexes that are added to a source which has events already: the protocol by which they become usable.
 
-A new index covers nothing at first. Who writes events by the definition before it notices, when all is durable, that
-the definition has changed, and writes them again (``lacks_index``). So whatever stays as it was written without the
-index was durable before the index was in the definition; the newest event that there is by then is at least as new,
-and of all later events the index is complete. Pure.
+1. An index *starts*: it stands in the definition and covers no event (``covers_from`` is the end of time).
+2. Writers that still use the old definition re-read the catalog after their flush and, if the index was added
+   meanwhile, write their item again (``lacks_index``). So every event that lacks index entries was durable before the
+   index started, and none of them is newer than the newest event at that time.
+3. The index *covers from* the time after that newest event (``cover_from``), and queries of later ranges use it.
+4. Older events are *backfilled*, and the index becomes *complete*: it covers all events (``complete_indexes``).
+
+All functions are pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from .source import Field, Source
+from .field import Field, Index
+from .source import Source
 from .times import END_OF_TIME
 
 
-def with_indexes(stored: Source, wanted: Iterable[Field]) -> Source:
-    """``stored`` with those of its fields indexed that are so among ``wanted``; new indexes cover nothing yet.
+def start_indexes(stored: Source, requested: Iterable[Field]) -> Source:
+    """Returns ``stored`` with the indexes of ``requested`` fields that it lacks; the new ones cover no event yet.
 
-    A field that is of another type there, or that ``stored`` lacks, is passed over.
+    A field that ``stored`` lacks, or has with another type, is passed over.
     """
     changed: dict[str, Field] = {}
-    for field in wanted:
-        known = stored.by_name.get(field.name)
+    for field in requested:
+        known = stored.fields_by_name.get(field.name)
         if known is None or known.arrow != field.arrow or known.scalar != field.scalar:
             continue
-        new = known
-        if field.indexed and not known.indexed:
-            new = replace(new, indexed=True, indexed_from=END_OF_TIME)
-        if field.reversed and not known.reversed:
-            new = replace(new, reversed=True, reversed_from=END_OF_TIME)
-        if new != known:
-            changed[field.name] = new
-    return stored.with_changed(changed)
+        started = [Index(index.kind, END_OF_TIME) for index in field.indexes if known.find_index(index.kind) is None]
+        if started:
+            indexes = sorted((*known.indexes, *started), key=lambda index: index.kind.value)
+            changed[field.name] = replace(known, indexes=tuple(indexes))
+    return stored.replace_fields(changed)
 
 
-def awaits_start(source: Source) -> bool:
-    """Whether an index was begun of which it has not been said yet what it covers."""
-    return any(END_OF_TIME in (f.indexed_from, f.reversed_from) for f in source.fields)
+def has_started_index(source: Source) -> bool:
+    """Returns True if an index has started and nobody has yet found out from when on it covers events."""
+    return any(index.covers_from == END_OF_TIME for f in source.fields for index in f.indexes)
 
 
-def with_start(source: Source, start: int) -> Source:
-    """The indexes that cover nothing yet cover events of ``start`` (µs) and later."""
-    return source.with_changed(
-        {
-            f.name: replace(
-                f,
-                indexed_from=start if f.indexed_from == END_OF_TIME else f.indexed_from,
-                reversed_from=start if f.reversed_from == END_OF_TIME else f.reversed_from,
-            )
-            for f in source.fields
-            if END_OF_TIME in (f.indexed_from, f.reversed_from)
-        }
+def cover_from(source: Source, start: int) -> Source:
+    """Returns ``source`` with its started indexes covering events of ``start`` (µs) and later."""
+    return _replace_indexes(
+        source, lambda _, index: replace(index, covers_from=start) if index.covers_from == END_OF_TIME else index
     )
 
 
-def completed(source: Source, then: Source) -> Source:
-    """The indexes of which ``then`` said from when on they are complete, and which have not begun anew, cover all."""
-    changed: dict[str, Field] = {}
-    for f in source.fields:
-        before = then.by_name.get(f.name)
-        if before is not None:
-            new = replace(
-                f,
-                indexed_from=0 if f.indexed_from == before.indexed_from else f.indexed_from,
-                reversed_from=0 if f.reversed_from == before.reversed_from else f.reversed_from,
-            )
-            if new != f:
-                changed[f.name] = new
-    return source.with_changed(changed)
+def complete_indexes(source: Source, before: Source) -> Source:
+    """Returns ``source`` with the indexes complete that were backfilled.
+
+    ``before`` is the source when the backfill began; an index whose start has changed since then stays as it is.
+    """
+
+    def complete(field: Field, index: Index) -> Index:
+        known = before.fields_by_name.get(field.name)
+        backfilled = known is not None and known.find_index(index.kind) == index
+        return replace(index, covers_from=0) if backfilled else index
+
+    return _replace_indexes(source, complete)
 
 
-def is_partial(source: Source) -> bool:
-    """Whether there is an index that does not cover all events."""
-    return any(f.indexed_from or f.reversed_from for f in source.fields)
+def has_partial_index(source: Source) -> bool:
+    """Returns True if there is an index that does not cover all events."""
+    return any(index.covers_from for f in source.fields for index in f.indexes)
 
 
-def covering_all(source: Source) -> Source:
-    """As a definition is where no events are yet, whatever another store has written into it."""
-    changed = {f.name: replace(f, indexed_from=0, reversed_from=0) for f in source.fields}
-    return source.with_changed({f.name: changed[f.name] for f in source.fields if changed[f.name] != f})
+def cover_all(source: Source) -> Source:
+    """Returns ``source`` with indexes that cover all events: right for a store that has no events of it yet."""
+    return _replace_indexes(source, lambda _, index: replace(index, covers_from=0))
 
 
 def lacks_index(written: Source, now: Source) -> bool:
-    """Whether the index, as it is defined ``now``, lacks values of events that were written by another definition."""
+    """Returns True if events written by the definition ``written`` lack entries of an index that ``now`` has."""
     return any(
-        (present.indexed and not f.indexed) or (present.reversed and not f.reversed)
+        f.find_index(index.kind) is None
         for f in written.fields
-        if (present := now.by_name.get(f.name)) is not None
+        if (present := now.fields_by_name.get(f.name)) is not None
+        for index in present.indexes
     )
+
+
+def _replace_indexes(source: Source, change: Callable[[Field, Index], Index]) -> Source:
+    """Returns ``source`` with each index replaced by what ``change`` makes of it."""
+    changed: dict[str, Field] = {}
+    for field in source.fields:
+        indexes = tuple(change(field, index) for index in field.indexes)
+        if indexes != field.indexes:
+            changed[field.name] = replace(field, indexes=indexes)
+    return source.replace_fields(changed)

@@ -15,9 +15,10 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.coverage import awaits_start, completed, covering_all, with_indexes, with_start
+from watchfloor.schema.coverage import complete_indexes, cover_all, cover_from, has_started_index, start_indexes
+from watchfloor.schema.definition import add_fields, parse_definition
 from watchfloor.schema.errors import UnknownSourceError
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import SOURCES_TABLE
 from watchfloor.store.bridge.connection import Cell
 from watchfloor.store.bridge.jvm import visit
@@ -136,7 +137,7 @@ class Catalog:
         (``schema/coverage.py``). No index is ever removed. Registering again changes nothing. Returns the stored
         source. Raises ``StoreError``.
         """
-        wanted = covering_all(source)
+        wanted = cover_all(source)
         return self._change_source(source.name, lambda known: self._next_step(known, wanted))
 
     def register_all(self, sources: Iterable[Source]) -> None:
@@ -150,7 +151,7 @@ class Catalog:
         def complete(known: Source | None) -> Source:
             if known is None:
                 raise UnknownSourceError(source.name, self._sources)
-            return completed(known, source)
+            return complete_indexes(known, source)
 
         return self._change_source(source.name, complete)
 
@@ -173,14 +174,14 @@ class Catalog:
     def _next_step(self, known: Source | None, wanted: Source) -> Source:
         """Returns what ``known`` is changed to next on its way to ``wanted``; ``known`` if nothing is left to do."""
         if known is None:
-            new = wanted.with_layout(wanted.layout)
-            return new if "shards" in wanted.definition else new.with_shards(self._store.default_shards)
-        wider = with_indexes(known.with_fields(list(wanted.fields)), wanted.fields)
-        if wider != known or not awaits_start(known):
+            new = wanted.replace_layout(wanted.layout)
+            return new if "shards" in wanted.definition else new.replace_shards(self._store.default_shards)
+        wider = start_indexes(add_fields(known, wanted.fields), wanted.fields)
+        if wider != known or not has_started_index(known):
             return wider
         # Looked for when the index is in the definition, and not before: see ``schema/coverage.py``.
         newest = newest_event(self._store.seeing_all_of(known), known)
-        return with_start(known, 0 if newest is None else newest + 1)
+        return cover_from(known, 0 if newest is None else newest + 1)
 
     def _read_entries(self, name: str | None) -> pa.RecordBatch:
         """Reads the entries of one source, or of all with None."""
@@ -205,4 +206,4 @@ def _parse_stored(name: bytes, definition: bytes) -> Source:
     """Returns the source of a row of the catalog."""
     source = parse_definition(definition, f"stored definition of {name.decode()}")
     # A definition without a layout was stored before blocks became the default: its events are in cells.
-    return source if "layout" in source.definition else source.with_layout("cell")
+    return source if "layout" in source.definition else source.replace_layout("cell")

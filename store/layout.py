@@ -12,9 +12,10 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from watchfloor.schema.field import Field
 from watchfloor.schema.filter.tree import Condition, Filter, Value
 from watchfloor.schema.read_costs import ReadCosts
-from watchfloor.schema.source import Field, Source
+from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import KEY_COLUMN
 
 from .reader import Reader
@@ -64,7 +65,7 @@ class Wanted:
 
 def event_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
     """Returns the schema of the batches that a layout answers with: typed columns, and the events' keys."""
-    fields = [pa.field(name, source.field(name).arrow) for name in columns]
+    fields = [pa.field(name, source.find_field(name).arrow) for name in columns]
     return pa.schema([*fields, pa.field(KEY_COLUMN, pa.binary())])
 
 

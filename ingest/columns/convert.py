@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.source import ARROW_TYPES, Field, FieldType
+from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
 
 from .scalars import EPOCH_UNITS, YEAR_1, YEAR_10000, Unfit, scalar_parser, unfit
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from watchfloor.ingest.parsing.format import Format, SniffResult, is_of_family
 from watchfloor.ingest.parsing.parsed import Parser, ResolveSource
 from watchfloor.ingest.parsing.time_place import NoTimeFinder, TimeFinder
+from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.errors import DefinitionError, UnknownSourceError, suggest
-from watchfloor.schema.source import Source, builtin_definitions
+from watchfloor.schema.source import Source
 
 
 @lru_cache(1)

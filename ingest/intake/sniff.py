@@ -9,8 +9,9 @@ from pathlib import Path
 from watchfloor.ingest.formats.registry import find_format, load_formats
 from watchfloor.ingest.parsing.format import Format, Match, SniffResult
 from watchfloor.ingest.parsing.sample import FileSample
+from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.errors import InputFileError
-from watchfloor.schema.source import Source, builtin_definitions
+from watchfloor.schema.source import Source
 
 
 def sniff(path: str | Path, feed: str | None, known: Mapping[str, Source]) -> SniffResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from watchfloor.schema.definition import add_fields
 from watchfloor.schema.errors import UnknownSourceError
 from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
@@ -25,8 +26,8 @@ class Catalog:
             if known is None:
                 raise
             return known
-        if known is None or any(field.name not in known.by_name for field in wanted.fields):
+        if known is None or any(field.name not in known.fields_by_name for field in wanted.fields):
             # Only its fields: which known ones are indexed is for people to say.
-            known = self._store.catalog.register(known.with_fields(list(wanted.fields)) if known else wanted)
+            known = self._store.catalog.register(add_fields(known, wanted.fields) if known else wanted)
             self._known[name] = known
         return known

@@ -146,7 +146,7 @@ def _open_followed_output(path: str | None) -> Iterator[LiveLineSink | BinaryIO]
 def _load_stored_sources(args: Namespace) -> Mapping[str, Source]:
     """Returns the store's sources if the named one is not built in; a built-in source needs no running stack."""
     from watchfloor.ingest.formats.registry import find_family
-    from watchfloor.schema.source import builtin_definitions
+    from watchfloor.schema.definition import builtin_definitions
 
     name = args.source
     if name is None or name in builtin_definitions() or find_family(name):

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.source import FieldType, Source
+from watchfloor.schema.field import FieldType
+from watchfloor.schema.source import Source
 
 from .question import EngineQuestion, QuestionKind
 

@@ -14,8 +14,10 @@ from watchfloor.ingest.files.file_scan import WHOLE, items_of, scan_file
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.work_queue import delete_topic
 from watchfloor.ingest.records.ledger import Ledger
+from watchfloor.schema.definition import DEFAULT_LAYOUT, add_fields, builtin_definitions, parse_definition
+from watchfloor.schema.field import Field
 from watchfloor.schema.settings.settings import Settings, load_settings
-from watchfloor.schema.source import DEFAULT_LAYOUT, Field, Source, builtin_definitions, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store.admin import tables
 from watchfloor.store.stack.stack import down, up
 from watchfloor.store.store import Store
@@ -38,8 +40,8 @@ class BenchSession:
         """
         like = builtin_definitions()[kind]
         name = f"bench.{kind.replace('.', '_')}_{secrets.token_hex(4)}"
-        definition = parse_definition({**like.definition, "name": name, "layout": layout}).with_fields(list(more))
-        source = self.store.catalog.register(definition.with_shards(shards or like.shards))
+        definition = add_fields(parse_definition({**like.definition, "name": name, "layout": layout}), more)
+        source = self.store.catalog.register(definition.replace_shards(shards or like.shards))
         self._sources.append(source)
         self._created.add(source.name)
         return source

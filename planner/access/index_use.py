@@ -53,7 +53,7 @@ def find_lookup_kind(tree: f.Filter, source: Source) -> LookupKind | None:
     Lists are indexed by their elements. The index does not tell an event with an empty list from one without the
     list, so it does not answer ``exists`` of a list.
     """
-    if isinstance(tree, (f.And, f.Or, f.Not, f.In)) or not (field := source.field(tree.field)).indexed:
+    if isinstance(tree, (f.And, f.Or, f.Not, f.In)) or not (field := source.find_field(tree.field)).is_indexed:
         return None
     match tree:
         case f.Compare(_, op):
@@ -62,7 +62,7 @@ def find_lookup_kind(tree: f.Filter, source: Source) -> LookupKind | None:
             return "range"
         case f.Wildcard(_, pattern):
             start, end, between = f.literal_ends(pattern)
-            if not start and end and field.reversed:
+            if not start and end and field.is_reversed:
                 return "suffix"
             return "range" if between == "*" and not end else "values"
         case f.Exists():

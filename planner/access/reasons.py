@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from watchfloor.schema.filter.print import to_short_text
 from watchfloor.schema.filter.tree import And, Compare, Filter, Not, Or
-from watchfloor.schema.source import Source
 from watchfloor.schema.units import format_number, format_percent
 
 from .paths import Lookup
+from .rule import Question
 
 NO_FILTER = "the filter is empty"
 
@@ -36,12 +36,11 @@ def describe_kind(tree: Filter | None) -> str:
             return "a condition other than ="
 
 
-def explain_missing_index(tree: Compare, source: Source) -> str:
+def explain_missing_index(tree: Compare, question: Question) -> str:
     """Returns why the index cannot answer an equality."""
-    if tree.field == source.time_field:
+    if tree.field == question.source.time_field:
         return f"{to_short_text(tree)} is about the time field, which is the order of the events and has no index"
-    # The field has an index, but it does not reach back to the beginning of the time range.
-    late = " of all the time range" if source.field(tree.field).indexed_from else ""
+    late = " of all the time range" if tree.field in question.late else ""
     return f"{to_short_text(tree)} is about the field {tree.field}, which has no index{late}"
 
 

@@ -22,12 +22,14 @@ from .paths import Access, Lookup
 class Question:
     """What a rule decides on: a typed filter, flat at its root (None: no filter), of events of ``source``.
 
-    ``w`` is the density factor: an equality of an ``and`` is looked up if its density is below w times the lowest.
+    ``source`` has only the indexes that cover the whole time range; the fields in ``late`` have others. ``w`` is the
+    density factor: an equality of an ``and`` is looked up if its density is below w times the lowest.
     """
 
     tree: Filter | None
     source: Source
     w: float
+    late: Collection[str] = ()
 
 
 @dataclass(frozen=True)

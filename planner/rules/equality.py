@@ -24,7 +24,7 @@ class EqualityRule:
         if not isinstance(root, Compare) or root.op != "=":
             return Refusal(f"the filter is {describe_kind(root)}, not one equality")
         if not is_indexed_equality(root, question.source):
-            return Refusal(explain_missing_index(root, question.source))
+            return Refusal(explain_missing_index(root, question))
         lookup = make_equality_lookup(root, counts)
         finds = describe_finds(lookup)
         because = f"the filter is one equality on the indexed field {root.field}, so the index finds its {finds}"

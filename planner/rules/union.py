@@ -43,7 +43,7 @@ class UnionRule:
             if not isinstance(child, Compare) or child.op != "=":
                 return Refusal(f"{to_short_text(child)} is {describe_kind(child)}, not an equality")
             if not is_indexed_equality(child, question.source):
-                return Refusal(explain_missing_index(child, question.source))
+                return Refusal(explain_missing_index(child, question))
             equalities[child] = None
         if len(equalities) > MAX_LOOKUPS:
             return Refusal(f"the or has {format_number(len(equalities), 'value')}; at most {MAX_LOOKUPS} are looked up")

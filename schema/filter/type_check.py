@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from watchfloor.schema.errors import FilterError, TimeRangeError, UnknownFieldError
-from watchfloor.schema.source import Field, FieldType, Source
+from watchfloor.schema.field import Field, FieldType
+from watchfloor.schema.source import Source
 
 from .json_form import from_json
 from .parse import Place, check_depth, check_terms, parse
@@ -106,11 +107,11 @@ class _Condition:
     def __init__(self, typer: _Typer, tree: Condition, place: Place | None) -> None:
         self.typer, self.tree, self.place = typer, tree, place
         source = typer.source
-        if tree.field not in source.by_name:
+        if tree.field not in source.fields_by_name:
             position = place.field if place else 0
             text = typer.text if place else ""
-            raise UnknownFieldError(tree.field, source.name, source.by_name, text, position)
-        self.field: Field = source.by_name[tree.field]
+            raise UnknownFieldError(tree.field, source.name, source.fields_by_name, text, position)
+        self.field: Field = source.fields_by_name[tree.field]
 
     def typed(self) -> Filter:
         tree, field = self.tree, self.field

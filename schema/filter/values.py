@@ -8,8 +8,8 @@ from collections.abc import Callable
 from datetime import datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
+from watchfloor.schema.field import FieldType
 from watchfloor.schema.shorten import shorten_value
-from watchfloor.schema.source import FieldType
 from watchfloor.schema.times import epoch_micros, from_micros, parse_time
 
 from .tree import Value

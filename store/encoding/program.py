@@ -44,11 +44,11 @@ def compile_filter(tree: Filter, source: Source) -> bytes:
         case Not(child):
             return bytes([_NOT]) + compile_filter(child, source)
         case Compare(name, "=", value):
-            return bytes([_EQUAL]) + _field(name, source) + _bytes(encode_value(source.field(name).scalar, value))
+            return bytes([_EQUAL]) + _field(name, source) + _bytes(encode_value(source.find_field(name).scalar, value))
         case Compare(name, "!=", value):
             return compile_filter(Not(Compare(name, "=", value)), source)
         case Compare(name, op, value):
-            constant = encode_value(source.field(name).scalar, value)
+            constant = encode_value(source.find_field(name).scalar, value)
             inclusive = op.endswith("=")
             return (
                 _range(name, source, hi=constant, hi_inclusive=inclusive)
@@ -56,12 +56,12 @@ def compile_filter(tree: Filter, source: Source) -> bytes:
                 else _range(name, source, lo=constant, lo_inclusive=inclusive)
             )
         case In(name, values):
-            kind = source.field(name).scalar
+            kind = source.find_field(name).scalar
             constants = sorted({encode_value(kind, v) for v in values})
             head = bytes([_IN]) + _field(name, source) + struct.pack(">I", len(constants))
             return head + b"".join(map(_bytes, constants))
         case Between(name, low, high):
-            kind = source.field(name).scalar
+            kind = source.find_field(name).scalar
             bounds = encode_value(kind, low), encode_value(kind, high)
             return _range(name, source, lo=bounds[0], hi=bounds[1], hi_inclusive=True)
         case Cidr(name, network):
@@ -110,7 +110,7 @@ def _range(
 
 
 def _field(name: str, source: Source) -> bytes:
-    kind = _TIME if name == source.time_field else _LIST if source.field(name).is_list else _SCALAR
+    kind = _TIME if name == source.time_field else _LIST if source.find_field(name).is_list else _SCALAR
     encoded = name.encode()
     return struct.pack(">BH", kind, len(encoded)) + encoded
 

@@ -30,8 +30,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.schema.errors import InternalError
+from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
 from watchfloor.schema.filter.tree import Value
-from watchfloor.schema.source import ARROW_TYPES, Field, FieldType
 from watchfloor.schema.times import to_micros
 
 _SIGN = np.uint64(1 << 63)

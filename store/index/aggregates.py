@@ -14,7 +14,8 @@ from collections import defaultdict
 import numpy as np
 import pyarrow as pa
 
-from watchfloor.schema.source import Field, Source
+from watchfloor.schema.field import Field
+from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import (
     DAY,
     HOUR,
@@ -105,7 +106,7 @@ class ItemCounts:
             pa.array(codes[order].astype(np.int32)), pa.array(row_values, pa.binary())
         )
         families = pa.array([b"s", b"h", b"d"], pa.binary()).take(pa.array(kinds[order]))
-        visibility = self._source.visibility_of(self._source.field(name))
+        visibility = self._source.visibility_of(self._source.find_field(name))
         return self._batch(rows, families, starts[order], counts[order], visibility)
 
     def _batch(

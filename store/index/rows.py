@@ -60,7 +60,7 @@ def index_ranges(source: Source, suffixes: Iterable[bytes], low: bytes, high: by
 
 def value_rows(condition: Condition, source: Source) -> ValueRows:
     """The rows of a typed condition on an indexed field; lists have their elements there."""
-    kind = source.field(condition.field).scalar
+    kind = source.find_field(condition.field).scalar
     match condition:
         case Compare(_, op, value) if op in ("<", "<=", ">", ">="):
             bound = encode_value(kind, value)
@@ -74,7 +74,7 @@ def value_rows(condition: Condition, source: Source) -> ValueRows:
             return _starting(condition, prefix.encode(), None)
         case Wildcard(_, pattern):
             start, end, between = literal_ends(pattern)
-            backwards = not start and bool(end) and source.field(condition.field).reversed
+            backwards = not start and bool(end) and source.find_field(condition.field).is_reversed
             simple = between == "*" and not (start and end) and (backwards or not end)
             test = None if simple else compile_filter(condition, source)
             return _starting(condition, end.encode()[::-1] if backwards else start.encode(), test, backwards)

@@ -16,8 +16,9 @@ import pyarrow as pa
 
 from watchfloor.schema.choices import BUCKETS
 from watchfloor.schema.errors import UserError
+from watchfloor.schema.field import Field
 from watchfloor.schema.filter.tree import Condition, Value
-from watchfloor.schema.source import Field, Source
+from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store.encoding.keys import DAY, HOUR, MAX_TIME, MINUTE
 from watchfloor.store.encoding.values import decode_value

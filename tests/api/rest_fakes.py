@@ -17,9 +17,10 @@ from watchfloor.api.rest.auth import TokenHolder
 from watchfloor.api.rest.base.problems import KINDS, problem_type
 from watchfloor.query.request import QueryRequest
 from watchfloor.schema.choices import SCHEMES
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UnknownSourceError, UserError
 from watchfloor.schema.filter.type_check import typed_filter
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 
 TOKEN = "a-token-for-tests"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -118,7 +119,7 @@ class FakeService:
         self._check(request.source)
         typed_filter(request.where, SOURCE)
         for name in request.columns or ():
-            SOURCE.field(name)
+            SOURCE.find_field(name)
         assert request.scheme in SCHEMES
         self.asked.append(request)
         self.results.append(FakeResult(self.batches))
@@ -138,7 +139,7 @@ class FakeService:
 
     def rank_values(self, source: str, field: str, since: Any, until: Any, limit: int) -> list[tuple[Any, int]]:
         self._check(source)
-        if not SOURCE.field(field).indexed:
+        if not SOURCE.find_field(field).is_indexed:
             raise UserError(f"{field} is not indexed")
         return [("192.0.2.1", 3), ("192.0.2.2", 2)][:limit]
 

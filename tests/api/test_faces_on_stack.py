@@ -26,8 +26,8 @@ from loaded import LAYOUTS
 
 from watchfloor.api.cli import main as cli
 from watchfloor.api.rest.base.problems import problem_type
+from watchfloor.schema.definition import DEFAULT_LAYOUT, builtin_definitions
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import DEFAULT_LAYOUT, builtin_definitions
 
 pytestmark = pytest.mark.stack
 

@@ -88,7 +88,7 @@ from watchfloor.api.cli.main import main
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_parser, open_time_finder
 from watchfloor.ingest.intake.sniff import sniff
-from watchfloor.schema.source import parse_definition
+from watchfloor.schema.definition import parse_definition
 
 definition, log = sys.argv[1:]
 assert main(["sources", "check", definition]) == 0

@@ -23,8 +23,8 @@ from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.schema.definition import DEFAULT_LAYOUT
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import DEFAULT_LAYOUT
 from watchfloor.store.stack.stack import up
 from watchfloor.store.store import Store
 
@@ -50,7 +50,11 @@ def state(settings: Settings) -> dict[str, tuple[int, int, tuple[tuple[object, i
         service = QueryService(store)
         found = {}
         for name, source in store.catalog.read_sources().items():
-            top = tuple(service.rank_values(name, source.indexed[0].name, limit=5)) if source.indexed else ()
+            top = (
+                tuple(service.rank_values(name, source.indexed_fields[0].name, limit=5))
+                if source.indexed_fields
+                else ()
+            )
             found[name] = (scanned(service, name, source.time_field), service.count_events(name), top)
         return found
 
@@ -84,7 +88,7 @@ def stack(layout: str, logs: list[Path]) -> Iterator[Settings]:
             with Store.open(settings) as store:
                 for path in logs:
                     for source in sniff(path, None, {}).sources:
-                        store.catalog.register(source.with_layout(layout))
+                        store.catalog.register(source.replace_layout(layout))
         yield settings
 
 

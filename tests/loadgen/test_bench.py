@@ -28,8 +28,8 @@ from watchfloor.loadgen.harness.measurement.table import format_figures
 from watchfloor.loadgen.harness.session import open_session
 from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.loadgen.suite import bench
+from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import builtin_definitions
 from watchfloor.store.admin.tables import list_tables
 from watchfloor.store.store import Store
 

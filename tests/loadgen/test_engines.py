@@ -42,9 +42,10 @@ from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_P
 from watchfloor.loadgen.harness.cpu_usage import MACHINE, CpuMeter
 from watchfloor.loadgen.harness.loads import EventFile, write_events
 from watchfloor.loadgen.harness.session import BenchSession, open_session
+from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.errors import InternalError, StackError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Source, builtin_definitions
+from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact_source
 from watchfloor.store.bulk.tablet_files import table_files
 from watchfloor.store.store import Store

@@ -46,12 +46,12 @@ from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
 from watchfloor.planner.plan import Plan
 from watchfloor.planner.planner import ALL_RULES, RULE_SETS, PlanRequest, list_conditions, make_plan
 from watchfloor.schema.choices import PLANNERS, SCHEMES
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import And, Compare, Condition, Filter, Not, Or, Prefix
 from watchfloor.schema.filter.type_check import typed_filter
 from watchfloor.schema.read_costs import ReadCosts
-from watchfloor.schema.source import parse_definition
 from watchfloor.schema.units import format_duration, format_number, format_percent
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "planner"
@@ -86,7 +86,7 @@ COSTS = {
 
 
 def request_of(tree: Filter | None, layout: str = "block", **options: Any) -> PlanRequest:
-    return PlanRequest(tree, SOURCE.with_layout(layout), options.pop("costs", COSTS[layout]), **options)
+    return PlanRequest(tree, SOURCE.replace_layout(layout), options.pop("costs", COSTS[layout]), **options)
 
 
 def counts_for(

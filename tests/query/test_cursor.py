@@ -19,10 +19,11 @@ from watchfloor.query.cursor import Cursor, read_cursor
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.type_check import typed_filter
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import MAX_TIME
 from watchfloor.store.store import Store
 

@@ -20,9 +20,10 @@ from watchfloor.api.rest.auth import TokenHolder
 from watchfloor.api.rest.serve import StoreServices
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import StoreError, UserError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store.admin.scan_sessions import list_scan_sessions
 from watchfloor.store.admin.tables import source_tables
 from watchfloor.store.store import Store

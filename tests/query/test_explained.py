@@ -22,8 +22,8 @@ from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.result import LISTED_BATCHES
 from watchfloor.query.service import QueryService
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import parse_definition
 from watchfloor.store.store import Store
 
 FLAT = ExpectedMatches.from_counts([(0, 10 * DAY, 10_000.0)])

@@ -15,9 +15,10 @@ from oracle import holds
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.filter.type_check import typed_filter
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack

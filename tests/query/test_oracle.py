@@ -40,10 +40,10 @@ from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
+from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.filter.json_form import to_json
 from watchfloor.schema.filter.tree import Filter
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Field, FieldType
 from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
@@ -143,7 +143,7 @@ def strategies(
         made[kind] = st.lists(one, min_size=FILTERS_AT_ONCE, max_size=FILTERS_AT_ONCE)
     fields, values = stored["cell"]["mixed"].loaded.source.fields, pools["mixed"]
     # Two to one for fields with an index: what a planner makes of several conditions is about those.
-    others = st.one_of([leaves(field, values[field.name]) for field in (*fields, *(f for f in fields if f.indexed))])
+    others = st.one_of([leaves(field, values[field.name]) for field in (*fields, *(f for f in fields if f.is_indexed))])
     for name in TYPES:
         made[name] = _of_each_operator([field for field in fields if field.type_name == name], values, others)
     return made
@@ -248,7 +248,7 @@ def check(
         asked.queries += 1
     asked.filters.add(json.dumps(to_json(tree)))
     for leaf in conditions_of(tree):
-        asked.conditions[layout, operator_of(leaf), source.field(leaf.field).type_name] += 1
+        asked.conditions[layout, operator_of(leaf), source.find_field(leaf.field).type_name] += 1
 
 
 def shown(known: Stored, numbers: np.ndarray) -> dict[str, Any] | None:
@@ -300,7 +300,7 @@ def test_counts_are_exact(
     since, until = sorted(data.draw(st.tuples(moments, moments).filter(lambda p: p[0] != p[1])))
     inside = [e for e in loaded.events if since <= micros(e["ts"]) < until]
     assert service.count_events(name, since, until) == len(inside)
-    field = data.draw(st.sampled_from(loaded.source.indexed))
+    field = data.draw(st.sampled_from(loaded.source.indexed_fields))
     held = [set(v) if isinstance(v := e[field.name], list) else {v} for e in inside]
     counted = Counter(value for values in held for value in values if value is not None)
     value = data.draw(st.sampled_from(pools[kind][field.name] or ["nobody"]))

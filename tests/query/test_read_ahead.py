@@ -14,8 +14,9 @@ from loaded import LAYOUTS, batch_of, write
 
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack

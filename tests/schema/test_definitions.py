@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.errors import DefinitionError
-from watchfloor.schema.source import FieldType, builtin_definitions, parse_definition
+from watchfloor.schema.field import FieldType
 
 CURATED = builtin_definitions()
 
@@ -30,8 +31,8 @@ def test_each_is_sound(name: str) -> None:
     source = CURATED[name]
     assert source.name == name
     assert parse_definition(source.to_json()) == source
-    assert len(source.indexed) <= 9
-    assert source.by_name[source.time_field].type is FieldType.TIME
+    assert len(source.indexed_fields) <= 9
+    assert source.fields_by_name[source.time_field].type is FieldType.TIME
     if source.unknown_fields == "extra":
         assert source.fields[-1].name == "extra"
 
@@ -67,7 +68,7 @@ def test_each_is_sound(name: str) -> None:
 )
 def test_generated_events_have_exactly_these_fields(name: str, spec: str) -> None:
     source = CURATED[name]
-    assert " ".join(f"{f.name}:{f.type.value}{'*' * f.indexed}" for f in source.fields) == spec
+    assert " ".join(f"{f.name}:{f.type.value}{'*' * f.is_indexed}" for f in source.fields) == spec
     assert source.shards == 4 and source.time_format == "iso8601"
 
 
@@ -77,7 +78,7 @@ def test_zeek_fields_keep_the_names_that_analysts_know() -> None:
         "zeek.dns": "query qtype_name rcode_name AA answers TTLs rejected rtt opcode",
         "zeek.http": "method host uri user_agent status_code resp_mime_types cookie_vars origin proxied",
     }.items():
-        assert set(fields.split()) <= set(CURATED[name].by_name)
+        assert set(fields.split()) <= set(CURATED[name].fields_by_name)
 
 
 def definition(**changes: Any) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from watchfloor.planner.planner import ALL_RULES
 from watchfloor.query.batches.registry import POLICIES
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.choices import SCHEMES
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import FilterError, UnknownFieldError
 from watchfloor.schema.filter.json_form import from_json, to_json
 from watchfloor.schema.filter.parse import MAX_DEPTH, MAX_LENGTH, MAX_TERMS, parse_filter
@@ -47,7 +48,7 @@ from watchfloor.schema.filter.tree import (
 )
 from watchfloor.schema.filter.type_check import MAX_VALUES, type_filter, typed_filter
 from watchfloor.schema.read_costs import ReadCosts
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.schema.times import from_micros
 
 NOW = 1_456_833_600_000_000  # 2016-03-01T12:00:00Z
@@ -563,7 +564,7 @@ def test_the_oracle(text: str, expected: bool) -> None:
 @given(TYPED)
 @settings(max_examples=100)
 def test_drawn_filters_fit_the_source_and_the_oracle(tree: Filter) -> None:
-    assert fields_of(tree) <= set(SOURCE.by_name)
+    assert fields_of(tree) <= set(SOURCE.fields_by_name)
     assert {holds(tree, event) for event in EVENTS} <= {True, False}
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import FilterError
+from watchfloor.schema.field import FieldType
 from watchfloor.schema.filter.json_form import OPERATORS, from_json
 from watchfloor.schema.filter.parse import MAX_DEPTH, MAX_LENGTH, MAX_TERMS
 from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_PATTERNS, MAX_STARS
 from watchfloor.schema.filter.type_check import MAX_VALUES, typed_filter
-from watchfloor.schema.source import FieldType, parse_definition
 from watchfloor.schema.times import parse_time
 
 PAGE = (Path(__file__).parents[2] / "docs/using/query-language.md").read_text("utf-8")

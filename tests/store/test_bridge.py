@@ -20,9 +20,9 @@ import pytest
 from scan_sessions import assert_scans_end
 
 from watchfloor.schema.errors import InternalError, StoreError
+from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.settings.credentials import Credentials
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Field, FieldType
 from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.connection import Connection
 from watchfloor.store.bridge.requests import EntryScan, EventScan, ServerIterator, ServerOptions

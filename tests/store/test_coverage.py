@@ -27,17 +27,19 @@ from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.coverage import (
-    awaits_start,
-    completed,
-    covering_all,
-    is_partial,
+    complete_indexes,
+    cover_all,
+    cover_from,
+    has_partial_index,
+    has_started_index,
     lacks_index,
-    with_indexes,
-    with_start,
+    start_indexes,
 )
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import DefinitionError, StoreError, UserError
+from watchfloor.schema.field import VALUE_INDEX, Field, Index, IndexKind
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Field, Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store import store as store_module
 from watchfloor.store.bridge.requests import EntryScan
@@ -61,44 +63,72 @@ def definition(*fields: dict[str, object]) -> Source:
     return parse_definition({"name": "a.b", "fields": [{"name": "ts", "type": "time"}, *fields], **shared})
 
 
+def covered_from(kind: Source, field: str, index: IndexKind = IndexKind.VALUES) -> int:
+    found = kind.find_field(field).find_index(index)
+    assert found is not None
+    return found.covers_from
+
+
 def test_what_a_field_covers() -> None:
-    plain, indexed = definition(COLOUR).field("colour"), definition(INDEXED[0]).field("colour")
-    assert not plain.covers(END_OF_TIME) and indexed.covers(None) and indexed.covers(0)
-    later = replace(indexed, indexed_from=100, reversed_from=200)
-    assert [later.covers(since) for since in (None, 0, 99, 100, 101)] == [False, False, False, True, True]
-    assert [later.covers(since, reversed=True) for since in (None, 100, 199, 200)] == [False, False, False, True]
-    assert not replace(indexed, reversed=False).covers(0, reversed=True)
+    plain, indexed = definition(COLOUR).find_field("colour"), definition(INDEXED[0]).find_field("colour")
+    assert not plain.is_covered(END_OF_TIME) and indexed.is_covered(None) and indexed.is_covered(0)
+    later = replace(indexed, indexes=(Index(IndexKind.VALUES, 100), Index(IndexKind.REVERSED, 200)))
+    assert [later.is_covered(since) for since in (None, 0, 99, 100, 101)] == [False, False, False, True, True]
+    assert [later.is_covered(t, IndexKind.REVERSED) for t in (None, 100, 199, 200)] == [False, False, False, True]
+    assert not replace(indexed, indexes=(VALUE_INDEX,)).is_covered(0, IndexKind.REVERSED)
+
+
+def test_a_source_is_restricted_to_what_its_indexes_cover() -> None:
+    kind = definition(
+        {**COLOUR, "indexed": True, "indexed_from": "1970-01-01T00:00:01Z", "reversed": True},
+        {"name": "shape", "type": "string", "indexed": True, "reversed": True, "reversed_from": "1970-01-01T00:00:02Z"},
+        {**TAGS, "indexed": True},
+    )
+    for since, indexed, reversed_ in (
+        (None, ["shape", "tags"], []),
+        (SECOND, ["colour", "shape", "tags"], ["colour"]),
+        (2 * SECOND, ["colour", "shape", "tags"], ["colour", "shape"]),
+    ):
+        usable = kind.restrict_indexes(since)
+        assert [f.name for f in usable.indexed_fields] == indexed
+        assert [f.name for f in usable.fields if f.is_reversed] == reversed_
+        assert parse_definition(usable.to_json()) == usable, "its definition says the same"
+    assert kind.restrict_indexes(2 * SECOND) is kind
 
 
 def test_an_index_begins_and_is_given_a_start() -> None:
     stored, wanted = definition(COLOUR, TAGS), definition(*INDEXED)
-    begun = with_indexes(stored, wanted.fields)
-    field = begun.field("colour")
-    assert (field.indexed, field.indexed_from, field.reversed, field.reversed_from) == (True, END_OF_TIME) * 2
-    assert awaits_start(begun) and not awaits_start(stored) and not awaits_start(wanted)
-    started = with_start(begun, 1_700_000_000_000_001)
-    field = started.field("colour")
-    assert field.indexed_from == field.reversed_from == 1_700_000_000_000_001 and not awaits_start(started)
+    begun = start_indexes(stored, wanted.fields)
+    field = begun.find_field("colour")
+    assert field.indexes == (Index(IndexKind.VALUES, END_OF_TIME), Index(IndexKind.REVERSED, END_OF_TIME))
+    assert has_started_index(begun) and not has_started_index(stored) and not has_started_index(wanted)
+    started = cover_from(begun, 1_700_000_000_000_001)
+    field = started.find_field("colour")
+    assert [index.covers_from for index in field.indexes] == [1_700_000_000_000_001] * 2
+    assert not has_started_index(started)
     assert started.definition["fields"][1]["indexed_from"] == "2023-11-14T22:13:20.000001Z"
     assert parse_definition(started.to_json()) == started
-    assert with_indexes(started, wanted.fields) == started == with_indexes(started, stored.fields), "no index ends"
-    assert covering_all(started) == wanted
+    assert start_indexes(started, wanted.fields) == started == start_indexes(started, stored.fields), "no index ends"
+    assert cover_all(started) == wanted
 
-    first = with_start(with_indexes(stored, [replace(wanted.field("colour"), reversed=False)]), 5)
-    second = with_start(with_indexes(first, wanted.fields), 9).field("colour")
-    assert (second.indexed_from, second.reversed_from) == (5, 9), "each index has a start of its own"
-    other = Field("colour", definition({"name": "colour", "type": "int"}).field("colour").type, indexed=True)
-    assert with_indexes(stored, [other, Field("new", other.type, indexed=True)]) == stored
+    first = cover_from(start_indexes(stored, [replace(wanted.find_field("colour"), indexes=(VALUE_INDEX,))]), 5)
+    second = cover_from(start_indexes(first, wanted.fields), 9).find_field("colour")
+    assert [index.covers_from for index in second.indexes] == [5, 9], "each index has a start of its own"
+    other = Field(
+        "colour", definition({"name": "colour", "type": "int"}).find_field("colour").type, indexes=(VALUE_INDEX,)
+    )
+    assert start_indexes(stored, [other, Field("new", other.type, indexes=(VALUE_INDEX,))]) == stored
 
 
 def test_an_index_is_completed() -> None:
     stored, wanted = definition(COLOUR, TAGS), definition(*INDEXED)
-    then = with_start(with_indexes(stored, [wanted.field("colour")]), 5)
-    now = with_start(with_indexes(then, [wanted.field("tags")]), 9)
-    assert is_partial(then) and is_partial(now) and not is_partial(wanted) and not is_partial(stored)
-    done = completed(now, then)
-    assert [done.field(name).indexed_from for name in ("colour", "tags")] == [0, 9], "what began since is not complete"
-    assert completed(done, now) == wanted
+    then = cover_from(start_indexes(stored, [wanted.find_field("colour")]), 5)
+    now = cover_from(start_indexes(then, [wanted.find_field("tags")]), 9)
+    assert has_partial_index(then) and has_partial_index(now)
+    assert not has_partial_index(wanted) and not has_partial_index(stored)
+    done = complete_indexes(now, then)
+    assert [covered_from(done, name) for name in ("colour", "tags")] == [0, 9], "what began since is not complete"
+    assert complete_indexes(done, now) == wanted
 
 
 def test_which_index_is_lacking() -> None:
@@ -230,8 +260,8 @@ def test_indexed_later(
         )
     known = store.catalog.read_sources()[kind.name]
     start = (START + 3 * day) * SECOND + 1
-    assert [known.field(name).indexed_from for name in ("host", "colour", "tags")] == [0, start, start]
-    assert (known.field("colour").reversed_from, known.field("tags").reversed) == (start, False)
+    assert [covered_from(known, name) for name in ("host", "colour", "tags")] == [0, start, start]
+    assert (covered_from(known, "colour", IndexKind.REVERSED), known.find_field("tags").is_reversed) == (start, False)
     assert main(["--home", str(settings.home), "sources", "show", kind.name]) == 0
     assert '"indexed_from": "2023-11-17T22:13:20.000001Z"' in capsys.readouterr().out
 
@@ -273,7 +303,7 @@ def test_an_index_of_endings_that_begins_later_than_the_index(
     before = [{key: event[key] for key in event if key != "tags"} for event in made(draw, START, START + 86400, 200)]
     assert load(settings, log_of(tmp_path / "a.log", before), feed=kind.name).quarantined == 0
     kind = store.catalog.register(make_source("endings", layout, (INDEXED[0],)))
-    assert kind.field("colour").covers(0) and not kind.field("colour").covers(0, reversed=True)
+    assert kind.find_field("colour").is_covered(0) and not kind.find_field("colour").is_covered(0, IndexKind.REVERSED)
     expected = sum(event.get("colour", "").endswith("red") for event in before)
     for scheme in SCHEMES:
         result = QueryService(store).run(QueryRequest(kind.name, where="colour endswith red", scheme=scheme))
@@ -300,7 +330,7 @@ def test_compaction_completes_an_index(
     logs.append(made(draw, START - day, START + day, 100))
     assert load(settings, log_of(paths[3], logs[3]), feed=kind.name).quarantined == 0
     events = [event for log in logs for event in log]
-    start, end = kind.field("colour").indexed_from, (START + 7 * day) * SECOND
+    start, end = covered_from(kind, "colour"), (START + 7 * day) * SECOND
     assert start == max(event["ts"] for event in events) * SECOND + 1
     assert_answers(store, kind, events, 0, end, covered=False)
 
@@ -309,7 +339,7 @@ def test_compaction_completes_an_index(
     assert row.item is not None and row.end is not None
     ledger.queued([replace(row.item, ticket="more", again=True)])
     assert compact_source(store, kind.name, 0, index=True).lacking == 1
-    assert store.catalog.read_sources()[kind.name].field("colour").indexed_from == start
+    assert covered_from(store.catalog.read_sources()[kind.name], "colour") == start
     assert_answers(store, kind, events, 0, end, covered=False)
     ledger.ended(row.item, replace(row.end, ticket="more"))
     ledger.close()
@@ -317,8 +347,9 @@ def test_compaction_completes_an_index(
     assert main(["--home", str(settings.home), "compact", kind.name, "--index"]) == 0
     assert "the indexes cover all events" in capsys.readouterr().err
     known = store.catalog.read_sources()[kind.name]
-    assert known.field("colour").covers(None) and known.field("colour").covers(None, reversed=True)
-    assert known.field("tags").covers(None) and "indexed_from" not in known.to_json()
+    colour = known.find_field("colour")
+    assert colour.is_covered(None) and colour.is_covered(None, IndexKind.REVERSED)
+    assert known.find_field("tags").is_covered(None) and "indexed_from" not in known.to_json()
     assert_answers(store, known, events, 0, end, covered=True)
     assert_all_indexed(store, known, events)
     assert compact_source(store, kind.name, 0, index=True).rounds == 0
@@ -336,14 +367,14 @@ def test_where_no_events_are_it_covers_all(store_settings: Settings, store: Stor
     name = make_source("covers", layout, (COLOUR, TAGS)).name
     with pytest.raises(UserError, match="unknown source"):
         store.catalog.find_source(name)
-    exported = with_start(with_indexes(make_source("covers", layout, (COLOUR, TAGS)), definition(*INDEXED).fields), 7)
+    exported = cover_from(start_indexes(make_source("covers", layout, (COLOUR, TAGS)), definition(*INDEXED).fields), 7)
     kind = store.catalog.register(exported)
-    assert kind.field("colour").covers(None), "what another store has written is not so here"
+    assert kind.find_field("colour").is_covered(None), "what another store has written is not so here"
     kind = store.catalog.register(make_source("covered", layout, (COLOUR, TAGS)))
     kind = store.catalog.register(make_source("covered", layout, INDEXED))
-    assert kind.field("colour").covers(None) and kind.field("colour").covers(None, reversed=True)
+    assert kind.find_field("colour").is_covered(None) and kind.find_field("colour").is_covered(None, IndexKind.REVERSED)
     kind = store.catalog.register(make_source("covered", layout, (COLOUR, TAGS)))
-    assert kind.field("colour").indexed and kind.field("tags").indexed, "no index ends"
+    assert kind.find_field("colour").is_indexed and kind.find_field("tags").is_indexed, "no index ends"
 
 
 def item_of(path: Path, kind: Source) -> WorkItem:
@@ -422,11 +453,11 @@ def test_what_is_cut_off_covers_nothing_and_is_ended_later(
         patch.setattr(store_module, "newest_event", fails)
         store.catalog.register(make_source("cutoff", layout, INDEXED))
     known = store.catalog.read_sources()[kind.name]
-    assert known.field("colour").indexed and not known.field("colour").covers(END_OF_TIME - 1)
+    assert known.find_field("colour").is_indexed and not known.find_field("colour").is_covered(END_OF_TIME - 1)
     with pytest.raises(UserError, match="its index knows no events yet"):
         QueryService(store).rank_values(kind.name, "colour")
     newest = max(event["ts"] for event in events) * SECOND
-    assert store.catalog.register(known).field("colour").indexed_from == newest + 1
+    assert covered_from(store.catalog.register(known), "colour") == newest + 1
 
 
 @pytest.mark.stack
@@ -446,4 +477,4 @@ def test_nothing_is_lost_when_many_change_a_definition(store: Store) -> None:
         thread.join()
     kind = store.catalog.read_sources()[make_source("crowd").name]
     for number in range(4):
-        assert f"new{number}" in kind.by_name and kind.field(f"old{number}").covers(None)
+        assert f"new{number}" in kind.fields_by_name and kind.find_field(f"old{number}").is_covered(None)

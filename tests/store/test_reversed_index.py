@@ -20,10 +20,11 @@ from loaded import LAYOUTS, batch_of
 
 from watchfloor.ingest.worker.compact import compact_source
 from watchfloor.query.service import QueryService
+from watchfloor.schema.definition import add_fields, parse_definition
 from watchfloor.schema.errors import DefinitionError
 from watchfloor.schema.filter.tree import ends_with
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store.admin import tables
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.keys import index_table, shard_names
@@ -79,7 +80,7 @@ def assert_mirrored(kind: Source, entries: list[Entry], events: list[Event]) -> 
         hits = int.from_bytes(value, "big") if kind.layout == "block" else 1
         (backward if turned else forward)[field][written] += hits
         if field in REVERSED:
-            assert visibility.decode() == kind.visibility_of(kind.field(field))
+            assert visibility.decode() == kind.visibility_of(kind.find_field(field))
             where[turned][shard, field, qualifier, visibility, value] += 1
     assert set(backward) <= set(REVERSED)
     assert where[False] == where[True], "the same entries but for the value"
@@ -157,10 +158,10 @@ def test_definitions_that_are_refused(field: dict[str, Any], message: str) -> No
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_definition_keeps_what_it_says(layout: str) -> None:
     kind = definition(layout)
-    assert [f.name for f in kind.fields if f.reversed] == list(REVERSED)
+    assert [f.name for f in kind.fields if f.is_reversed] == list(REVERSED)
     assert parse_definition(kind.to_json()) == kind
     bare = parse_definition({**kind.definition, "fields": kind.definition["fields"][:2]})
-    assert bare.with_fields(list(kind.fields)) == kind
+    assert add_fields(bare, kind.fields) == kind
 
 
 @pytest.fixture(scope="module")

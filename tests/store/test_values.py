@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from watchfloor.schema.errors import InternalError
-from watchfloor.schema.source import Field, FieldType
+from watchfloor.schema.field import Field, FieldType
 from watchfloor.store.encoding.values import (
     MAX_INDEXED,
     decode_column,

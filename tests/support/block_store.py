@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from watchfloor.schema.source import Field, Source
+from watchfloor.schema.field import Field
+from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan, EventScan
 from watchfloor.store.bridge.streams import NEXT_ROW
 from watchfloor.store.encoding.ranges import Ranges
@@ -134,13 +135,13 @@ class BlockStore:
         values: dict[str, pa.Array] = {}
         for name, vector in block.items():
             if name not in (FILE, ITEM):
-                values[name] = decode_vector(OFFSET_FIELD if name == OFFSET else source.field(name), vector)
+                values[name] = decode_vector(OFFSET_FIELD if name == OFFSET else source.find_field(name), vector)
         encoded: dict[str, list[set[bytes]]] = {}
 
         def of(name: str) -> list[set[bytes]]:
             """The encoded values that each event has."""
             if name not in encoded:
-                column, field = values[name], source.field(name)
+                column, field = values[name], source.find_field(name)
                 lists = column if field.is_list else [pa.array([value], field.arrow) for value in column]
                 encoded[name] = [_distinct(field, v.values if field.is_list else v) for v in lists]
             return encoded[name]
@@ -156,7 +157,7 @@ class BlockStore:
             if name == FILE:
                 answer.append(decode_binary(block[name]).take(pa.array(events)))
                 continue
-            field = OFFSET_FIELD if name == OFFSET else source.field(name)
+            field = OFFSET_FIELD if name == OFFSET else source.find_field(name)
             column = values[name].take(pa.array(events)) if name in block else pa.nulls(len(events), field.arrow)
             answer.append(encode_column(field, column) if kind == "bytes" else column)
         return answer

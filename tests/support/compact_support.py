@@ -13,7 +13,8 @@ import pyarrow as pa
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.definition import parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store.encoding import keys
 from watchfloor.store.layouts.block.encoder import BlockEncoder
 from watchfloor.store.layouts.block.keys import item_tag

@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 from oracle import Event, rank
 
+from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.filter.patterns import check_regex
 from watchfloor.schema.filter.tree import (
     COMPARISONS,
@@ -30,7 +31,7 @@ from watchfloor.schema.filter.tree import (
     contains,
     ends_with,
 )
-from watchfloor.schema.source import Field, FieldType, Source
+from watchfloor.schema.source import Source
 
 Pools = Mapping[str, Sequence[Any]]
 

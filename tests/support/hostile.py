@@ -12,9 +12,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.filter.parse import MAX_DEPTH, MAX_LENGTH, MAX_TERMS
 from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_PATTERNS
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 
 LONGEST = 65_536
 """Characters of the longest value."""

@@ -18,8 +18,9 @@ from watchfloor.ingest.intake.load import Load, LoadResult, Progress
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.worker.pool import Pool
 from watchfloor.ingest.worker.worker import work
+from watchfloor.schema.definition import DEFAULT_LAYOUT, parse_definition
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import DEFAULT_LAYOUT, Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table
 from watchfloor.store.encoding.ranges import Ranges

@@ -17,8 +17,10 @@ from watchfloor.ingest.formats.registry import open_parser
 from watchfloor.ingest.intake.load import Load, LoadResult
 from watchfloor.ingest.intake.sniff import sniff
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, ITEM_ID_BYTES
+from watchfloor.schema.definition import add_fields, parse_definition
+from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Field, FieldType, Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.layout import Encoder
 from watchfloor.store.layouts.block.encoder import BlockEncoder
@@ -68,7 +70,7 @@ def in_layout(store: Store, loaded: Loaded, layout: str) -> Loaded:
 
 def numbered(loaded: Loaded) -> Loaded:
     """The same with a field ``number``, counted from the newest: it tells each event from all others."""
-    source = loaded.source.with_fields([Field("number", FieldType.INT)])
+    source = add_fields(loaded.source, [Field("number", FieldType.INT)])
     numbers = pa.array(range(len(loaded.batch)), pa.int64())
     batch = pa.RecordBatch.from_arrays([*loaded.batch.columns, numbers], names=[*loaded.batch.schema.names, "number"])
     events = [{**event, "number": number} for number, event in enumerate(loaded.events)]

@@ -14,7 +14,8 @@ from typing import Any
 
 from loaded import Loaded, batch_of
 
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.definition import parse_definition
+from watchfloor.schema.source import Source
 
 SCALARS = ("string", "int", "float", "bool", "time", "ip", "port")
 FIRST = datetime(2016, 2, 28, 22, tzinfo=UTC)

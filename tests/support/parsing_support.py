@@ -18,6 +18,7 @@ from watchfloor.ingest.files.lines import Chunk, Rejected, read_chunks
 from watchfloor.ingest.formats.registry import open_parser
 from watchfloor.ingest.intake.sniff import sniff
 from watchfloor.ingest.parsing.format import SniffResult
+from watchfloor.schema.definition import add_fields
 from watchfloor.schema.errors import UnknownSourceError
 from watchfloor.schema.source import Source
 
@@ -53,7 +54,7 @@ class Catalog:
             if known is None:
                 raise
             return known
-        self.sources[name] = known.with_fields(list(wanted.fields)) if known else wanted
+        self.sources[name] = add_fields(known, wanted.fields) if known else wanted
         return self.sources[name]
 
 

@@ -46,7 +46,7 @@ def list_sources(args: Namespace) -> None:
             "fields": len(sources[name].fields),
             "layout": sources[name].layout,
             "shards": sources[name].shards,
-            "indexed": ", ".join(f.name for f in sources[name].indexed),
+            "indexed": ", ".join(f.name for f in sources[name].indexed_fields),
         }
         for name in sorted(sources)
     ]
@@ -57,8 +57,8 @@ def list_sources(args: Namespace) -> None:
 
 def show_source(args: Namespace) -> None:
     """Prints the definition in the store, or the shipped one of a source that is not in use yet."""
+    from watchfloor.schema.definition import builtin_definitions
     from watchfloor.schema.errors import UnknownSourceError
-    from watchfloor.schema.source import builtin_definitions
 
     with open_store(read_settings(args)) as store:
         sources = store.catalog.read_sources()
@@ -73,7 +73,9 @@ def show_source(args: Namespace) -> None:
 
 def check_definition(args: Namespace) -> None:
     source = _read_definition(args.file)
-    print_message(f"{args.file}: {source.name} is fine: {len(source.fields)} fields, {len(source.indexed)} indexed")
+    print_message(
+        f"{args.file}: {source.name} is fine: {len(source.fields)} fields, {len(source.indexed_fields)} indexed"
+    )
 
 
 def add_source(args: Namespace) -> None:
@@ -89,7 +91,7 @@ def add_source(args: Namespace) -> None:
             )
         stored = store.catalog.register(source)
     print_message(
-        f"{stored.name}: {len(stored.fields)} fields, {len(stored.indexed)} indexed, layout {stored.layout}, "
+        f"{stored.name}: {len(stored.fields)} fields, {len(stored.indexed_fields)} indexed, layout {stored.layout}, "
         f"{stored.shards} shards"
     )
 
@@ -99,29 +101,29 @@ def index_field(args: Namespace) -> None:
     from dataclasses import replace
 
     from watchfloor.schema.errors import UnknownSourceError
+    from watchfloor.schema.field import REVERSED_INDEX, VALUE_INDEX
     from watchfloor.schema.times import format_moment, from_micros
 
     with open_store(read_settings(args), role="ingest") as store:
         known = store.catalog.read_sources()
         if args.name not in known:
             raise UnknownSourceError(args.name, known)
-        field = known[args.name].field(args.field)
-        changed = replace(field, indexed=True, reversed=field.reversed or args.reversed)
-        stored = store.catalog.register(known[args.name].with_changed({field.name: changed})).field(args.field)
-    for what, first in (("indexed", stored.indexed_from), ("reversed", stored.reversed_from)):
-        if what == "indexed" or stored.reversed:
-            since = (
-                f"events since {format_moment(from_micros(first))}; older ones are filtered" if first else "all events"
-            )
-            print_message(f"{args.name}: {args.field} is {what} for {since}")
+        field = known[args.name].find_field(args.field)
+        indexes = (VALUE_INDEX, REVERSED_INDEX) if field.is_reversed or args.reversed else (VALUE_INDEX,)
+        changed = replace(field, indexes=indexes)
+        stored = store.catalog.register(known[args.name].replace_fields({field.name: changed})).find_field(args.field)
+    for index in stored.indexes:
+        start = format_moment(from_micros(index.covers_from))
+        since = f"events since {start}; older ones are filtered" if index.covers_from else "all events"
+        print_message(f"{args.name}: {args.field} is {index.kind.value} for {since}")
 
 
 def _read_definition(file: str) -> Source:
     from pathlib import Path
 
     from watchfloor.ingest.formats.registry import check_format
+    from watchfloor.schema.definition import parse_definition
     from watchfloor.schema.errors import DefinitionError
-    from watchfloor.schema.source import parse_definition
 
     try:
         text = Path(file).read_bytes()

@@ -78,7 +78,7 @@ class AccessLogParser:
     def _finish(self, rows: Rows, texts: dict[str, pa.StringArray], reasons: Reasons, parsed: ParsedChunk) -> None:
         """Texts of the parts, as they stand in the lines, to events."""
         columns: dict[str, pa.Array] = {}
-        fields = self._source.by_name
+        fields = self._source.fields_by_name
         for name in ("ident", "user", "status", "bytes"):
             columns[name] = text_column(fields[name], _absent_as_null(texts[name]), "", reasons)
         columns["client"] = texts["client"]

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from watchfloor.ingest.columns.convert import Reasons, octets
 from watchfloor.ingest.columns.scalars import Unfit, strptime_parser, unfit
-from watchfloor.schema.source import ARROW_TYPES, Field, FieldType
+from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
 
 TIME_WIDTH = 26
 TIME_FORMAT = "%d/%b/%Y:%H:%M:%S %z"

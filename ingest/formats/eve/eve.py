@@ -13,9 +13,10 @@ from watchfloor.ingest.columns.scalars import Unfit
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.formats.json.json_values import Naming, Record, decode_line, flatten, value_columns
 from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource, parse_lines
+from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.shorten import shorten_value
-from watchfloor.schema.source import Source, builtin_definitions, parse_definition
+from watchfloor.schema.source import Source
 
 TYPE_KEY = "event_type"
 _NAMING = Naming({}, frozenset({TYPE_KEY}))

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from watchfloor.ingest.parsing.format import Format, Match, SniffResult, describe_feed
 from watchfloor.ingest.parsing.parsed import ResolveSource
 from watchfloor.ingest.parsing.sample import FileSample
+from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.errors import InputFileError
-from watchfloor.schema.source import Source, builtin_definitions
+from watchfloor.schema.source import Source
 
 from .json_lines import JsonParser
 from .json_time import JsonTimeFinder
@@ -65,7 +66,7 @@ def fitting_sources(sample: FileSample, sources: Mapping[str, Source]) -> list[S
         and source.parser["format"] == "json"
         and all(source.time_field in record for record in records)
         and keys <= {name for f in source.fields for name in (f.name, f.name.partition(".")[0])}
-        and (source.name not in shipped or keys >= set(shipped[source.name].by_name))
+        and (source.name not in shipped or keys >= set(shipped[source.name].fields_by_name))
     ]
 
 

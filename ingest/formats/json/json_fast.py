@@ -13,7 +13,9 @@ from watchfloor.ingest.columns.convert import Reasons, text_column, text_list_co
 from watchfloor.ingest.columns.rows import Mask, Rows
 from watchfloor.ingest.columns.scalars import EPOCH_UNITS
 from watchfloor.ingest.parsing.parsed import ParsedChunk
-from watchfloor.schema.source import EXTRA_FIELD, Field, FieldType, Source
+from watchfloor.schema.definition import EXTRA_FIELD
+from watchfloor.schema.field import Field, FieldType
+from watchfloor.schema.source import Source
 from watchfloor.store.bridge.json_lines import JsonLines
 
 from .json_values import Naming

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from watchfloor.schema.source import EXTRA_FIELD, Field, FieldType
+from watchfloor.schema.definition import EXTRA_FIELD
+from watchfloor.schema.field import Field, FieldType
 
 from .json_values import Naming, Record
 

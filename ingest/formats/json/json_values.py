@@ -27,8 +27,10 @@ from watchfloor.ingest.columns.scalars import (
     time_parser,
     unfit,
 )
+from watchfloor.schema.definition import EXTRA_FIELD
+from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
 from watchfloor.schema.shorten import shorten, shorten_value
-from watchfloor.schema.source import ARROW_TYPES, EXTRA_FIELD, Field, FieldType, Source
+from watchfloor.schema.source import Source
 
 MAX_DEPTH = 32
 Record = dict[str, Any]
@@ -87,7 +89,7 @@ def flatten(source: Source, value: Record, naming: Naming) -> Record:
     """
     known, unknown = {}, {}
     keep = source.unknown_fields == "extra"
-    fields = source.by_name
+    fields = source.fields_by_name
     levels: list[tuple[str, Record, int]] = [("", value, 0)]
     while levels:
         prefix, level, depth = levels.pop()

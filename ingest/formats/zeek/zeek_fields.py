@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from watchfloor.schema.source import Field, FieldType, Source, parse_definition
+from watchfloor.schema.definition import parse_definition
+from watchfloor.schema.field import VALUE_INDEX, Field, FieldType
+from watchfloor.schema.source import Source
 
 FAMILY = "zeek"
 """The family of the sources of Zeek's logs."""
@@ -64,8 +66,8 @@ def choose_indexed(fields: list[Field]) -> list[Field]:
         wanted = f.scalar in (FieldType.IP, FieldType.PORT) or (
             f.scalar in (FieldType.STRING, FieldType.INT) and f.name in _INDEXED_NAMES
         )
-        room = sum(g.indexed for g in out) < MAX_INDEXED
-        out.append(replace(f, indexed=True) if wanted and room else f)
+        room = sum(g.is_indexed for g in out) < MAX_INDEXED
+        out.append(replace(f, indexes=(VALUE_INDEX,)) if wanted and room else f)
     return out
 
 
@@ -91,6 +93,6 @@ def _json(f: Field) -> dict[str, object]:
     out: dict[str, object] = {"name": f.name, "type": f.type.value}
     if f.items is not None:
         out["items"] = f.items.value
-    if f.indexed:
+    if f.is_indexed:
         out["indexed"] = True
     return out

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from watchfloor.schema.errors import DefinitionError
-from watchfloor.schema.source import Field, FieldType, Source
+from watchfloor.schema.field import Field, FieldType
+from watchfloor.schema.source import Source
 
 from .zeek_fields import TIME_FIELD, choose_indexed, field_name, source_name, zeek_definition
 

@@ -14,8 +14,10 @@ from watchfloor.ingest.formats.json.json_infer import infer_fields
 from watchfloor.ingest.formats.json.json_lines import JsonReader
 from watchfloor.ingest.formats.json.json_values import Naming, Record, decode_line
 from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource, parse_lines
+from watchfloor.schema.definition import add_fields, builtin_definitions
 from watchfloor.schema.errors import UserError
-from watchfloor.schema.source import Field, FieldType, Source, builtin_definitions
+from watchfloor.schema.field import Field, FieldType
+from watchfloor.schema.source import Source
 
 from .zeek_fields import ID_ALIASES, PATH_KEYS, TIME_FIELD, aliases, choose_indexed, source_name, zeek_definition
 
@@ -78,13 +80,13 @@ class ZeekJsonParser:
         curated = builtin_definitions().get(name)
         bare = curated or zeek_definition(name, path, [Field(TIME_FIELD, FieldType.TIME)], TIME_FIELD)
         source = self._resolve(name, lambda: bare)
-        if curated is None and source.by_name.keys() == bare.by_name.keys():
+        if curated is None and source.fields_by_name.keys() == bare.fields_by_name.keys():
             source = self._resolve(name, lambda: sample_source(path, sample, {}))
         return source
 
 
 def zeek_naming(source: Source) -> Naming:
-    return Naming(aliases(source.fields), frozenset(PATH_KEYS) - set(source.by_name))
+    return Naming(aliases(source.fields), frozenset(PATH_KEYS) - set(source.fields_by_name))
 
 
 def log_path(value: Record) -> str:
@@ -103,7 +105,7 @@ def sample_source(path: str, sample: Iterable[Record], known: Mapping[str, Sourc
     naming = zeek_naming(base) if base else Naming(ID_ALIASES, frozenset(PATH_KEYS))
     fields = infer_fields(sample, naming)
     if base is not None:
-        return base.with_fields([replace(f, indexed=False, reversed=False) for f in fields])
+        return add_fields(base, [replace(f, indexes=()) for f in fields])
     return zeek_definition(name, path, _with_time(choose_indexed(fields)), TIME_FIELD)
 
 

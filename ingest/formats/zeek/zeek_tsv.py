@@ -16,8 +16,10 @@ from watchfloor.ingest.columns.convert import Reasons, octets, text_column, text
 from watchfloor.ingest.columns.rows import Rows, cut_column, split_rows, utf8_rows
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource
+from watchfloor.schema.definition import add_fields, builtin_definitions
 from watchfloor.schema.errors import UserError
-from watchfloor.schema.source import ARROW_TYPES, Field, FieldType, Source, builtin_definitions
+from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
+from watchfloor.schema.source import Source
 
 from .zeek_fields import field_name
 from .zeek_header import ZeekHeader, parse_header
@@ -86,7 +88,7 @@ def header_source(header: ZeekHeader, base: Source | None = None) -> Source:
     base = base or builtin_definitions().get(header.name)
     if base is None:
         return header.derive()
-    return base.with_fields([replace(f, indexed=False, reversed=False) for f in header.fields()])
+    return add_fields(base, [replace(f, indexes=()) for f in header.fields()])
 
 
 class _Columns:
@@ -95,7 +97,7 @@ class _Columns:
     def __init__(self, header: ZeekHeader, source: Source) -> None:
         self._source = source
         self._separator = header.separator[0]
-        self._fields = [source.by_name[field_name(name.decode(errors="replace"))] for name in header.names]
+        self._fields = [source.fields_by_name[field_name(name.decode(errors="replace"))] for name in header.names]
         self._unset = header.unset_field.decode(errors="replace")
         self._empty = header.empty_field.decode(errors="replace")
         self._between = header.set_separator.decode(errors="replace") or ","

@@ -20,7 +20,8 @@ import pyarrow as pa
 from watchfloor.loadgen.engines.answer import EngineAnswer, build_table, check_answer
 from watchfloor.loadgen.engines.engine import PeerEngine
 from watchfloor.loadgen.engines.question import EngineQuestion, QuestionKind
-from watchfloor.schema.source import Source, builtin_definitions
+from watchfloor.schema.definition import builtin_definitions
+from watchfloor.schema.source import Source
 
 SOURCE = "proxy.events"
 

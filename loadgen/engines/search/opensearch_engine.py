@@ -19,7 +19,8 @@ from watchfloor.loadgen.engines.answer import AnswerRows
 from watchfloor.loadgen.engines.limits import MEMORY_MB, THREADS
 from watchfloor.loadgen.engines.question import EngineQuestion, QuestionKind
 from watchfloor.schema.errors import StackError
-from watchfloor.schema.source import FieldType, Source
+from watchfloor.schema.field import FieldType
+from watchfloor.schema.source import Source
 
 from .opensearch_server import HOST, OpenSearchServer
 
@@ -139,7 +140,9 @@ class OpenSearchClient:
 def _make_index_settings(source: Source) -> dict[str, Any]:
     """As the guides advise for loading much and for logs: no replicas, no refresh while it loads, a longer log of
     writes (a quarter of the heap), and only those fields mapped that are asked for."""
-    fields: dict[str, Any] = {field.name: {"type": _TYPES[field.type], "doc_values": False} for field in source.indexed}
+    fields: dict[str, Any] = {
+        field.name: {"type": _TYPES[field.type], "doc_values": False} for field in source.indexed_fields
+    }
     fields[source.time_field] = {"type": "date_nanos"}
     return {
         "settings": {

@@ -29,7 +29,7 @@ class TantivyEngine:
     def __init__(self, folder: Path, source: Source) -> None:
         self._folder = folder / "index"
         self._time = source.time_field
-        self._terms = [field.name for field in source.indexed]
+        self._terms = [field.name for field in source.indexed_fields]
         builder = tantivy.SchemaBuilder()
         for name in self._terms:
             # Whole values, of which no positions are asked.

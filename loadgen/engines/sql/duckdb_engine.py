@@ -8,7 +8,8 @@ import duckdb
 import pyarrow as pa
 
 from watchfloor.loadgen.engines.limits import MEMORY_MB, THREADS
-from watchfloor.schema.source import FieldType, Source
+from watchfloor.schema.field import FieldType
+from watchfloor.schema.source import Source
 
 from .sql_engine import SqlEngine
 

@@ -33,7 +33,8 @@ from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import InternalError, UserError
-from watchfloor.schema.source import Field, FieldType, Source
+from watchfloor.schema.field import VALUE_INDEX, Field, FieldType
+from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
 
 from .plot import draw
@@ -130,7 +131,7 @@ def list_conditions(events: int) -> Iterator[str]:
 
 
 def _create_source(session: BenchSession, layout: str) -> Source:
-    fields = [Field(name, FieldType.STRING, indexed=True) for name in FIELDS]
+    fields = [Field(name, FieldType.STRING, indexes=(VALUE_INDEX,)) for name in FIELDS]
     return session.create_source("proxy.events", layout=layout, more=fields)
 
 

@@ -25,7 +25,8 @@ from watchfloor.loadgen.harness.loads import EventFile, write_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
-from watchfloor.schema.source import Field, Source
+from watchfloor.schema.field import Field
+from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact_source
 from watchfloor.store.bulk.tablet_files import table_files
 from watchfloor.store.layouts.block.encoder import BlockEncoder

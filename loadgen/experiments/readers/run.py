@@ -26,7 +26,8 @@ from watchfloor.loadgen.harness.loads import write_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
-from watchfloor.schema.source import ARROW_TYPES, FieldType, Source
+from watchfloor.schema.field import ARROW_TYPES, FieldType
+from watchfloor.schema.source import Source
 
 SPEED = Metric("read_megabytes_per_cpu_second", "MB/s", "bytes of JSON / 1,000,000 / CPU seconds of the process")
 TAKEN = Metric(

@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watchfloor.schema.field import Field
 from watchfloor.schema.filter.tree import Compare, Condition, Filter
-from watchfloor.schema.source import Field, Source
+from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import MANY_REQUESTS, EntryScan, ServerIterator
 from watchfloor.store.encoding.keys import SHARD_BYTES, index_prefix, index_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
@@ -83,7 +84,7 @@ def read_hits(
 
 
 def _read_terms(reader: Reader, source: Source, terms: Sequence[Compare], since: int, until: int) -> list[Hits]:
-    suffixes = index_suffixes([(source.field(term.field), term.value) for term in terms])
+    suffixes = index_suffixes([(source.find_field(term.field), term.value) for term in terms])
     if since >= until:
         return [_together([]) for _ in suffixes]
     cache = reader.get_slot(_TERM_HITS)

@@ -88,8 +88,8 @@ class BlockEncoder:
                 f.name,
                 source.visibility_of(f),
                 make_column(f, events.column(f.name), self._compression),
-                f.indexed,
-                f.reversed,
+                f.is_indexed,
+                f.is_reversed,
             )
             for f in source.fields
         ]

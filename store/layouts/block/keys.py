@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from watchfloor.schema.source import Field, FieldType
+from watchfloor.schema.field import Field, FieldType
 from watchfloor.store.encoding.keys import DAY, SHARD_BYTES, key_bounds, reverse_time, shard_name, times_of_keys
 from watchfloor.store.index.index_hits import IndexKeys
 

@@ -156,8 +156,8 @@ class _BlockReader:
         time, where = source.time_field, wanted.where
         inside = (Compare(time, ">=", _moment(wanted.since)), Compare(time, "<", _moment(wanted.until)))
         self._program = compile_filter(And((*inside, where) if where is not None else inside), source)
-        fields = [OFFSET_FIELD, *(source.field(name) for name in wanted.columns if name != time)]
-        self._wanted = {time: comes_as(source.field(time)), FILE: "bytes", **{f.name: comes_as(f) for f in fields}}
+        fields = [OFFSET_FIELD, *(source.find_field(name) for name in wanted.columns if name != time)]
+        self._wanted = {time: comes_as(source.find_field(time)), FILE: "bytes", **{f.name: comes_as(f) for f in fields}}
 
     def begin(self, ranges: Ranges, ordered: bool) -> Batches:
         """Batches of blocks' events from now on; see ``_add`` for the columns."""
@@ -224,7 +224,7 @@ def _add(runs: Runs, events: pa.RecordBatch, source: Source, columns: Sequence[s
     if not len(events):
         return
     times = events.column(1)
-    fields = [source.field(name) for name in columns]
+    fields = [source.find_field(name) for name in columns]
     stored = iter(events.columns[4:])
     decoded = [times if f.name == source.time_field else typed_column(f, next(stored)) for f in fields]
     micros = times.cast(pa.int64()).to_numpy()

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.schema.errors import StoreError
-from watchfloor.schema.source import Field, Source
+from watchfloor.schema.field import Field
+from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan, ServerIterator
 from watchfloor.store.encoding.keys import SHARD_BYTES, event_table
 from watchfloor.store.encoding.ranges import Ranges
@@ -45,7 +46,7 @@ def stored_blocks(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryArr
 
 def read_blocks(reader: Reader, source: Source, rows: Iterable[bytes]) -> dict[bytes, Cells]:
     """The cells of those blocks among ``rows`` that there are, in the order of their rows."""
-    known = {FILE, ITEM, OFFSET, *source.by_name}
+    known = {FILE, ITEM, OFFSET, *source.fields_by_name}
     ranges = Ranges()
     for row in rows:
         ranges.add_row(row)
@@ -106,11 +107,11 @@ def hits_of(source: Source, blocks: Mapping[bytes, Cells]) -> Iterator[TableWrit
         Block(row, int(row[:SHARD_BYTES]), np.arange(end - size, end))
         for row, size, end in zip(blocks, sizes, ends.tolist(), strict=True)
     ]
-    for field in source.indexed:
+    for field in source.indexed_fields:
         label = label_of(field.name, blocks)
         if label is not None:
             column = make_column(field, column_of(field, blocks, sizes), "none")
-            yield from index_writes(source, places, [Labelled(field.name, label, column, True, field.reversed)])
+            yield from index_writes(source, places, [Labelled(field.name, label, column, True, field.is_reversed)])
 
 
 def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:

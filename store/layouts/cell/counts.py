@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from watchfloor.schema.field import Field
 from watchfloor.schema.filter.tree import Condition
-from watchfloor.schema.source import Field, Source
+from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.keys import (
     KEY_BYTES,
@@ -54,7 +55,7 @@ class CellCounts:
     ) -> list[IndexCount | None]:
         """Of equalities the counts of the hours that touch the range, by one scan; of others what the index has."""
         terms, others = split_conditions(conditions)
-        rows = {term: bucket_row(source, (source.field(term.field), term.value)) for term in terms}
+        rows = {term: bucket_row(source, (source.find_field(term.field), term.value)) for term in terms}
         ranges = Ranges()
         for row in dict.fromkeys(rows.values()):
             ranges.add_row(row)

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.source import Field, Source
+from watchfloor.schema.field import Field
+from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import OFFSET_COLUMN, SHARD_BYTES, aggregate_table, event_table
 from watchfloor.store.encoding.values import encode_column, encode_elements, fixed_binary
 from watchfloor.store.index.aggregates import ItemCounts, constant
@@ -49,7 +50,7 @@ class CellEncoder:
                 continue
             column = events.column(field.name)
             encoded[field.name] = encode_column(field, column)
-            if field.indexed and column.null_count < len(column):
+            if field.is_indexed and column.null_count < len(column):
                 writes += self._index_field(field, column, encoded[field.name], keys)
         return [self._write_events(rows, encoded), *writes]
 
@@ -65,7 +66,9 @@ class CellEncoder:
         names = [name for name, column in encoded.items() if column.null_count < len(column)]
         columns = [encoded[name] for name in names]
         fields = [
-            pa.field(n, pa.binary(), metadata={"qualifier": n, "visibility": source.visibility_of(source.field(n))})
+            pa.field(
+                n, pa.binary(), metadata={"qualifier": n, "visibility": source.visibility_of(source.find_field(n))}
+            )
             for n in names
         ]
         filled = np.zeros(len(rows), np.int64)
@@ -98,7 +101,7 @@ class CellEncoder:
         if not len(codes):
             return
         visibility = self._source.visibility_of(field)
-        indexed = IndexColumn.from_values(field.name, visibility, dictionary.dictionary, field.reversed)
+        indexed = IndexColumn.from_values(field.name, visibility, dictionary.dictionary, field.is_reversed)
         self._counts.add(field, indexed.row_values, codes, keys.times[events])
         groups = codes * self._source.shards + keys.shards[events]
         order = np.argsort(groups, kind="stable")

@@ -65,7 +65,7 @@ class CellLayout:
         self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int
     ) -> list[pa.Array]:
         equalities, others = split_conditions(conditions)
-        terms = [(source.field(equality.field), equality.value) for equality in equalities]
+        terms = [(source.find_field(equality.field), equality.value) for equality in equalities]
         ids = _read_equal_hits(reader, source, terms, since, until)
         found: dict[Condition, pa.Array] = dict(zip(equalities, ids, strict=True))
         many = read_index_hits(reader, source, others, EVENT_KEYS, since, until, None)
@@ -94,7 +94,7 @@ def _request_events(source: Source, ranges: Ranges, wanted: Wanted, first_rows: 
         _STREAM,
         event_table(source),
         ranges,
-        columns={name: comes_as(source.field(name)) for name in wanted.columns if name != source.time_field},
+        columns={name: comes_as(source.find_field(name)) for name in wanted.columns if name != source.time_field},
         first_rows=first_rows,
         batch_rows=BATCH_ROWS,
         ordered=ordered,
@@ -136,6 +136,6 @@ def _to_typed_batch(
         if name == source.time_field:
             arrays.append(pa.array(times_of_keys(rows[:, SHARD_BYTES:])).cast(pa.timestamp("us", tz="UTC")))
         else:
-            arrays.append(typed_column(source.field(name), values[name]))
+            arrays.append(typed_column(source.find_field(name), values[name]))
     keys = fixed_binary(np.ascontiguousarray(rows[:, SHARD_BYTES:]))
     return pa.RecordBatch.from_arrays([*arrays, keys], schema=event_schema(source, columns))

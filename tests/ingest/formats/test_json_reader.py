@@ -18,7 +18,8 @@ from watchfloor.ingest.formats.json.json_fast import FastReader
 from watchfloor.ingest.formats.json.json_lines import JsonParser, JsonReader
 from watchfloor.ingest.formats.json.json_values import PLAIN, Naming
 from watchfloor.ingest.parsing.parsed import ParsedChunk
-from watchfloor.schema.source import Source, builtin_definitions, parse_definition
+from watchfloor.schema.definition import builtin_definitions, parse_definition
+from watchfloor.schema.source import Source
 
 SCALARS = ("string", "int", "float", "bool", "time", "ip", "port")
 NAMES = {**{f"{kind[0]}.{kind}": kind for kind in SCALARS}, "s.deep.text": "string", "s.deep.er.text": "string"}

@@ -18,7 +18,8 @@ from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.formats.access_log.access_log import AccessLogParser
 from watchfloor.ingest.formats.json.json_lines import JsonReader
 from watchfloor.ingest.parsing.parsed import ParsedChunk
-from watchfloor.schema.source import FieldType, builtin_definitions
+from watchfloor.schema.definition import builtin_definitions
+from watchfloor.schema.field import FieldType
 
 PROXY = builtin_definitions()["proxy.events"]
 

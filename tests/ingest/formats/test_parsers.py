@@ -24,8 +24,9 @@ from parsing_support import DATA, Catalog, Loaded, load, log_lines, outcome, par
 from watchfloor.ingest.files.lines import Chunk, read_chunks
 from watchfloor.ingest.formats.registry import open_parser
 from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UnknownSourceError
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "sources"
 NAMES = sorted(path.name for path in FIXTURES.iterdir())

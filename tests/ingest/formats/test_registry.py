@@ -10,8 +10,9 @@ import pytest
 from watchfloor.ingest import formats
 from watchfloor.ingest.formats.registry import check_format, find_family, find_format, load_formats, open_parser
 from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.errors import DefinitionError, UnknownSourceError
-from watchfloor.schema.source import Source, builtin_definitions, parse_definition
+from watchfloor.schema.source import Source
 
 
 def source_of(text_format: str) -> Source:

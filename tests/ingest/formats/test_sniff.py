@@ -10,8 +10,9 @@ import pytest
 from parsing_support import shared
 
 from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.errors import InputFileError, UnknownSourceError
-from watchfloor.schema.source import FieldType, builtin_definitions, parse_definition
+from watchfloor.schema.field import FieldType
 
 HEADER = "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n"
 INDEXED = ("uid", "id.orig_h", "id.orig_p", "id.resp_h", "id.resp_p", "proto", "host", "note", "a", "b")
@@ -38,7 +39,7 @@ def test_zeek_tsv_by_its_header(write) -> None:
     assert found.feed == "zeek.door" and found.splittable
     assert found.header.startswith(b"#separator") and b"#fields\tts\twho" in found.header
     (source,) = found.sources
-    assert [(f.name, f.type_name, f.indexed) for f in source.fields] == [
+    assert [(f.name, f.type_name, f.is_indexed) for f in source.fields] == [
         ("ts", "time", False),
         ("who", "ip", True),
         ("extra", "string", False),
@@ -48,7 +49,7 @@ def test_zeek_tsv_by_its_header(write) -> None:
 def test_a_curated_source_is_extended_by_a_header(write) -> None:
     found = sniff(write(zeek("conn", "ts uid site.floor", "time string count", "1.0\tC\t3")), "zeek", {})
     (source,) = found.sources
-    assert source.by_name["site.floor"].type is FieldType.INT
+    assert source.fields_by_name["site.floor"].type is FieldType.INT
     assert source.fields[: len(builtin_definitions()["zeek.conn"].fields)] == builtin_definitions()["zeek.conn"].fields
 
 
@@ -56,7 +57,7 @@ def test_indexes_of_a_derived_source_are_few_and_useful(write) -> None:
     fields = "ts uid id.orig_h id.orig_p id.resp_h id.resp_p proto host note msg a b c d"
     types = "time string addr port addr port enum string enum string addr addr addr addr"
     (source,) = sniff(write(zeek("thing", fields, types, "\t".join("-" * 14))), None, {}).sources
-    assert [f.name for f in source.indexed] == list(INDEXED)
+    assert [f.name for f in source.indexed_fields] == list(INDEXED)
 
 
 def test_a_header_that_changes_on_the_way_makes_a_file_one_item(write) -> None:

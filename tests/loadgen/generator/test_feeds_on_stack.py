@@ -17,8 +17,8 @@ from watchfloor.loadgen.generator.streams.generate_live import generate_live
 from watchfloor.loadgen.generator.streams.periodically_closed_file import PeriodicallyClosedFile
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import builtin_definitions, parse_definition
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack

@@ -22,8 +22,8 @@ from watchfloor.ingest.intake.sniff import sniff
 from watchfloor.loadgen.generator import feeds
 from watchfloor.loadgen.generator.feed_registry import list_feeds, open_feed
 from watchfloor.loadgen.generator.generate import CHUNK_EVENTS, DEFAULT_END, GenerationSummary, generate_events
+from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.errors import UserError
-from watchfloor.schema.source import builtin_definitions
 
 FEEDS = tuple(list_feeds())
 PAGE = Path(__file__).parents[3] / "docs/measuring/generator.md"
@@ -103,7 +103,7 @@ def test_the_named_values_are_as_frequent_as_promised(feed: str, events: int) ->
     counts = Counter(values)
     for frequency in (done.popular, done.middling, done.rare):
         assert counts[frequency.value] == frequency.events
-        assert builtin_definitions()[feed].by_name[frequency.field].indexed
+        assert builtin_definitions()[feed].fields_by_name[frequency.field].is_indexed
     assert abs(done.popular.events - events / 5) <= events / 1000 + 11
     assert abs(done.middling.events - events / 1000) <= 1
     assert done.rare.events == 10

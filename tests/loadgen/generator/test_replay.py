@@ -33,8 +33,8 @@ from watchfloor.loadgen.generator.streams.replay import (
     retime_chunks,
 )
 from watchfloor.loadgen.generator.streams.written_time import format_time_like
+from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.errors import InputFileError, UserError
-from watchfloor.schema.source import builtin_definitions, parse_definition
 
 START = 1_800_000_000_123_456
 """µs: when the replays of these tests begin."""

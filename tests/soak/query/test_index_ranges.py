@@ -19,6 +19,7 @@ from oracle import holds
 
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.filter.tree import (
     Between,
     Cidr,
@@ -31,7 +32,7 @@ from watchfloor.schema.filter.tree import (
     ends_with,
 )
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import DAY, HOUR
 from watchfloor.store.layout import Wanted
 from watchfloor.store.layouts.counts import CountReader

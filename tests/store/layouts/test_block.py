@@ -18,8 +18,9 @@ from oracle import holds
 from test_cell import EPOCH, FILE, ITEM
 
 from watchfloor.query.executor import intersect_ids, unite_ids
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.filter.tree import And, Compare, Filter
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store.encoding import keys
 from watchfloor.store.encoding.values import fixed_binary, index_value
 from watchfloor.store.layout import IndexCount, TableWrite, Wanted
@@ -128,7 +129,7 @@ def test_entries_are_those_of_plain_python(events: list[Event]) -> None:
     hits: Counter[tuple[bytes, bytes, bytes]] = Counter()
     shards: dict[int, set[int]] = {}
     for row, cells in blocks.items():
-        columns = {n: decode_vector(SOURCE.field(n), v).to_pylist() for n, v in cells.items() if n in NAMES}
+        columns = {n: decode_vector(SOURCE.find_field(n), v).to_pylist() for n, v in cells.items() if n in NAMES}
         moments = [(t - EPOCH) // timedelta(microseconds=1) for t in columns["ts"]]
         count = len(moments)
         assert 0 < count <= BLOCK_ROWS and {len(c) for c in columns.values()} == {count}
@@ -279,7 +280,7 @@ def test_counts_are_exact(items: list[list[Event]], ends: tuple[int, int], data:
     reader = CountReader(store, SOURCE)
     inside = [event for events in items for event in matching(events, since, until, None)]
     assert reader.count(since, until) == len(inside)
-    field = SOURCE.field(data.draw(st.sampled_from(["row", "size", "tags"])))
+    field = SOURCE.find_field(data.draw(st.sampled_from(["row", "size", "tags"])))
     counted = Counter(value for event in inside for value in elements(event[field.name]))
     value = data.draw(st.sampled_from({"row": ["a", "b", "no"], "size": [0, 1], "tags": ["x", "y"]}[field.name]))
     assert reader.count(since, until, field, value) == counted[value]
@@ -349,7 +350,7 @@ def test_runs_hold_back_what_may_not_be_newest() -> None:
 
 def test_the_layout_is_known_by_its_name() -> None:
     assert layout_of(SOURCE).name == "block" and not layout_of(SOURCE).hits_exact
-    assert layout_of(SOURCE.with_layout("cell")).name == "cell"
+    assert layout_of(SOURCE.replace_layout("cell")).name == "cell"
 
 
 @pytest.mark.parametrize("shift", [0, 1])

@@ -90,9 +90,9 @@ def test_a_view_sees_each_event_once(state: State, items: list[Events]) -> None:
     having = [e for e in as_dicts(events) if e["row"] == "a"]
     check(list(layout.fetch(store, SOURCE, hits, Wanted(0, 4 * keys.DAY, Compare("row", "=", "a"), NAMES, 20))), having)
     reader = CountReader(store, SOURCE)
-    assert reader.count(0, 4 * keys.DAY, SOURCE.field("row"), "a") == len(having)
+    assert reader.count(0, 4 * keys.DAY, SOURCE.find_field("row"), "a") == len(having)
     counted = Counter(tag for event in as_dicts(events) for tag in elements(event["tags"]))
-    assert dict(reader.top(SOURCE.field("tags"), 0, 4 * keys.DAY, 9)) == dict(counted)
+    assert dict(reader.top(SOURCE.find_field("tags"), 0, 4 * keys.DAY, 9)) == dict(counted)
 
 
 @given(st.lists(events_of, min_size=1, max_size=3))

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchfloor.schema.source import parse_definition
+from watchfloor.schema.definition import parse_definition
 from watchfloor.store.encoding import keys
 from watchfloor.store.encoding.values import encode_value
 from watchfloor.store.index.buckets import Cover, cover
@@ -164,5 +164,5 @@ def test_names_of_tables_never_meet() -> None:
 
 
 def test_constants_sort_in_the_index() -> None:
-    field = SOURCE.field("size")
+    field = SOURCE.find_field("size")
     assert encode_value(field.scalar, -1) < encode_value(field.scalar, 0) < encode_value(field.scalar, 300)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from ingest_support import counts, exactly, load, log_file, own, source
 
+from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import builtin_definitions, parse_definition
 from watchfloor.store.admin import tables
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.ranges import Ranges
@@ -67,7 +67,7 @@ def test_a_source_that_was_stored_before_blocks_were_the_default_stays_in_cells(
     assert kind.layout == "cell" and counts(store, kind) == exactly(kind, 500)
 
     wider = store.catalog.register(parse_definition({**old.definition, "fields": [*old.definition["fields"], MORE]}))
-    assert (wider.layout, wider.by_name.keys() - old.by_name.keys()) == ("cell", {"more"})
+    assert (wider.layout, wider.fields_by_name.keys() - old.fields_by_name.keys()) == ("cell", {"more"})
     assert stored_layout(store, old.name) == "cell"
     load(settings, log_file(tmp_path / "b.log", 700, "b"), feed=old.name)
     assert counts(store, wider) == exactly(wider, 1200)

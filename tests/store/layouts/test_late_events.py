@@ -20,8 +20,9 @@ from loaded import LAYOUTS, batch_of, write
 
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.keys import DAY, HOUR, MINUTE, event_table
 from watchfloor.store.encoding.ranges import Ranges
@@ -146,7 +147,7 @@ def test_no_block_has_events_of_two_days(tables: Tables) -> None:
             batch.column("qualifier").to_pylist(), batch.column("value").to_pylist(), strict=True
         ):
             if qualifier == b"ts":
-                blocks.append([micros(time) for time in decode_vector(source.field("ts"), value).to_pylist()])
+                blocks.append([micros(time) for time in decode_vector(source.find_field("ts"), value).to_pylist()])
     assert len(blocks) >= 5
     for times in blocks:
         assert len({time // DAY for time in times}) == 1 and times == sorted(times, reverse=True)

@@ -9,9 +9,10 @@ import pytest
 from ingest_support import RUN
 from loaded import batch_of, write
 
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.filter.tree import Compare, Condition
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.schema.times import to_micros
 from watchfloor.store.bridge.streams import NEXT_ROW
 from watchfloor.store.encoding.keys import SHARD_BYTES, shard_names

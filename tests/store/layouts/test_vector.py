@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_values import VALUES, arrow_value
 
 from watchfloor.schema.errors import StoreError, WatchfloorError
-from watchfloor.schema.source import Field, FieldType
+from watchfloor.schema.field import VALUE_INDEX, Field, FieldType
 from watchfloor.store.encoding.values import encode_value
 from watchfloor.store.layouts.block.vectors.column import encode_vector, make_column
 from watchfloor.store.layouts.block.vectors.vector import Compression, decode_binary, decode_vector, rows_of
@@ -40,7 +40,7 @@ def values_of(kind: FieldType) -> st.SearchStrategy[Any]:
 @given(data=st.data(), codec=codecs)
 @settings(max_examples=60)
 def test_columns_come_back(kind: FieldType, indexed: bool, data: st.DataObject, codec: Compression) -> None:
-    field = Field("f", kind, indexed)
+    field = Field("f", kind, (VALUE_INDEX,) if indexed else ())
     drawn = data.draw(st.lists(values_of(kind), max_size=12)) * data.draw(st.sampled_from([1, 1, 30]))
     column = pa.array([arrow_value(v) for v in drawn], field.arrow)
     column = column.slice(data.draw(st.integers(0, len(drawn))))
@@ -110,7 +110,7 @@ def test_the_smaller_form_is_taken() -> None:
 
 
 def test_a_dictionary_of_many_has_wide_codes() -> None:
-    field = Field("f", FieldType.STRING, indexed=True)
+    field = Field("f", FieldType.STRING, indexes=(VALUE_INDEX,))
     for count in (255, 256, 65_535, 65_536):
         words = [f"word {i:x}" for i in range(count)] * 3 + [None]
         vector = encode_vector(field, pa.array(words), "none")
@@ -119,7 +119,7 @@ def test_a_dictionary_of_many_has_wide_codes() -> None:
 
 
 def test_an_index_counts_a_value_once_an_event() -> None:
-    field = Field("f", FieldType.LIST, indexed=True, items=FieldType.STRING)
+    field = Field("f", FieldType.LIST, indexes=(VALUE_INDEX,), items=FieldType.STRING)
     column = pa.array([["a", "a", None, "b"], None, [], ["b"]], field.arrow)
     values, codes, events = make_column(field, column, "zstd").indexed()
     assert [(values[int(c)].as_py(), e) for c, e in zip(codes, events.tolist(), strict=True)] == [

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.coverage import is_partial
+from watchfloor.schema.coverage import has_partial_index
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import SOURCES_TABLE
 from watchfloor.store.layouts.block.entries import BLOCK_ROWS
@@ -103,7 +103,7 @@ class _Compaction:
             seen = int(listing.seen.sum())
             there = frozenset(row.tobytes() for row in listing.rows[listing.seen]) if self._index else frozenset()
             if before < 0:
-                before, self._lacking = seen, there if is_partial(defined) else frozenset()
+                before, self._lacking = seen, there if has_partial_index(defined) else frozenset()
             self._lacking &= there
             groups = plan(listing, self._settled(), self._closed, self._block_rows, self._lacking)
             if not groups:

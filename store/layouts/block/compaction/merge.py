@@ -80,7 +80,7 @@ def write_merged(
         if label is not None:
             values = column_of(field, blocks, sizes).take(places)
             column = make_column(field, values, CODEC)
-            columns.append(Labelled(field.name, label, column, field.indexed, field.reversed))
+            columns.append(Labelled(field.name, label, column, field.is_indexed, field.is_reversed))
             if field.name == source.time_field:
                 times = values.cast(pa.int64()).to_numpy()
     first = np.ascontiguousarray(about.files[:, :8]).view(">u8").reshape(-1).astype(np.uint64)

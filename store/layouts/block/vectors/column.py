@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.source import Field
+from watchfloor.schema.field import Field
 from watchfloor.store.encoding.values import NUMBER_BYTES, encode_elements, list_offsets, number_bytes, to_numbers
 
 from .vector import CODEC, Compression, dictionary_vector, list_vector, numbers_vector, plain_vector, unsigned_width
@@ -39,7 +39,7 @@ def make_column(field: Field, values: pa.Array, compression: Compression) -> Col
         return _Lists(field, values, compression)
     if field.scalar in NUMBER_BYTES:
         return _Numbers(field, values, compression)
-    if not field.indexed and _distinct_share(values) > _UNLIKE:
+    if not field.is_indexed and _distinct_share(values) > _UNLIKE:
         return _Unlike(encode_elements(field, values), compression)
     words = values.dictionary_encode()
     return _Words(words, encode_elements(field, words.dictionary), compression)
@@ -121,7 +121,7 @@ class _Numbers:
         self._numbers = to_numbers(field.scalar, values)
         self._valid = values.is_valid().to_numpy(zero_copy_only=False) if values.null_count else None
         self._distinct: np.ndarray | None = None
-        if field.indexed or self._few():
+        if field.is_indexed or self._few():
             dictionary = pa.array(self._numbers, mask=None if self._valid is None else ~self._valid)
             dictionary = dictionary.dictionary_encode()
             distinct = dictionary.dictionary.to_numpy()
@@ -168,7 +168,7 @@ class _Numbers:
 class _Lists:
     def __init__(self, field: Field, values: pa.ListArray, compression: Compression) -> None:
         self._values, self._compression = values, compression
-        self._elements = Field(field.name, field.scalar, field.indexed)
+        self._elements = Field(field.name, field.scalar, field.indexes)
 
     def vector(self, events: np.ndarray) -> bytes | None:
         lists = self._values.take(pa.array(events))

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.schema.errors import StoreError
-from watchfloor.schema.source import Field
+from watchfloor.schema.field import Field
 from watchfloor.store.encoding.values import NUMBER_BYTES, decode_elements, fixed_rows, from_numbers
 
 Compression = Literal["none", "zstd", "lz4_raw"]

@@ -1,0 +1,117 @@
+"""Source definitions: JSON that a JSON Schema checks, read into sources; and those that ship with Watchfloor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+import jsonschema
+
+from .errors import DefinitionError
+from .field import Field, FieldType, read_field
+from .source import Source
+
+EXTRA_FIELD = "extra"
+"""The field that keeps what a definition lacks, if it says so by ``unknown_fields``."""
+DEFAULT_LAYOUT = "block"
+"""The layout of a new source whose definition does not name one."""
+
+
+def parse_definition(definition: Mapping[str, Any] | str | bytes, where: str = "definition") -> Source:
+    """Returns a source from its JSON; raises ``DefinitionError`` that names the place, the trouble and the remedy."""
+    if isinstance(definition, (str, bytes)):
+        try:
+            definition = json.loads(definition)
+        except ValueError as error:
+            raise DefinitionError(f"{where}: not JSON: {error}") from None
+    errors = sorted(_load_validator().iter_errors(definition), key=lambda e: list(map(str, e.absolute_path)))
+    if errors:
+        worst = jsonschema.exceptions.best_match(errors)
+        place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in worst.absolute_path)
+        raise DefinitionError(f"{where}{place or ' (top level)'}: {worst.message}")
+    assert isinstance(definition, Mapping)
+    fields = tuple(read_field(f, f"{where}.fields[{number}]") for number, f in enumerate(definition["fields"]))
+    _check_fields(definition, fields, where)
+    timestamp = definition["timestamp"]
+    return Source(
+        name=definition["name"],
+        title=definition.get("title", definition["name"]),
+        fields=fields,
+        time_field=timestamp["field"],
+        time_format=timestamp.get("format", "epoch"),
+        parser=definition["parser"],
+        visibility=definition.get("visibility", ""),
+        layout=definition.get("layout", DEFAULT_LAYOUT),
+        shards=definition.get("shards", 4),
+        unknown_fields=definition.get("unknown_fields", "quarantine"),
+        definition=definition,
+    )
+
+
+def add_fields(source: Source, fields: Sequence[Field]) -> Source:
+    """Returns a source with further fields at its end, checked as a definition is; known names are left as they are.
+
+    Raises ``DefinitionError``.
+    """
+    wider = source.append_fields(fields)
+    return source if wider is source else parse_definition(wider.definition)
+
+
+def builtin_definitions() -> dict[str, Source]:
+    """Returns the definitions that ship with Watchfloor (``schema/definitions``), by the names of their sources."""
+    return dict(_load_builtin())
+
+
+@cache
+def _load_builtin() -> dict[str, Source]:
+    found = _list_files(files(__package__) / "definitions")
+    sources = [parse_definition(path.read_text("utf-8"), path.name) for path in found]
+    return {source.name: source for source in sorted(sources, key=lambda source: f"{source.name}.json")}
+
+
+def _list_files(folder: Traversable) -> list[Traversable]:
+    """Returns the JSON files in a folder and the folders in it."""
+    found: list[Traversable] = []
+    for path in folder.iterdir():
+        if path.is_dir():
+            found += _list_files(path)
+        elif path.name.endswith(".json"):
+            found.append(path)
+    return found
+
+
+@cache
+def _load_validator() -> jsonschema.Draft202012Validator:
+    schema = json.loads((files(__package__) / "definition.schema.json").read_text("utf-8"))
+    return jsonschema.Draft202012Validator(schema)
+
+
+def _check_fields(definition: Mapping[str, Any], fields: tuple[Field, ...], where: str) -> None:
+    """Raises ``DefinitionError`` for what a JSON Schema cannot say, or not in words that help."""
+    names = [f.name for f in fields]
+    for name in names:
+        if names.count(name) > 1:
+            raise DefinitionError(f"{where}.fields: {name!r} is defined twice; remove one")
+    for number, f in enumerate(fields):
+        if f.is_reversed and f.scalar is not FieldType.STRING:
+            raise DefinitionError(
+                f"{where}.fields[{number}].reversed: {f.name!r} is {f.type_name}; only strings and lists of strings "
+                f"have endings, so leave it out"
+            )
+        if f.is_reversed and not f.is_indexed:
+            raise DefinitionError(f'{where}.fields[{number}].reversed: {f.name!r} is not indexed; add "indexed": true')
+    time_field = definition["timestamp"]["field"]
+    if time_field not in names:
+        raise DefinitionError(f"{where}.timestamp.field: {time_field!r} is not among the fields; add it as a time")
+    if fields[names.index(time_field)].type is not FieldType.TIME:
+        raise DefinitionError(f"{where}.timestamp.field: {time_field!r} must be of type time")
+    if fields[names.index(time_field)].is_indexed:
+        raise DefinitionError(f"{where}.timestamp.field: {time_field!r} is the row's order already; it needs no index")
+    if definition.get("unknown_fields") == "extra":
+        extra = next((f for f in fields if f.name == EXTRA_FIELD), None)
+        if extra is None or extra.type is not FieldType.STRING:
+            raise DefinitionError(f"{where}.unknown_fields: 'extra' needs a string field named {EXTRA_FIELD!r}")
