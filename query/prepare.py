@@ -14,7 +14,7 @@ import pyarrow as pa
 from watchfloor.planner.access.counts import ConditionCount, Counts
 from watchfloor.planner.plan import Plan
 from watchfloor.planner.planner import PlanRequest, list_conditions, make_plan
-from watchfloor.query.batches.expected import ExpectedMatches
+from watchfloor.query.batches.distribution import MatchDistribution
 from watchfloor.query.batches.policy import Batch, BatchRun
 from watchfloor.query.batches.sequence import BatchSequence, make_sequence, suggest_first_width
 from watchfloor.query.batches.settings import BatchSettings
@@ -176,10 +176,10 @@ def _convert_count(survey: Survey, count: IndexCount | None) -> ConditionCount |
     return ConditionCount(count.events, count.places, count.entries, newer)
 
 
-def _expect_matches(survey: Survey, plan: Plan) -> ExpectedMatches:
+def _expect_matches(survey: Survey, plan: Plan) -> MatchDistribution:
     """Returns the matches expected in each hour: the plan's share of the hour's events."""
     share = plan.matches / survey.total if survey.total else 0.0
     starts, ends = np.maximum(survey.hours, survey.since), np.minimum(survey.hours + HOUR, survey.until)
     estimate = plan.estimate
     streams = estimate.ahead < STREAM_SECONDS
-    return ExpectedMatches.from_arrays(starts, ends, survey.events * share, streams=streams, paged=estimate.paged)
+    return MatchDistribution.from_arrays(starts, ends, survey.events * share, streams=streams, paged=estimate.paged)

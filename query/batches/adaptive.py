@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from watchfloor.schema.units import format_duration
 
-from .expected import ExpectedMatches
+from .distribution import MatchDistribution
 from .policy import BatchRange, BatchRun, BatchWidth, WidthSettings, describe_rows
 
 SHORTEST_SECONDS = 1e-6
@@ -20,7 +20,7 @@ class AdaptivePolicy:
 
     name = "llcysa"
 
-    def __init__(self, settings: WidthSettings, expected: ExpectedMatches | None) -> None:
+    def __init__(self, settings: WidthSettings, expected: MatchDistribution | None) -> None:
         self._settings = settings
 
     def choose_first_width(self, left: BatchRange, suggested: int) -> BatchWidth:

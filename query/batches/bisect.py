@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .expected import ExpectedMatches
+from .distribution import MatchDistribution
 from .policy import BatchRange, BatchRun, BatchWidth, WidthSettings, describe_rows
 
 
@@ -17,7 +17,7 @@ class BisectPolicy:
 
     name = "bisect"
 
-    def __init__(self, settings: WidthSettings, expected: ExpectedMatches | None) -> None:
+    def __init__(self, settings: WidthSettings, expected: MatchDistribution | None) -> None:
         self._first_rows = settings.first_rows
 
     def choose_first_width(self, left: BatchRange, suggested: int) -> BatchWidth:

@@ -8,7 +8,7 @@ from watchfloor.planner.estimate import PAGE
 from watchfloor.schema.units import format_percent
 
 from .adaptive import SHORTEST_SECONDS, AdaptivePolicy, describe_bound
-from .expected import ExpectedMatches
+from .distribution import MatchDistribution
 from .policy import BatchRange, BatchRun, BatchWidth, WidthSettings, describe_rows
 
 SPARE = 1.25
@@ -27,19 +27,19 @@ class DensityPolicy:
     """Gives batches the width that by the counts holds the rows aimed at, whatever the batch before happened to give.
 
     The first batch is for a page, for all rows that are wanted if these are a few pages, or for k_0 rows if that is
-    more. If the first rows of a page arrive later than those of fewer (``ExpectedMatches.paged``), the first batch is
+    more. If the first rows of a page arrive later than those of fewer (``MatchDistribution.paged``), the first batch is
     for k_0 rows and the second for a page.
 
     The rows of a batch correct the counts, which know nothing of conditions that are not counted: after r rows where e
     were expected the counts are taken to be (r + 10) / (e + 10) of what they say. As soon as a batch has found
     something, the next batch of a query with a limit is for all rows that are left. Otherwise a batch should run T_min
-    at least, and T_max if its rows arrive as soon as those of a narrow one (``ExpectedMatches.streams``). No batch
+    at least, and T_max if its rows arrive as soon as those of a narrow one (``MatchDistribution.streams``). No batch
     should run longer than T_max.
     """
 
     name = "density"
 
-    def __init__(self, settings: WidthSettings, expected: ExpectedMatches | None) -> None:
+    def __init__(self, settings: WidthSettings, expected: MatchDistribution | None) -> None:
         self._settings, self._expected = settings, expected
         self._without_counts = AdaptivePolicy(settings, None)
 
@@ -73,7 +73,7 @@ class DensityPolicy:
         return _narrower(longest, _wider(shortest, _fit_rows(left, expected, left.target_rows / share, because)))
 
 
-def _fit_rows(left: BatchRange, expected: ExpectedMatches, rows: float, because: str) -> BatchWidth:
+def _fit_rows(left: BatchRange, expected: MatchDistribution, rows: float, because: str) -> BatchWidth:
     """Returns the width of the batch that ends at ``left.end`` and should hold ``rows``."""
     since = expected.find_start(left.end, rows)
     return BatchWidth(left.end - (left.start if since is None else since), because)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from .adaptive import AdaptivePolicy
 from .bisect import BisectPolicy
 from .density import DensityPolicy
-from .expected import ExpectedMatches
+from .distribution import MatchDistribution
 from .fixed import FixedPolicy
 from .policy import WidthPolicy, WidthSettings
 from .single import SinglePolicy
 
-PolicyFactory = Callable[[WidthSettings, ExpectedMatches | None], WidthPolicy]
+PolicyFactory = Callable[[WidthSettings, MatchDistribution | None], WidthPolicy]
 
 _POLICIES = (SinglePolicy, FixedPolicy, BisectPolicy, AdaptivePolicy, DensityPolicy)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from watchfloor.schema.errors import InternalError
 
-from .expected import ExpectedMatches, Span
+from .distribution import MatchDistribution, Span
 from .policy import Batch, BatchRange, BatchRun, BatchWidth, WidthPolicy
 from .registry import POLICIES
 from .settings import MAX_WIDTH, BatchSettings
@@ -34,7 +34,7 @@ class BatchSequence:
     settings: BatchSettings
     policy: WidthPolicy
     busy: tuple[Span, ...] | None = None
-    expected: ExpectedMatches | None = None
+    expected: MatchDistribution | None = None
 
     def first_batch(
         self, since: int, until: int, suggested_width: int | None = None, rows_left: int | None = None
@@ -88,7 +88,7 @@ class BatchSequence:
 
 
 def make_sequence(
-    settings: BatchSettings, busy: Iterable[Span] | None = None, expected: ExpectedMatches | None = None
+    settings: BatchSettings, busy: Iterable[Span] | None = None, expected: MatchDistribution | None = None
 ) -> BatchSequence:
     """Returns the sequence of batches that ``settings`` describe.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .expected import ExpectedMatches
+from .distribution import MatchDistribution
 from .policy import BatchRange, BatchRun, BatchWidth, WidthSettings
 
 
@@ -11,7 +11,7 @@ class SinglePolicy:
 
     name = "none"
 
-    def __init__(self, settings: WidthSettings, expected: ExpectedMatches | None) -> None:
+    def __init__(self, settings: WidthSettings, expected: MatchDistribution | None) -> None:
         """The arguments have no effect: all policies are made the same way."""
 
     def choose_first_width(self, left: BatchRange, suggested: int) -> BatchWidth:

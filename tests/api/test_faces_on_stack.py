@@ -5,7 +5,6 @@ What comes out is compared in both layouts; what is said of lines, items and mis
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 import signal
@@ -16,11 +15,11 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import run_command
 from ingest_support import load
 from loaded import LAYOUTS
 
@@ -55,15 +54,6 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(settings: Settings, *arguments: str) -> tuple[int, str, str]:
-    """Runs a command in this process, whose JVM is warm. Returns exit status, standard output and standard error."""
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        status = cli.main(["--home", str(settings.home), *arguments])
-        out.flush()
-    return status, out.buffer.getvalue().decode(), err.getvalue()  # type: ignore[attr-defined]
-
-
 @pytest.fixture(scope="module")
 def loaded(store_settings: Settings, log: Path) -> tuple[int, str, str]:
     """Loads the log into both sources, and returns what the load into ``SOURCE`` printed."""
@@ -71,17 +61,17 @@ def loaded(store_settings: Settings, log: Path) -> tuple[int, str, str]:
         definition = {**builtin_definitions()["web.access"].definition, "name": name}
         file = log.with_name(f"{name}.json")
         file.write_text(json.dumps(definition if layout == DEFAULT_LAYOUT else {**definition, "layout": layout}))
-        status, _, err = run(store_settings, "sources", "add", str(file))
+        status, _, err = run_command(store_settings, "sources", "add", str(file))
         assert (status, name in err, f"layout {layout}" in err) == (0, True, True)
     (other,) = set(SOURCES.values()) - {SOURCE}
     copy = Path(shutil.copy(log, log.with_name("copy.log")))
     assert load(store_settings, copy, feed=other).events == EVENTS
-    return run(store_settings, "load", str(log), "--source", SOURCE)
+    return run_command(store_settings, "load", str(log), "--source", SOURCE)
 
 
 @pytest.fixture(scope="module")
 def wf(store_settings: Settings, loaded: tuple[int, str, str]) -> Cli:
-    return lambda *arguments: run(store_settings, *arguments)
+    return lambda *arguments: run_command(store_settings, *arguments)
 
 
 # The command line

@@ -9,17 +9,15 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from query_strategies import BATCH_SETTINGS, DAY, EXPECTED_COUNTS, HOUR, SECOND, expect_matches
 
-from watchfloor.query.batches.expected import ExpectedMatches
+from watchfloor.query.batches.distribution import MatchDistribution
 from watchfloor.query.batches.policy import Batch, BatchRun
 from watchfloor.query.batches.registry import POLICIES
 from watchfloor.query.batches.sequence import FREE_BATCHES, make_sequence, suggest_first_width
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.errors import InternalError, UserError
 
-SECOND = 1_000_000
-HOUR = 3600 * SECOND
-DAY = 24 * HOUR
 FAR = 9_214_646_400 * SECOND
 
 MICROS = st.integers(0, FAR)
@@ -27,18 +25,6 @@ RANGES = st.one_of(
     st.tuples(MICROS, MICROS).map(lambda pair: (min(pair), max(pair))),
     st.tuples(MICROS, st.integers(0, 5000)).map(lambda pair: (pair[0], pair[0] + pair[1])),
 )
-SETTINGS = st.builds(
-    BatchSettings,
-    policy=st.sampled_from(sorted(POLICIES)),
-    growth=st.floats(1.01, 20),
-    min_width=st.one_of(st.just(1), st.integers(1, DAY)),
-    min_seconds=st.floats(1e-3, 5),
-    max_seconds=st.floats(5, 100),
-    first_rows=st.floats(1, 1000),
-    width=st.integers(HOUR, 1000 * DAY),
-)
-COUNTS = st.lists(st.tuples(st.integers(0, 100), st.integers(1, 9), st.floats(0, 1e6)), max_size=8)
-"""Of disjoint spans: units between it and the one before, units of its width, matches."""
 ANSWERS = st.lists(
     st.tuples(st.integers(0, 10**7), st.one_of(st.just(0.0), st.floats(0, 1e4)), st.none() | st.integers(0, 10**7)),
     min_size=1,
@@ -54,7 +40,7 @@ def run(
     answers: Sequence[tuple[int, float] | tuple[int, float, int | None]],
     busy: list[tuple[int, int]] | None = None,
     most: int = 500,
-    expected: ExpectedMatches | None = None,
+    expected: MatchDistribution | None = None,
 ) -> list[Batch]:
     """The first ``most`` batches; the answers are given round and round."""
     sequence = make_sequence(policy_settings, busy, expected)
@@ -67,15 +53,7 @@ def run(
     return batches
 
 
-def expected_of(counts: list[tuple[int, int, float]], since: int, until: int) -> ExpectedMatches:
-    unit, at, spans = max(1, (until - since) // 100), since - 50, []
-    for gap, width, rows in counts:
-        spans.append((at + gap * unit, at + (gap + width) * unit, rows))
-        at = spans[-1][1]
-    return ExpectedMatches.from_counts(spans, streams=len(spans) % 2 == 1, paged=len(spans) % 3 > 0)
-
-
-@given(SETTINGS, RANGES, st.none() | st.integers(-5, FAR), ANSWERS, st.none() | COUNTS)
+@given(BATCH_SETTINGS, RANGES, st.none() | st.integers(-5, FAR), ANSWERS, st.none() | EXPECTED_COUNTS)
 @settings(max_examples=250)
 def test_batches_cover_the_range_once_newest_first(
     policy_settings: BatchSettings,
@@ -85,7 +63,7 @@ def test_batches_cover_the_range_once_newest_first(
     counts: list[tuple[int, int, float]] | None,
 ) -> None:
     since, until = span
-    expected = None if counts is None else expected_of(counts, since, until)
+    expected = None if counts is None else expect_matches(counts, since, until)
     batches = run(policy_settings, since, until, width, answers, expected=expected)
     assert bool(batches) == (since < until)
     end = until
@@ -99,7 +77,13 @@ def test_batches_cover_the_range_once_newest_first(
         assert end == since
 
 
-@given(SETTINGS, st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), max_size=12), RANGES, ANSWERS, COUNTS)
+@given(
+    BATCH_SETTINGS,
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), max_size=12),
+    RANGES,
+    ANSWERS,
+    EXPECTED_COUNTS,
+)
 @settings(max_examples=250)
 def test_empty_time_is_jumped_over_and_nothing_else(
     policy_settings: BatchSettings,
@@ -111,7 +95,7 @@ def test_empty_time_is_jumped_over_and_nothing_else(
     since, until = span
     unit = max(1, (until - since) // 50)
     busy = [(since + at * unit - unit, since + (at + length) * unit) for at, length in drawn]
-    batches = run(policy_settings, since, until, None, answers, busy, expected=expected_of(counts, since, until))
+    batches = run(policy_settings, since, until, None, answers, busy, expected=expect_matches(counts, since, until))
     ends = [(batch.since, batch.until) for batch in batches]
     for newer, older in pairwise(ends):
         assert older[1] <= newer[0]
@@ -199,7 +183,7 @@ def test_bisect_halves_and_doubles() -> None:
 
 
 # Ten matches an hour by day, one an hour by night.
-RHYTHM = ExpectedMatches.from_counts((at * HOUR, (at + 1) * HOUR, 10.0 if at % 24 >= 12 else 1.0) for at in range(48))
+RHYTHM = MatchDistribution.from_counts((at * HOUR, (at + 1) * HOUR, 10.0 if at % 24 >= 12 else 1.0) for at in range(48))
 
 
 @pytest.mark.parametrize(("rows", "hours"), [(10, 17), (125, 17), (130, 22)])
@@ -218,7 +202,7 @@ def test_density_begins_with_a_page(rows: float, hours: int) -> None:
 def test_density_begins_with_all_that_is_wanted_if_that_is_a_few_pages(
     wanted: int | None, hours: float, paged: bool
 ) -> None:
-    hourly = ExpectedMatches.from_counts([(0, 100_000 * HOUR, 100_000.0)], paged=paged)
+    hourly = MatchDistribution.from_counts([(0, 100_000 * HOUR, 100_000.0)], paged=paged)
     sequence = make_sequence(BatchSettings(first_rows=10), expected=hourly)
     first = sequence.first_batch(0, 100_000 * HOUR, rows_left=wanted)
     assert first is not None
@@ -247,7 +231,7 @@ def test_density_follows_the_counts() -> None:
     ],
 )
 def test_density_reads_all_that_is_wanted(rows: int, seconds: float, wanted: int | None, hours: int) -> None:
-    hourly = ExpectedMatches.from_counts([(0, 100_000 * HOUR, 100_000.0)])
+    hourly = MatchDistribution.from_counts([(0, 100_000 * HOUR, 100_000.0)])
     sequence = make_sequence(BatchSettings(policy="density", first_rows=360), expected=hourly)
     first = sequence.first_batch(0, 100_000 * HOUR)
     assert first is not None and first.width == 360 * HOUR
@@ -258,7 +242,7 @@ def test_density_reads_all_that_is_wanted(rows: int, seconds: float, wanted: int
 
 @pytest.mark.parametrize(("rows", "wanted"), [(360, None), (0, None), (0, 240)])
 def test_what_streams_is_read_on_in_one_piece_after_its_first_page(rows: int, wanted: int | None) -> None:
-    hourly = ExpectedMatches.from_counts([(0, 100_000 * HOUR, 100_000.0)], streams=True)
+    hourly = MatchDistribution.from_counts([(0, 100_000 * HOUR, 100_000.0)], streams=True)
     sequence = make_sequence(BatchSettings(first_rows=360), expected=hourly)
     first = sequence.first_batch(0, 100_000 * HOUR)
     assert first is not None and first.width == 360 * HOUR
@@ -281,7 +265,7 @@ def test_what_streams_is_read_on_in_one_piece_after_its_first_page(rows: int, wa
 def test_first_rows_come_before_a_page_that_would_keep_them_waiting(
     rows: int, wanted: int | None, hours: float, because: str
 ) -> None:
-    hourly = ExpectedMatches.from_counts([(0, 100_000 * HOUR, 100_000.0)], streams=True, paged=False)
+    hourly = MatchDistribution.from_counts([(0, 100_000 * HOUR, 100_000.0)], streams=True, paged=False)
     sequence = make_sequence(BatchSettings(), expected=hourly)
     first = sequence.first_batch(0, 100_000 * HOUR)
     assert first is not None and first.width == 10 * HOUR
@@ -294,11 +278,11 @@ def test_first_rows_come_before_a_page_that_would_keep_them_waiting(
     assert sequence.first_batch(0, 120 * HOUR) == Batch(0, 120 * HOUR, 0, 0, 10.0)
 
 
-@given(COUNTS, st.integers(-100, 2000), st.integers(-100, 2000), st.floats(0, 1e7))
+@given(EXPECTED_COUNTS, st.integers(-100, 2000), st.integers(-100, 2000), st.floats(0, 1e7))
 def test_expected_matches_go_back_to_the_time_that_has_them(
     counts: list[tuple[int, int, float]], since: int, until: int, rows: float
 ) -> None:
-    expected = expected_of(counts, 0, 1000)
+    expected = expect_matches(counts, 0, 1000)
     total = sum(count for *_, count in counts)
     assert expected.count_rows(-1000, 100_000) == pytest.approx(total)
     assert expected.count_rows(since, until) == pytest.approx(

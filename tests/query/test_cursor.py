@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
-from test_oracle import batchings, drawn
+from query_strategies import QUERY_BATCHINGS, QUERY_PROFILE
 
 from watchfloor.query.cursor import Cursor, read_cursor
 from watchfloor.query.request import QueryRequest
@@ -86,14 +86,14 @@ requests = st.builds(
     since=st.none() | st.integers(-2, 2).map(lambda n: (MIDNIGHT + timedelta(microseconds=n)).timestamp()),
     where=st.sampled_from(FILTERS),
     scheme=st.sampled_from(SCHEMES),
-    batching=batchings,
+    batching=QUERY_BATCHINGS,
 )
 
 
 @pytest.mark.stack
 @pytest.mark.parametrize("layout", LAYOUTS)
 @given(asked=requests, sizes=st.lists(st.integers(1, 200), min_size=1, max_size=4))
-@settings(drawn, max_examples=60)
+@settings(QUERY_PROFILE, max_examples=60)
 def test_pages_together_are_the_whole_answer(layout: str, asked: QueryRequest, sizes: list[int], store: Store) -> None:
     service = QueryService(store)
     since = None if asked.since is None else round(asked.since * 1_000_000)

@@ -11,12 +11,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from command_line import run_command
 from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
-from test_faces_on_stack import run as cli
+from served import AnyToken
 
 from watchfloor.api.rest.app import create_app
-from watchfloor.api.rest.auth import TokenHolder
 from watchfloor.api.rest.serve import StoreServices
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
@@ -167,17 +167,12 @@ def test_a_deadline_that_makes_no_sense_is_refused(name: str, deadline: float, s
 
 
 def test_the_command_line_says_that_the_answer_is_partial(name: str, store: Store, store_settings: Settings) -> None:
-    status, out, err = cli(store_settings, "query", name, "--where", SLOW, "--deadline", "0.5")
+    status, out, err = run_command(store_settings, "query", name, "--where", SLOW, "--deadline", "0.5")
     assert (status, out) == (1, "") and "THE ANSWER IS PARTIAL" in err
-    status, out, err = cli(store_settings, "query", name, "--limit", "7")
+    status, out, err = run_command(store_settings, "query", name, "--limit", "7")
     cursor = err.split("--cursor ")[1].split()[0]
-    whole = cli(store_settings, "query", name)[1]
-    assert status == 0 and out + cli(store_settings, "query", name, "--cursor", cursor)[1] == whole
-
-
-class AnyToken:
-    def find_holder(self, token: str) -> TokenHolder | None:
-        return TokenHolder("tests", None)
+    whole = run_command(store_settings, "query", name)[1]
+    assert status == 0 and out + run_command(store_settings, "query", name, "--cursor", cursor)[1] == whole
 
 
 def test_the_service_ends_queries_at_its_own_deadline(name: str, store: Store, store_settings: Settings) -> None:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from command_line import run_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loaded import LAYOUTS, in_layout, parse
-from test_batching import COUNTS, DAY, HOUR, SETTINGS, expected_of
-from test_faces_on_stack import run as cli
+from query_strategies import BATCH_SETTINGS, DAY, EXPECTED_COUNTS, HOUR, expect_matches
 
-from watchfloor.query.batches.expected import ExpectedMatches
+from watchfloor.query.batches.distribution import MatchDistribution
 from watchfloor.query.batches.policy import BatchRun
 from watchfloor.query.batches.registry import POLICIES
 from watchfloor.query.batches.sequence import make_sequence
@@ -26,7 +26,7 @@ from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
 
-FLAT = ExpectedMatches.from_counts([(0, 10 * DAY, 10_000.0)])
+FLAT = MatchDistribution.from_counts([(0, 10 * DAY, 10_000.0)])
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,10 @@ FLAT = ExpectedMatches.from_counts([(0, 10 * DAY, 10_000.0)])
         ),
         ("llcysa", FLAT, "for 10 rows by the counts", "to run at least 1 s"),
         ("density", FLAT, "for 125 rows by the counts", "to run at least 1 s"),
-        ("density", ExpectedMatches.from_counts([(0, DAY, 5.0)]), "it has fewer than 125 rows", None),
+        ("density", MatchDistribution.from_counts([(0, DAY, 5.0)]), "it has fewer than 125 rows", None),
     ],
 )
-def test_each_policy_says_why(policy: str, counts: ExpectedMatches | None, first: str, next_: str | None) -> None:
+def test_each_policy_says_why(policy: str, counts: MatchDistribution | None, first: str, next_: str | None) -> None:
     chosen = make_sequence(BatchSettings(policy=policy), None, counts)
     batch = chosen.first_batch(0, 10 * DAY, DAY // 10)
     assert batch is not None and first in batch.because
@@ -91,7 +91,13 @@ def test_an_adaptive_width_says_what_bound_it(rows: int, seconds: float, wanted:
     assert after is not None and because in after.because
 
 
-@given(SETTINGS, st.none() | COUNTS, st.integers(0, 10**6), st.floats(0, 100), st.none() | st.integers(0, 10**6))
+@given(
+    BATCH_SETTINGS,
+    st.none() | EXPECTED_COUNTS,
+    st.integers(0, 10**6),
+    st.floats(0, 100),
+    st.none() | st.integers(0, 10**6),
+)
 @settings(max_examples=200)
 def test_every_batch_has_a_reason(
     chosen: BatchSettings,
@@ -101,7 +107,7 @@ def test_every_batch_has_a_reason(
     wanted: int | None,
 ) -> None:
     assert set(POLICIES) >= {chosen.policy}
-    sequence = make_sequence(chosen, None, None if counts is None else expected_of(counts, 0, 100 * DAY))
+    sequence = make_sequence(chosen, None, None if counts is None else expect_matches(counts, 0, 100 * DAY))
     batch = sequence.first_batch(0, 100 * DAY, HOUR)
     for _ in range(4):
         if batch is None:
@@ -147,8 +153,8 @@ def test_explain_says_what_the_first_batch_then_is(
 @pytest.mark.stack
 def test_the_command_line_shows_batches(conn: dict[str, str], query_store: Store, store_settings: Settings) -> None:
     name = conn["block"]
-    status, out, _ = cli(store_settings, "query", name, "--explain")
+    status, out, _ = run_command(store_settings, "query", name, "--explain")
     assert status == 0 and "\nbatching  density: first 20" in out
-    status, out, err = cli(store_settings, "query", name, "--limit", "300", "--columns", "ts")
+    status, out, err = run_command(store_settings, "query", name, "--limit", "300", "--columns", "ts")
     assert status == 0 and len(out.splitlines()) == 300
     assert "  batch 1   20" in err and " rows in " in err and json.loads(out.splitlines()[0])

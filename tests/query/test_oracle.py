@@ -29,13 +29,13 @@ from drawn_filters import (
     shapes,
     values_of,
 )
-from hypothesis import HealthCheck, Phase, given, note, seed, settings
+from hypothesis import given, note, seed, settings
 from hypothesis import strategies as st
 from loaded import LAYOUTS, Loaded, in_layout, numbered, parse
-from mixed import SCALARS, mixed
+from mixed_events import SCALARS, mixed
 from oracle import Rows
+from query_strategies import QUERY_BATCHINGS, QUERY_PROFILE
 
-from watchfloor.query.batches.registry import POLICIES
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
@@ -59,23 +59,11 @@ ROUNDS = {"cell": 2, "block": 6}
 REAL_EXAMPLES = {"cell": 4, "block": 10}
 FILTERS_AT_ONCE = 4
 
-# Without its phase that explains a failure: it traces every line, for many minutes.
-drawn = settings(suppress_health_check=list(HealthCheck), phases=[p for p in Phase if p is not Phase.explain])
-
-# Half of them as they are when nobody says otherwise: others may cut a query into dozens of batches.
-batchings = st.just(BatchSettings()) | st.builds(
-    BatchSettings,
-    policy=st.sampled_from(sorted(POLICIES)),
-    growth=st.sampled_from([2.0, 10.0]),
-    min_width=st.sampled_from([1_000_000, 60_000_000, 3_600_000_000]),
-    min_seconds=st.sampled_from([0.01, 1.0]),
-    first_rows=st.sampled_from([10.0, 1000.0]),
-    # A fixed width of a second would be a hundred thousand batches over some days.
-    width=st.sampled_from([6 * 3_600_000_000, 24 * 3_600_000_000]),
-)
 # ``auto`` and two others, each with a batching of its own.
 schemes = st.permutations(SCHEMES[1:]).map(lambda others: (SCHEMES[0], *others[:2]))
-runs = st.tuples(schemes, st.tuples(batchings, batchings, batchings)).map(lambda two: list(zip(*two, strict=True)))
+runs = st.tuples(schemes, st.tuples(QUERY_BATCHINGS, QUERY_BATCHINGS, QUERY_BATCHINGS)).map(
+    lambda two: list(zip(*two, strict=True))
+)
 
 
 @dataclass(frozen=True)
@@ -200,7 +188,7 @@ def check_many(
     some = st.lists(st.sampled_from(names), max_size=3, unique=True)
 
     @given(data=st.data())
-    @settings(drawn, max_examples=examples)
+    @settings(QUERY_PROFILE, max_examples=examples)
     def ask(data: st.DataObject) -> None:
         for tree in data.draw(strategies[name], label="filters"):
             columns = ("ts", "number", *data.draw(some, label="columns"))
@@ -284,7 +272,7 @@ def test_a_limit_gives_the_newest(
 
 @pytest.mark.parametrize("kind", REAL)
 @given(data=st.data())
-@settings(drawn, max_examples=20)
+@settings(QUERY_PROFILE, max_examples=20)
 def test_counts_are_exact(
     kind: str,
     layout: str,

@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_line import run_command
 from hypothesis import given
 from hypothesis import strategies as st
 from ingest_support import own, source, wait_for, worker_here
 from rest_fakes import SOURCE
-from served import serve_app
-from test_deadline import AnyToken
-from test_faces_on_stack import run as cli
+from served import AnyToken, serve_app
 
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.serve import StoreServices
@@ -144,13 +143,13 @@ def test_the_command_line_watches(
 ) -> None:
     name, _, load = ingest
     shown = load(0)
-    status, out, err = cli(store_settings, "query", name, "--watch", "--deadline", "1.5", "--columns", "text")
+    status, out, err = run_command(store_settings, "query", name, "--watch", "--deadline", "1.5", "--columns", "text")
     assert status == 0 and {json.loads(line)["text"] for line in out.splitlines()} == shown
     assert err.startswith(f"{LINES - 1} rows in ") and "watched for" in err
-    status, out, _ = cli(store_settings, "query", name, "--watch", "--limit", "2", "--format", "table")
+    status, out, _ = run_command(store_settings, "query", name, "--watch", "--limit", "2", "--format", "table")
     assert status == 0 and len(out.splitlines()) == 3
-    assert cli(store_settings, "query", name, "--watch", "--until", "now")[0] == 2
-    assert cli(store_settings, "query", name, "--watch", "--cursor", "x")[0] == 2
+    assert run_command(store_settings, "query", name, "--watch", "--until", "now")[0] == 2
+    assert run_command(store_settings, "query", name, "--watch", "--cursor", "x")[0] == 2
 
 
 @pytest.mark.stack

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from typing import Any
 
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from value_strategies import VALUES, to_arrow
 
 from watchfloor.schema.errors import InternalError
 from watchfloor.schema.field import Field, FieldType
@@ -22,24 +22,6 @@ from watchfloor.store.encoding.values import (
     index_value,
     index_values,
 )
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-TIMES = st.integers(0, 9_214_646_400_000_000).map(lambda us: EPOCH + timedelta(microseconds=us))
-ADDRESSES = st.ip_addresses().filter(lambda a: getattr(a, "scope_id", None) is None)
-
-VALUES: dict[FieldType, st.SearchStrategy[Any]] = {
-    FieldType.STRING: st.text(st.characters(codec="utf-8")),
-    FieldType.INT: st.integers(-(1 << 63), (1 << 63) - 1),
-    FieldType.FLOAT: st.floats(allow_nan=False),
-    FieldType.BOOL: st.booleans(),
-    FieldType.TIME: TIMES,
-    FieldType.IP: ADDRESSES,
-    FieldType.PORT: st.integers(0, 65535),
-}
-
-
-def arrow_value(value: Any) -> Any:
-    return str(value) if hasattr(value, "packed") else value
 
 
 def sort_key(kind: FieldType, value: Any) -> Any:
@@ -55,7 +37,7 @@ def sort_key(kind: FieldType, value: Any) -> Any:
 def test_columns_come_back(kind: FieldType, data: st.DataObject) -> None:
     field = Field("f", kind)
     values = data.draw(st.lists(st.none() | VALUES[kind], max_size=20))
-    column = pa.array([arrow_value(v) for v in values], field.arrow)
+    column = pa.array([to_arrow(v) for v in values], field.arrow)
     start = data.draw(st.integers(0, len(values)))
     column = column.slice(start)
     encoded = encode_column(field, column)
@@ -70,7 +52,7 @@ def test_columns_come_back(kind: FieldType, data: st.DataObject) -> None:
 def test_lists_come_back(kind: FieldType, data: st.DataObject) -> None:
     field = Field("f", FieldType.LIST, items=kind)
     values = data.draw(st.lists(st.none() | st.lists(st.none() | VALUES[kind], max_size=5), max_size=10))
-    rows = [None if v is None else [None if e is None else arrow_value(e) for e in v] for v in values]
+    rows = [None if v is None else [None if e is None else to_arrow(e) for e in v] for v in values]
     column = pa.array(rows, field.arrow).slice(data.draw(st.integers(0, len(values))))
     assert decode_column(field, encode_column(field, column)).to_pylist() == column.to_pylist()
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_values import VALUES, arrow_value
+from value_strategies import VALUES, to_arrow
 
 from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.schema.field import VALUE_INDEX, Field, FieldType
@@ -42,7 +42,7 @@ def values_of(kind: FieldType) -> st.SearchStrategy[Any]:
 def test_columns_come_back(kind: FieldType, indexed: bool, data: st.DataObject, codec: Compression) -> None:
     field = Field("f", kind, (VALUE_INDEX,) if indexed else ())
     drawn = data.draw(st.lists(values_of(kind), max_size=12)) * data.draw(st.sampled_from([1, 1, 30]))
-    column = pa.array([arrow_value(v) for v in drawn], field.arrow)
+    column = pa.array([to_arrow(v) for v in drawn], field.arrow)
     column = column.slice(data.draw(st.integers(0, len(drawn))))
     vector = encode_vector(field, column, codec)
     if column.null_count == len(column):
@@ -65,7 +65,7 @@ def test_columns_come_back(kind: FieldType, indexed: bool, data: st.DataObject, 
 def test_lists_come_back(kind: FieldType, data: st.DataObject, codec: Compression) -> None:
     field = Field("f", FieldType.LIST, items=kind)
     drawn = data.draw(st.lists(st.none() | st.lists(values_of(kind), max_size=4), max_size=10))
-    rows = [None if v is None else [None if e is None else arrow_value(e) for e in v] for v in drawn]
+    rows = [None if v is None else [None if e is None else to_arrow(e) for e in v] for v in drawn]
     column = pa.array(rows, field.arrow).slice(data.draw(st.integers(0, len(rows))))
     vector = encode_vector(field, column, codec)
     if column.null_count == len(column):

@@ -12,7 +12,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class ExpectedMatches:
+class MatchDistribution:
     """Expected matches over time: spread evenly within each of some spans, none outside of them.
 
     The spans [``starts``, ``ends``), in µs, are disjoint and ascend. ``running_totals`` are the matches up to the end
@@ -30,7 +30,7 @@ class ExpectedMatches:
     @classmethod
     def from_counts(
         cls, counts: Iterable[tuple[int, int, float]], streams: bool = False, paged: bool = True
-    ) -> ExpectedMatches:
+    ) -> MatchDistribution:
         """Returns the expectation for (since, until, matches) of disjoint spans in any order."""
         ordered = sorted(counts)
         starts, ends = (np.array([count[end] for count in ordered], np.int64) for end in (0, 1))
@@ -39,7 +39,7 @@ class ExpectedMatches:
     @classmethod
     def from_arrays(
         cls, starts: np.ndarray, ends: np.ndarray, matches: np.ndarray, streams: bool = False, paged: bool = True
-    ) -> ExpectedMatches:
+    ) -> MatchDistribution:
         """Returns the expectation for ascending disjoint spans; leaves out those without matches and empty ones."""
         used = (matches > 0) & (starts < ends)
         return cls(starts[used], ends[used], np.cumsum(matches[used]), streams, paged)
