@@ -34,7 +34,7 @@ class LogFile:
 class EventFile(LogFile):
     """Generated proxy events with marks; ``spread`` events have the mark ``SPREAD``."""
 
-    made: GenerationSummary
+    generated: GenerationSummary
     spread: int
 
 
@@ -43,7 +43,7 @@ class LoadCase:
     """A way to load: ``of`` names the file, ``mode`` says how the workers write."""
 
     layout: str
-    of: Literal["whole", "tenth", "access log"]
+    file: Literal["whole", "tenth", "access log"]
     workers: int
     mode: Literal["live", "bulk"] = "live"
 

@@ -22,7 +22,7 @@ class RowTimes:
     An answer with fewer than 100 or 1,000 rows has no such row. ``rows`` and query ``batches`` are of the whole answer.
     """
 
-    ms: Mapping[str, float]
+    milliseconds: Mapping[str, float]
     rows: int
     batches: int
 

@@ -16,13 +16,22 @@ from watchfloor.loadgen.harness.measurement.table import align_columns, format_n
 from watchfloor.schema.errors import UserError
 
 from .run_folder import SuiteRun, read_run
-from .verdicts import LEVEL, RISK, THRESHOLD, FigureComparison, Key, Verdict, compare_figure, judge_figures
+from .verdicts import (
+    INTERVAL_LEVEL,
+    RISK,
+    THRESHOLD,
+    FigureComparison,
+    FigureKey,
+    Verdict,
+    compare_figure,
+    judge_figures,
+)
 
-_PASSING = ("available_bytes", "home", "jars", "topic", "group")
+_IGNORED_VALUES = ("available_bytes", "home", "jars", "topic", "group")
 """What differs from one run to the next without meaning anything."""
 _LOAD_APART = 1.0
 """The difference in load averages that is reported."""
-_WORDS: tuple[Verdict, ...] = ("worse", "better", "changed", "same", "too few samples", "no ratio")
+_VERDICT_ORDER: tuple[Verdict, ...] = ("worse", "better", "changed", "same", "too few samples", "no ratio")
 
 
 def compare_runs(a: Path, b: Path, seed: int) -> int:
@@ -44,17 +53,17 @@ def compare_runs(a: Path, b: Path, seed: int) -> int:
 
 def _pair_experiments(before: SuiteRun, after: SuiteRun) -> list[tuple[Measurement, Measurement]]:
     """Returns the experiments that both runs have. Raises ``UserError`` if there is nothing to report."""
-    later = {measured.experiment: measured for measured in after.measured}
-    pairs = [(measured, later[measured.experiment]) for measured in before.measured if measured.experiment in later]
+    later = {measured.experiment: measured for measured in after.measurements}
+    pairs = [(measured, later[measured.experiment]) for measured in before.measurements if measured.experiment in later]
     if not pairs and not _list_lost(before, after):
-        names = [", ".join(measured.experiment for measured in run.measured) or "none" for run in (before, after)]
+        names = [", ".join(measured.experiment for measured in run.measurements) or "none" for run in (before, after)]
         raise UserError(f"no experiment is in both: {before.path} has {names[0]}, and {after.path} has {names[1]}")
     return pairs
 
 
 def _list_lost(before: SuiteRun, after: SuiteRun) -> list[str]:
     """Returns the experiments of one run that were requested of the other too, and that are missing there."""
-    return [measured.experiment for measured in before.measured if measured.experiment in after.missing]
+    return [measured.experiment for measured in before.measurements if measured.experiment in after.missing]
 
 
 def _compare_figures(pairs: Sequence[tuple[Measurement, Measurement]], seed: int) -> Iterator[FigureComparison]:
@@ -65,8 +74,8 @@ def _compare_figures(pairs: Sequence[tuple[Measurement, Measurement]], seed: int
                 yield compare_figure(key, figure, later[key], seed)
 
 
-def _index_figures(measured: Measurement) -> dict[Key, Figure]:
-    return {(measured.experiment, f.metric.name, tuple(f.of.items())): f for f in measured.figures}
+def _index_figures(measured: Measurement) -> dict[FigureKey, Figure]:
+    return {(measured.experiment, f.metric.name, tuple(f.labels.items())): f for f in measured.figures}
 
 
 def _describe_differences(
@@ -74,7 +83,7 @@ def _describe_differences(
 ) -> Iterator[str]:
     yield f"A: {_describe_run(before)}\nB: {_describe_run(after)}"
     for run, other in ((before, after), (after, before)):
-        if only := {m.experiment for m in run.measured} - {m.experiment for m in other.measured}:
+        if only := {m.experiment for m in run.measurements} - {m.experiment for m in other.measurements}:
             names = [_describe_absent(name, other) for name in sorted(only)]
             yield f"only in {'A' if run is before else 'B'}: {', '.join(names)}"
     lines: dict[str, list[str]] = {}
@@ -98,7 +107,7 @@ def _describe_absent(name: str, run: SuiteRun) -> str:
 def _compare_values(one: Mapping[str, Any], two: Mapping[str, Any]) -> Iterator[str]:
     for name in dict.fromkeys((*one, *two)):
         a, b = one.get(name), two.get(name)
-        if a == b or name in _PASSING or (name == "load_average" and abs((a or 0) - (b or 0)) < _LOAD_APART):
+        if a == b or name in _IGNORED_VALUES or (name == "load_average" and abs((a or 0) - (b or 0)) < _LOAD_APART):
             continue
         if name == "loop_ms" and a and b and 1 / THRESHOLD <= b / a <= THRESHOLD:
             continue
@@ -106,17 +115,19 @@ def _compare_values(one: Mapping[str, Any], two: Mapping[str, Any]) -> Iterator[
 
 
 def _describe_run(run: SuiteRun) -> str:
-    if not run.measured:
+    if not run.measurements:
         return f"{run.path}, in which nothing was measured"
-    begun = min(measured.started for measured in run.measured)
+    begun = min(measured.started for measured in run.measurements)
     return f"{run.path}, begun {begun:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _format_table(found: Sequence[FigureComparison], told: Mapping[Key, Verdict]) -> str:
-    rows = [("experiment", "metric", "of", "A", "B", "unit", "B/A", f"{LEVEL:.0%} interval", "")]
+def _format_table(found: Sequence[FigureComparison], told: Mapping[FigureKey, Verdict]) -> str:
+    rows = [("experiment", "metric", "of", "A", "B", "unit", "B/A", f"{INTERVAL_LEVEL:.0%} interval", "")]
     for each in found:
         ratio = "–" if each.ratio is None else f"{each.ratio:.2f}"
-        interval = "–" if each.ratios is None else "{:.2f} to {:.2f}".format(*each.ratios.compute_interval(LEVEL))
+        interval = (
+            "–" if each.ratios is None else "{:.2f} to {:.2f}".format(*each.ratios.compute_interval(INTERVAL_LEVEL))
+        )
         experiment, metric, of = each.key
         values = (format_number(each.before.value), format_number(each.after.value), each.after.metric.unit)
         words = " ".join(value for _, value in of)
@@ -127,13 +138,13 @@ def _format_table(found: Sequence[FigureComparison], told: Mapping[Key, Verdict]
 def _summarize(
     pairs: Sequence[tuple[Measurement, Measurement]],
     found: Sequence[FigureComparison],
-    told: Mapping[Key, Verdict],
+    told: Mapping[FigureKey, Verdict],
     lost: Sequence[str],
 ) -> Iterator[str]:
     for one, two in pairs:
         mine = [told[each.key] for each in found if each.key[0] == one.experiment]
         counts = Counter(mine)
-        words = [f"{counts[word]} {word}" for word in _WORDS if counts[word]]
+        words = [f"{counts[word]} {word}" for word in _VERDICT_ORDER if counts[word]]
         alone = [
             f"{len(m.figures) - len(mine)} only in {w}"
             for m, w in ((one, "A"), (two, "B"))

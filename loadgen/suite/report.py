@@ -29,7 +29,7 @@ from .run_folder import SuiteRun, read_run
 
 PAGE, SAMPLES, PLOTS = "report.html", "samples.jsonl", "plots"
 _TEMPLATES = Path(__file__).parent / "templates"
-_ONES_OWN = ("home", "jars", "topic", "group")
+_OWN_SETTINGS = ("home", "jars", "topic", "group")
 """Settings that differ from one experiment to the next by design."""
 _MOMENTARY = ("available_bytes", "load_average")
 _OPEN_ROWS = 30
@@ -53,22 +53,22 @@ class ReportSection:
 class ReportChapter:
     """An experiment of the report."""
 
-    measured: Measurement
+    measurement: Measurement
     pictures: Sequence[Picture]
     sections: Sequence[ReportSection]
 
     @property
     def missed(self) -> list[Figure]:
-        return [figure for figure in self.measured.figures if figure.meets_goal is False]
+        return [figure for figure in self.measurement.figures if figure.meets_goal is False]
 
     @property
     def met(self) -> list[Figure]:
-        return [figure for figure in self.measured.figures if figure.meets_goal]
+        return [figure for figure in self.measurement.figures if figure.meets_goal]
 
     @property
     def ahead(self) -> list[Figure]:
         """The figures of other engines whose note says that the other engine is ahead of ours."""
-        return [f for f in self.measured.figures if f.note == f"{f.of.get('engine')} is ahead"]
+        return [f for f in self.measurement.figures if f.note == f"{f.labels.get('engine')} is ahead"]
 
 
 def require_libraries() -> None:
@@ -87,12 +87,12 @@ def write_report(folder: Path) -> Path:
         raise UserError(f"{folder} is not a folder; `watchfloor bench all --out DIR` makes one")
     require_libraries()
     run = read_run(folder)
-    if not run.measured:
+    if not run.measurements:
         raise InputFileError(f"{folder} holds no figures: none of {', '.join(run.missing)} was measured")
-    chapters = [_make_chapter(measured) for measured in run.measured]
+    chapters = [_make_chapter(measured) for measured in run.measurements]
     _write_pictures(folder / PLOTS, [picture for chapter in chapters for picture in chapter.pictures])
     write_whole(
-        folder / SAMPLES, b"".join(orjson.dumps(line) + b"\n" for m in run.measured for line in list_samples(m))
+        folder / SAMPLES, b"".join(orjson.dumps(line) + b"\n" for m in run.measurements for line in list_samples(m))
     )
     write_whole(folder / PAGE, _render_page(run, chapters).encode())
     return folder / PAGE
@@ -101,7 +101,7 @@ def write_report(folder: Path) -> Path:
 def list_samples(measured: Measurement) -> Iterator[dict[str, Any]]:
     """Yields an object for each raw sample of an experiment; ``number`` counts from 0 within its figure."""
     for figure in measured.figures:
-        of = {"experiment": measured.experiment, "metric": figure.metric.name, "of": dict(figure.of)}
+        of = {"experiment": measured.experiment, "metric": figure.metric.name, "of": dict(figure.labels)}
         for place, value in enumerate(figure.samples):
             at = {"at": figure.at[place]} if figure.at else {}
             yield {**of, "number": place, **at, "value": value, "unit": figure.metric.unit}
@@ -111,7 +111,9 @@ def _make_chapter(measured: Measurement) -> ReportChapter:
     sections = []
     for metric in dict.fromkeys(figure.metric for figure in measured.figures):
         found = [figure for figure in measured.figures if figure.metric == metric]
-        sections.append(ReportSection(metric, list(dict.fromkeys(key for figure in found for key in figure.of)), found))
+        sections.append(
+            ReportSection(metric, list(dict.fromkeys(key for figure in found for key in figure.labels)), found)
+        )
     return ReportChapter(measured, draw_pictures(measured.experiment, measured.figures), sections)
 
 
@@ -130,8 +132,8 @@ def _render_page(run: SuiteRun, chapters: Sequence[ReportChapter]) -> str:
     return environment.get_template(PAGE).render(
         run=run,
         chapters=chapters,
-        surroundings=_describe_surroundings(run.measured),
-        began=min(m.started for m in run.measured),
+        surroundings=_describe_surroundings(run.measurements),
+        began=min(m.started for m in run.measurements),
     )
 
 
@@ -143,7 +145,7 @@ def _describe_surroundings(measured: Sequence[Measurement]) -> dict[str, list[tu
     parts: dict[str, list[Mapping[str, Any]]] = {
         "Machine": [{k: v for k, v in m.machine.items() if k not in _MOMENTARY} for m in measured],
         "Versions": [m.versions for m in measured],
-        "Settings": [{k: v for k, v in m.settings.items() if k not in _ONES_OWN} for m in measured],
+        "Settings": [{k: v for k, v in m.settings.items() if k not in _OWN_SETTINGS} for m in measured],
     }
     names = [m.experiment for m in measured]
     return {

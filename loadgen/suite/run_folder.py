@@ -30,7 +30,7 @@ class SuiteRun:
 
     path: Path
     record: Mapping[str, Any]
-    measured: tuple[Measurement, ...]
+    measurements: tuple[Measurement, ...]
     missing: Mapping[str, str]
 
 

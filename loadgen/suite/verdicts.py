@@ -17,19 +17,19 @@ from watchfloor.loadgen.harness.measurement.metric import Better
 from .bootstrap import RESAMPLES, STATISTICS, ResampledRatios, resample_ratios
 
 Verdict = Literal["same", "better", "worse", "changed", "too few samples", "no ratio"]
-Key = tuple[str, str, tuple[tuple[str, str], ...]]
+FigureKey = tuple[str, str, tuple[tuple[str, str], ...]]
 """The experiment, the metric, and the case of a figure."""
 THRESHOLD = 1.1
 """A change up to this factor is never called better or worse, except for the metrics of ``RIGHT``."""
 RISK = 0.05
 """The chance that any figure of two runs of the same is called better or worse, if all samples are independent."""
-LEVEL = 0.95
+INTERVAL_LEVEL = 0.95
 """The level of the intervals that are shown."""
-LEAST = 5
+LEAST_SAMPLES = 5
 """The number of samples of each run below which no interval is computed."""
-BEYOND = 10
+LEAST_BEYOND = 10
 """The least number of resamples beyond each end of an interval that decides; with fewer, chance would set its ends."""
-RIGHT = frozenset({"same_answers", "odd_lines_taken", "right_lines_kept"})
+CORRECTNESS_METRICS = frozenset({"same_answers", "odd_lines_taken", "right_lines_kept"})
 """The ``exact`` metrics that tell whether answers are right: any change of one is better or worse. The sizes of files
 are ``exact`` too, but the same events fill some bytes more in one run than in another.
 """
@@ -43,7 +43,7 @@ class FigureComparison:
     tell nothing. ``seed`` is that of the resampling.
     """
 
-    key: Key
+    key: FigureKey
     before: Figure
     after: Figure
     seed: int
@@ -101,7 +101,7 @@ class FigureComparison:
         return "better" if (ratio > 1) == (self.better_direction == "higher") else "worse"
 
 
-def compare_figure(key: Key, before: Figure, after: Figure, seed: int) -> FigureComparison:
+def compare_figure(key: FigureKey, before: Figure, after: Figure, seed: int) -> FigureComparison:
     """Computes the ratio of a figure in two runs, with its resampled ratios where these tell something."""
     found = FigureComparison(key, before, after, seed)
     if min(*before.samples, *after.samples, before.value, after.value) < 0:
@@ -110,10 +110,10 @@ def compare_figure(key: Key, before: Figure, after: Figure, seed: int) -> Figure
     return replace(found, ratio=_divide(after.value, before.value), ratios=drawn)
 
 
-def judge_figures(found: Sequence[FigureComparison]) -> dict[Key, Verdict]:
+def judge_figures(found: Sequence[FigureComparison]) -> dict[FigureKey, Verdict]:
     """Returns the verdict of each figure. ``found`` must be all figures that two runs have in common."""
     share = RISK / 2 / max(1, len(found))
-    told: dict[Key, Verdict] = {}
+    told: dict[FigureKey, Verdict] = {}
     by_experiment: dict[str, list[FigureComparison]] = {}
     for each in found:
         if each.ratio is None or (verdict := _judge_alone(each, share)) is None:
@@ -131,7 +131,7 @@ def _judge_alone(each: FigureComparison, share: float) -> Verdict | None:
     if each.is_equal:
         return "same"
     if each.after.metric.exact:
-        changed = each.ratio != 1 if each.after.metric.name in RIGHT else _is_far(each.ratio)
+        changed = each.ratio != 1 if each.after.metric.name in CORRECTNESS_METRICS else _is_far(each.ratio)
         return each.call_change(each.ratio) if changed else "same"
     if each.ratios is None or each.chance > share / 2:
         return None
@@ -147,7 +147,7 @@ def _may_be_one(each: FigureComparison, tail: float) -> bool:
     above = each.after.value > each.before.value
     if each.separation != 1:
         return above != (each.separation > 1)  # as the samples, so all that is drawn from them
-    parts = math.ceil(BEYOND / (RESAMPLES * tail))
+    parts = math.ceil(LEAST_BEYOND / (RESAMPLES * tail))
     other = 0
     for part in range(parts):
         drawn = each.resample(part).values
@@ -157,12 +157,12 @@ def _may_be_one(each: FigureComparison, tail: float) -> bool:
     return False
 
 
-def _judge_together(unsure: Sequence[FigureComparison], risk: float) -> Mapping[Key, Verdict]:
+def _judge_together(unsure: Sequence[FigureComparison], risk: float) -> Mapping[FigureKey, Verdict]:
     """Judges the figures of one experiment by a sign test.
 
     They are better or worse if more of them lie apart in one direction than chance would explain.
     """
-    told: dict[Key, Verdict] = {e.key: "no ratio" if e.ratio is None else "too few samples" for e in unsure}
+    told: dict[FigureKey, Verdict] = {e.key: "no ratio" if e.ratio is None else "too few samples" for e in unsure}
     for verdict in ("better", "worse"):
         judged = [each for each in unsure if each.ratio is not None and each.better_direction is not None]
         those = [each for each in judged if _is_far(each.separation) and each.call_change(each.separation) == verdict]
@@ -181,7 +181,7 @@ def _chance_of_at_least(count: int, chances: Sequence[float]) -> float:
 
 def _has_interval(each: FigureComparison) -> bool:
     """Returns True if the bootstrap can tell the uncertainty of the figure."""
-    enough = min(len(each.before.samples), len(each.after.samples)) >= LEAST
+    enough = min(len(each.before.samples), len(each.after.samples)) >= LEAST_SAMPLES
     return enough and not each.is_dependent and each.after.metric.statistic in STATISTICS
 
 

@@ -113,7 +113,7 @@ def test_marks_take_the_place_of_paths_and_change_nothing_else(tmp_path: Path, f
 def test_every_engine_answers_every_question_as_brute_force_does(
     store_settings: Settings, file: EventFile, events: pa.Table
 ) -> None:
-    wanted = {question.name: brute_force(events, question) for question in list_questions(file.made)}
+    wanted = {question.name: brute_force(events, question) for question in list_questions(file.generated)}
     assert wanted["all, rare"][0] == 10 and wanted["scan, spread hits"][0] == file.spread
     with ExitStack() as stack:
         session = stack.enter_context(open_session(str(store_settings.home)))
@@ -124,7 +124,9 @@ def test_every_engine_answers_every_question_as_brute_force_does(
             files = table_files(session.store, source)
             assert files.keys() == {"event", "index", "aggregate"} and all(f.bytes for f in files.values())
             engines[layout] = WatchfloorEngine(store, source.name).ask_question
-            assert WatchfloorEngine(store, source.name).time_first_rows(list_value_questions(file.made)["rare"]) > 0
+            assert (
+                WatchfloorEngine(store, source.name).time_first_rows(list_value_questions(file.generated)["rare"]) > 0
+            )
             if layout == "cell":
                 cells = sum(events.num_rows - events.column(name).null_count for name in COLUMNS[1:])
                 assert files["event"].entries == cells
@@ -133,7 +135,7 @@ def test_every_engine_answers_every_question_as_brute_force_does(
             assert loaded.rows == EVENTS and loaded.bytes > EVENTS and loaded.seconds > 0
             engines[peer.name] = peer.ask_question
         for engine, ask in engines.items():
-            for question in list_questions(file.made):
+            for question in list_questions(file.generated):
                 answer = ask(question, True)
                 assert (answer.rows, answer.digest) == wanted[question.name] and answer.in_order, (engine, question)
                 assert answer.seconds > 0
@@ -260,7 +262,7 @@ def test_the_figure_of_same_answers_says_what_was_left_out() -> None:
 
 @pytest.mark.stack
 def test_ours_gives_the_newest_rows(store_settings: Settings, file: EventFile, events: pa.Table) -> None:
-    marks, whole = list_newest_questions(file.made)
+    marks, whole = list_newest_questions(file.generated)
     assert [question.name for question in marks][:4] == [
         *(f"popular, row {row}" for row in ("1", "100", "1,000")),
         "middling, row 1",
@@ -334,8 +336,8 @@ def test_a_peer_answers_as_brute_force_does_odd_values_too(
 ) -> None:
     if remedy := explain_missing(name):
         pytest.skip(f"{name}: {remedy}")
-    marks, whole = list_newest_questions(file.made)
-    usual = [question for question in list_questions(file.made) if question.kind is not QuestionKind.SCAN]
+    marks, whole = list_newest_questions(file.generated)
+    usual = [question for question in list_questions(file.generated) if question.kind is not QuestionKind.SCAN]
     with open_peers([name]) as ((peer,), _):
         # The second load takes the place of the first.
         for path, rows, asked in (
@@ -375,7 +377,7 @@ def test_an_answer_of_many_pages_is_whole_and_in_order(
         engine.recreate_table()
         engine.load_file(file.path)
         engine.finish_merges()
-        for question in list_newest_questions(file.made)[1]:
+        for question in list_newest_questions(file.generated)[1]:
             pages = [build_table(page, PROXY) for page in engine.read_rows(question)]
             answer = check_answer(0.1, pa.concat_tables(pages), PROXY, question)
             assert (answer.rows, answer.digest) == brute_force(events, question) and answer.in_order, question

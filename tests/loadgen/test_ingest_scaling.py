@@ -141,7 +141,7 @@ def test_a_paused_tablet_server_is_in_the_latency_of_items_and_hardly_in_their_s
             run = run_open_loop(session, pool, items, schedule_evenly(4, 3 * STALL), 3 * STALL)
     assert len(run.responses) == 4 * 3 * STALL
     assert_the_stall_shows(run.responses)
-    silent = [look.silent for look in run.looks]
+    silent = [look.silent for look in run.server_samples]
     assert (min(silent), max(silent)) == (0, 1)
 
 
@@ -190,7 +190,7 @@ def test_a_small_run_has_every_figure_and_spreads_tablets_over_the_servers(
     figures = ingest.run(session, options)
     assert {figure.metric.name for figure in figures} == {metric.name for metric in ingest.EXPERIMENT.metrics}
     assert all(figure.samples and len(figure.at) in (0, len(figure.samples)) for figure in figures)
-    found = {(figure.metric.name, *figure.of.values()): figure for figure in figures}
+    found = {(figure.metric.name, *figure.labels.values()): figure for figure in figures}
     assert len(found) == len(figures)
     assert len(list_tablet_servers(session.store.connection)) == 2
 

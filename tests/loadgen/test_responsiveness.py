@@ -95,9 +95,9 @@ def test_a_rate_is_of_what_came_after_the_first_item() -> None:
         DurableItem("a", 9.0, 10.0, 1000, 1),
         DurableItem("b", 10.0, 11.0, 100, 1),
     ]
-    feed = FeedingRecord(due=[9.5, 9.0, 9.0], done=done)
+    feed = FeedingRecord(due=[9.5, 9.0, 9.0], durable=done)
     assert feed.events_per_second == 200 and feed.delays == [2.5, 1.0, 2.0]
-    assert FeedingRecord(due=[9.0], done=done[1:2]).events_per_second == FeedingRecord().events_per_second == 0
+    assert FeedingRecord(due=[9.0], durable=done[1:2]).events_per_second == FeedingRecord().events_per_second == 0
 
 
 def test_a_file_is_no_longer_held_in_memory(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_other_published_values_are_read_by_their_place(tmp_path: Path) -> None:
     assert [(figure.value, figure.note) for figure in shown] == [
         (each, "made up for this test") for each in (12.0, 3.5)
     ]
-    assert shown[0].of == {"query": "A", "scheme": "scan", "layout": "the paper's", "row": "1"}
+    assert shown[0].labels == {"query": "A", "scheme": "scan", "layout": "the paper's", "row": "1"}
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_auto_is_held_against_the_best_fixed_scheme_row_by_row() -> None:
         0.5,
         saturation=1.0,
         queries_per_second=1.0,
-        fed=FeedingRecord(due=[0.0], done=[DurableItem("a", 0.5, 1.0, 1, 9)]),
+        feeding=FeedingRecord(due=[0.0], durable=[DurableItem("a", 0.5, 1.0, 1, 9)]),
     )
     for number, scheme in enumerate((*PAPER_SCHEMES, "auto"), start=1):
         found.times[QueryCase("warm", "A", scheme)] = [
@@ -203,12 +203,12 @@ def test_auto_is_held_against_the_best_fixed_scheme_row_by_row() -> None:
             RowTimes({"1": 12.0 * number, "last": 21.0 * number}, rows=20, batches=1),
         ]
     rows = [figure for figure in make_figures(found) if figure.metric is ROW]
-    assert {(f.of["scheme"], f.of["row"]) for f in rows} == {
+    assert {(f.labels["scheme"], f.labels["row"]) for f in rows} == {
         (s, r) for s in (*PAPER_SCHEMES, "auto") for r in ("1", "last")
     }
-    ratios = {figure.of["row"]: figure for figure in make_figures(found) if figure.metric is TO_BEST}
+    ratios = {figure.labels["row"]: figure for figure in make_figures(found) if figure.metric is TO_BEST}
     assert ratios["1"].value == 5 and ratios["1"].samples == (5.0, 5.0) and ratios["1"].note == "best: scan"
-    assert set(ratios) <= set(ROWS) and {figure.of["query"] for figure in rows} <= set(QUERIES)
+    assert set(ratios) <= set(ROWS) and {figure.labels["query"] for figure in rows} <= set(QUERIES)
 
 
 @pytest.mark.stack
@@ -231,9 +231,11 @@ def test_cold_tables_stand_in_other_files_and_answer_the_same(
     service = QueryService(query_store)
     asked = time_rows(service, QueryRequest(loaded.name, where=f'domain = "{made.popular.domain}"'))
     assert asked.rows == made.popular.events
-    assert list(asked.ms) == ["1", "100", "1000", "last"] and list(asked.ms.values()) == sorted(asked.ms.values())
+    assert list(asked.milliseconds) == ["1", "100", "1000", "last"] and list(asked.milliseconds.values()) == sorted(
+        asked.milliseconds.values()
+    )
     rare = time_rows(service, QueryRequest(loaded.name, where=f'domain = "{made.rare.domain}"'))
-    assert rare.rows == 10 and list(rare.ms) == ["1", "last"]
+    assert rare.rows == 10 and list(rare.milliseconds) == ["1", "last"]
 
 
 @pytest.mark.stack
@@ -248,9 +250,9 @@ def test_a_feeder_keeps_its_rate_and_all_of_it_is_in_the_source(
             time.sleep(2.0)
         with pytest.raises(InternalError, match="loaded earlier"), feed_items(worker, iter(feed.items), 4.0):
             pass
-    loaded = [*first, *feed.done]
+    loaded = [*first, *feed.durable]
     assert QueryService(query_store).count_events(source.name) == sum(done.events for done in loaded)
-    assert len(feed.items) == len(feed.done) == len(feed.due) >= 2
+    assert len(feed.items) == len(feed.durable) == len(feed.due) >= 2
     assert [b - a for a, b in pairwise(feed.due)] == pytest.approx([1 / 4.0] * (len(feed.due) - 1))
     assert all(delay > 0 for delay in feed.delays)
 

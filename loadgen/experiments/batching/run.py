@@ -62,12 +62,12 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         raise UserError(f"--events is {options.events}; they have a rare value from {LEAST_EVENTS} on")
     file = write_events(session.folder / "proxy.json", options.events, options.seed)
     source = session.create_source(file.feed)
-    load_file(session, source, file, LoadCase("block", of="whole", workers=1))
+    load_file(session, source, file, LoadCase("block", file="whole", workers=1))
     await_rest(session.settings)
     made: dict[str, ValueFrequency] = {
-        "dense": file.made.popular,
-        "middling": file.made.middling,
-        "rare": file.made.rare,
+        "dense": file.generated.popular,
+        "middling": file.generated.middling,
+        "rare": file.generated.rare,
     }
     with Store.open(session.settings, role="query") as store:
         service = QueryService(store)
@@ -103,9 +103,11 @@ def _make_figures(
 ) -> Iterator[Figure]:
     medians: dict[tuple[str, str], dict[str, Figure]] = defaultdict(dict)
     for (value, policy), of_whole in whole.items():
-        for row in of_whole[0].ms:
+        for row in of_whole[0].milliseconds:
             asked = first[value, policy] if row in _FIRST else of_whole
-            figure = Figure(ROW, tuple(each.ms[row] for each in asked), {"value": value, "row": row, "policy": policy})
+            figure = Figure(
+                ROW, tuple(each.milliseconds[row] for each in asked), {"value": value, "row": row, "policy": policy}
+            )
             medians[value, row][policy] = figure
             yield figure
     for (value, policy), of_whole in whole.items():

@@ -97,7 +97,7 @@ METRICS = (LOAD, LOAD_BYTES, BUSY, CPU, ENTRIES, DISK, FIRST, GROWTH, ANSWER, SC
 
 GOALS_FROM = 10_000_000
 """The number of events from which on the goals apply."""
-_LIVE = LoadCase("block", of="whole", workers=1)
+_LIVE = LoadCase("block", file="whole", workers=1)
 _SCAN_GOALS = {"scan, one hit": 40e6, "scan, spread hits": 12e6, "scan, pattern": 8e6}
 _ANSWER_GOALS = {f"newest {MANY_ROWS}, middling": 150.0, "all, rare": 25.0, "everything, dense": 3000.0}
 
@@ -122,7 +122,7 @@ class BlockResults:
     left_out: Sequence[str]
 
     def find_file(self, case: LoadCase) -> LogFile:
-        return self.files[case.of]
+        return self.files[case.file]
 
 
 def make_figures(found: BlockResults) -> Iterator[Figure]:
@@ -153,7 +153,7 @@ def _make_load_figures(found: BlockResults) -> Iterator[Figure]:
         yield Figure(LOAD, tuple(each.rows / each.seconds for each in peer_loads), of)
         yield Figure(LOAD_BYTES, tuple(found.whole.bytes / 1e6 / each.seconds for each in peer_loads), of)
     for case, loads in found.loads.items():
-        if case.of != "whole":
+        if case.file != "whole":
             continue
         yield Figure(
             BUSY, tuple(e.cpu[MACHINE] / e.seconds for e in loads), make_case_labels(case, found.find_file(case))
@@ -218,10 +218,10 @@ def _compare_layouts(found: BlockResults) -> Iterator[Figure]:
             blocks = blocks[-len(cells) :]  # what was not loaded in every turn was in the last
             of = {"metric": LOAD.name, **make_case_labels(case, found.find_file(case))}
             del of["engine"]
-            goal = _make_goal(found, 8, at_most=False) if case.of == "whole" else None
+            goal = _make_goal(found, 8, at_most=False) if case.file == "whole" else None
             yield make_ratio(LAYOUTS, cells, blocks, of, goal)
     names = ("block", "cell")
-    block, cell = (_sum_tables(found.disk[LoadCase(name, of="tenth", workers=1)]) for name in names)
+    block, cell = (_sum_tables(found.disk[LoadCase(name, file="tenth", workers=1)]) for name in names)
     yield make_ratio(LAYOUTS, [block.entries], [cell.entries], {"metric": ENTRIES.name})
     yield make_ratio(LAYOUTS, [block.bytes], [cell.bytes], {"metric": DISK.name})
     for question in list_scan_questions():
@@ -237,7 +237,7 @@ def _compare_peers(found: BlockResults) -> Iterator[Figure]:
         our_loads = [each.seconds for each in found.loads[_LIVE]]
         yield compare_engines(PEER, (name, [each.seconds for each in loads]), (ours, our_loads), "load")
         yield compare_engines(PEER, (name, [loads[-1].bytes]), (ours, [_sum_tables(found.disk[_LIVE]).bytes]), "disk")
-        for question in list_questions(found.whole.made):
+        for question in list_questions(found.whole.generated):
             theirs, our_answers = (found.answers[each, events, question.name].seconds for each in (name, ours))
             goal = _make_goal(found, 1, at_most=False) if name == "chdb" and _asks_newest(question) else None
             yield compare_engines(PEER, (name, theirs), (ours, our_answers), question.name, goal)

@@ -10,27 +10,30 @@ from watchfloor.loadgen.harness.plots.canvas import Sketch
 from watchfloor.loadgen.harness.plots.dot_plot import DotRow, draw_dots
 from watchfloor.loadgen.harness.plots.labels import label_axis
 
-_AS_THEY_ARE = ("load_megabytes_per_second", "first_rows_ms", "block_to_cell", "peer_to_block")
+_PLAIN_METRICS = ("load_megabytes_per_second", "first_rows_ms", "block_to_cell", "peer_to_block")
 _BY_QUESTION = {"answer_ms": "Time of whole answers", "scan_events_per_second": "Events looked at in a second"}
 
 
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
-    yield from general.draw_metrics([figure for figure in figures if figure.metric.name in _AS_THEY_ARE])
-    yield from general.draw_metrics([f for f in figures if f.metric.name == "disk_share" and f.of["table"] == "all"])
+    yield from general.draw_metrics([figure for figure in figures if figure.metric.name in _PLAIN_METRICS])
+    yield from general.draw_metrics(
+        [f for f in figures if f.metric.name == "disk_share" and f.labels["table"] == "all"]
+    )
     for name, shows in _BY_QUESTION.items():
         found = [figure for figure in figures if figure.metric.name == name]
-        for events in dict.fromkeys(figure.of["events"] for figure in found):
-            asked = [figure for figure in found if figure.of["events"] == events]
+        for events in dict.fromkeys(figure.labels["events"] for figure in found):
+            asked = [figure for figure in found if figure.labels["events"] == events]
             rows = [
-                DotRow(q, {f.of["engine"]: f for f in asked if f.of["question"] == q}) for q in _list_questions(asked)
+                DotRow(q, {f.labels["engine"]: f for f in asked if f.labels["question"] == q})
+                for q in _list_questions(asked)
             ]
             yield draw_dots(
                 f"{name}-{events.replace(',', '')}",
-                f"{shows}, of {events} events. {general.READ}.",
+                f"{shows}, of {events} events. {general.READING_HINT}.",
                 rows,
                 label_axis(asked[0]),
             )
 
 
 def _list_questions(figures: Sequence[Figure]) -> list[str]:
-    return list(dict.fromkeys(figure.of["question"] for figure in figures))
+    return list(dict.fromkeys(figure.labels["question"] for figure in figures))

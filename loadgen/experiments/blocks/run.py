@@ -54,20 +54,20 @@ ACCESS_BYTES = 40_000_000
 _FEW_TURNS = 5
 
 CASES = (
-    LoadCase("block", of="tenth", workers=1),
-    LoadCase("cell", of="tenth", workers=1),
-    LoadCase("block", of="whole", workers=2),
-    LoadCase("block", of="whole", workers=1, mode="bulk"),
-    LoadCase("block", of="whole", workers=1),
-    LoadCase("cell", of="whole", workers=1),
-    LoadCase("block", of="access log", workers=1),
-    LoadCase("cell", of="access log", workers=1),
+    LoadCase("block", file="tenth", workers=1),
+    LoadCase("cell", file="tenth", workers=1),
+    LoadCase("block", file="whole", workers=2),
+    LoadCase("block", file="whole", workers=1, mode="bulk"),
+    LoadCase("block", file="whole", workers=1),
+    LoadCase("cell", file="whole", workers=1),
+    LoadCase("block", file="access log", workers=1),
+    LoadCase("cell", file="access log", workers=1),
 )
 """The loads of each turn. Those that are compared stand side by side, because a shared machine is slower in some
 minutes than in others. The load by two workers is compared with no other and follows the cells: a virtual machine has
 given back memory that was free for long, and the first process that needs it waits for it.
 """
-LAST_TURN_ONLY = LoadCase("cell", of="whole", workers=1)
+LAST_TURN_ONLY = LoadCase("cell", file="whole", workers=1)
 """The load that takes longer than all other loads of a turn together."""
 
 
@@ -97,7 +97,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
             ours = {
                 case: WatchfloorEngine(store, source.name)
                 for case, source in sources.items()
-                if case.of != "access log"
+                if case.file != "access log"
             }
             tablet_servers = find_servers(session.settings).get("tserver", [])
             parties = list(_make_parties(whole, tenth, ours, tablet_servers, peers, options.repeats))
@@ -121,7 +121,7 @@ def _load_turns(
         for case in CASES:
             if case == LAST_TURN_ONLY and not last:
                 continue
-            file = files[case.of]
+            file = files[case.file]
             source = session.create_source(file.feed, layout=case.layout)
             loaded = load_file(session, source, file, case)
             speed = f"{loaded.bytes / loaded.seconds / 1e6:.1f} MB/s"
@@ -141,7 +141,7 @@ def _load_turns(
 
 def _is_kept(case: LoadCase) -> bool:
     """Returns True if the source of this load is asked questions afterwards."""
-    return case.workers == 1 and case.mode == "live" and (case.layout, case.of) != ("cell", "whole")
+    return case.workers == 1 and case.mode == "live" and (case.layout, case.file) != ("cell", "whole")
 
 
 def _measure_disk(session: BenchSession, source: Source) -> dict[str, TableFiles]:
@@ -161,16 +161,16 @@ def _make_parties(
     processes = {"client": [os.getpid()], "tablet servers": tablet_servers}
     for case, engine in ours.items():
         asked, turns = (
-            (list_questions(whole.made), repeats)
-            if case.of == "whole"
+            (list_questions(whole.generated), repeats)
+            if case.file == "whole"
             else (list_scan_questions(), min(_FEW_TURNS, repeats))
         )
         yield Participant(
-            case.layout, (whole if case.of == "whole" else tenth).events, engine.ask_question, asked, turns, processes
+            case.layout, (whole if case.file == "whole" else tenth).events, engine.ask_question, asked, turns, processes
         )
     for peer in peers:
         yield Participant(
-            peer.name, whole.events, peer.ask_question, list_questions(whole.made), repeats, {"engine": [peer.pid]}
+            peer.name, whole.events, peer.ask_question, list_questions(whole.generated), repeats, {"engine": [peer.pid]}
         )
 
 
@@ -197,8 +197,8 @@ def _time_first_rows(
     found: dict[tuple[int, str], list[float]] = defaultdict(list)
     for turn in range(-5 * repeats, repeats):
         for case, engine in ours.items():
-            file = whole if case.of == "whole" else tenth
-            for name, question in list_value_questions(file.made).items() if case.layout == "block" else ():
+            file = whole if case.file == "whole" else tenth
+            for name, question in list_value_questions(file.generated).items() if case.layout == "block" else ():
                 seconds = engine.time_first_rows(question)
                 if turn >= 0:
                     found[file.events, name].append(seconds)

@@ -25,7 +25,7 @@ from watchfloor.store.store import Store
 WARM_UP = 3
 PATIENCE = 30.0
 """The seconds after which a session is taken for one that never ends."""
-NOTHING = " or ".join(f"path ~ /[{letter}]\\d[^\\w].*[,;]{letter}/" for letter in "abcdefghijkl")
+UNMATCHED_FILTER = " or ".join(f"path ~ /[{letter}]\\d[^\\w].*[,;]{letter}/" for letter in "abcdefghijkl")
 """Patterns that no event matches, and that keep the servers busy long enough to be cancelled meanwhile."""
 
 FREE = Metric(
@@ -50,7 +50,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     file = write_events(session.folder / "proxy.json", options.events, options.seed)
     source = session.create_source(file.feed)
-    load_file(session, source, file, LoadCase("block", of="whole", workers=1))
+    load_file(session, source, file, LoadCase("block", file="whole", workers=1))
     await_rest(session.settings)
     samples: dict[tuple[str, str], list[float]] = defaultdict(list)
     with Store.open(session.settings, role="query") as store:
@@ -60,8 +60,8 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
             found = list_scan_sessions(session.store.connection, tables)
             return any(not session.is_closed for session in found) if reading else bool(found)
 
-        dense = QueryRequest(source.name, where=f'domain = "{file.made.popular.domain}"', scheme="scan")
-        silent = QueryRequest(source.name, where=NOTHING)
+        dense = QueryRequest(source.name, where=f'domain = "{file.generated.popular.domain}"', scheme="scan")
+        silent = QueryRequest(source.name, where=UNMATCHED_FILTER)
         half = min(_time_query(service, silent) for _ in range(WARM_UP)) / 2
         print_progress(f"to find that nothing matches takes {2000 * half:.0f} ms; it is cancelled after half of that")
         for turn in range(-min(WARM_UP, options.repeats), options.repeats):
@@ -81,7 +81,7 @@ def _time_query(service: QueryService, request: QueryRequest) -> float:
     began = time.perf_counter()
     with closing(service.run(request)) as result:
         if any(len(batch) for batch in result):
-            raise StackError(f"an event has {NOTHING}")
+            raise StackError(f"an event has {UNMATCHED_FILTER}")
     return time.perf_counter() - began
 
 

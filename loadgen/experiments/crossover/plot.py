@@ -15,7 +15,7 @@ _AUTO = "auto"
 
 
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
-    asked = [figure for figure in figures if "scheme" in figure.of]
+    asked = [figure for figure in figures if "scheme" in figure.labels]
     if asked:
         yield draw_densities(asked)
         yield _draw_auto(asked)
@@ -25,9 +25,9 @@ def draw_densities(figures: Sequence[Figure]) -> Sketch:
     """Draws the times of the single conditions."""
     lines: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for figure in figures:
-        found = _SINGLE.fullmatch(figure.of.get("where", ""))
-        if found and "scheme" in figure.of:
-            lines[figure.of["task"], figure.of["scheme"]].append((float(found[1]), figure.value))
+        found = _SINGLE.fullmatch(figure.labels.get("where", ""))
+        if found and "scheme" in figure.labels:
+            lines[figure.labels["task"], figure.labels["scheme"]].append((float(found[1]), figure.value))
     drawn, places = make_panels(4.2, columns=2)
     schemes = list(dict.fromkeys(scheme for _, scheme in lines))
     for axes, task in zip(places, _TITLES, strict=True):
@@ -54,7 +54,7 @@ def _draw_auto(figures: Sequence[Figure]) -> Sketch:
     """Draws a dot for each condition and task: the best fixed scheme's time against that of ``auto``."""
     cells: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for figure in figures:
-        cells[figure.of["task"], figure.of["where"]][figure.of["scheme"]] = figure.value
+        cells[figure.labels["task"], figure.labels["where"]][figure.labels["scheme"]] = figure.value
     drawn, places = make_panels(4.6, columns=2)
     for axes, task in zip(places, _TITLES, strict=True):
         best = [

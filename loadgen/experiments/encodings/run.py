@@ -192,7 +192,7 @@ def _load_source(session: BenchSession, file: EventFile, encoding: BlockEncoding
 def _time_answers(
     store: Store, file: EventFile, sources: Mapping[BlockEncoding, Source], repeats: int
 ) -> Iterator[Figure]:
-    asked = list_questions(file.made)
+    asked = list_questions(file.generated)
     names = {f"{n}": encoding for n, encoding in enumerate(sources)}
     parties = [
         Participant(name, file.events, WatchfloorEngine(store, sources[encoding].name).ask_question, asked, repeats)

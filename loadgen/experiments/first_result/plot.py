@@ -19,11 +19,11 @@ _SERIES = {
 
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
     timed = [figure for figure in figures if figure.metric.name in _SERIES]
-    for value in dict.fromkeys(figure.of["value"] for figure in timed):
-        found = [figure for figure in timed if figure.of["value"] == value]
+    for value in dict.fromkeys(figure.labels["value"] for figure in timed):
+        found = [figure for figure in timed if figure.labels["value"] == value]
         rows = [
-            DotRow(scheme, {_SERIES[f.metric.name]: f for f in found if f.of["scheme"] == scheme})
-            for scheme in dict.fromkeys(figure.of["scheme"] for figure in found)
+            DotRow(scheme, {_SERIES[f.metric.name]: f for f in found if f.labels["scheme"] == scheme})
+            for scheme in dict.fromkeys(figure.labels["scheme"] for figure in found)
         ]
-        yield draw_dots(value, f"A {value} value. {general.READ}; an upright stroke is a goal.", rows, "ms")
+        yield draw_dots(value, f"A {value} value. {general.READING_HINT}; an upright stroke is a goal.", rows, "ms")
     yield from general.draw_metrics([figure for figure in figures if figure.metric.name not in _SERIES])

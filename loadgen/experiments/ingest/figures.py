@@ -131,7 +131,7 @@ def make_run_figures(run: IngestRun, of: Mapping[str, str]) -> Iterator[Figure]:
     yield Figure(VARIATION, steady.per_second, of, at=at)
     yield Figure(RATE, whole.per_second, of, at=_subtract_start(began, whole.at))
     yield Figure(STEADY, (run.steady.seconds,), of, at=_subtract_start(began, (run.steady.since,)))
-    looks = [look for look in run.looks if run.whole.since <= look.at <= run.whole.until]
+    looks = [look for look in run.server_samples if run.whole.since <= look.at <= run.whole.until]
     looked = _subtract_start(began, tuple(look.at for look in looks))
     yield Figure(MINORS, tuple(float(look.minors) for look in looks), of, at=looked)
     yield Figure(MAJORS, tuple(float(look.majors) for look in looks), of, at=looked)
@@ -162,7 +162,7 @@ def make_closed_figures(run: IngestRun, of: Mapping[str, str], clients: int) -> 
 def make_published_figure(published: PublishedRate, ours: Sequence[Figure]) -> Figure:
     """Makes the figure of the published rate of a client. Its note has the source, and our rates."""
     rates = [
-        f"{format_number(figure.value)} ({figure.of['clients']}, {figure.of['tservers']})"
+        f"{format_number(figure.value)} ({figure.labels['clients']}, {figure.labels['tservers']})"
         for figure in ours
         if figure.metric is CLIENT_RATE
     ]

@@ -8,7 +8,7 @@ from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.plots import time_series as series
 from watchfloor.loadgen.harness.plots.canvas import COLOURS, MARKERS, Sketch, format_axis, make_panels
 from watchfloor.loadgen.harness.plots.dot_plot import DotRow, draw_dots
-from watchfloor.loadgen.harness.plots.general import READ
+from watchfloor.loadgen.harness.plots.general import READING_HINT
 from watchfloor.loadgen.harness.plots.labels import label_axis
 
 _MARKS = ("minor_compactions", "major_compactions", "hold_ms", "silent_servers")
@@ -25,18 +25,19 @@ _PAPER = "paper_megabytes_per_second_per_client"
 
 
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
-    if closed := [f for f in figures if f.metric.name in _BY_CLIENTS and f.of["load"] == _CLOSED]:
+    if closed := [f for f in figures if f.metric.name in _BY_CLIENTS and f.labels["load"] == _CLOSED]:
         yield _draw_scaling(closed)
     if per_client := [f for f in figures if f.metric.name in ("megabytes_per_second_per_client", _PAPER)]:
         yield _draw_per_client(per_client)
-    scheduled = [figure for figure in figures if figure.metric.name in _WAITED and figure.of["load"] != _CLOSED]
+    scheduled = [figure for figure in figures if figure.metric.name in _WAITED and figure.labels["load"] != _CLOSED]
     if scheduled:
-        shares = dict.fromkeys(figure.of["share"] for figure in scheduled)
+        shares = dict.fromkeys(figure.labels["share"] for figure in scheduled)
         rows = [
-            DotRow(share, {_WAITED[f.metric.name]: f for f in scheduled if f.of["share"] == share}) for share in shares
+            DotRow(share, {_WAITED[f.metric.name]: f for f in scheduled if f.labels["share"] == share})
+            for share in shares
         ]
         shows = "Items that are due by a schedule, at shares of the saturated rate: latency has the waiting"
-        yield draw_dots("waiting", f"{shows}. {READ}.", rows, "ms")
+        yield draw_dots("waiting", f"{shows}. {READING_HINT}.", rows, "ms")
     yield from series.draw_time_series(
         [figure for figure in figures if figure.metric.name in _RUN and figure.at], _MARKS
     )
@@ -46,21 +47,23 @@ def _draw_per_client(figures: Sequence[Figure]) -> Sketch:
     """Draws a line for each run in closed loop, and one for the paper's rate."""
     rows = []
     for figure in figures:
-        label = "the paper" if figure.metric.name == _PAPER else f"{figure.of['clients']}, {figure.of['tservers']}"
+        label = (
+            "the paper" if figure.metric.name == _PAPER else f"{figure.labels['clients']}, {figure.labels['tservers']}"
+        )
         rows.append(DotRow(label, {"": figure}))
     shows = "The rate of each client, and the one that the paper has until saturation; other machines, other events"
-    return draw_dots("per-client", f"{shows}. {READ}.", rows, "MB/s")
+    return draw_dots("per-client", f"{shows}. {READING_HINT}.", rows, "MB/s")
 
 
 def _draw_scaling(figures: Sequence[Figure]) -> Sketch:
     """Draws a panel for each metric, a line for each number of tablet servers."""
     metrics = [name for name in _BY_CLIENTS if any(figure.metric.name == name for figure in figures)]
-    servers = list(dict.fromkeys(figure.of["tservers"] for figure in figures))
+    servers = list(dict.fromkeys(figure.labels["tservers"] for figure in figures))
     drawn, places = make_panels(3.8, columns=len(metrics))
     for axes, name in zip(places, metrics, strict=True):
         for place, tservers in enumerate(servers):
-            found = [f for f in figures if f.metric.name == name and f.of["tservers"] == tservers]
-            points = sorted((int(f.of["clients"].split()[0]), f.value) for f in found)
+            found = [f for f in figures if f.metric.name == name and f.labels["tservers"] == tservers]
+            points = sorted((int(f.labels["clients"].split()[0]), f.value) for f in found)
             marker, colour = MARKERS[place % len(MARKERS)], COLOURS[place % len(COLOURS)]
             axes.plot(*zip(*points, strict=True), color=colour, marker=marker, label=tservers)
             axes.set_xticks([clients for clients, _ in points])

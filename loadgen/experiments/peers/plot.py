@@ -13,14 +13,14 @@ from watchfloor.loadgen.harness.plots.labels import label_axis
 
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
     rows = [figure for figure in figures if figure.metric.name == "row_ms"]
-    values = dict.fromkeys(figure.of["question"].partition(",")[0] for figure in rows)
+    values = dict.fromkeys(figure.labels["question"].partition(",")[0] for figure in rows)
     for value in values:
-        found = [figure for figure in rows if figure.of["question"].partition(",")[0] == value]
+        found = [figure for figure in rows if figure.labels["question"].partition(",")[0] == value]
         lines = [
-            DotRow(question, {f.of["engine"]: f for f in found if f.of["question"] == question})
-            for question in dict.fromkeys(figure.of["question"] for figure in found)
+            DotRow(question, {f.labels["engine"]: f for f in found if f.labels["question"] == question})
+            for question in dict.fromkeys(figure.labels["question"] for figure in found)
         ]
-        shows = f"Time to a row of a {value} value, newest first, by engine. {general.READ}."
+        shows = f"Time to a row of a {value} value, newest first, by engine. {general.READING_HINT}."
         yield draw_dots(f"rows-{value}", shows, lines, label_axis(found[0]))
     yield from general.draw_metrics(
         [figure for figure in figures if figure.metric.name not in ("row_ms", "same_answers")]

@@ -58,7 +58,7 @@ PEER = Metric(
 
 _MOST_WHOLE_ANSWERS = 5
 """The most samples of all rows of a value: with 10,000,000 events some take a minute."""
-_LOADED = LoadCase("block", of="whole", workers=1)
+_LOADED = LoadCase("block", file="whole", workers=1)
 
 
 @dataclass
@@ -87,7 +87,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
                 OURS: WatchfloorEngine(store, source.name).ask_question,
                 **{peer.name: peer.ask_question for peer in peers},
             }
-            marks, whole = list_newest_questions(file.made)
+            marks, whole = list_newest_questions(file.generated)
             few = min(_MOST_WHOLE_ANSWERS, options.repeats)
             parties = [
                 Participant(name, file.events, ask, asked, turns)

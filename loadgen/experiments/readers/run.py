@@ -65,8 +65,8 @@ ODD = {
 
 
 @dataclass(frozen=True)
-class JsonReader:
-    """A reader of JSON lines. ``read`` returns the number of events of a chunk, and raises any error if it refuses it."""
+class ComparedReader:
+    """A reader of JSON lines. ``read`` returns how many events a chunk has; it raises any error if it refuses it."""
 
     name: str
     read: Callable[[bytes], int]
@@ -96,7 +96,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     return figures
 
 
-def _read_odd_lines(reader: JsonReader) -> Iterator[Figure]:
+def _read_odd_lines(reader: ComparedReader) -> Iterator[Figure]:
     """Gives a reader each odd line among right ones, and returns the figures of what it took and kept."""
     right = b'{"ts":"2026-01-01T00:00:00Z","user":"someone","status":200}\n'
     taken, kept = [], []
@@ -114,22 +114,22 @@ def _read_odd_lines(reader: JsonReader) -> Iterator[Figure]:
     yield Figure(KEPT, (sum(kept) / len(kept),), of)
 
 
-def _open_readers(source: Source, folder: Path) -> Iterator[JsonReader]:
+def _open_readers(source: Source, folder: Path) -> Iterator[ComparedReader]:
     """Yields the worker's own parser, and the readers of libraries that are installed."""
     parser = open_parser(source.name, b"", lambda name, derive: source)
-    yield JsonReader("watchfloor", lambda data: parser.parse(Chunk(0, data)).count)
+    yield ComparedReader("watchfloor", lambda data: parser.parse(Chunk(0, data)).count)
     # Addresses and times as text: what the libraries make of them differs, and checking them is the worker's affair.
     plain = {FieldType.IP: pa.string(), FieldType.TIME: pa.string()}
     schema = pa.schema([(f.name, plain.get(f.type, ARROW_TYPES.get(f.type, f.arrow))) for f in source.fields])
-    yield JsonReader("pyarrow", lambda data: _read_with_arrow(schema, data))
-    yield JsonReader(
+    yield ComparedReader("pyarrow", lambda data: _read_with_arrow(schema, data))
+    yield ComparedReader(
         "orjson", lambda data: len(pa.Table.from_pylist(list(map(orjson.loads, data.splitlines())), schema=schema))
     )
     for name, make in (("duckdb", _open_duckdb), ("polars", _open_polars)):
         if importlib.util.find_spec(name) is None:
             print_progress(f"{name}: not installed: pip install 'watchfloor[bench]'")
         else:
-            yield JsonReader(name, make(schema, folder))
+            yield ComparedReader(name, make(schema, folder))
 
 
 def _read_with_arrow(schema: pa.Schema, data: bytes) -> int:

@@ -83,7 +83,7 @@ class LayoutResults:
     open_loop: dict[tuple[str, float], list[Response]] = field(default_factory=dict)
     queries_per_second: float = 0.0
     saturation: float = 0.0
-    fed: FeedingRecord = field(default_factory=FeedingRecord)
+    feeding: FeedingRecord = field(default_factory=FeedingRecord)
 
 
 def make_figures(results: LayoutResults) -> Iterator[Figure]:
@@ -91,9 +91,9 @@ def make_figures(results: LayoutResults) -> Iterator[Figure]:
     of = {"layout": results.layout}
     yield Figure(INGESTED, (results.saturation,), {**of, "load": "saturation"})
     due = f"{results.share:.0%} of saturation"
-    yield Figure(INGESTED, (results.fed.events_per_second,), {**of, "load": due}, note="while queries were asked")
-    at = tuple(round(moment - results.fed.due[0], 3) for moment in results.fed.due)
-    yield Figure(DELAY, tuple(delay * 1000 for delay in results.fed.delays), {**of, "load": due}, at=at)
+    yield Figure(INGESTED, (results.feeding.events_per_second,), {**of, "load": due}, note="while queries were asked")
+    at = tuple(round(moment - results.feeding.due[0], 3) for moment in results.feeding.due)
+    yield Figure(DELAY, tuple(delay * 1000 for delay in results.feeding.delays), {**of, "load": due}, at=at)
     yield Figure(ASKED, (results.queries_per_second,), of)
     for (state, share), responses in results.open_loop.items():
         case = {**of, "state": state, "load": f"{share:.0%} of the closed loop"}
@@ -108,9 +108,9 @@ def make_published_figures(published: PublishedTimes, ours: Sequence[Figure] = (
     """Makes a figure of each published time. Its note has the source, and our warm medians of the same case."""
     warm: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for figure in ours:
-        if figure.metric is ROW and figure.of["state"] == WARM:
-            time = f"{figure.of['layout']} {format_number(figure.value)} ms"
-            warm[figure.of["query"], figure.of["scheme"], figure.of["row"]].append(time)
+        if figure.metric is ROW and figure.labels["state"] == WARM:
+            time = f"{figure.labels['layout']} {format_number(figure.value)} ms"
+            warm[figure.labels["query"], figure.labels["scheme"], figure.labels["row"]].append(time)
     for (query, scheme, row), milliseconds in published.milliseconds.items():
         of = {"query": query, "scheme": scheme, "layout": "the paper's", "row": row}
         beside = warm[query, scheme, row]
@@ -123,8 +123,8 @@ def _make_row_figures(results: LayoutResults) -> Iterator[Figure]:
     # Each turn asked in an order of its own; figures come in the order of the paper.
     cases = (QueryCase(*each) for each in product((COLD, WARM, INGEST), QUERIES, (*PAPER_SCHEMES, AUTO)))
     for case, answers in ((case, results.times[case]) for case in cases if case in results.times):
-        for row in answers[0].ms:
-            samples = tuple(answer.ms[row] for answer in answers)
+        for row in answers[0].milliseconds:
+            samples = tuple(answer.milliseconds[row] for answer in answers)
             of = {"query": case.query, "scheme": case.scheme, "layout": results.layout, "state": case.state, "row": row}
             figure = Figure(ROW, samples, of, note=f"of {answers[0].rows:,} rows" if row == LAST else "")
             rows[case.query, case.state, row][case.scheme] = figure

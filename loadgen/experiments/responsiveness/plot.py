@@ -21,41 +21,41 @@ _OTHERS = ("auto_to_best", "ingest_events_per_second", "ingest_delay_ms", "queri
 
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
     rows = [figure for figure in figures if figure.metric.name == "row_ms"]
-    for layout, state in dict.fromkeys((figure.of["layout"], figure.of["state"]) for figure in rows):
-        found = [figure for figure in rows if (figure.of["layout"], figure.of["state"]) == (layout, state)]
+    for layout, state in dict.fromkeys((figure.labels["layout"], figure.labels["state"]) for figure in rows):
+        found = [figure for figure in rows if (figure.labels["layout"], figure.labels["state"]) == (layout, state)]
         shows = f"Time to a row by scheme, a panel a query: {layout} layout, {state}"
         yield draw_row_panels(f"rows-{layout}-{state}", shows, found, "query", "scheme")
     if paper := [figure for figure in figures if figure.metric.name == "paper_ms"]:
         yield from _draw_published(paper, rows)
     scheduled = [figure for figure in figures if figure.metric.name in _SCHEDULED]
-    for layout in dict.fromkeys(figure.of["layout"] for figure in scheduled):
-        yield _draw_waiting(layout, [figure for figure in scheduled if figure.of["layout"] == layout])
+    for layout in dict.fromkeys(figure.labels["layout"] for figure in scheduled):
+        yield _draw_waiting(layout, [figure for figure in scheduled if figure.labels["layout"] == layout])
     yield from general.draw_metrics([figure for figure in figures if figure.metric.name in _OTHERS])
 
 
 def _draw_published(paper: Sequence[Figure], ours: Sequence[Figure]) -> Iterator[Sketch]:
     """Draws a picture for each row that the paper has: a line a query and scheme, its time beside our warm times."""
-    warm = [figure for figure in ours if figure.of["state"] == "warm"]
-    for row in dict.fromkeys(figure.of["row"] for figure in paper):
+    warm = [figure for figure in ours if figure.labels["state"] == "warm"]
+    for row in dict.fromkeys(figure.labels["row"] for figure in paper):
         lines = []
-        for published in (figure for figure in paper if figure.of["row"] == row):
-            case = {key: published.of[key] for key in ("query", "scheme", "row")}
-            same = [figure for figure in warm if case.items() <= figure.of.items()]
-            beside = {f"{figure.of['layout']} layout, warm": figure for figure in same}
+        for published in (figure for figure in paper if figure.labels["row"] == row):
+            case = {key: published.labels[key] for key in ("query", "scheme", "row")}
+            same = [figure for figure in warm if case.items() <= figure.labels.items()]
+            beside = {f"{figure.labels['layout']} layout, warm": figure for figure in same}
             lines.append(DotRow(f"{case['query']}, {case['scheme']}", {"the paper": published, **beside}))
         shows = f"Time to the {'last row' if row == 'last' else f'row {row}'}, as the paper has it and as measured here"
-        yield draw_dots(f"paper-{row}", f"{shows}; other machines, other events. {general.READ}.", lines, "ms")
+        yield draw_dots(f"paper-{row}", f"{shows}; other machines, other events. {general.READING_HINT}.", lines, "ms")
 
 
 def _draw_waiting(layout: str, figures: Sequence[Figure]) -> Sketch:
     """Draws a line for each state and share of the rate that a closed loop reaches."""
-    cases = dict.fromkeys((figure.of["state"], figure.of["load"]) for figure in figures)
+    cases = dict.fromkeys((figure.labels["state"], figure.labels["load"]) for figure in figures)
     rows = [
         DotRow(
             f"{state}, {load}",
-            {_SCHEDULED[f.metric.name]: f for f in figures if (f.of["state"], f.of["load"]) == (state, load)},
+            {_SCHEDULED[f.metric.name]: f for f in figures if (f.labels["state"], f.labels["load"]) == (state, load)},
         )
         for state, load in cases
     ]
     shows = f"Queries that are due by a schedule, {layout} layout: service time, and latency, which has the waiting"
-    return draw_dots(f"waiting-{layout}", f"{shows}. {general.READ}.", rows, "ms")
+    return draw_dots(f"waiting-{layout}", f"{shows}. {general.READING_HINT}.", rows, "ms")

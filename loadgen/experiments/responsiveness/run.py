@@ -53,7 +53,7 @@ from .plot import draw
 from .published import PAPER_SCHEMES, QUERIES, read_published
 
 LEAST_EVENTS = 10_000
-FEWER = 3
+TURN_DIVISOR = 3
 """The cell layout has a third of the turns, and cold tables a third of these, because both are slow."""
 WARM_UP = 3
 LEAST_SECONDS = 3.0
@@ -97,7 +97,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     figures: list[Figure] = []
     for layout in LAYOUTS if options.layout == "both" else (options.layout,):
         source = session.create_source(file.feed, layout=layout)
-        load_file(session, source, file, LoadCase(layout, of="whole", workers=1))
+        load_file(session, source, file, LoadCase(layout, file="whole", workers=1))
         figures += make_figures(_measure_layout(session, options, source, file))
         session.drop_source(source)
     return [*figures, *make_published_figures(published, figures)]
@@ -108,14 +108,14 @@ def _measure_layout(session: BenchSession, options: Namespace, source: Source, f
     runner = _QueryRunner(source, file, results)
     turns, warm_up = options.turns, min(WARM_UP, options.turns)
     if source.layout == "cell":
-        turns, warm_up = max(1, turns // FEWER), 1
+        turns, warm_up = max(1, turns // TURN_DIVISOR), 1
     compact_source(session.store.connection, source)
     await_rest(session.settings)
     with Store.open(session.settings, role="query") as store:
         service = QueryService(store)
         for _ in range(warm_up):
             runner.run_round(service, WARM, kept=False)
-        runner.run_cold_rounds(session, max(1, turns // FEWER))
+        runner.run_cold_rounds(session, max(1, turns // TURN_DIVISOR))
         # The caches now hold what the last of these queries has read, so one more round warms them.
         runner.run_round(service, WARM, kept=False)
         for _ in range(turns):
@@ -143,7 +143,7 @@ def _measure_while_ingesting(
     await_rest(session.settings)
     with run_clients(session, 1) as worker:
         warm_up_clients(worker, items)
-        with feed_items(worker, items, results.saturation * options.share / newer.item_events) as results.fed:
+        with feed_items(worker, items, results.saturation * options.share / newer.item_events) as results.feeding:
             for _ in range(turns):
                 runner.run_round(mix.service, INGEST)
             for share in SHARES:
@@ -154,7 +154,7 @@ class _QueryRunner:
     """Asks one source for queries A, B and C, and puts the times into ``results``."""
 
     def __init__(self, source: Source, file: EventFile, results: LayoutResults) -> None:
-        made = file.made
+        made = file.generated
         self.source, self.results = source, results
         self._until, self._rounds = to_micros(made.until), 0
         domains = (made.popular, made.middling, made.rare)

@@ -33,19 +33,19 @@ class FeedingRecord:
 
     items: list[WorkItem] = field(default_factory=list)
     due: list[float] = field(default_factory=list)
-    done: list[DurableItem] = field(default_factory=list)
+    durable: list[DurableItem] = field(default_factory=list)
 
     @property
     def events_per_second(self) -> float:
         """The rate of all items but the one that was durable first; 0 if there are fewer than two."""
-        ends = sorted((done.ended, done.events) for done in self.done)
+        ends = sorted((done.ended, done.events) for done in self.durable)
         seconds = ends[-1][0] - ends[0][0] if ends else 0.0
         return sum(events for _, events in ends[1:]) / seconds if seconds else 0.0
 
     @property
     def delays(self) -> list[float]:
         """Seconds from when each item was due until it was durable."""
-        return [done.ended - due for done, due in zip(self.done, self.due, strict=True)]
+        return [done.ended - due for done, due in zip(self.durable, self.due, strict=True)]
 
 
 @contextmanager
@@ -65,8 +65,8 @@ def feed_items(clients: IngestClients, work: Iterator[WorkItem], rate: float) ->
             stop.set()
     fed.result()
     done = clients.await_durable(feed.items)
-    feed.done = [done[item.item_id] for item in feed.items]
-    for item, due, end in zip(feed.items, feed.due, feed.done, strict=True):
+    feed.durable = [done[item.item_id] for item in feed.items]
+    for item, due, end in zip(feed.items, feed.due, feed.durable, strict=True):
         if end.ended < due:
             raise InternalError(f"{item.name} was durable before it was due: it has been loaded earlier")
 

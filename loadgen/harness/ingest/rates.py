@@ -85,7 +85,7 @@ def count_megabytes(item: DurableItem) -> float:
 
 
 def compute_series(
-    items: Sequence[DurableItem], window: TimeWindow, of: Callable[[DurableItem], float] = count_events
+    items: Sequence[DurableItem], window: TimeWindow, count: Callable[[DurableItem], float] = count_events
 ) -> RateSeries:
     """Returns the rate over as many whole steps as the window has. Raises ``UserError`` if these are too few."""
     steps = int(window.seconds / STEP + 1e-9)
@@ -96,7 +96,7 @@ def compute_series(
     for item in items:
         # The last microsecond is there for an item that took less time than the clock can tell.
         share = (edges - item.begun) / max(item.ended - item.begun, 1e-6)
-        durable += of(item) * np.clip(share, 0.0, 1.0)
+        durable += count(item) * np.clip(share, 0.0, 1.0)
     return RateSeries(tuple((edges[:-1] + STEP / 2).tolist()), tuple((np.diff(durable) / STEP).tolist()))
 
 

@@ -29,7 +29,7 @@ class IngestRun:
     items: Sequence[DurableItem]
     whole: TimeWindow
     steady: TimeWindow
-    looks: Sequence[ServerSample]
+    server_samples: Sequence[ServerSample]
     cpu: CpuMeter
 
 

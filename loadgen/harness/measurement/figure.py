@@ -23,7 +23,7 @@ class Figure:
 
     metric: Metric
     samples: tuple[float, ...]
-    of: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     goal: Goal | None = None
     derived: float | None = None
     note: str = ""
@@ -46,7 +46,7 @@ class Figure:
     def to_json(self) -> dict[str, Any]:
         return {
             "metric": self.metric.name,
-            "of": dict(self.of),
+            "of": dict(self.labels),
             "value": self.value,
             "unit": self.metric.unit,
             "statistic": self.statistic,

@@ -15,7 +15,7 @@ def format_figures(figures: Sequence[Figure]) -> str:
         rows.append(
             (
                 figure.metric.name,
-                " ".join(figure.of.values()),
+                " ".join(figure.labels.values()),
                 format_number(figure.value),
                 figure.metric.unit,
                 str(figure.goal) if figure.goal else "",

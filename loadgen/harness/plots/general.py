@@ -14,7 +14,7 @@ from .labels import label_axis, label_figures
 _MOST_ROWS = 40
 _SERIES = 2
 """The number of samples with a time from which on they are drawn as a line."""
-READ = "A dot is the figure, the bar behind it reaches from its lowest to its highest sample"
+READING_HINT = "A dot is the figure, the bar behind it reaches from its lowest to its highest sample"
 
 
 def draw_general(figures: Sequence[Figure]) -> Iterator[Sketch]:
@@ -33,6 +33,6 @@ def draw_metrics(figures: Sequence[Figure]) -> Iterator[Sketch]:
         for part, begin in enumerate(parts, 1):
             sheet = f", part {part} of {len(parts)}" if len(parts) > 1 else ""
             goal = ", the upright stroke is its goal" if any(f.goal for f in found) else ""
-            caption = f"{name}{f' ({shared})' if shared else ''}{sheet}. {READ}{goal}."
+            caption = f"{name}{f' ({shared})' if shared else ''}{sheet}. {READING_HINT}{goal}."
             file = f"{name}-{part}" if len(parts) > 1 else name
             yield draw_dots(file, caption, rows[begin : begin + _MOST_ROWS], label_axis(found[0]))

@@ -16,11 +16,11 @@ def label_figures(figures: Sequence[Figure]) -> tuple[str, list[str]]:
     """Returns what all figures have in common, and for each figure what tells it apart from the others."""
     same = {
         key: value
-        for key, value in figures[0].of.items()
-        if len(figures) > 1 and all(figure.of.get(key) == value for figure in figures)
+        for key, value in figures[0].labels.items()
+        if len(figures) > 1 and all(figure.labels.get(key) == value for figure in figures)
     }
     return format_case(same), [
-        format_case({k: v for k, v in f.of.items() if k not in same}) or f.metric.name for f in figures
+        format_case({k: v for k, v in f.labels.items() if k not in same}) or f.metric.name for f in figures
     ]
 
 

@@ -20,12 +20,14 @@ def draw_row_panels(name: str, caption: str, figures: Sequence[Figure], panel: s
     drawn, places = make_panels(4.0, columns=len(_list_values(figures, panel)), sharey=True)
     lines = _list_values(figures, line)
     for axes, title in zip(places, _list_values(figures, panel), strict=True):
-        here = [figure for figure in figures if figure.of[panel] == title]
+        here = [figure for figure in figures if figure.labels[panel] == title]
         # A rare value has no 100th row.
         rows = sorted(_list_values(here, "row"), key=lambda row: float("inf") if row == _LAST else float(row))
         for place, word in enumerate(lines):
-            points = sorted((f for f in here if f.of[line] == word), key=lambda figure: rows.index(figure.of["row"]))
-            xs = [rows.index(p.of["row"]) + (place - (len(lines) - 1) / 2) * 0.08 for p in points]
+            points = sorted(
+                (f for f in here if f.labels[line] == word), key=lambda figure: rows.index(figure.labels["row"])
+            )
+            xs = [rows.index(p.labels["row"]) + (place - (len(lines) - 1) / 2) * 0.08 for p in points]
             colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
             ends = [min(p.samples) for p in points], [max(p.samples) for p in points]
             axes.vlines(xs, *ends, color=colour, alpha=0.35, linewidth=3)
@@ -41,4 +43,4 @@ def draw_row_panels(name: str, caption: str, figures: Sequence[Figure], panel: s
 
 
 def _list_values(figures: Sequence[Figure], key: str) -> list[str]:
-    return list(dict.fromkeys(figure.of[key] for figure in figures))
+    return list(dict.fromkeys(figure.labels[key] for figure in figures))

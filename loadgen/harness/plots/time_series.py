@@ -26,7 +26,7 @@ def draw_time_series(figures: Sequence[Figure], marks: Sequence[str] = ()) -> It
     """
     runs: dict[tuple[tuple[str, str], ...], list[Figure]] = {}
     for figure in figures:
-        runs.setdefault(tuple(figure.of.items()), []).append(figure)
+        runs.setdefault(tuple(figure.labels.items()), []).append(figure)
     for of, all_of_it in runs.items():
         still = [f.metric.name for f in all_of_it if f.metric.name in marks and not any(f.samples)]
         found = [figure for figure in all_of_it if figure.metric.name not in still]

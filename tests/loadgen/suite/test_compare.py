@@ -42,7 +42,7 @@ from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.open_loop import Response
 from watchfloor.loadgen.suite import bench
 from watchfloor.loadgen.suite.bootstrap import RESAMPLES, resample_ratios
-from watchfloor.loadgen.suite.verdicts import RIGHT, Verdict, compare_figure, judge_figures
+from watchfloor.loadgen.suite.verdicts import CORRECTNESS_METRICS, Verdict, compare_figure, judge_figures
 from watchfloor.schema.settings.settings import Settings
 
 ITEMS = Metric("items", "", "things counted")
@@ -184,7 +184,7 @@ def test_of_many_figures_an_interval_ends_where_enough_resamples_tell(
 def test_each_exact_metric_is_of_right_answers_or_of_sizes() -> None:
     """Of a new one it has to be decided whether any change counts."""
     exact = {metric.name for name in list_names() for metric in load_experiment(name).metrics if metric.exact}
-    assert exact == RIGHT | {"disk_share", "encoded_share", "entries_per_event"}
+    assert exact == CORRECTNESS_METRICS | {"disk_share", "encoded_share", "entries_per_event"}
 
 
 def made_up(folder: Path) -> OpenIngestRun:
@@ -216,14 +216,14 @@ def test_samples_of_one_run_have_their_times(tmp_path: Path) -> None:
 def test_runs_by_a_schedule_are_of_the_same_whatever_number_of_clients_saturates(tmp_path: Path) -> None:
     run = made_up(tmp_path)
     two, four = (make_open_figures(run, make_open_labels(2, 80), clients) for clients in (2, 4))
-    assert [(figure.metric, figure.of) for figure in two] == [(figure.metric, figure.of) for figure in four]
+    assert [(figure.metric, figure.labels) for figure in two] == [(figure.metric, figure.labels) for figure in four]
     assert [{figure.note for figure in figures} for figures in (two, four)] == [{"by 2 clients"}, {"by 4 clients"}]
 
 
 def test_queries_and_items_that_wait_for_one_another_have_times() -> None:
     found = responsiveness.LayoutResults("block", 0.5, saturation=1.0, queries_per_second=1.0)
-    found.fed = FeedingRecord(
-        due=[9.0, 10.5], done=[DurableItem("a", 9.5, 10.5, 1, 9), DurableItem("a", 10.5, 11.0, 1, 9)]
+    found.feeding = FeedingRecord(
+        due=[9.0, 10.5], durable=[DurableItem("a", 9.5, 10.5, 1, 9), DurableItem("a", 10.5, 11.0, 1, 9)]
     )
     found.open_loop["idle", 0.5] = [Response(0.25, 0.25, 1.0), Response(0.5, 1.0, 2.0)]
     waited = {f.metric: f.at for f in responsiveness.make_figures(found) if len(f.samples) > 1}
