@@ -23,7 +23,7 @@ from watchfloor.schema.filter.type_check import typed_filter
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.layout import IndexCount
-from watchfloor.store.layouts.counts import CountReader, Survey
+from watchfloor.store.layouts.count_reader import CountReader, Survey
 from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.snapshot import Snapshot
 from watchfloor.store.store import Store

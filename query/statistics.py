@@ -14,7 +14,7 @@ from watchfloor.schema.filter.tree import Compare, Value
 from watchfloor.schema.filter.type_check import type_filter
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME, from_micros
-from watchfloor.store.layouts.counts import CountReader
+from watchfloor.store.layouts.count_reader import CountReader
 from watchfloor.store.store import Store
 
 from .request import check_range

@@ -15,12 +15,12 @@ import pyarrow as pa
 from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.schema.settings.settings import Role, Settings
 from watchfloor.schema.source import Source
-from watchfloor.store.admin import labels, tables
 from watchfloor.store.bridge.connection import Cell, Connection
 from watchfloor.store.bridge.requests import EntryScan, EventScan
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bridge.streams import EntryStream, EventStream
 
+from .admin import labels, tables
 from .catalog import Catalog
 from .reader import CatalogRow, Slot
 from .snapshot import GRACE_SECONDS, Snapshot

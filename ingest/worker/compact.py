@@ -9,8 +9,8 @@ from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.schema.errors import OperatorError, UserError
+from watchfloor.store.layouts.block.blocks.block_keys import item_tag
 from watchfloor.store.layouts.block.compaction.compaction import Compacted, Step, compact
-from watchfloor.store.layouts.block.keys import item_tag
 from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.store import Store
 

@@ -27,7 +27,7 @@ from watchfloor.store.bridge.jvm import visit
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
 from watchfloor.store.layout import TableWrite
-from watchfloor.store.layouts.writer import ItemWriter, Sink
+from watchfloor.store.layouts.item_writer import ItemWriter, Sink
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 

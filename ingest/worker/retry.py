@@ -35,7 +35,7 @@ from watchfloor.schema.errors import OperatorError, UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
-from watchfloor.store.layouts.writer import ItemWriter
+from watchfloor.store.layouts.item_writer import ItemWriter
 from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.store import Store
 

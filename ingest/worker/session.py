@@ -12,7 +12,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bulk.bulk import BulkSink
 from watchfloor.store.bulk.folders import remove_left_overs
-from watchfloor.store.layouts.writer import Sink
+from watchfloor.store.layouts.item_writer import Sink
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 

@@ -22,8 +22,8 @@ from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import CUT_BYTES, CUT_DIGEST
 from watchfloor.store.reader import Batches, Reader, Slot
 
+from .index_rows import ValueRows, value_rows
 from .range_cache import RangeCache
-from .rows import ValueRows, value_rows
 
 _HEADER = struct.Struct(">BI")
 _HITS_BYTES = 4

@@ -74,11 +74,9 @@ def test_every_package_is_installed() -> None:
 
 JAVA = ROOT / "store" / "java" / "src" / "main" / "java" / "watchfloor"
 LAYOUTS = {"block", "cell"}
-# What chooses a layout, what is the block layout's by its nature (compaction, the encodings that are compared), and
-# the store, which keeps what is known of blocks' epochs for as long as it keeps the catalog.
+# What chooses a layout, and what is the block layout's by its nature: compaction, the encodings that are compared.
 KNOW_LAYOUTS = {
     "store/layouts/registry.py",
-    "store/store.py",
     "ingest/worker/compact.py",
     "loadgen/experiments/encodings/run.py",
 }

@@ -46,7 +46,7 @@ from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.bulk.bulk import BulkSink
 from watchfloor.store.encoding.keys import DAY, HOUR, index_table
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.layouts.writer import ItemWriter
+from watchfloor.store.layouts.item_writer import ItemWriter
 from watchfloor.store.newest_event import newest_event
 from watchfloor.store.store import Store
 

@@ -29,7 +29,7 @@ from watchfloor.store.admin import tables
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.keys import index_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.index.rows import value_rows
+from watchfloor.store.index.index_rows import value_rows
 from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.store import Store
 

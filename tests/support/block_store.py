@@ -24,8 +24,8 @@ from watchfloor.store.bridge.streams import NEXT_ROW
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import encode_column, encode_elements
 from watchfloor.store.layout import TableWrite
-from watchfloor.store.layouts.block.epochs.view import DIED_FAMILY, STATE_FAMILY, State
-from watchfloor.store.layouts.block.keys import FILE, ITEM, OFFSET, OFFSET_FIELD
+from watchfloor.store.layouts.block.blocks.block_keys import FILE, ITEM, OFFSET, OFFSET_FIELD
+from watchfloor.store.layouts.block.epochs.block_view import DIED_FAMILY, STATE_FAMILY, State
 from watchfloor.store.layouts.block.vectors.vector import decode_binary, decode_vector
 from watchfloor.store.reader import Batches, CatalogRow, Slot
 

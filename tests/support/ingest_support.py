@@ -24,7 +24,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.layouts.block.keys import FILE, OFFSET, OFFSET_FIELD
+from watchfloor.store.layouts.block.blocks.block_keys import FILE, OFFSET, OFFSET_FIELD
 from watchfloor.store.layouts.block.vectors.vector import decode_binary, decode_vector
 from watchfloor.store.store import Store
 

@@ -23,7 +23,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.layout import Encoder
-from watchfloor.store.layouts.block.encoder import BlockEncoder
+from watchfloor.store.layouts.block.block_encoder import BlockEncoder
 from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.store import Store
 

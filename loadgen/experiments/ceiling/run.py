@@ -23,7 +23,7 @@ from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.mutation_recorder import MutationRecorder
-from watchfloor.store.layouts.writer import ItemWriter
+from watchfloor.store.layouts.item_writer import ItemWriter
 
 LAYOUT = "cell"
 WARM_UP = 2

@@ -29,10 +29,10 @@ from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact_source
 from watchfloor.store.bulk.tablet_files import table_files
-from watchfloor.store.layouts.block.encoder import BlockEncoder
+from watchfloor.store.layouts.block.block_encoder import BlockEncoder
 from watchfloor.store.layouts.block.vectors.column import encode_vector
 from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression, decode_vector
-from watchfloor.store.layouts.writer import ItemWriter
+from watchfloor.store.layouts.item_writer import ItemWriter
 from watchfloor.store.store import Store
 
 SIZE = Metric(

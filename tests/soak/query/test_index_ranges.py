@@ -35,7 +35,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import DAY, HOUR
 from watchfloor.store.layout import Wanted
-from watchfloor.store.layouts.counts import CountReader
+from watchfloor.store.layouts.count_reader import CountReader
 from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.store import Store
 

@@ -16,8 +16,8 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding import keys
-from watchfloor.store.layouts.block.encoder import BlockEncoder
-from watchfloor.store.layouts.block.keys import item_tag
+from watchfloor.store.layouts.block.block_encoder import BlockEncoder
+from watchfloor.store.layouts.block.blocks.block_keys import item_tag
 from watchfloor.store.store import Store
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -24,13 +24,13 @@ from watchfloor.schema.source import Source
 from watchfloor.store.encoding import keys
 from watchfloor.store.encoding.values import fixed_binary, index_value
 from watchfloor.store.layout import IndexCount, TableWrite, Wanted
-from watchfloor.store.layouts.block.encoder import SLAB_BLOCKS, BlockEncoder
-from watchfloor.store.layouts.block.keys import FILE as FILE_COLUMN
-from watchfloor.store.layouts.block.keys import OFFSET, OFFSET_FIELD
-from watchfloor.store.layouts.block.layout import BlockLayout
-from watchfloor.store.layouts.block.newest import Runs
+from watchfloor.store.layouts.block.block_encoder import SLAB_BLOCKS, BlockEncoder
+from watchfloor.store.layouts.block.block_layout import BlockLayout
+from watchfloor.store.layouts.block.blocks.block_keys import FILE as FILE_COLUMN
+from watchfloor.store.layouts.block.blocks.block_keys import OFFSET, OFFSET_FIELD
+from watchfloor.store.layouts.block.blocks.event_order import Runs
 from watchfloor.store.layouts.block.vectors.vector import decode_binary, decode_vector
-from watchfloor.store.layouts.counts import BUCKET_WIDTHS, CountReader
+from watchfloor.store.layouts.count_reader import BUCKET_WIDTHS, CountReader
 from watchfloor.store.layouts.registry import layout_of
 
 SOURCE = parse_definition(

@@ -17,10 +17,8 @@ from test_cell import FILE
 from watchfloor.schema.filter.tree import Compare
 from watchfloor.store.encoding import keys
 from watchfloor.store.layout import TableWrite, Wanted
-from watchfloor.store.layouts.block.compaction.merge import Origin, holds_events_of, write_merged
-from watchfloor.store.layouts.block.compaction.plan import Group, Listing, plan, rounds_of
-from watchfloor.store.layouts.block.epochs.view import State, View, died_name, epochs_of_names
-from watchfloor.store.layouts.block.keys import (
+from watchfloor.store.layouts.block.block_layout import BlockLayout
+from watchfloor.store.layouts.block.blocks.block_keys import (
     BLOCK_ROW_BYTES,
     block_row,
     epoch_tag,
@@ -28,9 +26,11 @@ from watchfloor.store.layouts.block.keys import (
     is_merged,
     item_tag,
 )
-from watchfloor.store.layouts.block.layout import BlockLayout
-from watchfloor.store.layouts.block.read import Cells, alike, hits_of, read_blocks
-from watchfloor.store.layouts.counts import CountReader
+from watchfloor.store.layouts.block.blocks.stored_blocks import Cells, alike, hits_of, read_blocks
+from watchfloor.store.layouts.block.compaction.merge import Origin, holds_events_of, write_merged
+from watchfloor.store.layouts.block.compaction.merge_plan import Group, Listing, plan, rounds_of
+from watchfloor.store.layouts.block.epochs.block_view import State, View, died_name, epochs_of_names
+from watchfloor.store.layouts.count_reader import CountReader
 
 EPOCH = 3
 ITEMS = [bytes([number]) * 8 for number in range(3)]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from watchfloor.schema.definition import parse_definition
 from watchfloor.store.encoding import keys
 from watchfloor.store.encoding.values import encode_value
-from watchfloor.store.index.buckets import Cover, cover
-from watchfloor.store.layouts.cell.keys import event_rows
-from watchfloor.store.layouts.cell.layout import CellEncoder
+from watchfloor.store.index.count_buckets import Cover, cover
+from watchfloor.store.layouts.cell.cell_layout import CellEncoder
+from watchfloor.store.layouts.cell.event_rows import event_rows
 
 SOURCE = parse_definition(
     {

@@ -28,9 +28,9 @@ from watchfloor.store.bulk.tablet_files import table_files
 from watchfloor.store.encoding.keys import DAY, MAX_TIME, event_table, index_table
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layouts.block.compaction.compaction import Compacted, compact
-from watchfloor.store.layouts.block.compaction.plan import list_blocks
+from watchfloor.store.layouts.block.compaction.merge_plan import list_blocks
+from watchfloor.store.layouts.block.epochs.block_view import State, read_view
 from watchfloor.store.layouts.block.epochs.epochs import Epochs, Superseded
-from watchfloor.store.layouts.block.epochs.view import State, read_view
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack

@@ -21,8 +21,8 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store import store as store_module
-from watchfloor.store.layouts.block.compaction.plan import list_blocks
-from watchfloor.store.layouts.block.keys import item_tag
+from watchfloor.store.layouts.block.blocks.block_keys import item_tag
+from watchfloor.store.layouts.block.compaction.merge_plan import list_blocks
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack

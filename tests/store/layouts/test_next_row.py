@@ -18,8 +18,8 @@ from watchfloor.store.bridge.streams import NEXT_ROW
 from watchfloor.store.encoding.keys import SHARD_BYTES, shard_names
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layout import Wanted
-from watchfloor.store.layouts.block.keys import block_bounds
-from watchfloor.store.layouts.block.layout import BlockLayout, _BlockReader
+from watchfloor.store.layouts.block.block_layout import BlockLayout, _BlockReader
+from watchfloor.store.layouts.block.blocks.block_keys import block_bounds
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack

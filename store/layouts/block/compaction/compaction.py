@@ -23,15 +23,15 @@ import pyarrow.compute as pc
 from watchfloor.schema.coverage import has_partial_index
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import SOURCES_TABLE
-from watchfloor.store.layouts.block.entries import BLOCK_ROWS
+from watchfloor.store.layouts.block.blocks.block_keys import is_merged, item_of_block
+from watchfloor.store.layouts.block.blocks.block_writes import BLOCK_ROWS
+from watchfloor.store.layouts.block.blocks.stored_blocks import alike, read_blocks, remove_blocks
+from watchfloor.store.layouts.block.epochs.block_view import DIED_FAMILY, EPOCH_BYTES, State, epochs_of_names
 from watchfloor.store.layouts.block.epochs.epochs import Epochs, Superseded
-from watchfloor.store.layouts.block.epochs.view import DIED_FAMILY, EPOCH_BYTES, State, epochs_of_names
-from watchfloor.store.layouts.block.keys import is_merged, item_of_block
-from watchfloor.store.layouts.block.read import alike, read_blocks, remove_blocks
 from watchfloor.store.store import Store
 
 from .merge import write_merged
-from .plan import Group, Listing, list_blocks, plan, rounds_of
+from .merge_plan import Group, Listing, list_blocks, plan, rounds_of
 
 PATIENCE = 120.0
 """Seconds that another's epoch may take before it is aborted."""

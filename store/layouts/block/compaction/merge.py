@@ -14,8 +14,7 @@ from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.keys import mixed_hashes
 from watchfloor.store.encoding.values import fixed_binary, fixed_rows
 from watchfloor.store.layout import TableWrite
-from watchfloor.store.layouts.block.entries import SLAB_BLOCKS, Labelled, cut, event_write, index_writes, make_block
-from watchfloor.store.layouts.block.keys import (
+from watchfloor.store.layouts.block.blocks.block_keys import (
     FILE,
     ITEM,
     OFFSET_FIELD,
@@ -24,7 +23,15 @@ from watchfloor.store.layouts.block.keys import (
     epochs_of_blocks,
     tags_of_blocks,
 )
-from watchfloor.store.layouts.block.read import Cells, column_of, label_of, sizes_of
+from watchfloor.store.layouts.block.blocks.block_writes import (
+    SLAB_BLOCKS,
+    Labelled,
+    cut,
+    event_write,
+    index_writes,
+    make_block,
+)
+from watchfloor.store.layouts.block.blocks.stored_blocks import Cells, column_of, label_of, sizes_of
 from watchfloor.store.layouts.block.vectors.column import binary_column, make_column
 from watchfloor.store.layouts.block.vectors.vector import CODEC, decode_binary
 

@@ -19,7 +19,7 @@ from watchfloor.store.admin.tables import SOURCES_TABLE
 from watchfloor.store.runtime.process_identity import ProcessIdentity, name_this_process
 from watchfloor.store.store import Store
 
-from .view import DIED_FAMILY, STATE, STATE_FAMILY, State, died_name, read_view
+from .block_view import DIED_FAMILY, STATE, STATE_FAMILY, State, died_name, read_view
 
 _POLL_SECONDS = 0.1
 

@@ -25,14 +25,14 @@ from watchfloor.store.encoding.program import compile_filter
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import comes_as, fixed_binary, fixed_rows, joined, typed_column
 from watchfloor.store.index.index_hits import read_index_hits, split_conditions
-from watchfloor.store.index.rows import index_ranges, index_suffixes
+from watchfloor.store.index.index_rows import index_ranges, index_suffixes
 from watchfloor.store.layout import Term, Wanted, event_schema
 from watchfloor.store.reader import Reader
 
+from .cell_counts import CellCounts
+from .cell_encoder import CellEncoder
 from .costs import CELL_COSTS
-from .counts import CellCounts
-from .encoder import CellEncoder
-from .keys import EVENT_KEYS, ROW_BYTES
+from .event_rows import EVENT_KEYS, ROW_BYTES
 
 _STREAM = "watchfloor.cell.CellStream"
 BATCH_ROWS = 4096

@@ -13,15 +13,23 @@ import pyarrow as pa
 
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import OFFSET_COLUMN, aggregate_table, event_hashes
-from watchfloor.store.index.aggregates import ItemCounts, constant
+from watchfloor.store.index.item_counts import ItemCounts, constant
 from watchfloor.store.layout import TableWrite
+from watchfloor.store.layouts.block.blocks.block_keys import FILE, OFFSET, OFFSET_FIELD, item_tag
+from watchfloor.store.layouts.block.blocks.block_writes import (
+    BLOCK_ROWS,
+    SLAB_BLOCKS,
+    Block,
+    Labelled,
+    cut,
+    event_write,
+    index_writes,
+    make_block,
+)
+from watchfloor.store.layouts.block.compaction.sweep import sweep
 from watchfloor.store.layouts.block.vectors.column import binary_column, make_column
 from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression
 from watchfloor.store.store import Store
-
-from .entries import BLOCK_ROWS, SLAB_BLOCKS, Block, Labelled, cut, event_write, index_writes, make_block
-from .keys import FILE, OFFSET, OFFSET_FIELD, item_tag
-from .sweep import sweep
 
 
 class BlockEncoder:

@@ -15,15 +15,15 @@ from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import SHARD_BYTES
 from watchfloor.store.encoding.values import fixed_rows
-from watchfloor.store.layouts.block.compaction.merge import Origin, holds_events_of, write_merged
+from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_ROW_BYTES, epochs_of_blocks, item_tag, tags_of_blocks
+from watchfloor.store.layouts.block.blocks.block_writes import BLOCK_ROWS
+from watchfloor.store.layouts.block.blocks.stored_blocks import read_blocks, remove_blocks, stored_blocks
+from watchfloor.store.layouts.block.epochs.block_view import read_view
 from watchfloor.store.layouts.block.epochs.epochs import Epochs, Superseded
-from watchfloor.store.layouts.block.epochs.view import read_view
 from watchfloor.store.layouts.block.vectors.vector import decode_binary
 from watchfloor.store.store import Store
 
-from .entries import BLOCK_ROWS
-from .keys import BLOCK_ROW_BYTES, epochs_of_blocks, item_tag, tags_of_blocks
-from .read import read_blocks, remove_blocks, stored_blocks
+from .merge import Origin, holds_events_of, write_merged
 
 _AT_ONCE = 16
 """Blocks that are read at once."""

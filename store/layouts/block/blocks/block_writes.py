@@ -9,18 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.source import Source
-from watchfloor.store.encoding.keys import (
-    DAY,
-    SHARD_BYTES,
-    event_table,
-)
+from watchfloor.store.encoding.keys import DAY, SHARD_BYTES, event_table
 from watchfloor.store.encoding.values import fixed_binary
-from watchfloor.store.index.entries import IndexColumn, make_index_writes
+from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.vectors.column import Column
 
-from .keys import block_row
-from .newest import newest_first
+from .block_keys import block_row
+from .event_order import newest_first
 
 BLOCK_ROWS = 16384
 """Events that a block has at most."""

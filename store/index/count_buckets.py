@@ -26,7 +26,7 @@ from watchfloor.store.encoding.values import encode_value, fixed_rows, index_val
 from watchfloor.store.layout import Term
 from watchfloor.store.reader import Batches, Reader
 
-from .aggregates import TOTAL
+from .item_counts import TOTAL
 
 _COUNT_ITERATOR = "watchfloor.iterators.CountIterator"
 

@@ -23,7 +23,7 @@ from watchfloor.store.encoding.keys import (
 )
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import count_values, fixed_rows
-from watchfloor.store.index.buckets import (
+from watchfloor.store.index.count_buckets import (
     Span,
     bucket_cells,
     bucket_row,
@@ -35,11 +35,11 @@ from watchfloor.store.index.buckets import (
     summed_cells,
 )
 from watchfloor.store.index.index_hits import read_index_hits, split_conditions
-from watchfloor.store.index.rows import index_ranges, index_suffixes
+from watchfloor.store.index.index_rows import index_ranges, index_suffixes
 from watchfloor.store.layout import IndexCount, Layout, Term, Wanted
 from watchfloor.store.reader import Reader
 
-from .keys import EVENT_KEYS
+from .event_rows import EVENT_KEYS
 
 _EDGE_ROWS = 4096
 

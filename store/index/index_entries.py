@@ -13,7 +13,7 @@ from watchfloor.store.encoding.keys import index_prefix, index_table, reversed_p
 from watchfloor.store.encoding.values import index_values, joined, reversed_values
 from watchfloor.store.layout import TableWrite
 
-from .aggregates import constant
+from .item_counts import constant
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,14 @@ import numpy as np
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import DAY, SHARD_BYTES
 from watchfloor.store.encoding.values import fixed_rows
-from watchfloor.store.layouts.block.epochs.view import View, read_view
-from watchfloor.store.layouts.block.keys import BLOCK_ROW_BYTES, block_times, epochs_of_blocks, tags_of_blocks
-from watchfloor.store.layouts.block.read import stored_blocks
+from watchfloor.store.layouts.block.blocks.block_keys import (
+    BLOCK_ROW_BYTES,
+    block_times,
+    epochs_of_blocks,
+    tags_of_blocks,
+)
+from watchfloor.store.layouts.block.blocks.stored_blocks import stored_blocks
+from watchfloor.store.layouts.block.epochs.block_view import View, read_view
 from watchfloor.store.layouts.block.vectors.vector import rows_of_each
 from watchfloor.store.reader import Reader
 

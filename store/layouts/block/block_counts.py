@@ -21,15 +21,14 @@ from watchfloor.store.bridge.requests import MANY_REQUESTS, EntryScan, ServerIte
 from watchfloor.store.encoding.keys import SHARD_BYTES, index_prefix, index_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import count_values, fixed_binary, fixed_rows, packed_rows
-from watchfloor.store.index.buckets import hours_around
+from watchfloor.store.index.count_buckets import hours_around
 from watchfloor.store.index.index_hits import read_index_hits, split_conditions
+from watchfloor.store.index.index_rows import index_ranges, index_suffixes
 from watchfloor.store.index.range_cache import RangeCache
-from watchfloor.store.index.rows import index_ranges, index_suffixes
 from watchfloor.store.layout import IndexCount, Layout, Term, Wanted
-from watchfloor.store.layouts.block.epochs.view import view_of
+from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_KEY_BYTES, BLOCK_KEYS, block_bounds, block_times
+from watchfloor.store.layouts.block.epochs.block_view import view_of
 from watchfloor.store.reader import Reader, Slot
-
-from .keys import BLOCK_KEY_BYTES, BLOCK_KEYS, block_bounds, block_times
 
 _HIT_BYTES = BLOCK_KEY_BYTES + 4
 _PACK_HITS = ServerIterator(30, "hits", "watchfloor.block.HitsIterator")

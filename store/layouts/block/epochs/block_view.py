@@ -19,7 +19,7 @@ from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import SHARD_BYTES
 from watchfloor.store.encoding.values import fixed_binary, fixed_rows, joined
-from watchfloor.store.layouts.block.keys import BLOCK_ROW_BYTES, epochs_of_blocks
+from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_ROW_BYTES, epochs_of_blocks
 from watchfloor.store.reader import CatalogRow, Reader, Slot
 from watchfloor.store.snapshot import FRESH_SHARE
 

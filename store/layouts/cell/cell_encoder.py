@@ -13,12 +13,12 @@ from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import OFFSET_COLUMN, SHARD_BYTES, aggregate_table, event_table
 from watchfloor.store.encoding.values import encode_column, encode_elements, fixed_binary
-from watchfloor.store.index.aggregates import ItemCounts, constant
-from watchfloor.store.index.entries import IndexColumn, make_index_writes
+from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
+from watchfloor.store.index.item_counts import ItemCounts, constant
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.store import Store
 
-from .keys import event_rows
+from .event_rows import event_rows
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from watchfloor.store.layouts.block.vectors.vector import decode_vector, rows_of
 from watchfloor.store.reader import Reader
 from watchfloor.store.store import Store
 
-from .entries import Block, Labelled, index_writes
-from .keys import FILE, ITEM, OFFSET
+from .block_keys import FILE, ITEM, OFFSET
+from .block_writes import Block, Labelled, index_writes
 
 Cells = dict[str, tuple[str, bytes]]
 """A block's cells: by qualifier the label and the vector."""

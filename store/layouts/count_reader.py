@@ -22,7 +22,7 @@ from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store.encoding.keys import DAY, HOUR, MAX_TIME, MINUTE
 from watchfloor.store.encoding.values import decode_value
-from watchfloor.store.index.buckets import (
+from watchfloor.store.index.count_buckets import (
     Span,
     begin_counts,
     bucket_cells,

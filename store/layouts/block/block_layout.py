@@ -35,14 +35,20 @@ from watchfloor.store.encoding.program import compile_filter
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import comes_as, fixed_binary, fixed_rows, joined, typed_column
 from watchfloor.store.layout import Wanted, event_schema
-from watchfloor.store.layouts.block.epochs.view import View, read_view, view_of
+from watchfloor.store.layouts.block.blocks.block_keys import (
+    BLOCK_KEY_BYTES,
+    FILE,
+    OFFSET_FIELD,
+    block_bounds,
+    block_times,
+)
+from watchfloor.store.layouts.block.blocks.event_order import Runs, in_order
+from watchfloor.store.layouts.block.epochs.block_view import View, read_view, view_of
 from watchfloor.store.reader import Batches, Reader
 
+from .block_counts import BlockCounts, read_hits
+from .block_encoder import BlockEncoder
 from .costs import BLOCK_COSTS
-from .counts import BlockCounts, read_hits
-from .encoder import BlockEncoder
-from .keys import BLOCK_KEY_BYTES, FILE, OFFSET_FIELD, block_bounds, block_times
-from .newest import Runs, in_order
 
 _STREAM = "watchfloor.block.BlockStream"
 """``row`` is null but at the first event of a block. Blocks without the first wanted column are left out."""
