@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import hypothesis
 import pytest
 from loaded import LAYOUTS
+from own_stack import stack_folder
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 from watchfloor.ingest.worker import pool
-from watchfloor.schema.settings.settings import Settings, load_settings
-from watchfloor.store.stack.process import find
-from watchfloor.store.stack.stack import down, up
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.stack.stack import up
 from watchfloor.store.store import Store
 
 # Files whose tests start stacks of their own: one process of a run takes them all, and starts no other.
@@ -66,25 +63,6 @@ class Lanes(LoadFileScheduling):
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Lanes:
     return Lanes(config, log)
-
-
-@contextmanager
-def stack_folder() -> Iterator[Settings]:
-    """Settings of a stack that may be started, and of which nothing is left at the end.
-
-    Not in pytest's own temporary folder: of that other runs delete all but the last few, whether in use or not.
-    """
-    home = Path(tempfile.mkdtemp(prefix="watchfloor-test-"))
-    settings = load_settings(home=home)
-    try:
-        yield settings
-    finally:
-        # Killed first: `down` would wait until all tablets are written out, to be deleted.
-        for pid_file in (home / "run").glob("*.json"):
-            if process := find(pid_file):
-                process.kill()
-        down(settings)
-        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import stack_folder
 from loaded import load, parse
+from own_stack import stack_folder
 
 from watchfloor.ingest.intake.sniff import sniff
 from watchfloor.ingest.records.ledger import Ledger

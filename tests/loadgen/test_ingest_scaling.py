@@ -18,8 +18,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from conftest import stack_folder
 from ingest_support import wait_for
+from own_stack import stack_folder
 
 from watchfloor.ingest.worker.reading import read_item
 from watchfloor.loadgen.experiments.ingest import run as ingest

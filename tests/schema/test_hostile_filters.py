@@ -17,7 +17,8 @@ import pyarrow as pa
 import pytest
 from drawn_filters import filters, pools_of
 from flask.testing import FlaskClient
-from hostile import hostile_events, hostile_forms, hostile_source, hostile_texts
+from hostile_events import hostile_events, hostile_source
+from hostile_filters import hostile_forms, hostile_texts
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from loaded import LAYOUTS, Loaded, batch_of, in_layout

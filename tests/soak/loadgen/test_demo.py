@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import stack_folder
+from own_stack import stack_folder
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
 

@@ -1,6 +1,6 @@
-"""Filters meant to hurt, and events to ask them of.
+"""Filters that are meant to hurt, as text and in JSON form.
 
-Those that are short stand in ``fixtures/hostile_filters.txt``, one a line. Those with a length, a depth or a character
+Short ones are in the files of ``fixtures/hostile_filters``, one a line. Those with a length, a depth or a character
 that no line can hold are made here.
 """
 
@@ -8,184 +8,27 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.filter.parse import MAX_DEPTH, MAX_LENGTH, MAX_TERMS
 from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_PATTERNS
-from watchfloor.schema.source import Source
 
-LONGEST = 65_536
-"""Characters of the longest value."""
-_FILE = Path(__file__).parents[1] / "fixtures" / "hostile_filters.txt"
-_FIELDS = {
-    "ts": "time",
-    "name": "string*",
-    "text": "string",
-    "count": "int*",
-    "size": "int",
-    "ratio": "float*",
-    "ok": "bool*",
-    "port": "port*",
-    "ports": "list of port",
-    "src": "ip*",
-    "dst": "ip",
-    "seen": "time",
-    "tags": "list of string*",
-    "counts": "list of int*",
-    "answers": "list of ip*",
-    "and": "string*",
-    "in": "int",
-    "exists": "string",
-    "like": "string",
-    "contains": "string",
-    "startswith": "string",
-    "number": "int",
-}
-_NAMES = (
-    "a",
-    "b",
-    "",
-    "ab",
-    "a*b",
-    "a*b*c",
-    "a*bxc",
-    "\\",
-    "C:\\dir",
-    "GET",
-    "and",
-    "not",
-    "in",
-    "größe",
-    "GRÖSSE",
-    "groſse",
-    "K",
-    "k",
-    "\u212a",
-    "S",
-    "ſ",
-    "ß",
-    "ẞ",
-    "İ",
-    "ı",
-    "i",
-    "I",
-    "Σ",
-    "ς",
-    "日本語",
-    "語",
-    "😀",
-    "😂",
-    "\u202eabc",
-    "a\u200bb",
-    "\ufffd",
-    "\uffff",
-    "\U0010ffff",
-    "\x00",
-    "a\x00b",
-    "\n",
-    "a\nb",
-    "\t",
-    " ",
-    "a b",
-    "#",
-    "a#b",
-    "/",
-    "{",
-    "a{",
-    "[",
-    "]",
-    "(",
-    "^",
-    "$",
-    "10.0.0.1",
-    "Z\u0351\u036b",
-    "e\u0301",
-    "é",
-    "ǅ",
-    "ﬁ",
-    "в",
-    "В",
-    None,
-)
-_TEXTS = ("a" * 4_000 + "b", "a" * LONGEST, "ab" * 1_000, "x" * 2_000 + "y", "=" * 3_000, "aA1" * 500, "a", "", None)
-_NUMBERS = (0, 1, -1, 5, 404, 2**63 - 1, -(2**63), 10**18, None)
-_RATIOS = (0.0, 0.1, 0.3, 0.5, -1.0, float("inf"), float("-inf"), 5e-324, 1.7976931348623157e308, None)
-_ADDRESSES = (
-    "10.0.0.1",
-    "10.1.2.3",
-    "0.0.0.0",
-    "255.255.255.255",
-    "::",
-    "::1",
-    "2001:db8::1",
-    "fe80::1",
-    "::ffff:a00:1",
-    "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
-    None,
-)
-_PORTS = (0, 80, 65_535, None)
-_ODD = (
+_FOLDER = Path(__file__).parents[1] / "fixtures" / "hostile_filters"
+_ODD_CHARACTERS = (
     "\x00\x01\x08\x0b\x0c\r\x1b\x1f\x7f\x80\x85\xa0\xad\u200b\u200d\u200e\u2028\u202e\u2060\u3000"
     "\ufeff\ufffe\uffff\ud800\udfff\udcc0\U0001f600\U0010ffff"
 )
-NEWEST = datetime(2016, 3, 1, 12, tzinfo=UTC)
-
-
-def hostile_source() -> Source:
-    """Fields of every type, some named like keywords."""
-    return parse_definition(
-        {
-            "name": "any.hostile",
-            "parser": {"format": "json"},
-            "timestamp": {"field": "ts"},
-            "fields": [_field(name, kind) for name, kind in _FIELDS.items()],
-        }
-    )
-
-
-def hostile_events() -> list[dict[str, Any]]:
-    """An event a name, newest first, an hour apart."""
-    pools = {
-        "text": _TEXTS,
-        "count": _NUMBERS,
-        "size": _NUMBERS[::-1],
-        "ratio": _RATIOS,
-        "ok": (True, False, None),
-        "in": (1, 2),
-        "port": _PORTS,
-        "src": _ADDRESSES,
-        "dst": _ADDRESSES[::-1],
-        "and": ("and", "a", None),
-        "exists": ("a", None),
-        "like": ("like", None),
-        "contains": ("contains",),
-        "startswith": ("startswith",),
-    }
-    lists = {"tags": ("a", "", "b", "é", None), "counts": _NUMBERS, "answers": _ADDRESSES, "ports": _PORTS}
-    events = []
-    for number, name in enumerate(_NAMES):
-        event: dict[str, Any] = {"ts": NEWEST - timedelta(hours=number), "number": number, "name": name}
-        event |= {field: pool[number % len(pool)] for field, pool in pools.items()}
-        event["text"] = _TEXTS[number] if number < len(_TEXTS) else "a" * number
-        event["seen"] = None if number % 3 == 0 else NEWEST - timedelta(days=400 * number)
-        for field, pool in lists.items():
-            length = (None, 0, 1, 3)[number % 4]
-            event[field] = None if length is None else [pool[(number + i) % len(pool)] for i in range(length)]
-        events.append(event)
-    return events
 
 
 def hostile_texts() -> list[str]:
-    """All hostile filters in text."""
-    lines = _FILE.read_text("utf-8").splitlines()
-    return [*(line for line in lines if line and not line.startswith("## ")), *_made()]
+    """Returns all hostile filters in text."""
+    lines = [line for path in sorted(_FOLDER.glob("*.txt")) for line in path.read_text("utf-8").splitlines()]
+    return [*(line for line in lines if line and not line.startswith("## ")), *_make_texts()]
 
 
 def hostile_forms() -> Iterator[Any]:
-    """Hostile filters in JSON form, and what is no JSON at all."""
+    """Yields hostile filters in JSON form, and values that are no filters at all."""
     yield from (None, [], {}, "", 1, True, [{}], {"and": None}, {"and": [None]}, {"or": [[]]}, {"not": []}, {"not": {}})
     nested: Any = {"field": "ok", "op": "exists"}
     for _ in range(5_000):
@@ -242,15 +85,15 @@ def hostile_forms() -> Iterator[Any]:
         yield {"field": "name", "op": "~", "value": "a", "ignore_case": value}
 
 
-def _made() -> Iterator[str]:
-    yield from _deep()
-    yield from _long()
-    yield from _lists()
-    yield from _patterns()
-    yield from _characters()
+def _make_texts() -> Iterator[str]:
+    yield from _make_deep()
+    yield from _make_long()
+    yield from _make_lists()
+    yield from _make_patterns()
+    yield from _make_characters()
 
 
-def _deep() -> Iterator[str]:
+def _make_deep() -> Iterator[str]:
     for depth in (20, 2_000, 32_000):
         yield "(" * depth + "ok = true" + ")" * depth
         yield "(" * depth + "ok = true" + ")" * (depth - 1)
@@ -267,7 +110,7 @@ def _deep() -> Iterator[str]:
     yield " or ".join([f"a={i % 10}" for i in range(MAX_TERMS + 1)])
 
 
-def _long() -> Iterator[str]:
+def _make_long() -> Iterator[str]:
     for length in (MAX_LENGTH, MAX_LENGTH + 1, 1_000_000):
         yield " " * length
         yield "ok = true" + " " * (length - 9)
@@ -317,7 +160,7 @@ def _long() -> Iterator[str]:
     yield "name = " + '""' * 30_000
 
 
-def _lists() -> Iterator[str]:
+def _make_lists() -> Iterator[str]:
     yield f"count in ({','.join(map(str, range(MAX_TERMS)))})"
     yield f"count in ({','.join('1' * (MAX_TERMS + 1))})"
     yield f"count in ({','.join('1' * 32_000)})"
@@ -332,7 +175,7 @@ def _lists() -> Iterator[str]:
     yield f"name in ({'(' * 1_000}a{')' * 1_000})"
 
 
-def _patterns() -> Iterator[str]:
+def _make_patterns() -> Iterator[str]:
     many = MAX_PATTERN
     for pattern in (
         "a" * many,
@@ -403,9 +246,9 @@ def _patterns() -> Iterator[str]:
     yield " and ".join([f'not text endswith "{"a" * 400}b"'] * 20)
 
 
-def _characters() -> Iterator[str]:
+def _make_characters() -> Iterator[str]:
     # The text's beginning and end, what may look like a space, and what a terminal or a C library takes for an end.
-    for odd in _ODD:
+    for odd in _ODD_CHARACTERS:
         yield odd
         yield f"ok = true{odd}"
         yield f"{odd}ok = true"
@@ -425,9 +268,3 @@ def _characters() -> Iterator[str]:
         yield f"ok = true{newline}and{newline}name = a"
         yield f'name = "a{newline}b"'
         yield f"ok = true # {newline} and name = a"
-
-
-def _field(name: str, kind: str) -> dict[str, Any]:
-    scalar = kind.rstrip("*").removeprefix("list of ")
-    typed = {"type": "list", "items": scalar} if kind.startswith("list of ") else {"type": scalar}
-    return {"name": name, **typed, "indexed": kind.endswith("*")}
