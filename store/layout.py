@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.field import Field
@@ -81,8 +82,12 @@ class Encoder(Protocol):
     def finish(self) -> list[TableWrite]:
         """What is left, and the item's counts."""
 
-    def sweep(self, store: Store) -> None:
-        """After a second reading: removes what an earlier one wrote and this one, now durable, did not write again."""
+    def sweep(self, store: Store, rejected: np.ndarray) -> None:
+        """After a second reading, which is durable: removes what an earlier one wrote and this one did not write again.
+
+        ``rejected`` are the offsets of lines of the item that are no events now. What is removed are events, index
+        entries and counts, so that all three say the same. A sweep that is cut off can be done again.
+        """
 
 
 class TermCounts(Protocol):
@@ -117,8 +122,14 @@ class Layout(Protocol):
     @property
     def counts(self) -> TermCounts: ...
 
-    def encoder(self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None) -> Encoder:
-        """``reread``: the store, if the item was read to its end before, and may have been compacted since."""
+    def encoder(
+        self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None, again: bool = False
+    ) -> Encoder:
+        """Returns an encoder of one work item's events.
+
+        ``reread`` is the store, if the item was read to its end before, and may have been compacted since. ``again``
+        says that some of the item may have been written before, so that ``sweep`` will be called.
+        """
 
     def scan(self, reader: Reader, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
         """Returns the events that are wanted, newest first: batches by ``event_schema``. Ties are ordered by key."""

@@ -56,6 +56,12 @@ def find_family(feed: str) -> str:
     return next((family for family in families if is_of_family(feed, family)), "")
 
 
+def sources_of_feed(feed: str, sources: Mapping[str, Source]) -> list[Source]:
+    """Returns those of ``sources`` to which a file of this feed may have written events."""
+    family = find_family(feed)
+    return [source for name, source in sources.items() if (is_of_family(name, family) if family else name == feed)]
+
+
 def open_parser(feed: str, header: bytes, resolve: ResolveSource) -> Parser:
     """Opens the parser of a file, or of a byte range of it.
 

@@ -1,4 +1,4 @@
-"""Whose turn it is with an item: what a worker does with one that it was given, by what the ledger says. Pure."""
+"""What a worker does with an item that it was given, by what the ledger says of it. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from watchfloor.ingest.records.ledger import LedgerRow
 MAX_ATTEMPTS = 3
 """Times that an item may take its worker down with it."""
 STALE_SECONDS = 10.0
-"""A worker that gave no sign for this long has let go of its item."""
+"""A worker that gave no sign of life for this long has let go of its item."""
 
 
-class Act(Enum):
+class ClaimAction(Enum):
     READ = "read it"
     SKIP = "it is done"
     WAIT = "another worker is at it"
@@ -22,43 +22,46 @@ class Act(Enum):
 
 
 @dataclass(frozen=True)
-class Turn:
+class Claim:
     """``attempt`` counts from 1, for this queueing of the item."""
 
-    act: Act
+    action: ClaimAction
     attempt: int = 1
 
 
-class Turns:
+class ClaimPolicy:
     """Decides, and remembers for how long another worker's sign of life has stayed the same by this process's clock,
     because clocks of other hosts may be wrong."""
 
     def __init__(self) -> None:
         self._signs: dict[bytes, tuple[float, float]] = {}
 
-    def take(self, item: WorkItem, row: LedgerRow | None, now: float, clock: float) -> Turn:
-        """``now`` is epoch seconds, ``clock`` a monotonic time."""
-        key = item.item_id
-        turn = self._take(item, row, now, clock)
-        if turn.act is not Act.WAIT:
-            self._signs.pop(key, None)
-        return turn
+    def decide(self, item: WorkItem, row: LedgerRow | None, now: float, clock: float) -> Claim:
+        """Returns what to do with an item that has this row in the ledger.
 
-    def _take(self, item: WorkItem, row: LedgerRow | None, now: float, clock: float) -> Turn:
+        ``now`` is epoch seconds, ``clock`` a monotonic time.
+        """
+        claim = self._decide(item, row, now, clock)
+        if claim.action is not ClaimAction.WAIT:
+            self._signs.pop(item.item_id, None)
+        return claim
+
+    def _decide(self, item: WorkItem, row: LedgerRow | None, now: float, clock: float) -> Claim:
         if row is None:
-            return Turn(Act.READ)
+            return Claim(ClaimAction.READ)
         end, run = row.end, row.run
         if end and (end.ticket == item.ticket or (end.state == "done" and not item.again)):
-            return Turn(Act.SKIP)
+            return Claim(ClaimAction.SKIP)
         if run is None or (end and end.ticket == run.ticket):
-            return Turn(Act.READ)
-        if self._alive(item.item_id, run.at, now, clock):
-            return Turn(Act.WAIT)
+            return Claim(ClaimAction.READ)
+        if self._is_alive(item.item_id, run.at, now, clock):
+            return Claim(ClaimAction.WAIT)
         if run.ticket != item.ticket:
-            return Turn(Act.READ)
-        return Turn(Act.GIVE_UP if run.attempt >= MAX_ATTEMPTS else Act.READ, run.attempt + 1)
+            return Claim(ClaimAction.READ)
+        return Claim(ClaimAction.GIVE_UP if run.attempt >= MAX_ATTEMPTS else ClaimAction.READ, run.attempt + 1)
 
-    def _alive(self, key: bytes, at: float, now: float, clock: float) -> bool:
+    def _is_alive(self, key: bytes, at: float, now: float, clock: float) -> bool:
+        """Returns true if the worker that gave a sign of life at ``at`` may still be at the item."""
         if now - at > STALE_SECONDS:
             return False
         sign, since = self._signs.get(key, (at, clock))

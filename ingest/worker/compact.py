@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
-from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.schema.errors import OperatorError, UserError
@@ -14,7 +12,7 @@ from watchfloor.store.layouts.block.compaction.compaction import Compacted, Step
 from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.store import Store
 
-from .reading import PART_BYTES, part_id
+from .parts import part_ids
 
 
 def compact_source(
@@ -45,10 +43,5 @@ def settled_tags(store: Store) -> set[bytes]:
     others: set[bytes] = set()
     for row in Ledger(store).rows():
         if row.item is not None:
-            (done if row.state == "done" else others).update(_tags(row.item))
+            (done if row.state == "done" else others).update(map(item_tag, part_ids(row.item)))
     return done - others
-
-
-def _tags(item: WorkItem) -> Iterator[bytes]:
-    for part in range((item.end - item.start) // PART_BYTES + 1):
-        yield item_tag(part_id(item.item_id, part))

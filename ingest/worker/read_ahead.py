@@ -1,4 +1,4 @@
-"""Work that is done in threads, a little ahead of whoever takes its results, and in its order."""
+"""Work that threads do a little ahead of the code that takes its results, in order."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class _End:
 
 
 @contextmanager
-def ahead(source: Generator[T, None, None], depth: int) -> Iterator[Generator[T, None, None]]:
-    """Yields an iterator over ``source``, which is run in its own thread and at most ``depth`` things ahead.
+def read_ahead(source: Generator[T, None, None], depth: int) -> Iterator[Generator[T, None, None]]:
+    """Yields an iterator over ``source``, which runs in its own thread, at most ``depth`` things ahead.
 
     An error in ``source`` is raised where its next thing is taken. Leaving the context stops the thread and closes
     ``source``.
@@ -58,7 +58,7 @@ def ahead(source: Generator[T, None, None], depth: int) -> Iterator[Generator[T,
                 return
             yield thing
 
-    thread = threading.Thread(target=run, name="ahead", daemon=True)
+    thread = threading.Thread(target=run, name="read-ahead", daemon=True)
     thread.start()
     try:
         yield take()
@@ -67,8 +67,10 @@ def ahead(source: Generator[T, None, None], depth: int) -> Iterator[Generator[T,
         thread.join()
 
 
-def in_order(function: Callable[[S], T], things: Iterable[S], pool: Executor, depth: int) -> Generator[T, None, None]:
-    """``function`` of each thing, in the order of the things, in the pool's threads; at most ``depth`` at a time.
+def map_in_order(
+    function: Callable[[S], T], things: Iterable[S], pool: Executor, depth: int
+) -> Generator[T, None, None]:
+    """Maps a function over things in the threads of a pool, at most ``depth`` at a time; results come in order.
 
     An error is raised in its thing's place. Closing the generator waits for what is being done.
     """

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from watchfloor.ingest.files.file_scan import WHOLE
 from watchfloor.ingest.files.lines import Chunk
-from watchfloor.ingest.formats.registry import open_parser
+from watchfloor.ingest.formats.registry import open_parser, sources_of_feed
 from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
 from watchfloor.ingest.records.definitions import Catalog
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
@@ -112,11 +112,11 @@ class _Retry:
             lines = [self._quarantine.show(f"{item.item_id.hex()}:{offset}") for offset in offsets]
             if claim not in written:
                 events, fits = self._parse(item, lines)
-                if not self._write(item, claim, events, again=True):
+                rejected = [line for line in lines if line.offset not in fits]  # by definitions that changed in between
+                if not self._write_again(item, claim, events, [line.offset for line in rejected]):
                     return self._complete_anew(item)
-                for line in lines:
-                    if line.offset not in fits:  # by definitions that changed in between
-                        self._quarantine.claim(self._sink, [line], "")
+                for line in rejected:
+                    self._quarantine.claim(self._sink, [line], "")
                 lines = [line for line in lines if line.offset in fits]
             self._mark(lines, claim)
 
@@ -139,7 +139,7 @@ class _Retry:
             return
         claim = claim_of(item.item_id, [line.offset for line in good])
         self._quarantine.claim(self._sink, good, claim)
-        if self._write(item, claim, events):
+        if self._write(ItemWriter(self._sink, bytes.fromhex(claim), item.file_id), events):
             self._mark(good, claim)
         else:
             self._complete_anew(item)
@@ -160,15 +160,24 @@ class _Retry:
             fits.update(offsets[places].tolist())
         return events, fits
 
-    def _write(self, item: WorkItem, claim: str, events: Events, again: bool = False) -> bool:
-        """Durably; False if a field was indexed meanwhile, so that they must be written ``again``."""
-        writer = ItemWriter(self._sink, bytes.fromhex(claim), item.file_id)
+    def _write(self, writer: ItemWriter, events: Events) -> bool:
+        """Writes events durably. Returns false if a field was indexed meanwhile, so that they must be written again."""
         for source, batch in events:
             writer.write(source, batch)
         writer.finish()
-        if again:  # by another definition, perhaps
-            writer.sweep(self._store)
         return not writer.lacks_index(self._store.catalog.read_sources())
+
+    def _write_again(self, item: WorkItem, claim: str, events: Events, rejected: list[int]) -> bool:
+        """Does as ``_write`` for a claim that may have written events before, by another definition perhaps.
+
+        ``rejected`` are the offsets of the claim's lines that are no events now. What the earlier writing has left is
+        removed.
+        """
+        writer = ItemWriter(self._sink, bytes.fromhex(claim), item.file_id, again=True)
+        complete = self._write(writer, events)
+        sources = sources_of_feed(item.feed, self._store.catalog.read_sources()) if rejected else []
+        writer.sweep(self._store, np.array(rejected, np.int64), sources)
+        return complete
 
     def _mark(self, lines: list[Quarantined], claim: str) -> None:
         self._quarantine.mark(self._sink, (replace(line, claim=claim) for line in lines), RETRIED)

@@ -1,4 +1,4 @@
-"""What a worker has open: store, sink and ledger, opened when first wanted and again after a failure."""
+"""What a worker holds open: store, sink and ledger, opened at their first use and again after a failure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
 
-class Desk:
+class Session:
     """Its properties raise ``StoreError`` while the store is down."""
 
     def __init__(self, settings: Settings, log: logging.Logger) -> None:
@@ -28,7 +28,6 @@ class Desk:
         self._bulk = settings.ingest_mode == "bulk"
         self._tidied = False
         self.name = name_this_process()
-        self.problem = ""
 
     @property
     def store(self) -> Store:
@@ -44,7 +43,7 @@ class Desk:
 
     @contextmanager
     def event_sink(self, waiting: Callable[[], None]) -> Iterator[Sink]:
-        """Where the events of one item go; ``waiting`` is called now and then while it waits for the servers."""
+        """Opens the sink for the events of one item; ``waiting`` is called now and then while it waits for servers."""
         if not self._bulk:
             yield self.sink
             return
@@ -61,9 +60,11 @@ class Desk:
             self._ledger = Ledger(self.store)
         return self._ledger
 
-    def failed(self, error: StoreError) -> bool:
-        """Drops what is open after ``error``; whether the store answers nevertheless, so that the item is to blame."""
-        self.problem = str(error)
+    def reopen_after(self, error: StoreError) -> bool:
+        """Closes what is open, which is opened anew at its next use.
+
+        Returns true if the store answers nevertheless, so that the item is to blame for ``error``.
+        """
         self.close()
         try:
             self.store.catalog.read_sources()

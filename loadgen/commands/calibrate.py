@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from watchfloor.ingest.worker.reading import read_item
+from watchfloor.ingest.worker.item_reader import ReadTask, read_item
 from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
@@ -54,7 +54,7 @@ def _load_events(session: BenchSession, layout: str, events: int) -> tuple[Sourc
         generated = generate_events(out, events, 1)
     source = session.create_source("proxy.events", layout=layout)
     with session.store.sink() as sink:
-        read_item(session.store, sink, session.make_item(path, source), lambda done, count, quarantined: None)
+        read_item(ReadTask(session.store, sink, session.make_item(path, source)))
     path.unlink()
     return source, generated
 

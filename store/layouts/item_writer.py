@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.coverage import lacks_index
@@ -32,9 +33,12 @@ class ItemWriter:
     the ``rest`` was put. Raises ``StoreError``.
     """
 
-    def __init__(self, sink: Sink, item_id: bytes, file_id: bytes, reread: Store | None = None) -> None:
-        """``reread``: the store, if the item was read to its end before."""
-        self._sink, self._item_id, self._file_id, self._reread = sink, item_id, file_id, reread
+    def __init__(
+        self, sink: Sink, item_id: bytes, file_id: bytes, reread: Store | None = None, again: bool = False
+    ) -> None:
+        """``reread`` is the store, if the item was read to its end before; ``again`` if some of it may be written."""
+        self._sink, self.item_id, self._file_id = sink, item_id, file_id
+        self._reread, self._again = reread, again
         self._encoders: dict[str, Encoder] = {}
         self._sources: dict[str, Source] = {}
         self.events = 0
@@ -42,12 +46,8 @@ class ItemWriter:
 
     def encode(self, source: Source, events: pa.RecordBatch) -> list[TableWrite]:
         """Entries of a batch; counts it. To be called in the order of the file."""
-        encoder = self._encoders.get(source.name)
-        if encoder is None:
-            encoder = layout_of(source).encoder(source, self._file_id, self._item_id, self._reread)
-            self._encoders[source.name], self._sources[source.name] = encoder, source
         self.events += len(events)
-        return encoder.encode(events)
+        return self._encoder_of(source).encode(events)
 
     def put(self, writes: list[TableWrite]) -> None:
         """Hands entries to the sink; waits while it is full."""
@@ -78,7 +78,20 @@ class ItemWriter:
         """
         return any(name in now and lacks_index(source, now[name]) for name, source in self._sources.items())
 
-    def sweep(self, store: Store) -> None:
-        """When all is durable, if the item was read before: removes what that reading wrote and this one did not."""
+    def sweep(self, store: Store, rejected: np.ndarray, sources: Iterable[Source] = ()) -> None:
+        """When all is durable, if the item was read before: removes what that reading wrote and this one did not.
+
+        ``rejected`` are the offsets of lines that are no events now. ``sources`` are further ones to which that
+        reading may have written, though this one did not.
+        """
+        for source in sources:
+            self._encoder_of(source)
         for encoder in self._encoders.values():
-            encoder.sweep(store)
+            encoder.sweep(store, rejected)
+
+    def _encoder_of(self, source: Source) -> Encoder:
+        encoder = self._encoders.get(source.name)
+        if encoder is None:
+            encoder = layout_of(source).encoder(source, self._file_id, self.item_id, self._reread, self._again)
+            self._encoders[source.name], self._sources[source.name] = encoder, source
+        return encoder

@@ -18,7 +18,7 @@ from rest_fakes import FakeService, events
 
 from watchfloor.api.cli import main as cli
 from watchfloor.api.cli.terminal.progress import follow_load, format_progress, format_summary
-from watchfloor.ingest.intake.load import FileResult, LoadResult, Progress
+from watchfloor.ingest.intake.load_result import FileResult, LoadProgress, LoadResult
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.status import ServerStatus, StackStatus, TableStatus
@@ -148,8 +148,8 @@ def test_definitions_are_checked_without_a_store(capsys: pytest.CaptureFixture[s
     assert cli.main(["sources", "check", str(tmp_path / "none.json")]) == cli.USER
 
 
-def progress(phase: str, size: int, events: int, lag: int, problem: str = "") -> Progress:
-    return Progress(phase, size, 4_000_000, events, 1, lag, 2.0, problem)
+def progress(phase: str, size: int, events: int, lag: int, problem: str = "") -> LoadProgress:
+    return LoadProgress(phase, size, 4_000_000, events, 1, lag, 2.0, problem)
 
 
 def result(*, quarantined: int = 0, failed: tuple[str, ...] = (), skipped: bool = False) -> LoadResult:
@@ -185,7 +185,7 @@ def test_a_load_that_was_not_clean_exits_with_1(
         def __init__(self, settings: Settings, paths: list[str], feed: str | None, **options: Any) -> None:
             asked.append((paths, feed, options))
 
-        def __iter__(self) -> Iterator[Progress]:
+        def __iter__(self) -> Iterator[LoadProgress]:
             yield progress("done", 4_000_000, 1000, 0)
 
     monkeypatch.setattr("watchfloor.ingest.intake.load.Load", FakeLoad)
@@ -223,7 +223,7 @@ def test_a_bar_on_a_terminal_follows_the_load(
     class FakeLoad:
         result = result()
 
-        def __iter__(self) -> Iterator[Progress]:
+        def __iter__(self) -> Iterator[LoadProgress]:
             yield progress("loading", 2_000_000, 500, 1, "[red]waits[/red]")
             yield progress("done", 4_000_000, 1000, 0)
 

@@ -38,7 +38,7 @@ from watchfloor.ingest.intake.master import master
 from watchfloor.ingest.queue.inbox import Delivery
 from watchfloor.ingest.queue.work_queue import ItemConsumer, ItemProducer, queue_lag
 from watchfloor.ingest.records.ledger import Ledger, Run
-from watchfloor.ingest.worker import claim as turn
+from watchfloor.ingest.worker import claim
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import InputFileError, QueueError, StoreError
@@ -304,8 +304,8 @@ def test_a_load_reports_a_file_that_vanished(store_settings: Settings, store: St
 POISON = """
 import os, signal
 import watchfloor.ingest.worker.reading as reading
-import watchfloor.ingest.worker.claim as turn
-turn.STALE_SECONDS = 4.0  # until the next worker takes the item
+import watchfloor.ingest.worker.claim as claim
+claim.STALE_SECONDS = 4.0  # until the next worker takes the item
 original = reading.read_chunks
 def read_chunks(path, *rest):
     for chunk in original(path, *rest):
@@ -370,7 +370,7 @@ def test_a_worker_that_is_told_to_stop_lets_go(
 def test_two_workers_do_not_read_one_item_at_once(
     store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turn, "STALE_SECONDS", 4.0)
+    monkeypatch.setattr(claim, "STALE_SECONDS", 4.0)
     settings, kind = own(store_settings, "turns"), store.catalog.register(source("turns"))
     file = log_file(tmp_path / "a.log", 100)
     with ItemProducer(settings) as producer:

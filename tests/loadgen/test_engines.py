@@ -22,7 +22,7 @@ import pyarrow as pa
 import pytest
 from ingest_support import wait_for
 
-from watchfloor.ingest.worker.reading import read_item
+from watchfloor.ingest.worker.item_reader import ReadTask, read_item
 from watchfloor.loadgen.engines.answer import EngineAnswer, build_table, check_answer, digest_rows
 from watchfloor.loadgen.engines.peers import peer_main as peer_process
 from watchfloor.loadgen.engines.peers import peer_process as engine_peers
@@ -78,7 +78,7 @@ def held(session: BenchSession, path: Path, layout: str = "block") -> Source:
     """A source of the file's events, compacted."""
     source = session.create_source("proxy.events", layout=layout)
     with session.store.sink() as sink:
-        read_item(session.store, sink, session.make_item(path, source), lambda done, events, quarantined: None)
+        read_item(ReadTask(session.store, sink, session.make_item(path, source)))
     compact_source(session.store.connection, source)
     return source
 

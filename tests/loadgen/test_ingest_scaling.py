@@ -21,7 +21,7 @@ import pytest
 from ingest_support import wait_for
 from own_stack import stack_folder
 
-from watchfloor.ingest.worker.reading import read_item
+from watchfloor.ingest.worker.item_reader import ReadTask, read_item
 from watchfloor.loadgen.experiments.ingest import run as ingest
 from watchfloor.loadgen.experiments.ingest.figures import CLIENT_RATE, make_published_figure
 from watchfloor.loadgen.experiments.ingest.published import read_published
@@ -166,7 +166,7 @@ def test_a_paused_tablet_server_is_in_the_latency_of_queries_and_hardly_in_their
     source = session.create_source("proxy.events")
     item = next(WorkSupply(session.folder, 500, seed=1).make_items(source.name))
     with session.store.sink() as sink:
-        events = read_item(session.store, sink, item, lambda *progress: None).events
+        events = read_item(ReadTask(session.store, sink, item)).events
     service = QueryService(session.store)
 
     def ask(number: int) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from watchfloor.ingest.worker.reading import read_item
+from watchfloor.ingest.worker.item_reader import ReadTask, read_item
 from watchfloor.loadgen.experiments.responsiveness.figures import (
     ROW,
     TO_BEST,
@@ -69,7 +69,7 @@ def session(store_settings: Settings) -> Iterator[BenchSession]:
 def loaded(session: BenchSession, file: tuple[Path, GenerationSummary]) -> Source:
     source = session.create_source("proxy.events")
     with session.store.sink() as sink:
-        read_item(session.store, sink, session.make_item(file[0], source), lambda done, count, quarantined: None)
+        read_item(ReadTask(session.store, sink, session.make_item(file[0], source)))
     return source
 
 

@@ -19,11 +19,12 @@ from block_store import BlockStore
 from ingest_support import START, counts, exactly, line, load, load_while, log_file, own, source, worker_here
 
 from watchfloor.ingest.files.file_scan import WHOLE, items_of, scan_file
-from watchfloor.ingest.intake.load import Load, LoadResult
+from watchfloor.ingest.intake.load import Load
+from watchfloor.ingest.intake.load_result import LoadResult
 from watchfloor.ingest.queue.item import WorkItem
-from watchfloor.ingest.worker import reading
-from watchfloor.ingest.worker.lanes import Lanes
-from watchfloor.ingest.worker.reading import read_item
+from watchfloor.ingest.worker import parts
+from watchfloor.ingest.worker.item_reader import ReadTask, read_item
+from watchfloor.ingest.worker.session_pool import SessionPool
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError
@@ -137,15 +138,15 @@ def test_tables_hold_what_the_encoder_made(
     monkeypatch.setattr(bulk, "HELD_BYTES", 200_000)
     monkeypatch.setattr(key_order, "SLICE_BYTES", 20_000)
     with store.sink() as sink:
-        assert read_item(store, sink, item, quiet, events_to=recorder).events == 1500
+        assert read_item(ReadTask(store, sink, item, quiet, event_sink=recorder)).events == 1500
         with BulkSink(store, patiently) as events_to:
-            assert read_item(store, sink, item, quiet, events_to=events_to).events == 1500
+            assert read_item(ReadTask(store, sink, item, quiet, event_sink=events_to)).events == 1500
         assert set(recorder.tables) == set(source_tables(kind))
         assert stored(store, kind) == recorder.tables
-        read_item(store, sink, item, quiet, again=True)
+        read_item(ReadTask(store, sink, item, quiet, begun=True))
         assert stored(store, kind) == recorder.tables
         with BulkSink(store, patiently) as events_to:
-            read_item(store, sink, item, quiet, again=True, events_to=events_to)
+            read_item(ReadTask(store, sink, item, quiet, begun=True, event_sink=events_to))
         assert stored(store, kind) == recorder.tables
     assert not folders(store)
     assert "waiting:" not in caplog.text
@@ -156,7 +157,7 @@ def test_a_bulk_load_is_found(
     layout: str, store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A long item becomes several imports."""
-    monkeypatch.setattr(reading, "PART_BYTES", 200 << 10)
+    monkeypatch.setattr(parts, "PART_BYTES", 200 << 10)
     name, lines = f"found{layout}", 5000
     settings = own(store_settings, name, ingest_mode="bulk")
     kind = store.catalog.register(source(name, layout=layout))
@@ -432,11 +433,11 @@ def test_its_threads_leave_the_jvm(store: Store) -> None:
     assert [write(number) for number in (2, 3, 4)] == [before] * 3
 
 
-def test_lanes_leave_the_jvm(store: Store) -> None:
+def test_threads_of_sessions_leave_the_jvm(store: Store) -> None:
     def ask() -> int:
         asked: list[bool] = []
-        with Lanes([store]) as lanes:
-            lanes.begin(lambda desk, _: asked.append(desk.connection.client.tableOperations().exists("none")))
+        with SessionPool([store]) as pool:
+            pool.begin(lambda session, _: asked.append(session.connection.client.tableOperations().exists("none")))
         assert len(asked) == 1
         return python_threads_in_the_jvm()
 

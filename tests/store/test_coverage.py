@@ -21,7 +21,7 @@ from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.ingest.worker.compact import compact_source
-from watchfloor.ingest.worker.reading import read_item
+from watchfloor.ingest.worker.item_reader import ReadTask, read_item
 from watchfloor.ingest.worker.retry import retry
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
@@ -400,10 +400,10 @@ def test_a_worker_at_work_reads_its_item_again(
 
     with store.sink() as sink:
         if mode == "live":
-            end = read_item(store, sink, item, progress)
+            end = read_item(ReadTask(store, sink, item, progress))
         else:
             with BulkSink(store, lambda: None) as events_to:
-                end = read_item(store, sink, item, progress, events_to=events_to)
+                end = read_item(ReadTask(store, sink, item, progress, events_to))
     assert begun and end.events == 700
     assert_all_indexed(store, kind, events)
     found = counts(store, kind)

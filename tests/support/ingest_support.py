@@ -14,7 +14,8 @@ from pathlib import Path
 
 import psutil
 
-from watchfloor.ingest.intake.load import Load, LoadResult, Progress
+from watchfloor.ingest.intake.load import Load
+from watchfloor.ingest.intake.load_result import LoadProgress, LoadResult
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.worker.pool import Pool
 from watchfloor.ingest.worker.worker import work
@@ -163,7 +164,7 @@ def load(settings: Settings, *paths: Path, feed: str, again: bool = False) -> Lo
     return run.result
 
 
-def load_while(run: Load, act: Callable[[Progress], bool]) -> LoadResult:
+def load_while(run: Load, act: Callable[[LoadProgress], bool]) -> LoadResult:
     """Loads; calls ``act`` with the progress until it says that it has acted. Fails if the load ends before."""
     acted = False
     for progress in run:

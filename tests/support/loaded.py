@@ -14,7 +14,8 @@ from jvm_support import start_jvm
 
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_parser
-from watchfloor.ingest.intake.load import Load, LoadResult
+from watchfloor.ingest.intake.load import Load
+from watchfloor.ingest.intake.load_result import LoadResult
 from watchfloor.ingest.intake.sniff import sniff
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, ITEM_ID_BYTES
 from watchfloor.schema.definition import add_fields, parse_definition

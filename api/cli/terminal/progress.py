@@ -11,7 +11,8 @@ from watchfloor.api.formats.visible import escape_controls
 from .context import print_message
 
 if TYPE_CHECKING:
-    from watchfloor.ingest.intake.load import FileResult, Load, LoadResult, Progress
+    from watchfloor.ingest.intake.load import Load
+    from watchfloor.ingest.intake.load_result import FileResult, LoadProgress, LoadResult
 
 LINE_SECONDS = 5.0
 MAX_REASONS = 10
@@ -30,7 +31,7 @@ def follow_load(load: Load) -> LoadResult:
     return load.result
 
 
-def format_progress(progress: Progress) -> str:
+def format_progress(progress: LoadProgress) -> str:
     """Returns ``loading: 1,234 events (567 events/s, 8.9 MB/s), 45 %, lag 2 items, 0 quarantined``."""
     share = 100 * progress.bytes // progress.total_bytes if progress.total_bytes else 100
     text = (

@@ -14,7 +14,7 @@ from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_parser
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
-from watchfloor.ingest.worker.reading import read_item
+from watchfloor.ingest.worker.item_reader import ReadTask, read_item
 from watchfloor.loadgen.generator.access_log import write_access_log
 from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
@@ -104,7 +104,7 @@ def _time_worker(session: BenchSession, kind: str, path: Path) -> tuple[int, int
     item = session.make_item(path, source)
     with session.store.sink() as sink:
         started = time.perf_counter()
-        end = read_item(session.store, sink, item, lambda done, events, quarantined: None)
+        end = read_item(ReadTask(session.store, sink, item))
         seconds = time.perf_counter() - started
     session.drop_source(source)
     return end.events, end.entries, seconds

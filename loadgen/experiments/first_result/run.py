@@ -14,7 +14,7 @@ from contextlib import closing
 
 import orjson
 
-from watchfloor.ingest.worker.reading import read_item
+from watchfloor.ingest.worker.item_reader import ReadTask, read_item
 from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.harness.background import RestAddress, run_rest_service
 from watchfloor.loadgen.harness.experiment import Experiment, add_count
@@ -94,7 +94,7 @@ def _load_source(session: BenchSession, events: int, seed: int) -> tuple[str, Ge
         made = generate_events(out, events, seed)
     source = session.create_source("proxy.events")
     with session.store.sink() as sink:
-        end = read_item(session.store, sink, session.make_item(path, source), lambda done, count, quarantined: None)
+        end = read_item(ReadTask(session.store, sink, session.make_item(path, source)))
     print_progress(f"{end.events:,} events loaded in {end.seconds:.1f} s")
     return source.name, made
 

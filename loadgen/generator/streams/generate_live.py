@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from watchfloor.ingest.worker.read_ahead import ahead
+from watchfloor.ingest.worker.read_ahead import read_ahead
 from watchfloor.loadgen.generator.feed_registry import open_feed
 from watchfloor.loadgen.generator.generate import (
     MAX_DAYS,
@@ -45,7 +45,7 @@ def generate_live(
     tally, pacer = GenerationTally(feed), Pacer(out, stop)
     since = pacer.now_micros() + HEAD_START_MICROS
     until = since + max(1, round(events / rate * 1_000_000))
-    with ahead(generate_chunks(feed, TimeSampler(since, until, CONSTANT_PROFILE), events, seed), 1) as made:
+    with read_ahead(generate_chunks(feed, TimeSampler(since, until, CONSTANT_PROFILE), events, seed), 1) as made:
         for chunk in made:
             tally.add_chunk(chunk, pacer.write_lines(chunk.times, chunk.ends, chunk.text))
             if stop.is_set():

@@ -19,7 +19,7 @@ from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_time_finder
 from watchfloor.ingest.intake.sniff import sniff
 from watchfloor.ingest.parsing.time_place import TimePlace
-from watchfloor.ingest.worker.read_ahead import ahead
+from watchfloor.ingest.worker.read_ahead import read_ahead
 from watchfloor.loadgen.generator.synthesis.time_sampler import MicrosArray
 from watchfloor.schema.errors import InputFileError, UserError
 from watchfloor.schema.source import Source
@@ -116,7 +116,7 @@ def replay_file(
     schedule = SpeedSchedule(start, speed) if rate is None else RateSchedule(start, rate)
     lines = retimed = size = 0
     first = None
-    with ahead(retime_chunks(path, source, known or {}, schedule, start), 1) as made:
+    with read_ahead(retime_chunks(path, source, known or {}, schedule, start), 1) as made:
         for piece in made:
             first = int(piece.times[0]) if first is None else first
             written = pacer.write_lines(piece.times, piece.ends, piece.text)

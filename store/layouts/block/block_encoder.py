@@ -14,6 +14,7 @@ import pyarrow as pa
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import OFFSET_COLUMN, aggregate_table, event_hashes
 from watchfloor.store.index.item_counts import ItemCounts, constant
+from watchfloor.store.index.stale_counts import read_item_counts, remove_stale_counts
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.blocks.block_keys import FILE, OFFSET, OFFSET_FIELD, item_tag
 from watchfloor.store.layouts.block.blocks.block_writes import (
@@ -77,8 +78,11 @@ class BlockEncoder:
         table = aggregate_table(self._source)
         return [*writes, *(TableWrite(table, batch, False, len(batch)) for batch in self._counts.entries())]
 
-    def sweep(self, store: Store) -> None:
+    def sweep(self, store: Store, rejected: np.ndarray) -> None:
         sweep(store, self._source, self._file_id, self._item_id, self._written)
+        store = store.seeing_all_of(self._source)
+        counts = read_item_counts(store, self._source, self._item_id)
+        remove_stale_counts(store, self._source, counts, self._counts.entries())
 
     def _slab(self) -> list[TableWrite]:
         source = self._source

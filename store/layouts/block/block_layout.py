@@ -85,7 +85,9 @@ class BlockLayout:
     def __init__(self) -> None:
         self.counts = BlockCounts(self)
 
-    def encoder(self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None) -> BlockEncoder:
+    def encoder(
+        self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None, again: bool = False
+    ) -> BlockEncoder:
         generation = read_view(reread, source.name).state.begun if reread is not None else 0
         return BlockEncoder(source, file_id, item_id, generation=generation)
 

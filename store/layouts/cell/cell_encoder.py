@@ -11,14 +11,23 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
-from watchfloor.store.encoding.keys import OFFSET_COLUMN, SHARD_BYTES, aggregate_table, event_table
-from watchfloor.store.encoding.values import encode_column, encode_elements, fixed_binary
+from watchfloor.store.encoding.keys import (
+    OFFSET_COLUMN,
+    SHARD_BYTES,
+    aggregate_table,
+    event_hashes,
+    event_table,
+    times_of_keys,
+)
+from watchfloor.store.encoding.values import decode_column, encode_column, encode_elements, fixed_binary
 from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
 from watchfloor.store.index.item_counts import ItemCounts, constant
+from watchfloor.store.index.stale_counts import counted_minutes, read_item_counts, remove_stale_counts
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.store import Store
 
 from .event_rows import event_rows
+from .sweep import WrittenCells, remove_stale_cells
 
 
 @dataclass(frozen=True)
@@ -33,9 +42,11 @@ class _EventKeys:
 class CellEncoder:
     """Entries of one work item's events of one source."""
 
-    def __init__(self, source: Source, file_id: bytes, item_id: bytes) -> None:
-        self._source, self._file_id = source, file_id
+    def __init__(self, source: Source, file_id: bytes, item_id: bytes, again: bool = False) -> None:
+        """``again``: some of the item may have been written before, so what is written now is remembered."""
+        self._source, self._file_id, self._item_id, self._again = source, file_id, item_id, again
         self._counts = ItemCounts(source, item_id)
+        self._written = WrittenCells()
 
     def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
         source = self._source
@@ -52,14 +63,30 @@ class CellEncoder:
             encoded[field.name] = encode_column(field, column)
             if field.is_indexed and column.null_count < len(column):
                 writes += self._index_field(field, column, encoded[field.name], keys)
+        if self._again:
+            self._written.add(rows, encoded)
         return [self._write_events(rows, encoded), *writes]
 
     def finish(self) -> list[TableWrite]:
         table = aggregate_table(self._source)
         return [TableWrite(table, batch, False, len(batch)) for batch in self._counts.entries()]
 
-    def sweep(self, store: Store) -> None:
-        """Does nothing: an event's key is its place in its file, so a second reading writes it to the same row."""
+    def sweep(self, store: Store, rejected: np.ndarray) -> None:
+        source = store.catalog.read_sources()[self._source.name]
+        store = store.seeing_all_of(source)
+        counts = read_item_counts(store, source, self._item_id)
+        # Of an encoder that is used for nothing else: making index entries counts their values.
+        other = CellEncoder(source, self._file_id, self._item_id)
+        gone = event_hashes(self._file_id, rejected)
+        remove_stale_cells(store, source, counted_minutes(source, counts), gone, self._written, other._index_rows)
+        # The counts go last: they tell a sweep in which minutes to look.
+        remove_stale_counts(store, source, counts, self._counts.entries())
+
+    def _index_rows(self, field: Field, encoded: pa.Array, rows: np.ndarray) -> Iterator[TableWrite]:
+        """Returns the index entries of the events in these rows, which have these encoded values of a field."""
+        shards = np.array([int(bytes(name)) for name in rows[:, :SHARD_BYTES]])
+        keys = _EventKeys(rows, shards, times_of_keys(rows[:, SHARD_BYTES:]))
+        return self._index_field(field, decode_column(field, encoded), encoded, keys)
 
     def _write_events(self, rows: np.ndarray, encoded: dict[str, pa.Array]) -> TableWrite:
         source = self._source

@@ -50,8 +50,10 @@ class CellLayout:
     def __init__(self) -> None:
         self.counts = CellCounts(self)
 
-    def encoder(self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None) -> CellEncoder:
-        return CellEncoder(source, file_id, item_id)
+    def encoder(
+        self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None, again: bool = False
+    ) -> CellEncoder:
+        return CellEncoder(source, file_id, item_id, again)
 
     def scan(self, reader: Reader, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
         low, high = key_bounds(wanted.since, wanted.until)

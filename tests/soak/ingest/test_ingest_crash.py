@@ -21,7 +21,8 @@ from pathlib import Path
 import pytest
 from ingest_support import counts, exactly, load_while, log_file, own, source, workers_of
 
-from watchfloor.ingest.intake.load import Load, LoadResult, Progress
+from watchfloor.ingest.intake.load import Load
+from watchfloor.ingest.intake.load_result import LoadProgress, LoadResult
 from watchfloor.ingest.queue.work_queue import queue_lag
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
@@ -42,7 +43,7 @@ def load_while_killing(server: str, settings: Settings, kind: Source, folder: Pa
     """Loads LINES; kills a server once that is under way, and starts it again later, as a service manager would."""
     with ExitStack() as later:
 
-        def kill(progress: Progress) -> bool:
+        def kill(progress: LoadProgress) -> bool:
             if not LINES // 10 < progress.events < LINES:
                 return False
             os.kill(json.loads((settings.home / "run" / f"{server}.json").read_text())["pid"], signal.SIGKILL)
@@ -62,8 +63,9 @@ STEPS = ("event", "index", "aggregate", "flush", "ended")
 # takes three with it is given up.
 SUICIDE = """
 import os, signal
+from dataclasses import replace
 from pathlib import Path
-import watchfloor.ingest.worker.reading as reading
+from watchfloor.ingest.worker.item_reader import ItemReader
 from watchfloor.ingest.records.ledger import Ledger
 
 def reached(step, item, before=lambda: None):
@@ -91,11 +93,11 @@ class Sink:
         self.sink.flush()
         reached("flush", self.item)
 
-read_item, ended = reading.read_item, Ledger.ended
-def read_item_here(store, sink, item, progress, begun, ended, events_to, was_read):
-    return read_item(store, sink, item, progress, begun, ended, Sink(events_to, item), was_read)
+read, ended = ItemReader.read, Ledger.ended
+def read_here(self, task):
+    return read(self, replace(task, event_sink=Sink(task.event_sink, task.item)))
 
-reading.read_item = read_item_here
+ItemReader.read = read_here
 
 def ended_here(self, item, end):
     ended(self, item, end)

@@ -9,7 +9,7 @@ import pytest
 
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.records.ledger import End, LedgerRow, Run, item_row
-from watchfloor.ingest.worker.claim import MAX_ATTEMPTS, STALE_SECONDS, Act, Turns
+from watchfloor.ingest.worker.claim import MAX_ATTEMPTS, STALE_SECONDS, ClaimAction, ClaimPolicy
 
 ITEM = WorkItem("/a.log", b"f" * 16, 0, 10, "web.access", b"", 10, 1, 10, 64, 0, "", False, "new")
 DONE = End("old", "done", 50.0, "w")
@@ -27,38 +27,39 @@ def row(run: Run | None = None, end: End | None = None, item: WorkItem = ITEM, a
 @pytest.mark.parametrize(
     ("run", "end", "again", "act"),
     [
-        (None, None, False, Act.READ),
-        (None, DONE, False, Act.SKIP),
-        (None, DONE, True, Act.READ),
-        (None, replace(DONE, ticket="new"), True, Act.SKIP),
-        (None, replace(DONE, state="failed"), False, Act.READ),
-        (None, replace(DONE, state="failed", ticket="new"), False, Act.SKIP),
-        (Run("new", 1, 199.0, "other"), None, False, Act.WAIT),
-        (Run("old", 1, 199.0, "other"), None, False, Act.WAIT),
-        (Run("old", 1, 199.0, "other"), replace(DONE, state="failed"), False, Act.READ),
-        (Run("new", 1, 199.0 - STALE_SECONDS, "other"), None, False, Act.READ),
-        (Run("new", MAX_ATTEMPTS, 100.0, "other"), None, False, Act.GIVE_UP),
-        (Run("old", MAX_ATTEMPTS, 100.0, "other"), None, False, Act.READ),
-        (Run("new", MAX_ATTEMPTS - 1, 0.0, "other"), None, False, Act.READ),
+        (None, None, False, ClaimAction.READ),
+        (None, DONE, False, ClaimAction.SKIP),
+        (None, DONE, True, ClaimAction.READ),
+        (None, replace(DONE, ticket="new"), True, ClaimAction.SKIP),
+        (None, replace(DONE, state="failed"), False, ClaimAction.READ),
+        (None, replace(DONE, state="failed", ticket="new"), False, ClaimAction.SKIP),
+        (Run("new", 1, 199.0, "other"), None, False, ClaimAction.WAIT),
+        (Run("old", 1, 199.0, "other"), None, False, ClaimAction.WAIT),
+        (Run("old", 1, 199.0, "other"), replace(DONE, state="failed"), False, ClaimAction.READ),
+        (Run("new", 1, 199.0 - STALE_SECONDS, "other"), None, False, ClaimAction.READ),
+        (Run("new", MAX_ATTEMPTS, 100.0, "other"), None, False, ClaimAction.GIVE_UP),
+        (Run("old", MAX_ATTEMPTS, 100.0, "other"), None, False, ClaimAction.READ),
+        (Run("new", MAX_ATTEMPTS - 1, 0.0, "other"), None, False, ClaimAction.READ),
     ],
 )
-def test_turn(run: Run | None, end: End | None, again: bool, act: Act) -> None:
+def test_turn(run: Run | None, end: End | None, again: bool, act: ClaimAction) -> None:
     item = replace(ITEM, again=again)
-    assert Turns().take(item, row(run, end, item), now=200.0, clock=0.0).act is act
+    assert ClaimPolicy().decide(item, row(run, end, item), now=200.0, clock=0.0).action is act
 
 
 def test_an_unknown_item_is_read_and_attempts_are_counted_per_ticket() -> None:
-    assert Turns().take(ITEM, None, 200.0, 0.0).attempt == 1
-    assert Turns().take(ITEM, row(Run("new", 1, 100.0, "x")), 200.0, 0.0).attempt == 2
-    assert Turns().take(ITEM, row(Run("old", 2, 100.0, "x")), 200.0, 0.0).attempt == 1
+    assert ClaimPolicy().decide(ITEM, None, 200.0, 0.0).attempt == 1
+    assert ClaimPolicy().decide(ITEM, row(Run("new", 1, 100.0, "x")), 200.0, 0.0).attempt == 2
+    assert ClaimPolicy().decide(ITEM, row(Run("old", 2, 100.0, "x")), 200.0, 0.0).attempt == 1
 
 
 def test_a_clock_that_is_ahead_does_not_hold_an_item_for_ever() -> None:
-    turns, future = Turns(), row(Run("new", 1, 10_000.0, "other"))
-    assert turns.take(ITEM, future, 200.0, 0.0).act is Act.WAIT
-    assert turns.take(ITEM, future, 200.0, STALE_SECONDS).act is Act.WAIT
-    assert turns.take(ITEM, row(Run("new", 1, 10_001.0, "other")), 200.0, STALE_SECONDS + 1).act is Act.WAIT
-    assert turns.take(ITEM, row(Run("new", 1, 10_001.0, "other")), 200.0, 2 * STALE_SECONDS + 2).act is Act.READ
+    policy, future = ClaimPolicy(), row(Run("new", 1, 10_000.0, "other"))
+    later = row(Run("new", 1, 10_001.0, "other"))
+    assert policy.decide(ITEM, future, 200.0, 0.0).action is ClaimAction.WAIT
+    assert policy.decide(ITEM, future, 200.0, STALE_SECONDS).action is ClaimAction.WAIT
+    assert policy.decide(ITEM, later, 200.0, STALE_SECONDS + 1).action is ClaimAction.WAIT
+    assert policy.decide(ITEM, later, 200.0, 2 * STALE_SECONDS + 2).action is ClaimAction.READ
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from watchfloor.ingest.queue.work_queue import _stride
-from watchfloor.ingest.worker.read_ahead import ahead, in_order
+from watchfloor.ingest.worker.read_ahead import map_in_order, read_ahead
 
 
 def test_all_things_come_in_order() -> None:
-    with ahead((number for number in range(100)), 2) as things:
+    with read_ahead((number for number in range(100)), 2) as things:
         assert list(things) == list(range(100))
 
 
@@ -23,7 +23,7 @@ def test_an_error_comes_where_its_thing_would() -> None:
         yield 1
         raise ValueError("bad")
 
-    with ahead(source(), 2) as things:
+    with read_ahead(source(), 2) as things:
         assert next(things) == 1
         with pytest.raises(ValueError, match="bad"):
             next(things)
@@ -42,7 +42,7 @@ def test_it_is_not_far_ahead_and_stops_when_left() -> None:
             closed = True
 
     closed, before = False, threading.active_count()
-    with ahead(source(), 1) as things:
+    with read_ahead(source(), 1) as things:
         assert next(things) == 1
         time.sleep(0.3)
         assert made <= 3
@@ -61,7 +61,7 @@ def test_results_keep_the_order_of_their_things(pool: ThreadPoolExecutor) -> Non
         time.sleep(0.02 * (number % 4 == 0))
         return number * number
 
-    assert list(in_order(slowest_first, range(40), pool, 5)) == [number * number for number in range(40)]
+    assert list(map_in_order(slowest_first, range(40), pool, 5)) == [number * number for number in range(40)]
 
 
 def test_threads_work_side_by_side_and_no_further_ahead_than_allowed(pool: ThreadPoolExecutor) -> None:
@@ -72,7 +72,7 @@ def test_threads_work_side_by_side_and_no_further_ahead_than_allowed(pool: Threa
         meeting.wait()
         return number
 
-    results = in_order(work, range(10), pool, 4)
+    results = map_in_order(work, range(10), pool, 4)
     assert next(results) == 0
     assert len(begun) <= 4
     assert list(results) == list(range(1, 10))
@@ -90,7 +90,7 @@ def test_an_error_of_a_thread_comes_in_its_place_and_ends_the_others(pool: Threa
         working -= 1
         return number
 
-    results = in_order(work, range(100), pool, 6)
+    results = map_in_order(work, range(100), pool, 6)
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(ValueError, match="bad"):
         next(results)
@@ -105,7 +105,7 @@ def test_what_is_not_wanted_any_more_is_not_begun(pool: ThreadPoolExecutor) -> N
         done.append(number)
         return number
 
-    results = in_order(work, range(1000), pool, 8)
+    results = map_in_order(work, range(1000), pool, 8)
     assert next(results) == 0
     results.close()
     begun = len(done)

@@ -10,54 +10,54 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchfloor.ingest.intake.folder_watch import Look, Settling, is_wanted, look, walk
+from watchfloor.ingest.intake.settling import FileState, Settling, is_log_name, read_state, walk_folders
 
 
 def names(settling: Settling, now: float) -> list[str]:
-    return [found.path for found in settling.ready(now)]
+    return [found.path for found in settling.complete_files(now)]
 
 
 def test_a_file_settles_when_it_stays_the_same() -> None:
     settling = Settling(5)
-    settling.saw(Look("a", 1, 1), 0)
-    settling.saw(Look("a", 2, 2), 4)
+    settling.see(FileState("a", 1, 1), 0)
+    settling.see(FileState("a", 2, 2), 4)
     assert names(settling, 8.9) == []
     assert names(settling, 9) == ["a"]
 
 
 def test_a_closed_file_is_ready_at_once_and_not_after_it_changed() -> None:
     settling = Settling(5)
-    settling.saw(Look("a", 1, 1), 0, closed=True)
+    settling.see(FileState("a", 1, 1), 0, closed=True)
     assert names(settling, 0) == ["a"]
-    settling.saw(Look("a", 2, 2), 1)
+    settling.see(FileState("a", 2, 2), 1)
     assert names(settling, 1) == []
 
 
 def test_a_taken_file_comes_again_only_if_it_changes() -> None:
     settling = Settling(5)
-    settling.saw(Look("a", 1, 1), 0, closed=True)
-    settling.took(Look("a", 1, 1))
-    settling.saw(Look("a", 1, 1), 10, closed=True)
+    settling.see(FileState("a", 1, 1), 0, closed=True)
+    settling.take(FileState("a", 1, 1))
+    settling.see(FileState("a", 1, 1), 10, closed=True)
     assert names(settling, 100) == []
-    settling.saw(Look("a", 2, 1), 100)
+    settling.see(FileState("a", 2, 1), 100)
     assert names(settling, 105) == ["a"]
 
 
 def test_a_change_while_it_is_taken_is_not_lost() -> None:
     settling = Settling(5)
-    settling.saw(Look("a", 1, 1), 0, closed=True)
-    settling.saw(Look("a", 2, 2), 1, closed=True)
-    settling.took(Look("a", 1, 1))
+    settling.see(FileState("a", 1, 1), 0, closed=True)
+    settling.see(FileState("a", 2, 2), 1, closed=True)
+    settling.take(FileState("a", 1, 1))
     assert names(settling, 1) == ["a"]
 
 
 def test_files_that_are_gone_are_forgotten() -> None:
     settling = Settling(0)
-    settling.saw(Look("a", 1, 1), 0)
-    settling.took(Look("b", 1, 1))
-    settling.gone({"c"})
+    settling.see(FileState("a", 1, 1), 0)
+    settling.take(FileState("b", 1, 1))
+    settling.forget_others({"c"})
     assert names(settling, 9) == []
-    settling.saw(Look("b", 1, 1), 10)
+    settling.see(FileState("b", 1, 1), 10)
     assert names(settling, 10) == ["b"]
 
 
@@ -66,16 +66,16 @@ def test_no_file_is_taken_twice_as_it_is(steps: list[tuple[int, float]]) -> None
     settling, now, taken = Settling(2), 0.0, []
     for size, wait in steps:
         now += wait
-        settling.saw(Look("a", size, size), now)
-        for found in settling.ready(now):
-            settling.took(found)
+        settling.see(FileState("a", size, size), now)
+        for found in settling.complete_files(now):
+            settling.take(found)
             taken.append(found.size)
     assert all(a != b for a, b in pairwise(taken))
 
 
 @pytest.mark.parametrize("name", [".a.log", "a.part", "a.TMP", "a.log~", "a.swp", ".git", "x.crdownload"])
 def test_hidden_and_temporary_names(name: str) -> None:
-    assert not is_wanted(name)
+    assert not is_log_name(name)
 
 
 def test_the_walk_follows_no_links_and_opens_no_pipes(tmp_path: Path) -> None:
@@ -86,6 +86,7 @@ def test_the_walk_follows_no_links_and_opens_no_pipes(tmp_path: Path) -> None:
     (tmp_path / "link.log").symlink_to(tmp_path / "a.log")
     (tmp_path / "in" / "up").symlink_to(tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    found = sorted(os.path.relpath(seen.path, tmp_path) for seen in walk([str(tmp_path), str(tmp_path / "missing")]))
+    states = walk_folders([str(tmp_path), str(tmp_path / "missing")])
+    found = sorted(os.path.relpath(state.path, tmp_path) for state in states)
     assert found == ["a.log", "in/b.log"]
-    assert look(str(tmp_path / "link.log")) is None and look(str(tmp_path / "gone")) is None
+    assert read_state(str(tmp_path / "link.log")) is None and read_state(str(tmp_path / "gone")) is None

@@ -1,0 +1,99 @@
+"""How far a load is, and what became of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from watchfloor.ingest.records.ledger import LedgerRow
+
+from .intake import Offer
+
+
+@dataclass(frozen=True)
+class LoadProgress:
+    """How far a load is. ``lag`` counts its items that are not done; ``problem`` is what it waits for, if anything."""
+
+    phase: str
+    bytes: int
+    total_bytes: int
+    events: int
+    quarantined: int
+    lag: int
+    seconds: float
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """What became of one file; lines = events + quarantined.
+
+    ``skipped``: all of it had been loaded before. ``failed`` holds the reasons of items that failed.
+    """
+
+    path: str
+    items: int
+    bytes: int
+    events: int
+    quarantined: int
+    entries: int
+    skipped: bool
+    failed: tuple[str, ...]
+
+    @property
+    def lines(self) -> int:
+        return self.events + self.quarantined
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    files: tuple[FileResult, ...]
+    seconds: float
+
+    @property
+    def bytes(self) -> int:
+        return sum(f.bytes for f in self.files)
+
+    @property
+    def events(self) -> int:
+        return sum(f.events for f in self.files)
+
+    @property
+    def quarantined(self) -> int:
+        return sum(f.quarantined for f in self.files)
+
+    @property
+    def lines(self) -> int:
+        return self.events + self.quarantined
+
+    @property
+    def entries(self) -> int:
+        return sum(f.entries for f in self.files)
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        return tuple(reason for f in self.files for reason in f.failed)
+
+    @property
+    def clean(self) -> bool:
+        """True if every line became an event."""
+        return not self.quarantined and not self.failed
+
+
+def file_result(offer: Offer, rows: Mapping[bytes, LedgerRow]) -> FileResult:
+    """Sums up an offered file by the ledger's rows of its items, which have item identities as keys."""
+    own = [rows[item.item_id] for item in offer.items if item.item_id in rows]
+    return FileResult(
+        offer.path,
+        len(offer.items),
+        offer.bytes,
+        sum(row.events for row in own),
+        sum(row.quarantined for row in own),
+        sum(row.entries for row in own),
+        not offer.queued,
+        tuple(
+            f"{row.path}: {row.reason}" if row.path not in row.reason else row.reason
+            for row in own
+            if row.state == "failed"
+        ),
+    )

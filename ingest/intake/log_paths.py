@@ -1,0 +1,43 @@
+"""The files that a user has named, as paths or patterns."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from watchfloor.ingest.files.file_scan import open_regular
+from watchfloor.schema.errors import InputFileError
+
+
+def expand_paths(paths: Sequence[str | Path]) -> tuple[str, ...]:
+    """Returns the files that paths and patterns name, each once.
+
+    Raises ``InputFileError``, which names all files that cannot be read.
+    """
+    found: dict[str, None] = {}
+    problems = []
+    for path in paths:
+        given = os.fspath(path)
+        names = [given]
+        if glob.has_magic(given) and not os.path.lexists(given):
+            names = sorted(glob.glob(given, recursive=True))  # noqa: PTH207 - a pattern may be absolute
+        if not names:
+            problems.append(f"{given}: no file fits this pattern")
+        for name in names:
+            try:
+                open_regular(name).close()
+                found[os.path.realpath(name)] = None
+            except InputFileError as error:
+                problems.append(str(error))
+    if problems:
+        raise InputFileError("; ".join(problems))
+    if not found:
+        raise InputFileError("no files were named")
+    return tuple(found)
+
+
+def total_bytes(paths: Sequence[str]) -> int:
+    """Returns the size of all files together."""
+    return sum(Path(path).stat().st_size for path in paths)

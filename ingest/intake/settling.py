@@ -1,0 +1,104 @@
+"""Decides when a file in a watched folder is complete (pure), and walks the folders."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+_TEMPORARY = (".part", ".tmp", ".temp", ".partial", ".filepart", ".crdownload", ".swp", "~")
+
+
+@dataclass(frozen=True)
+class FileState:
+    """A regular file as it was at some moment: its path, size in bytes and time of modification in ns."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass
+class _Waiting:
+    size: int
+    mtime_ns: int
+    since: float
+    closed: bool
+
+
+class Settling:
+    """Files that wait until they are complete: their writer closed them (or moved them in), or they stayed the same for
+    ``seconds``. A file that was taken comes again only if it changes."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._waiting: dict[str, _Waiting] = {}
+        self._taken: dict[str, tuple[int, int]] = {}
+
+    def see(self, state: FileState, now: float, closed: bool = False) -> None:
+        """``closed``: the file was seen after a close after writing, or a move. ``now`` in seconds, monotonic."""
+        if self._taken.get(state.path) == (state.size, state.mtime_ns):
+            return
+        waiting = self._waiting.get(state.path)
+        if waiting is None or (waiting.size, waiting.mtime_ns) != (state.size, state.mtime_ns):
+            self._waiting[state.path] = _Waiting(state.size, state.mtime_ns, now, closed)
+        elif closed:
+            waiting.closed = True
+
+    def forget_others(self, present: set[str]) -> None:
+        """Forgets files that are no longer among those ``present``."""
+        for path in [path for path in self._waiting if path not in present]:
+            del self._waiting[path]
+        for path in [path for path in self._taken if path not in present]:
+            del self._taken[path]
+
+    def complete_files(self, now: float) -> list[FileState]:
+        """Returns the complete files, in the order of their names. They stay until ``take`` or a change."""
+        return [
+            FileState(path, w.size, w.mtime_ns)
+            for path, w in sorted(self._waiting.items())
+            if w.closed or now - w.since >= self._seconds
+        ]
+
+    def take(self, state: FileState) -> None:
+        self._taken[state.path] = (state.size, state.mtime_ns)
+        waiting = self._waiting.get(state.path)
+        if waiting is not None and (waiting.size, waiting.mtime_ns) == (state.size, state.mtime_ns):
+            del self._waiting[state.path]
+
+
+def is_log_name(name: str) -> bool:
+    """Returns true for names of files and folders to look at; those of hidden and temporary ones are not."""
+    return not name.startswith(".") and not name.lower().endswith(_TEMPORARY)
+
+
+def read_state(path: str) -> FileState | None:
+    """Returns the state of a file; None if it is gone, a symbolic link, or anything but a regular file.
+
+    Links are not followed: the same file would come twice, or one from outside the folder.
+    """
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return FileState(path, found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+
+
+def walk_folders(folders: Iterable[str]) -> Iterator[FileState]:
+    """Iterates over the log files in folders and all folders in them. A folder that cannot be listed is left out."""
+    pending = list(folders)
+    while pending:
+        folder = pending.pop()
+        try:
+            with os.scandir(folder) as entries:
+                found = list(entries)
+        except OSError:
+            continue
+        for entry in found:
+            if not is_log_name(entry.name):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+            elif (seen := read_state(entry.path)) is not None:
+                yield seen

@@ -1,0 +1,42 @@
+"""A worker's signs of life while it reads an item: its progress in the ledger, every few seconds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+
+from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.records.ledger import Ledger, Run
+
+BEAT_SECONDS = 2.0
+
+
+class Stopped(Exception):
+    """The worker was told to stop in the middle of an item."""
+
+
+class Heartbeat:
+    """Writes an item's ``Run`` to the ledger, at once and then as often as is due."""
+
+    def __init__(self, ledger: Ledger, item: WorkItem, run: Run, stop: threading.Event) -> None:
+        self._ledger, self._item, self._run, self._stop = ledger, item, run, stop
+        ledger.running(item, run)
+        self._last = time.monotonic()
+
+    def report(self, done: int, events: int, quarantined: int) -> None:
+        """Takes note of the progress: bytes, events and quarantined lines. Raises ``Stopped`` as ``beat`` does."""
+        self._run = replace(self._run, bytes=done, events=events, quarantined=quarantined)
+        self.beat()
+
+    def beat(self) -> None:
+        """Gives a sign of life if one is due. Raises ``Stopped`` if the worker is to stop."""
+        if self._stop.is_set():
+            raise Stopped
+        if time.monotonic() - self._last >= BEAT_SECONDS:
+            self._last = time.monotonic()
+            self._ledger.running(self._item, replace(self._run, at=time.time()))
+
+    def release(self) -> None:
+        """Lets go of the item, so that another worker may read it at once; this attempt does not count."""
+        self._ledger.running(self._item, replace(self._run, attempt=self._run.attempt - 1, at=0.0))

@@ -1,0 +1,123 @@
+"""What a worker does with one item: claims it by the ledger, reads it, and writes down how it ended."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.records.ledger import End, Run
+from watchfloor.schema.errors import StoreError, UserError
+
+from .claim import MAX_ATTEMPTS, Claim, ClaimAction, ClaimPolicy
+from .heartbeat import Heartbeat, Stopped
+from .item_reader import ItemReader, ReadTask
+from .session import Session
+
+STORE_TRIES = 10
+"""Times that the store may refuse an item while it answers otherwise."""
+_FIRST_WAIT, _LAST_WAIT = 1.0, 20.0
+
+
+class ItemHandler:
+    """Handles items in one session. ``on_read`` is called when an item is read and not yet durable."""
+
+    def __init__(
+        self,
+        session: Session,
+        claims: ClaimPolicy,
+        reader: ItemReader,
+        stop: threading.Event,
+        log: logging.Logger,
+        on_read: Callable[[], None],
+    ) -> None:
+        self._session, self._claims, self._reader = session, claims, reader
+        self._stop, self._log, self._on_read = stop, log, on_read
+
+    def handle(self, item: WorkItem) -> bool:
+        """Returns true if the item is settled and may be committed; false if it is to be given back.
+
+        An item is given back while another worker is at it, and when this one is told to stop. A store that is down
+        is waited for. One that refuses this item alone, or another error, is met with a few more attempts; then the
+        item has failed.
+        """
+        claim: Claim | None = None
+        refusals = errors = 0
+        failure, wait = "", _FIRST_WAIT
+        while not self._stop.is_set():
+            attempt = errors + (claim.attempt if claim is not None else 0)
+            try:
+                if failure:
+                    self._fail(item, failure)
+                    return True
+                if claim is None:
+                    claim = self._claim(item)
+                    attempt += claim.attempt
+                match claim.action:
+                    case ClaimAction.WAIT:
+                        return False
+                    case ClaimAction.SKIP:
+                        return True
+                    case ClaimAction.GIVE_UP:
+                        self._fail(item, f"its worker died in it {MAX_ATTEMPTS} times; see the worker's log")
+                        return True
+                    case ClaimAction.READ:
+                        return self._read(item, attempt)
+            except StoreError as error:
+                # Refusals count only while the store answers otherwise: one that is down is waited for.
+                refusals += self._session.reopen_after(error)
+                if refusals >= STORE_TRIES:
+                    failure = f"the store refused it {refusals} times: {error}"
+                self._log.error("%s: %s; trying again in %.0f s", item.name, error, wait)
+                self._stop.wait(wait)
+                wait = min(wait * 2, _LAST_WAIT)
+            except Exception as error:
+                self._log.exception("%s: attempt %d failed", item.name, attempt)
+                errors += 1
+                if attempt >= MAX_ATTEMPTS:
+                    failure = f"{type(error).__name__}: {error}"
+        return False
+
+    def _claim(self, item: WorkItem) -> Claim:
+        return self._claims.decide(item, self._session.ledger.get(item), time.time(), time.monotonic())
+
+    def _read(self, item: WorkItem, attempt: int) -> bool:
+        """Reads the item. Returns false if the worker was told to stop on the way."""
+        session = self._session
+        row = session.ledger.get(item)
+        heartbeat = Heartbeat(session.ledger, item, Run(item.ticket, attempt, time.time(), session.name), self._stop)
+        try:
+            with session.event_sink(waiting=heartbeat.beat) as event_sink:
+                task = ReadTask(
+                    session.store,
+                    session.sink,
+                    item,
+                    heartbeat.report,
+                    event_sink,
+                    begun=row is not None and row.run is not None,
+                    ended=row is not None and row.end is not None,
+                    on_read=self._on_read,
+                )
+                end = self._reader.read(task)
+        except UserError as error:
+            self._fail(item, str(error))
+            return True
+        except Stopped:
+            heartbeat.release()
+            self._log.info("%s: let go of, another worker reads it again", item.name)
+            return False
+        session.ledger.ended(item, end)
+        rate = (item.end - item.start) / 1e6 / max(end.seconds, 1e-3)
+        self._log.info("%s: %d events, %d quarantined, %.1f MB/s", item.name, end.events, end.quarantined, rate)
+        return True
+
+    def _fail(self, item: WorkItem, reason: str) -> None:
+        """Writes down that the item has failed, unless another worker has done it meanwhile."""
+        ledger = self._session.ledger
+        row = ledger.get(item)
+        if row and row.end and row.end.ticket == item.ticket and row.end.state == "done":
+            return
+        ledger.ended(item, End(item.ticket, "failed", time.time(), self._session.name, reason=reason))
+        self._log.error("%s: failed: %s", item.name, reason)

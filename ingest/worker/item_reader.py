@@ -1,0 +1,302 @@
+"""One work item from its file into the store: two threads parse, one encodes, one writes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from array import array
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from watchfloor.ingest.files.file_scan import WHOLE, check_unchanged
+from watchfloor.ingest.files.lines import Chunk, Rejected, read_chunks
+from watchfloor.ingest.formats.registry import open_parser, sources_of_feed
+from watchfloor.ingest.parsing.parsed import ParsedChunk
+from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.records.definitions import Catalog
+from watchfloor.ingest.records.ledger import End
+from watchfloor.ingest.records.quarantine import CLEARED, OPEN, RETRIED, Quarantine
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.bridge.jvm import visit
+from watchfloor.store.bridge.sinks import EntrySink
+from watchfloor.store.encoding.keys import OFFSET_COLUMN
+from watchfloor.store.layout import TableWrite
+from watchfloor.store.layouts.item_writer import ItemWriter, Sink
+from watchfloor.store.runtime.process_identity import name_this_process
+from watchfloor.store.store import Store
+
+from .parts import part_id, part_ids, part_of_line, parts_of_lines
+from .read_ahead import map_in_order, read_ahead
+
+_PARSER_THREADS = 2
+"""Parsing is half of the work, and most of it is done outside the interpreter's lock: a second thread is worth more
+events a second. A third gains nothing, as the encoder is one."""
+_PARSED_AHEAD = 8
+"""Chunks that are parsed, or being parsed, ahead of the encoder. It takes them by the slab, which is about as many."""
+_ENCODED_AHEAD = 1
+log = logging.getLogger("watchfloor.reading")
+Offsets = npt.NDArray[np.int64]
+ReportProgress = Callable[[int, int, int], None]
+"""Called between chunks with bytes, events and quarantined lines so far; may raise to stop."""
+
+
+def _ignore_progress(done: int, events: int, quarantined: int) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class ReadTask:
+    """A work item, and what it is to be read with.
+
+    Events and counts go to ``event_sink``, or to ``sink`` if that is None; quarantined lines always go to ``sink``.
+    ``begun``: the item may have been read before; ``ended``: even to its end, and been compacted since. ``on_read`` is
+    called when all is parsed and handed to the sinks, but not yet durable.
+    """
+
+    store: Store
+    sink: EntrySink
+    item: WorkItem
+    report: ReportProgress = _ignore_progress
+    event_sink: Sink | None = None
+    begun: bool = False
+    ended: bool = False
+    on_read: Callable[[], None] = lambda: None
+
+    @property
+    def events_to(self) -> Sink:
+        return self.event_sink or self.sink
+
+
+def read_item(task: ReadTask) -> End:
+    """Reads one item as ``ItemReader.read`` does, with threads of its own."""
+    with ItemReader() as reader:
+        return reader.read(task)
+
+
+class ItemReader:
+    """Reads work items, also several at once. Owns the threads that parse; a context manager that ends them."""
+
+    def __init__(self) -> None:
+        # They stay from item to item: the JVM must be told of each new thread.
+        self._parallel = ThreadPoolExecutor(_PARSER_THREADS, "parser")
+        self._ordered = ThreadPoolExecutor(1, "parser")
+
+    def read(self, task: ReadTask) -> End:
+        """Reads a whole item; when it returns, its events, counts and quarantined lines are durable.
+
+        Raises ``InputFileError`` if the file is gone or changed, ``StoreError`` if the store fails; whatever was
+        written by then is written again, with the same keys, when the item is read again.
+        """
+        began = time.monotonic()
+        outcome = self._read_once(task)
+        while outcome.lacks_index(task.store):
+            # Whoever indexes a field counts on it: an item that is done has its values in all indexes that there were
+            # when it was written. See ``schema/coverage.py``.
+            log.info("%s: a field was indexed meanwhile; reading it again", task.item.name)
+            task = replace(task, begun=True)
+            outcome = self._read_once(task)
+        if task.begun:
+            outcome.sweep(task)
+        return replace(outcome.end, at=time.time(), seconds=round(time.monotonic() - began, 3))
+
+    def __enter__(self) -> ItemReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._parallel.shutdown()
+        self._ordered.shutdown()
+
+    def _read_once(self, task: ReadTask) -> _Outcome:
+        """Reads the item by the present definitions, durably."""
+        item = task.item
+        check_unchanged(item)
+        quarantine = Quarantine(task.store)
+        earlier = _read_earlier_lines(quarantine, item)
+        rejected = array("q")
+        events = 0
+        writers: list[ItemWriter] = []
+        with (
+            read_ahead(self._parse(task.store.settings, item, Catalog(task.store)), 1) as chunks,
+            read_ahead(_encode(chunks, task, earlier.claimed), _ENCODED_AHEAD) as encoded,
+        ):
+            for chunk in encoded:
+                for writer, writes in chunk.writes:
+                    writer.put(writes)
+                quarantine.put(task.sink, item, chunk.rejected, chunk.cut)
+                rejected.extend(line.offset for line in chunk.rejected)
+                writers += chunk.ended
+                events += chunk.events
+                task.report(chunk.upto - item.start, events, len(rejected))
+        task.on_read()
+        offsets = np.array(rejected, np.int64)
+        _clear_fitting_lines(quarantine, task, np.setdiff1d(earlier.open, offsets))
+        task.events_to.flush()
+        task.sink.flush()
+        check_unchanged(item)
+        end = End(
+            item.ticket,
+            "done",
+            time.time(),
+            name_this_process(),
+            events=events,
+            quarantined=len(offsets) + len(earlier.claimed) - earlier.retried,
+            retried=earlier.retried,
+            entries=sum(writer.entries for writer in writers),
+        )
+        return _Outcome(end, writers, offsets)
+
+    def _parse(self, settings: Settings, item: WorkItem, catalog: Catalog) -> Generator[_ParsedLines, None, None]:
+        parser = open_parser(item.feed, item.header, catalog)
+
+        def parse(chunk: Chunk) -> _ParsedLines:
+            # A plain file may have grown in the middle of its last line since it was queued.
+            data = chunk.data[: max(item.end - chunk.offset, 0)]
+            parsed = parser.parse(replace(chunk, data=data))
+            return _ParsedLines(max(chunk.offset + len(data), item.start), chunk.rejected, parsed)
+
+        threads = self._ordered if parser.ordered else self._parallel
+        return map_in_order(parse, _read_item_chunks(settings, item), threads, _PARSED_AHEAD)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of one reading. ``rejected`` are the offsets of the lines that it has put in quarantine."""
+
+    end: End
+    writers: list[ItemWriter]
+    rejected: Offsets
+
+    def lacks_index(self, store: Store) -> bool:
+        """Returns true if a field was indexed while the item was written, so that it must be written again."""
+        now = store.catalog.read_sources()
+        return any(writer.lacks_index(now) for writer in self.writers)
+
+    def sweep(self, task: ReadTask) -> None:
+        """Removes what an earlier reading has written and this one has not."""
+        item, store = task.item, task.store
+        writers = {writer.item_id: writer for writer in self.writers}
+        # Only a line that is rejected now can have been an event of a source, or of a part, that has none any more.
+        sources = sources_of_feed(item.feed, store.catalog.read_sources()) if len(self.rejected) else []
+        for identity in part_ids(item):
+            writer = writers.get(identity) or ItemWriter(task.sink, identity, item.file_id)
+            writer.sweep(store, self.rejected, sources)
+
+
+@dataclass(frozen=True)
+class _ParsedLines:
+    """One chunk of the file as far as ``upto``. ``cut``: rejected lines of which only the beginning is there."""
+
+    upto: int
+    cut: Sequence[Rejected]
+    parsed: ParsedChunk
+
+
+@dataclass
+class _EncodedChunk:
+    """What one chunk became. ``ended``: writers of parts that have ended with this chunk."""
+
+    upto: int
+    rejected: list[Rejected]
+    cut: Sequence[Rejected]
+    events: int = 0
+    writes: list[tuple[ItemWriter, list[TableWrite]]] = field(default_factory=list)
+    ended: list[ItemWriter] = field(default_factory=list)
+
+    def end_parts(self, writers: Iterable[ItemWriter]) -> None:
+        for writer in writers:
+            self.writes.append((writer, writer.rest()))
+            self.ended.append(writer)
+
+
+@dataclass(frozen=True)
+class _EarlierLines:
+    """The item's lines that an earlier reading put in quarantine: the offsets of those that are still ``open``, and of
+    those ``claimed`` by a retry, which counts them; ``retried`` of the latter are events by now."""
+
+    open: Offsets
+    claimed: Offsets
+    retried: int
+
+
+def _read_earlier_lines(quarantine: Quarantine, item: WorkItem) -> _EarlierLines:
+    still_open, claimed, retried = array("q"), array("q"), 0
+    for line in quarantine.of_item(item.item_id):
+        retried += line.state == RETRIED
+        if line.state == RETRIED or line.claim:
+            claimed.append(line.offset)
+        elif line.state == OPEN:
+            still_open.append(line.offset)
+    return _EarlierLines(np.array(still_open, np.int64), np.array(claimed, np.int64), retried)
+
+
+def _clear_fitting_lines(quarantine: Quarantine, task: ReadTask, offsets: Offsets) -> None:
+    """Closes the lines that were in quarantine and became events in this reading."""
+    if len(offsets):
+        fits = set(offsets.tolist())
+        lines = (line for line in quarantine.of_item(task.item.item_id) if line.offset in fits)
+        quarantine.mark(task.sink, lines, CLEARED)
+
+
+def _read_item_chunks(settings: Settings, item: WorkItem) -> Iterator[Chunk]:
+    # What cannot be cut (gzip, a log whose header changes on the way) is read from its beginning, whatever the range.
+    start, end = (0, None) if item.compressed or item.split == WHOLE else (item.start, item.end)
+    for chunk in read_chunks(item.path, start, end, settings.chunk_bytes, settings.max_line_bytes):
+        if chunk.offset >= item.end and item.end < item.length:
+            break
+        yield chunk
+
+
+def _encode(chunks: Iterator[_ParsedLines], task: ReadTask, claimed: Offsets) -> Generator[_EncodedChunk, None, None]:
+    with visit():  # what the JVM has parsed goes back to it here
+        yield from _encode_chunks(chunks, task, claimed)
+
+
+def _encode_chunks(
+    chunks: Iterator[_ParsedLines], task: ReadTask, claimed: Offsets
+) -> Generator[_EncodedChunk, None, None]:
+    item, reread = task.item, task.store if task.ended else None
+    writers: dict[int, ItemWriter] = {}
+    encoded = None
+    for chunk in chunks:
+        if encoded is not None:
+            yield encoded
+        encoded = _EncodedChunk(chunk.upto, _select_rejected(chunk.parsed, item, claimed), chunk.cut)
+        for source, batch in chunk.parsed.events:
+            for part, events in _split_by_part(batch, item, claimed):
+                if part not in writers:
+                    identity = part_id(item.item_id, part)
+                    writers[part] = ItemWriter(task.events_to, identity, item.file_id, reread, task.begun)
+                encoded.writes.append((writers[part], writers[part].encode(source, events)))
+                encoded.events += events.num_rows
+        current = part_of_line(item, encoded.upto)
+        encoded.end_parts(writers.pop(part) for part in sorted(writers) if part < current)
+    if encoded is not None:
+        encoded.end_parts(writers.values())
+        yield encoded
+
+
+def _split_by_part(batch: pa.RecordBatch, item: WorkItem, claimed: Offsets) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Splits the events of a batch that are the item's to write by the part of the item that they lie in."""
+    offsets = batch.column(OFFSET_COLUMN).to_numpy()
+    own = _is_own(offsets, item, claimed)
+    parts = parts_of_lines(item, offsets)
+    for part in np.unique(parts[own]).tolist():
+        here = own & (parts == part)
+        yield part, batch if here.all() else batch.filter(pa.array(here))
+
+
+def _select_rejected(parsed: ParsedChunk, item: WorkItem, claimed: Offsets) -> list[Rejected]:
+    offsets = np.fromiter((line.offset for line in parsed.rejected), np.int64, len(parsed.rejected))
+    own = _is_own(offsets, item, claimed)
+    return [line for line, keep in zip(parsed.rejected, own.tolist(), strict=True) if keep]
+
+
+def _is_own(offsets: Offsets, item: WorkItem, claimed: Offsets) -> npt.NDArray[np.bool_]:
+    """Returns which lines lie in the item, and are not claimed by a retry, which counts them already."""
+    own = offsets >= item.start
+    return own & ~np.isin(offsets, claimed) if len(claimed) else own

@@ -1,0 +1,37 @@
+"""The parts of a work item. Each part counts under an identity of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
+
+PART_BYTES = 72 << 20
+"""Counts of a long item (a large gzip file) are written for every so many bytes of it, so that memory stays bounded; an
+item of the usual size is one part. Never to be changed: what was counted in other parts would count twice."""
+
+
+def part_id(item_id: bytes, part: int) -> bytes:
+    """Returns what the counts of an item's part are keyed by; that of the first part is the item's own."""
+    if not part:
+        return item_id
+    return hashlib.blake2b(b"part%d" % part + item_id, digest_size=ITEM_ID_BYTES).digest()
+
+
+def part_ids(item: WorkItem) -> Iterator[bytes]:
+    """Iterates over the identities of all parts that an item may have."""
+    for part in range((item.end - item.start) // PART_BYTES + 1):
+        yield part_id(item.item_id, part)
+
+
+def part_of_line(item: WorkItem, offset: int) -> int:
+    """Returns the number of the part that a place in the file lies in."""
+    return (offset - item.start) // PART_BYTES
+
+
+def parts_of_lines(item: WorkItem, offsets: np.ndarray) -> np.ndarray:
+    """Returns ``part_of_line`` for each of many offsets."""
+    return (offsets - item.start) // PART_BYTES

@@ -1,0 +1,61 @@
+"""The sessions of a worker. One item is read at a time, but the next may be read while one is made durable."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from watchfloor.store.bridge.jvm import visit
+
+S = TypeVar("S")
+Work = Callable[[S, Callable[[], None]], None]
+"""Is called with a session that is free, and with what to call as soon as the next work may begin beside it."""
+
+
+class SessionPool(Generic[S]):
+    """A thread for each session; with one session all work is done one after the other.
+
+    Not for use by several threads at once.
+    """
+
+    def __init__(self, sessions: Sequence[S]) -> None:
+        self._free = list(sessions)
+        self._threads = ThreadPoolExecutor(len(sessions), "session")
+        self._in_flight: dict[Future[None], S] = {}
+        self._next_allowed = threading.Event()
+        self._next_allowed.set()
+
+    def wait(self) -> None:
+        """Returns when work may begin. Raises what work that has ended since has raised."""
+        self._next_allowed.wait()
+        if not self._free:
+            wait(self._in_flight, return_when=FIRST_COMPLETED)
+        for ended in [future for future in self._in_flight if future.done()]:
+            self._free.append(self._in_flight.pop(ended))
+            ended.result()
+
+    def begin(self, work: Work[S]) -> None:
+        """Begins work, once ``wait`` has returned."""
+        session, self._next_allowed = self._free.pop(), threading.Event()
+        self._in_flight[self._threads.submit(visit()(_run_work), work, session, self._next_allowed)] = session
+
+    def __enter__(self) -> SessionPool[S]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Waits for all that has begun. Raises as ``wait`` does."""
+        self._threads.shutdown()
+        for ended in self._in_flight:
+            ended.result()
+
+
+def _run_work(work: Work[S], session: S, next_allowed: threading.Event) -> None:
+    try:
+        work(session, next_allowed.set)
+    finally:
+        next_allowed.set()

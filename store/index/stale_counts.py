@@ -1,0 +1,71 @@
+"""The cells of one work item in a source's aggregate table: what it counted there, and removal of what is outdated.
+
+A reading overwrites the cells that it has counts for. A bucket in which an item has no events any more, after it was
+read by another definition, would keep the count of the reading before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.schema.source import Source
+from watchfloor.store.bridge.requests import EntryScan, ServerIterator
+from watchfloor.store.bridge.sinks import EntrySink
+from watchfloor.store.encoding.keys import MINUTE, aggregate_shard, aggregate_table, index_prefix, times_of_keys
+from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.encoding.values import fixed_rows
+from watchfloor.store.reader import Reader
+
+from .item_counts import TOTAL
+
+_REGEX_FILTER = "org.apache.accumulo.core.iterators.user.RegExFilter"
+_KEY = ("row", "family", "qualifier")
+
+
+class SinkOpener(Protocol):
+    """Opens sinks for entries, as a store does."""
+
+    def sink(self) -> EntrySink: ...
+
+
+def read_item_counts(reader: Reader, source: Source, item_id: bytes) -> pa.Table:
+    """Reads the keys of all cells that a work item has in a source's aggregate table: row, family, qualifier,
+    visibility. The servers look at all cells of the table, and send these alone."""
+    everything = Ranges()
+    everything.add_rows(b"", None)
+    pattern = "(?s).{8}" + "".join(f"\\x{byte:02x}" for byte in item_id)
+    # As ISO-8859-1 each byte is one character.
+    only_item = ServerIterator(30, "item", _REGEX_FILTER, {"colqRegex": pattern, "encoding": "ISO-8859-1"})
+    batches = [
+        batch.select([*_KEY, "visibility"])
+        for batch in reader.scan(EntryScan(aggregate_table(source), everything, [only_item], ordered=False))
+    ]
+    schema = pa.schema([(name, pa.binary()) for name in (*_KEY, "visibility")])
+    return pa.Table.from_batches([batch.cast(schema) for batch in batches], schema)
+
+
+def counted_minutes(source: Source, counts: pa.Table) -> np.ndarray:
+    """Returns the starts (µs, ascending) of the minutes in which the item has or had events, from its ``counts``."""
+    row = aggregate_shard(TOTAL, b"", source.shards) + index_prefix(TOTAL)
+    of_minutes = pc.and_(pc.equal(counts.column("row"), row), pc.equal(counts.column("family"), b"m"))
+    qualifiers = counts.filter(of_minutes).column("qualifier").combine_chunks()
+    if not len(qualifiers):
+        return np.empty(0, np.int64)
+    return np.unique(times_of_keys(fixed_rows(qualifiers, 16)) // MINUTE * MINUTE)
+
+
+def remove_stale_counts(sinks: SinkOpener, source: Source, counts: pa.Table, written: Iterable[pa.RecordBatch]) -> None:
+    """Deletes, durably, those cells among an item's ``counts`` that are not in ``written``, the item's last ones."""
+    current = {key for batch in written for key in zip(*(batch.column(name).to_pylist() for name in _KEY), strict=True)}
+    keys = zip(*(counts.column(name).to_pylist() for name in _KEY), strict=True)
+    stale = counts.filter(pa.array([key not in current for key in keys], pa.bool_()))
+    if len(stale):
+        with sinks.sink() as sink:
+            for batch in stale.to_batches():
+                sink.delete_entries(aggregate_table(source), batch)
+            sink.flush()
