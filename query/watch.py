@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.errors import UserError, WatchfloorError
+from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import KEY_BYTES, KEY_COLUMN, are_hashes_known
-from watchfloor.store.encoding.values import fixed_rows
 
 from .request import QueryRequest
 from .result import QueryResult
@@ -163,7 +163,7 @@ def find_unseen(keys: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 def _read_keys(batch: pa.RecordBatch) -> np.ndarray:
     """Returns the keys of a batch as fixed-length bytes. Raises ``UserError`` if some do not identify their events."""
-    keys = fixed_rows(batch.column(KEY_COLUMN), KEY_BYTES)
+    keys = to_byte_rows(batch.column(KEY_COLUMN), KEY_BYTES)
     if not are_hashes_known(keys):
         raise UserError(
             "these events cannot be watched: this reader may not see where they come from (the label of the source), "

@@ -12,7 +12,7 @@ import jpype
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.connection import Connection
 from watchfloor.store.bridge.jvm import visit
-from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table, namespace, shard_names
+from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table, shard_names, source_namespace
 
 SOURCES_TABLE = "watchfloor.sources"
 ITEMS_TABLE = "watchfloor.items"
@@ -34,7 +34,7 @@ def source_tables(source: Source) -> tuple[str, str, str]:
 
 def create_source_tables(connection: Connection, source: Source, readers: Sequence[str]) -> None:
     """Creates those of a source's three tables that do not exist, one tablet per shard; users ``readers`` may read."""
-    _create_namespace(connection, namespace(source.name), readers)
+    _create_namespace(connection, source_namespace(source.name), readers)
     splits = shard_names(source.shards)[1:]
     names = source_tables(source)
     # Side by side: while one table waits for the manager, the next is on its way. It takes two thirds of the time.
@@ -107,7 +107,7 @@ def drop_source(connection: Connection, source: Source) -> None:
     for table in source_tables(source):
         if client.tableOperations().exists(table):
             client.tableOperations().delete(table)
-    name = namespace(source.name)
+    name = source_namespace(source.name)
     if client.namespaceOperations().exists(name):
         client.namespaceOperations().delete(name)
     delete_rows(connection, SOURCES_TABLE, [source.name.encode()])

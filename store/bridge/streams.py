@@ -84,7 +84,7 @@ def _to_java_value(value: Any, transfer: BatchTransfer) -> Any:
     """Returns what a field of a request is in Java; numbers, strings, booleans and None are converted by the call."""
     match value:
         case Ranges():
-            return jpype.JArray(jpype.JLong)(transfer.export_batch(value.batch()))
+            return jpype.JArray(jpype.JLong)(transfer.export_batch(value.to_batch()))
         case ServerOptions():
             given = {f.name: getattr(value, f.name) for f in fields(value)}
             return to_java_strings(_flatten_options({n: option for n, option in given.items() if option is not None}))

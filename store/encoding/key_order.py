@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .values import fixed_rows
+from .byte_arrays import to_byte_rows
 
 SLICE_BYTES = 4 << 20
 """About how much of the sorted entries is handed out at once."""
@@ -86,7 +86,7 @@ def _numbers(values: pa.BinaryArray) -> list[np.ndarray]:
     if lengths["min"].as_py() != width:
         return _Column([values.dictionary_encode()]).numbers()
     padded = np.zeros((len(values), -(-width // 8) * 8), np.uint8)
-    padded[:, :width] = fixed_rows(values, width) if width else 0
+    padded[:, :width] = to_byte_rows(values, width) if width else 0
     words = padded.view(">u8").astype(np.uint64)
     return [np.ascontiguousarray(word) for word in words.T if word.min() != word.max()]
 

@@ -28,21 +28,21 @@ DAY = 24 * HOUR
 MINUTE = 60_000_000
 
 
-def namespace(source: str) -> str:
+def source_namespace(source: str) -> str:
     """The Accumulo namespace of a source. Names with ``_`` and with ``.`` never meet."""
     return source.replace("_", "__").replace(".", "_")
 
 
 def event_table(source: Source) -> str:
-    return f"{namespace(source.name)}.event"
+    return f"{source_namespace(source.name)}.event"
 
 
 def index_table(source: Source) -> str:
-    return f"{namespace(source.name)}.index"
+    return f"{source_namespace(source.name)}.index"
 
 
 def aggregate_table(source: Source) -> str:
-    return f"{namespace(source.name)}.aggregate"
+    return f"{source_namespace(source.name)}.aggregate"
 
 
 def shard_name(shard: int) -> bytes:
@@ -112,10 +112,10 @@ def event_hashes(file_id: bytes, offsets: np.ndarray) -> np.ndarray:
     The finaliser of splitmix64 (Steele, Lea, Flood 2014), a bijection, over the file's identity plus the offset times
     an odd constant: the same line gives the same hash however the file was cut into work items.
     """
-    return mixed_hashes(np.uint64(int.from_bytes(file_id[:8], "big")), offsets)
+    return mix_hashes(np.uint64(int.from_bytes(file_id[:8], "big")), offsets)
 
 
-def mixed_hashes(files: np.uint64 | np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def mix_hashes(files: np.uint64 | np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """``event_hashes`` where the first 8 bytes of the files' identities are numbers, one for all or one an event."""
     x = offsets.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x += files

@@ -26,8 +26,9 @@ from watchfloor.schema.filter.tree import (
 )
 from watchfloor.schema.source import Source
 
+from .addresses import network_bounds
 from .ranges import prefix_end
-from .values import encode_value, network_bounds
+from .values import encode_value
 
 _AND, _OR, _NOT, _RANGE, _IN, _REGEX, _EXISTS, _EQUAL = 0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x13, 0x14
 _HAS_LO, _LO_INCLUSIVE, _HAS_HI, _HI_INCLUSIVE = 1, 2, 4, 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from .values import joined
+from .byte_arrays import join_bytes
 
 _SCHEMA = pa.schema(
     [pa.field(name, pa.binary()) for name in ("start_row", "start_qualifier", "end_row", "end_qualifier")]
@@ -44,12 +44,12 @@ class Ranges:
     def exact_rows(cls, rows: pa.BinaryArray) -> Ranges:
         """A range for each of many rows."""
         ranges = cls()
-        ends = joined(rows, _AFTER)
+        ends = join_bytes(rows, _AFTER)
         nulls = pa.nulls(len(rows), pa.binary())
         ranges._batch = pa.RecordBatch.from_arrays([rows, nulls, ends, nulls], schema=_SCHEMA)
         return ranges
 
-    def batch(self) -> pa.RecordBatch:
+    def to_batch(self) -> pa.RecordBatch:
         if self._batch is None:
             self._batch = pa.RecordBatch.from_arrays(
                 [pa.array(column, pa.binary()) for column in self._columns], schema=_SCHEMA
@@ -57,7 +57,7 @@ class Ranges:
         return self._batch
 
     def __len__(self) -> int:
-        return len(self.batch()) if self._batch is not None else len(self._columns[0])
+        return len(self.to_batch()) if self._batch is not None else len(self._columns[0])
 
     def _add(self, *values: bytes | None) -> None:
         for column, value in zip(self._columns, values, strict=True):

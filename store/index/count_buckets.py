@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan, ServerIterator
+from watchfloor.store.encoding.byte_arrays import to_byte_rows
+from watchfloor.store.encoding.index_values import to_index_value
 from watchfloor.store.encoding.keys import (
     DAY,
     HOUR,
@@ -22,7 +24,7 @@ from watchfloor.store.encoding.keys import (
     times_of_keys,
 )
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.encoding.values import encode_value, fixed_rows, index_value
+from watchfloor.store.encoding.values import encode_value
 from watchfloor.store.layout import Term
 from watchfloor.store.reader import Batches, Reader
 
@@ -68,7 +70,7 @@ def hours_around(since: int, until: int) -> Span:
 def bucket_row(source: Source, term: Term | None) -> bytes:
     """The aggregate row of a ``field = value``; of all events with None."""
     name = TOTAL if term is None else term[0].name
-    value = b"" if term is None else index_value(encode_value(term[0].scalar, term[1]))
+    value = b"" if term is None else to_index_value(encode_value(term[0].scalar, term[1]))
     return aggregate_shard(name, value, source.shards) + index_prefix(name) + value
 
 
@@ -115,10 +117,10 @@ def bucket_counts(batches: Iterable[pa.RecordBatch]) -> tuple[np.ndarray, np.nda
 
 
 def _columns(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
-    counts = fixed_rows(batch.column("value"), 8).view(">i8").reshape(-1).astype(np.int64)
+    counts = to_byte_rows(batch.column("value"), 8).view(">i8").reshape(-1).astype(np.int64)
     qualifiers, starts = batch.column("qualifier"), np.zeros(len(batch), np.int64)
     if len(batch) and qualifiers[0].as_py():  # by bucket: all have one; by row: none has
-        starts = times_of_keys(fixed_rows(qualifiers, 8))
+        starts = times_of_keys(to_byte_rows(qualifiers, 8))
     return starts, counts
 
 

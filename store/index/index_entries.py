@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.source import Source
+from watchfloor.store.encoding.byte_arrays import join_bytes
+from watchfloor.store.encoding.index_values import to_index_values, to_reversed_index_values
 from watchfloor.store.encoding.keys import index_prefix, index_table, reversed_prefix, shard_names
-from watchfloor.store.encoding.values import index_values, joined, reversed_values
 from watchfloor.store.layout import TableWrite
 
 from .item_counts import constant
@@ -31,7 +32,7 @@ class IndexColumn:
 
     @classmethod
     def from_values(cls, name: str, visibility: str, values: pa.BinaryArray, reversed: bool) -> IndexColumn:
-        return cls(name, visibility, values, index_values(values), reversed)
+        return cls(name, visibility, values, to_index_values(values), reversed)
 
 
 def make_index_writes(
@@ -54,8 +55,8 @@ def make_index_writes(
     }
     forms = [(index_prefix(column.name), column.row_values)]
     if column.reversed:
-        forms.append((reversed_prefix(column.name), reversed_values(column.values)))
+        forms.append((reversed_prefix(column.name), to_reversed_index_values(column.values)))
     for prefix, written in forms:
-        rows = joined(shard_of, pa.scalar(prefix, pa.binary()), written.take(value_of))
+        rows = join_bytes(shard_of, pa.scalar(prefix, pa.binary()), written.take(value_of))
         batch = pa.RecordBatch.from_pydict({"row": pa.DictionaryArray.from_arrays(row_of, rows), **cells})
         yield TableWrite(index_table(source), batch, False, len(batch))

@@ -17,9 +17,9 @@ import pyarrow as pa
 from watchfloor.schema.filter.tree import Compare, Condition
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan, ServerIterator
+from watchfloor.store.encoding.index_values import CUT_BYTES, CUT_DIGEST
 from watchfloor.store.encoding.keys import SHARD_BYTES, index_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.encoding.values import CUT_BYTES, CUT_DIGEST
 from watchfloor.store.reader import Batches, Reader, Slot
 
 from .index_rows import ValueRows, value_rows

@@ -19,10 +19,12 @@ from watchfloor.schema.filter.tree import (
     literal_ends,
 )
 from watchfloor.schema.source import Source
+from watchfloor.store.encoding.addresses import network_bounds
+from watchfloor.store.encoding.index_values import CUT_BYTES, to_index_value
 from watchfloor.store.encoding.keys import index_prefix, reversed_prefix, shard_names
 from watchfloor.store.encoding.program import compile_filter
 from watchfloor.store.encoding.ranges import Ranges, prefix_end
-from watchfloor.store.encoding.values import CUT_BYTES, encode_value, index_value, network_bounds
+from watchfloor.store.encoding.values import encode_value
 from watchfloor.store.layout import Term
 
 _REGEX_PREFIX = re.compile(r"(?:\^|\\A)((?:[\w /@:,;=&%#~!'\"<>-]|\\[^\w\s])+)(?![*?{+])")
@@ -33,7 +35,7 @@ class ValueRows:
     """The index rows whose values may satisfy a condition, as what follows the shard: [start, end).
 
     ``skip``: bytes of it before the value. ``test``: the filter program that tells which of the values do satisfy it;
-    None if all do. Values over ``values.MAX_INDEXED`` bytes are cut, so that rows may be among them that do not.
+    None if all do. Values over ``index_values.MAX_INDEXED`` bytes are cut, so that rows may be among them that do not.
     ``reversed``: the rows have the values backwards.
     """
 
@@ -46,7 +48,7 @@ class ValueRows:
 
 def index_suffixes(terms: Sequence[Term]) -> list[bytes]:
     """What follows the shard in the index rows of each term."""
-    return [index_prefix(field.name) + index_value(encode_value(field.scalar, value)) for field, value in terms]
+    return [index_prefix(field.name) + to_index_value(encode_value(field.scalar, value)) for field, value in terms]
 
 
 def index_ranges(source: Source, suffixes: Iterable[bytes], low: bytes, high: bytes) -> Ranges:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
+from watchfloor.store.encoding.byte_arrays import to_binary_array
 from watchfloor.store.encoding.keys import (
     DAY,
     HOUR,
@@ -25,7 +26,6 @@ from watchfloor.store.encoding.keys import (
     index_prefix,
     reverse_times,
 )
-from watchfloor.store.encoding.values import fixed_binary
 
 TOTAL = ""
 """The field name, and the value, of a source's total."""
@@ -118,9 +118,9 @@ class ItemCounts:
         columns = {
             "row": rows,
             "family": families,
-            "qualifier": fixed_binary(qualifiers),
+            "qualifier": to_binary_array(qualifiers),
             "visibility": constant(visibility.encode(), len(rows)),
-            "value": fixed_binary(counts.astype(">i8").view(np.uint8).reshape(-1, 8)),
+            "value": to_binary_array(counts.astype(">i8").view(np.uint8).reshape(-1, 8)),
         }
         return pa.RecordBatch.from_pydict(columns)
 

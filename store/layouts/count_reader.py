@@ -20,8 +20,8 @@ from watchfloor.schema.field import Field
 from watchfloor.schema.filter.tree import Condition, Value
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME
+from watchfloor.store.encoding.index_values import decode_index_value
 from watchfloor.store.encoding.keys import DAY, HOUR, MAX_TIME, MINUTE
-from watchfloor.store.encoding.values import decode_value
 from watchfloor.store.index.count_buckets import (
     Span,
     begin_counts,
@@ -137,7 +137,7 @@ class CountReader:
         """The values of an indexed field with the most events in [since, until), exactly; ties by value."""
         counts = self._layout.counts.values(self._reader, self._source, field, since, until)
         best = heapq.nsmallest(limit, counts.items(), key=lambda item: (-item[1], item[0]))
-        return [(decode_value(field.scalar, value), count) for value, count in best]
+        return [(decode_index_value(field.scalar, value), count) for value, count in best]
 
     def _totals(self, cells: bytes, by: str) -> list[tuple[bytes, int, int]]:
         return list(read_counts(self._reader, self._source, one_row(bucket_row(self._source, None)), cells, by))

@@ -29,7 +29,7 @@ from watchfloor.store.bridge.requests import EntryScan, EventScan, ServerIterato
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bridge.streams import EntryStream, EventStream
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.encoding.values import comes_as, encode_column, typed_column
+from watchfloor.store.encoding.values import bridge_type, encode_column, to_arrow_type
 from watchfloor.store.stack.stack import up
 
 pytestmark = pytest.mark.stack
@@ -221,13 +221,13 @@ def test_values_come_typed(connection: Connection, table: str) -> None:
     with sink(connection) as writer:
         names = ["row", *(field.name for field in fields)]
         writer.write_rows(table, pa.RecordBatch.from_arrays([rows, *encoded], names=names))
-    wanted = {field.name: comes_as(field) for field in fields}
+    wanted = {field.name: bridge_type(field) for field in fields}
     with EventStream(connection, [], EventScan(CELLS, table, shards(), wanted, 10, 700, True, 2)) as stream:
         found = pa.concat_batches(list(stream))
     newest_first = pa.array(range(count - 1, -1, -1))
     assert found.column("row").equals(rows.take(newest_first))
     for field, column in zip(fields, columns, strict=True):
-        came = typed_column(field, found.column(field.name))
+        came = to_arrow_type(field, found.column(field.name))
         came.validate(full=True)
         assert came.equals(column.take(newest_first)), field.name
 

@@ -13,15 +13,8 @@ from value_strategies import VALUES, to_arrow
 
 from watchfloor.schema.errors import InternalError
 from watchfloor.schema.field import Field, FieldType
-from watchfloor.store.encoding.values import (
-    MAX_INDEXED,
-    decode_column,
-    decode_value,
-    encode_column,
-    encode_value,
-    index_value,
-    index_values,
-)
+from watchfloor.store.encoding.index_values import MAX_INDEXED, decode_index_value, to_index_value, to_index_values
+from watchfloor.store.encoding.values import decode_column, encode_column, encode_value
 
 
 def sort_key(kind: FieldType, value: Any) -> Any:
@@ -67,12 +60,12 @@ def test_bytes_sort_as_values(kind: FieldType, data: st.DataObject) -> None:
 
 def test_long_index_values_are_told_apart() -> None:
     whole = b"x" * MAX_INDEXED
-    assert index_value(whole) == whole
-    one, other = index_value(whole + b"a"), index_value(whole + b"b")
+    assert to_index_value(whole) == whole
+    one, other = to_index_value(whole + b"a"), to_index_value(whole + b"b")
     assert one != other and len(one) == len(other) == 1016 and one[:1000] == other[:1000]
-    assert decode_value(FieldType.STRING, one) == "x" * 1000 + "…"
-    assert decode_value(FieldType.STRING, b"y" * 1016) == "y" * 1016
-    assert index_values(pa.array([whole + b"a", None, b"y"], pa.binary())).to_pylist() == [one, None, b"y"]
+    assert decode_index_value(FieldType.STRING, one) == "x" * 1000 + "…"
+    assert decode_index_value(FieldType.STRING, b"y" * 1016) == "y" * 1016
+    assert to_index_values(pa.array([whole + b"a", None, b"y"], pa.binary())).to_pylist() == [one, None, b"y"]
 
 
 def test_an_untyped_constant_is_refused() -> None:

@@ -121,7 +121,7 @@ class BlockStore:
         entries = self.tables[table]
         keys = sorted(entries)
         found = []
-        for start, after, end, before in zip(*(c.to_pylist() for c in ranges.batch().columns), strict=True):
+        for start, after, end, before in zip(*(c.to_pylist() for c in ranges.to_batch().columns), strict=True):
             first = bisect_left(keys, (start, b"", after or b""))
             last = len(keys) if end is None else bisect_left(keys, (end, b"", before or b""))
             found += [(key, entries[key]) for key in keys[first:last]]

@@ -18,9 +18,10 @@ from watchfloor.schema.field import Field
 from watchfloor.schema.filter.tree import Compare, Condition, Filter
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import MANY_REQUESTS, EntryScan, ServerIterator
+from watchfloor.store.encoding.byte_arrays import to_binary_array, to_byte_rows, unpack_byte_rows
+from watchfloor.store.encoding.index_values import count_index_values
 from watchfloor.store.encoding.keys import SHARD_BYTES, index_prefix, index_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.encoding.values import count_values, fixed_binary, fixed_rows, packed_rows
 from watchfloor.store.index.count_buckets import hours_around
 from watchfloor.store.index.index_hits import read_index_hits, split_conditions
 from watchfloor.store.index.index_rows import index_ranges, index_suffixes
@@ -106,7 +107,7 @@ def _read_many(
     for found in many:
         seen = view.sees(found.ids)
         found = found if seen is None else found.select(seen)
-        whole = Hits(fixed_binary(found.ids), *block_times(found.ids), found.hits, found.entries, found.complete)
+        whole = Hits(to_binary_array(found.ids), *block_times(found.ids), found.hits, found.entries, found.complete)
         hits.append(whole.overlapping(since, until))
     return hits
 
@@ -135,14 +136,14 @@ def _seen(
         view.check(reader, source.name)
         rows, packed = batch.column("row"), batch.column("value")
         places = np.repeat(np.arange(len(batch)), pc.binary_length(packed).to_numpy() // _HIT_BYTES)
-        shards = fixed_rows(pc.binary_slice(rows, 0, SHARD_BYTES), SHARD_BYTES)
-        entries = packed_rows(packed, _HIT_BYTES)
+        shards = to_byte_rows(pc.binary_slice(rows, 0, SHARD_BYTES), SHARD_BYTES)
+        entries = unpack_byte_rows(packed, _HIT_BYTES)
         ids = np.concatenate((entries[:, :BLOCK_KEY_BYTES], shards[places]), axis=1)
         seen = view.sees(ids)
         if seen is not None:
             ids, entries, places = ids[seen], entries[seen], places[seen]
         hits = np.ascontiguousarray(entries[:, BLOCK_KEY_BYTES:]).view(">u4").reshape(-1).astype(np.int64)
-        yield rows.to_pylist(), places, Hits(fixed_binary(ids), *block_times(ids), hits)
+        yield rows.to_pylist(), places, Hits(to_binary_array(ids), *block_times(ids), hits)
     view.check(reader, source.name)
 
 
@@ -209,7 +210,7 @@ class BlockCounts:
                     counts[row[SHARD_BYTES + len(prefix) :]] += count
         blocks = pc.unique(pa.concat_arrays(edges))
         for events in self._fetch(reader, source, blocks, since, until, None, field.name):
-            count_values(field, events.column(0), counts)
+            count_index_values(field, events.column(0), counts)
         return counts
 
     def _times(

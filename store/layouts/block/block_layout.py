@@ -21,19 +21,20 @@ from watchfloor.schema.source import Source
 from watchfloor.schema.times import YEAR_10000, from_micros
 from watchfloor.store.bridge.requests import MANY_REQUESTS, EventScan, ServerOptions
 from watchfloor.store.bridge.streams import NEXT_ROW
+from watchfloor.store.encoding.byte_arrays import join_bytes, to_binary_array, to_byte_rows
 from watchfloor.store.encoding.keys import (
     REVTS_BYTES,
     SHARD_BYTES,
     UNKNOWN_HASH,
     event_keys,
     event_table,
-    mixed_hashes,
+    mix_hashes,
     shard_names,
     time_of_row,
 )
 from watchfloor.store.encoding.program import compile_filter
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.encoding.values import comes_as, fixed_binary, fixed_rows, joined, typed_column
+from watchfloor.store.encoding.values import bridge_type, to_arrow_type
 from watchfloor.store.layout import Wanted, event_schema
 from watchfloor.store.layouts.block.blocks.block_keys import (
     BLOCK_KEY_BYTES,
@@ -165,7 +166,9 @@ class _BlockReader:
         inside = (Compare(time, ">=", _moment(wanted.since)), Compare(time, "<", _moment(wanted.until)))
         self._program = compile_filter(And((*inside, where) if where is not None else inside), source)
         fields = [OFFSET_FIELD, *(source.find_field(name) for name in wanted.columns if name != time)]
-        self._wanted = {time: comes_as(source.find_field(time)), FILE: "bytes", **{f.name: comes_as(f) for f in fields}}
+        self._wanted = {time: bridge_type(source.find_field(time)), FILE: "bytes"} | {
+            f.name: bridge_type(f) for f in fields
+        }
 
     def begin(self, ranges: Ranges, ordered: bool) -> Batches:
         """Batches of blocks' events from now on; see ``_add`` for the columns."""
@@ -197,7 +200,7 @@ class _BlockReader:
 def _ranges(hits: pa.BinaryArray) -> Ranges:
     """The rows of blocks."""
     shards = pc.binary_slice(hits, BLOCK_KEY_BYTES, BLOCK_KEY_BYTES + SHARD_BYTES)
-    return Ranges.exact_rows(joined(shards, pc.binary_slice(hits, 0, BLOCK_KEY_BYTES)))
+    return Ranges.exact_rows(join_bytes(shards, pc.binary_slice(hits, 0, BLOCK_KEY_BYTES)))
 
 
 def _moment(micros: int) -> datetime:
@@ -234,11 +237,11 @@ def _add(runs: Runs, events: pa.RecordBatch, source: Source, columns: Sequence[s
     times = events.column(1)
     fields = [source.find_field(name) for name in columns]
     stored = iter(events.columns[4:])
-    decoded = [times if f.name == source.time_field else typed_column(f, next(stored)) for f in fields]
+    decoded = [times if f.name == source.time_field else to_arrow_type(f, next(stored)) for f in fields]
     micros = times.cast(pa.int64()).to_numpy()
     hashes = _hashes(events.column(2), events.column(3))
     keys = event_keys(micros, hashes)
-    run = pa.RecordBatch.from_arrays([*decoded, fixed_binary(keys)], schema=event_schema(source, columns))
+    run = pa.RecordBatch.from_arrays([*decoded, to_binary_array(keys)], schema=event_schema(source, columns))
     runs.add(in_order(run, micros, hashes))
 
 
@@ -250,6 +253,6 @@ def _hashes(files: pa.BinaryArray, offsets: pa.BinaryArray) -> np.ndarray:
     if not known.all():
         files, offsets = files.filter(shown), offsets.filter(shown)
     if len(files):
-        first = np.ascontiguousarray(fixed_rows(files, 16)[:, :8]).view(">u8").reshape(-1).astype(np.uint64)
-        hashes[known] = mixed_hashes(first, offsets.to_numpy())
+        first = np.ascontiguousarray(to_byte_rows(files, 16)[:, :8]).view(">u8").reshape(-1).astype(np.uint64)
+        hashes[known] = mix_hashes(first, offsets.to_numpy())
     return hashes

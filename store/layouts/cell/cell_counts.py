@@ -11,6 +11,8 @@ from watchfloor.schema.field import Field
 from watchfloor.schema.filter.tree import Condition
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan
+from watchfloor.store.encoding.byte_arrays import to_byte_rows
+from watchfloor.store.encoding.index_values import count_index_values
 from watchfloor.store.encoding.keys import (
     KEY_BYTES,
     MINUTE,
@@ -22,7 +24,6 @@ from watchfloor.store.encoding.keys import (
     times_of_keys,
 )
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.encoding.values import count_values, fixed_rows
 from watchfloor.store.index.count_buckets import (
     Span,
     bucket_cells,
@@ -107,7 +108,7 @@ class CellCounts:
                 counts[row[SHARD_BYTES + len(prefix) :]] += count
         for span in parts.edges:
             for batch in self._layout.scan(reader, source, Wanted(*span, None, [field.name], _EDGE_ROWS)):
-                count_values(field, batch.column(0), counts)
+                count_index_values(field, batch.column(0), counts)
         return counts
 
 
@@ -120,5 +121,5 @@ def _edge_times(reader: Reader, source: Source, term: Term, span: Span) -> np.nd
     """The times of the events with the term in ``span``, from the index."""
     ranges = index_ranges(source, index_suffixes([term]), *key_bounds(*span))
     batches = reader.scan(EntryScan(index_table(source), ranges, ordered=False))
-    keys = [fixed_rows(batch.column("qualifier"), KEY_BYTES) for batch in batches]
+    keys = [to_byte_rows(batch.column("qualifier"), KEY_BYTES) for batch in batches]
     return times_of_keys(np.concatenate(keys)) if keys else np.empty(0, np.int64)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
+from watchfloor.store.encoding.byte_arrays import to_binary_array
 from watchfloor.store.encoding.keys import (
     OFFSET_COLUMN,
     SHARD_BYTES,
@@ -19,7 +20,7 @@ from watchfloor.store.encoding.keys import (
     event_table,
     times_of_keys,
 )
-from watchfloor.store.encoding.values import decode_column, encode_column, encode_elements, fixed_binary
+from watchfloor.store.encoding.values import decode_column, encode_column, encode_elements
 from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
 from watchfloor.store.index.item_counts import ItemCounts, constant
 from watchfloor.store.index.stale_counts import counted_minutes, read_item_counts, remove_stale_counts
@@ -108,7 +109,7 @@ class CellEncoder:
             columns.append(pc.if_else(pa.array(filled == 0), pa.scalar(b""), pa.scalar(None, pa.binary())))
             entries += int((filled == 0).sum())
         schema = pa.schema([pa.field("row", pa.binary()), *fields])
-        batch = pa.RecordBatch.from_arrays([fixed_binary(rows), *columns], schema=schema)
+        batch = pa.RecordBatch.from_arrays([to_binary_array(rows), *columns], schema=schema)
         return TableWrite(event_table(source), batch, True, entries)
 
     def _index_field(self, field: Field, column: pa.Array, encoded: pa.Array, keys: _EventKeys) -> Iterator[TableWrite]:
@@ -132,5 +133,5 @@ class CellEncoder:
         self._counts.add(field, indexed.row_values, codes, keys.times[events])
         groups = codes * self._source.shards + keys.shards[events]
         order = np.argsort(groups, kind="stable")
-        qualifiers = fixed_binary(np.ascontiguousarray(keys.rows[events[order], SHARD_BYTES:]))
+        qualifiers = to_binary_array(np.ascontiguousarray(keys.rows[events[order], SHARD_BYTES:]))
         yield from make_index_writes(self._source, indexed, groups[order], qualifiers, constant(b"", len(order)))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from watchfloor.schema.filter.tree import Condition
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan, EventScan, ServerOptions
+from watchfloor.store.encoding.byte_arrays import join_bytes, to_binary_array, to_byte_rows
 from watchfloor.store.encoding.keys import (
     KEY_BYTES,
     KEY_COLUMN,
@@ -23,7 +24,7 @@ from watchfloor.store.encoding.keys import (
 )
 from watchfloor.store.encoding.program import compile_filter
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.encoding.values import comes_as, fixed_binary, fixed_rows, joined, typed_column
+from watchfloor.store.encoding.values import bridge_type, to_arrow_type
 from watchfloor.store.index.index_hits import read_index_hits, split_conditions
 from watchfloor.store.index.index_rows import index_ranges, index_suffixes
 from watchfloor.store.layout import Term, Wanted, event_schema
@@ -73,14 +74,14 @@ class CellLayout:
         many = read_index_hits(reader, source, others, EVENT_KEYS, since, until, None)
         for condition, hits in zip(others, many, strict=True):
             times = times_of_keys(hits.ids)
-            found[condition] = fixed_binary(hits.select((times >= since) & (times < until)).ids)
+            found[condition] = to_binary_array(hits.select((times >= since) & (times < until)).ids)
         return [found[condition] for condition in conditions]
 
     def fetch(self, reader: Reader, source: Source, hits: pa.Array, wanted: Wanted) -> Iterator[pa.RecordBatch]:
         start, step = 0, wanted.first_rows
         while start < len(hits):
             keys = hits.slice(start, step)
-            rows = joined(pc.binary_slice(keys, KEY_BYTES, ROW_BYTES), pc.binary_slice(keys, 0, KEY_BYTES))
+            rows = join_bytes(pc.binary_slice(keys, KEY_BYTES, ROW_BYTES), pc.binary_slice(keys, 0, KEY_BYTES))
             request = _request_events(source, Ranges.exact_rows(rows), wanted, BATCH_ROWS, ordered=False)
             parts = list(_read_events(reader, source, request, wanted.columns))
             if parts:
@@ -96,7 +97,7 @@ def _request_events(source: Source, ranges: Ranges, wanted: Wanted, first_rows: 
         _STREAM,
         event_table(source),
         ranges,
-        columns={name: comes_as(source.find_field(name)) for name in wanted.columns if name != source.time_field},
+        columns={name: bridge_type(source.find_field(name)) for name in wanted.columns if name != source.time_field},
         first_rows=first_rows,
         batch_rows=BATCH_ROWS,
         ordered=ordered,
@@ -121,7 +122,7 @@ def _read_equal_hits(reader: Reader, source: Source, terms: Sequence[Term], sinc
     ranges = index_ranges(source, list(found), *key_bounds(since, until))
     for batch in reader.scan(EntryScan(index_table(source), ranges, ordered=False)):
         rows = batch.column("row").dictionary_encode()
-        ids = joined(batch.column("qualifier"), pc.binary_slice(batch.column("row"), 0, SHARD_BYTES))
+        ids = join_bytes(batch.column("qualifier"), pc.binary_slice(batch.column("row"), 0, SHARD_BYTES))
         for number, row in enumerate(rows.dictionary.to_pylist()):
             found[row[SHARD_BYTES:]].append(ids.filter(pc.equal(rows.indices, pa.scalar(number, pa.int32()))))
     parts = [pa.concat_arrays(found[suffix]) for suffix in suffixes]
@@ -132,12 +133,12 @@ def _to_typed_batch(
     row_ids: pa.BinaryArray, values: Mapping[str, pa.Array], source: Source, columns: Sequence[str]
 ) -> pa.RecordBatch:
     """Returns events, given as the bridge hands them over, as a batch by ``event_schema``."""
-    rows = fixed_rows(row_ids, ROW_BYTES)
+    rows = to_byte_rows(row_ids, ROW_BYTES)
     arrays = []
     for name in columns:
         if name == source.time_field:
             arrays.append(pa.array(times_of_keys(rows[:, SHARD_BYTES:])).cast(pa.timestamp("us", tz="UTC")))
         else:
-            arrays.append(typed_column(source.find_field(name), values[name]))
-    keys = fixed_binary(np.ascontiguousarray(rows[:, SHARD_BYTES:]))
+            arrays.append(to_arrow_type(source.find_field(name), values[name]))
+    keys = to_binary_array(np.ascontiguousarray(rows[:, SHARD_BYTES:]))
     return pa.RecordBatch.from_arrays([*arrays, keys], schema=event_schema(source, columns))

@@ -22,7 +22,8 @@ from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.filter.tree import And, Compare, Filter
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding import keys
-from watchfloor.store.encoding.values import fixed_binary, index_value
+from watchfloor.store.encoding.byte_arrays import to_binary_array
+from watchfloor.store.encoding.index_values import to_index_value
 from watchfloor.store.layout import IndexCount, TableWrite, Wanted
 from watchfloor.store.layouts.block.block_encoder import SLAB_BLOCKS, BlockEncoder
 from watchfloor.store.layouts.block.block_layout import BlockLayout
@@ -153,7 +154,7 @@ def test_entries_are_those_of_plain_python(events: list[Event]) -> None:
             for name in ("row", "size", "tags"):
                 for value in elements(event[name]):
                     plain = value.encode() if isinstance(value, str) else (value + (1 << 63)).to_bytes(8, "big")
-                    hits[row[:4] + name.encode() + b"\0" + index_value(plain), row[4:], b"x"] += 1
+                    hits[row[:4] + name.encode() + b"\0" + to_index_value(plain), row[4:], b"x"] += 1
     assert Counter(seen) == Counter((*hashable(e), 10 * i) for i, e in enumerate(as_dicts(events)))
     assert all(len(found) == 1 for found in shards.values()), "the blocks of a slab stand together"
     assert len(set.union(*shards.values())) == min(len(shards), SOURCE.shards), "slabs take shards in turn"
@@ -332,7 +333,7 @@ def test_runs_hold_back_what_may_not_be_newest() -> None:
     def run(*moments: int) -> pa.RecordBatch:
         key = np.zeros((len(moments), 16), np.uint8)
         key[:, :8] = keys.reverse_times(np.array(moments, np.int64))
-        return pa.RecordBatch.from_arrays([pa.array(moments), fixed_binary(key)], names=["t", "_key"])
+        return pa.RecordBatch.from_arrays([pa.array(moments), to_binary_array(key)], names=["t", "_key"])
 
     def taken(upto: int | None) -> list[int]:
         return [t for piece in runs.take(upto) for t in piece.column(0).to_pylist()]

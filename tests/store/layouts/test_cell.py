@@ -160,7 +160,7 @@ def test_a_cover_is_the_range(a: int, b: int) -> None:
 
 
 def test_names_of_tables_never_meet() -> None:
-    assert keys.namespace("a.b_c") == "a_b__c" != keys.namespace("a_b.c") == "a__b_c"
+    assert keys.source_namespace("a.b_c") == "a_b__c" != keys.source_namespace("a_b.c") == "a__b_c"
 
 
 def test_constants_sort_in_the_index() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.source import Source
+from watchfloor.store.encoding.byte_arrays import to_binary_array
 from watchfloor.store.encoding.keys import DAY, SHARD_BYTES, event_table
-from watchfloor.store.encoding.values import fixed_binary
 from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.vectors.column import Column
@@ -94,8 +94,8 @@ def index_writes(source: Source, blocks: Sequence[Block], columns: Sequence[Labe
                 found, hits = _count_pairs(pairs, len(values) * len(blocks))
                 numbers, in_block = found // len(blocks), found % len(blocks)
                 indexed = IndexColumn.from_values(labelled.name, labelled.visibility, values, labelled.reversed)
-                qualifiers = pa.DictionaryArray.from_arrays(pa.array(in_block.astype(np.int32)), fixed_binary(keys))
-                counts = fixed_binary(hits.astype(">u4").view(np.uint8).reshape(-1, 4))
+                qualifiers = pa.DictionaryArray.from_arrays(pa.array(in_block.astype(np.int32)), to_binary_array(keys))
+                counts = to_binary_array(hits.astype(">u4").view(np.uint8).reshape(-1, 4))
                 # Blocks are sorted by shard, so that the entries of one row follow each other.
                 groups = numbers * source.shards + shards[in_block]
                 yield from make_index_writes(source, indexed, groups, qualifiers, counts)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import KEY_BYTES, KEY_COLUMN, hashes_of_keys, times_of_keys
-from watchfloor.store.encoding.values import fixed_rows
 
 PIECE_ROWS = 4096
 """Events that are given out at once, at most."""
@@ -45,7 +45,7 @@ class Runs:
 
     def add(self, run: pa.RecordBatch) -> None:
         if len(run):
-            keys = fixed_rows(run.column(KEY_COLUMN), KEY_BYTES)
+            keys = to_byte_rows(run.column(KEY_COLUMN), KEY_BYTES)
             self._runs.append((run, -times_of_keys(keys)))
 
     def take(self, upto: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -68,5 +68,5 @@ def _merged(runs: list[pa.RecordBatch]) -> pa.RecordBatch:
     if len(runs) == 1:
         return runs[0]
     merged = pa.concat_batches(runs)
-    keys = fixed_rows(merged.column(KEY_COLUMN), KEY_BYTES)
+    keys = to_byte_rows(merged.column(KEY_COLUMN), KEY_BYTES)
     return in_order(merged, times_of_keys(keys), hashes_of_keys(keys))

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.sinks import EntrySink
-from watchfloor.store.encoding.keys import mixed_hashes
-from watchfloor.store.encoding.values import fixed_binary, fixed_rows
+from watchfloor.store.encoding.byte_arrays import to_binary_array, to_byte_rows
+from watchfloor.store.encoding.keys import mix_hashes
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.blocks.block_keys import (
     FILE,
@@ -92,7 +92,7 @@ def write_merged(
                 times = values.cast(pa.int64()).to_numpy()
     first = np.ascontiguousarray(about.files[:, :8]).view(">u8").reshape(-1).astype(np.uint64)
     tag, made, shard = epoch_tag(epoch), [], 0
-    for number, events in enumerate(cut(times, mixed_hashes(first, about.offsets), block_rows)):
+    for number, events in enumerate(cut(times, mix_hashes(first, about.offsets), block_rows)):
         named = blake2b(about.files[events].tobytes() + about.offsets[events].tobytes(), digest_size=4).digest()
         if number % SLAB_BLOCKS == 0:
             shard = (shard + 1 if number else int.from_bytes(named, "big")) % source.shards
@@ -101,8 +101,8 @@ def write_merged(
     label = label_of(FILE, blocks) or ""
     origin = [
         Labelled(OFFSET_FIELD.name, label, make_column(OFFSET_FIELD, pa.array(about.offsets), CODEC)),
-        Labelled(FILE, label, binary_column(fixed_binary(about.files).dictionary_encode(), CODEC)),
-        Labelled(ITEM, label, binary_column(fixed_binary(about.items).dictionary_encode(), CODEC)),
+        Labelled(FILE, label, binary_column(to_binary_array(about.files).dictionary_encode(), CODEC)),
+        Labelled(ITEM, label, binary_column(to_binary_array(about.items).dictionary_encode(), CODEC)),
     ]
     _put(sink, event_write(source, made, [*columns, *origin]))
     sink.flush()
@@ -121,10 +121,10 @@ def _about(blocks: Mapping[bytes, Cells], sizes: list[int]) -> _About:
     rows = np.frombuffer(b"".join(blocks), np.uint8).reshape(len(blocks), -1)[:, 4:]
     epochs, tags = epochs_of_blocks(rows), tags_of_blocks(rows)
     for number, (cells, size) in enumerate(zip(blocks.values(), sizes, strict=True)):
-        files.append(fixed_rows(decode_binary(cells[FILE][1]), FILE_BYTES))
+        files.append(to_byte_rows(decode_binary(cells[FILE][1]), FILE_BYTES))
         # Of a block from ingest the row says which item's it is.
         items.append(
-            fixed_rows(decode_binary(cells[ITEM][1]), TAG_BYTES)
+            to_byte_rows(decode_binary(cells[ITEM][1]), TAG_BYTES)
             if epochs[number]
             else np.broadcast_to(tags[number], (size, TAG_BYTES))
         )

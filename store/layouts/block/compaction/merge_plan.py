@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from watchfloor.schema.source import Source
+from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import DAY, SHARD_BYTES
-from watchfloor.store.encoding.values import fixed_rows
 from watchfloor.store.layouts.block.blocks.block_keys import (
     BLOCK_ROW_BYTES,
     block_times,
@@ -56,7 +56,7 @@ def list_blocks(reader: Reader, source: Source) -> Listing:
     view = read_view(reader, source.name)
     rows, events, seen = [], [], []
     for names, files in stored_blocks(reader, source):
-        rows.append(fixed_rows(names, BLOCK_ROW_BYTES))
+        rows.append(to_byte_rows(names, BLOCK_ROW_BYTES))
         events.append(rows_of_each(files))
         which = view.sees_rows(names)
         seen.append(np.ones(len(names), bool) if which is None else which)

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
+from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import SHARD_BYTES
-from watchfloor.store.encoding.values import fixed_rows
 from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_ROW_BYTES, epochs_of_blocks, item_tag, tags_of_blocks
 from watchfloor.store.layouts.block.blocks.block_writes import BLOCK_ROWS
 from watchfloor.store.layouts.block.blocks.stored_blocks import read_blocks, remove_blocks, stored_blocks
@@ -58,7 +58,7 @@ def _blocks_of(store: Store, source: Source, origin: Origin) -> tuple[set[bytes]
     own: list[bytes] = []
     merged: list[bytes] = []
     for rows, files in stored_blocks(store, source):
-        keys = fixed_rows(rows, BLOCK_ROW_BYTES)[:, SHARD_BYTES:]
+        keys = to_byte_rows(rows, BLOCK_ROW_BYTES)[:, SHARD_BYTES:]
         seen = view.sees_rows(rows)
         epochs = epochs_of_blocks(keys)
         candidates = (epochs > 0) if seen is None else (epochs > 0) & seen

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
+from watchfloor.store.encoding.byte_arrays import join_bytes, to_binary_array, to_byte_rows
 from watchfloor.store.encoding.keys import SHARD_BYTES
-from watchfloor.store.encoding.values import fixed_binary, fixed_rows, joined
 from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_ROW_BYTES, epochs_of_blocks
 from watchfloor.store.reader import CatalogRow, Reader, Slot
 from watchfloor.store.snapshot import FRESH_SHARE
@@ -71,12 +71,12 @@ class View:
         if self.state.aborted and epochs.any():
             hidden |= np.isin(epochs, self.state.aborted)
         if len(self.died):
-            hidden |= pc.is_in(fixed_binary(ids), value_set=self.died).to_numpy(zero_copy_only=False)
+            hidden |= pc.is_in(to_binary_array(ids), value_set=self.died).to_numpy(zero_copy_only=False)
         return ~hidden if hidden.any() else None
 
     def sees_rows(self, rows: pa.BinaryArray) -> np.ndarray | None:
         """As ``sees``, of blocks with these rows."""
-        return self.sees(np.roll(fixed_rows(rows, BLOCK_ROW_BYTES), -SHARD_BYTES, axis=1))
+        return self.sees(np.roll(to_byte_rows(rows, BLOCK_ROW_BYTES), -SHARD_BYTES, axis=1))
 
     def check(self, reader: Reader, name: str) -> None:
         """To be called when a read by this view has ended: ``StoreError`` if blocks may have been deleted under it.
@@ -128,7 +128,7 @@ def died_name(epoch: int, row: bytes) -> bytes:
 
 
 def epochs_of_names(names: pa.BinaryArray) -> np.ndarray:
-    return fixed_rows(names, EPOCH_BYTES + BLOCK_ROW_BYTES)[:, :EPOCH_BYTES].copy().view(">u4").reshape(-1)
+    return to_byte_rows(names, EPOCH_BYTES + BLOCK_ROW_BYTES)[:, :EPOCH_BYTES].copy().view(">u4").reshape(-1)
 
 
 def _ids(names: pa.BinaryArray, state: State) -> pa.BinaryArray:
@@ -136,4 +136,4 @@ def _ids(names: pa.BinaryArray, state: State) -> pa.BinaryArray:
     in_force = (epochs <= state.epoch) & ~np.isin(epochs, state.aborted)
     names = names.filter(pa.array(in_force))
     keys = pc.binary_slice(names, EPOCH_BYTES + SHARD_BYTES, EPOCH_BYTES + BLOCK_ROW_BYTES)
-    return joined(keys, pc.binary_slice(names, EPOCH_BYTES, EPOCH_BYTES + SHARD_BYTES))
+    return join_bytes(keys, pc.binary_slice(names, EPOCH_BYTES, EPOCH_BYTES + SHARD_BYTES))

@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.schema.field import Field
-from watchfloor.store.encoding.values import NUMBER_BYTES, encode_elements, list_offsets, number_bytes, to_numbers
+from watchfloor.store.encoding.byte_arrays import list_offsets
+from watchfloor.store.encoding.numbers import NUMBER_BYTES, numbers_to_bytes, to_numbers
+from watchfloor.store.encoding.values import encode_elements
 
 from .vector import CODEC, Compression, dictionary_vector, list_vector, numbers_vector, plain_vector, unsigned_width
 
@@ -155,14 +157,14 @@ class _Numbers:
             low, high = int(self._distinct[used[0]]), int(self._distinct[used[-1]])
             as_dictionary = len(used) * (4 + width) + len(events) * unsigned_width(len(used))
             if as_dictionary < len(events) * unsigned_width(high - low):
-                values = number_bytes(self._kind, self._distinct[used])
+                values = numbers_to_bytes(self._kind, self._distinct[used])
                 return dictionary_vector(values, codes, self._compression)
         return numbers_vector(numbers, valid, width, self._compression)
 
     def indexed(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         assert self._distinct is not None
         events = np.flatnonzero(self._codes != len(self._distinct))
-        return number_bytes(self._kind, self._distinct), self._codes.take(events), events
+        return numbers_to_bytes(self._kind, self._distinct), self._codes.take(events), events
 
 
 class _Lists:

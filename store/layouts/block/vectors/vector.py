@@ -18,7 +18,9 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.field import Field
-from watchfloor.store.encoding.values import NUMBER_BYTES, decode_elements, fixed_rows, from_numbers
+from watchfloor.store.encoding.byte_arrays import to_byte_rows
+from watchfloor.store.encoding.numbers import NUMBER_BYTES, from_numbers
+from watchfloor.store.encoding.values import decode_elements
 
 Compression = Literal["none", "zstd", "lz4_raw"]
 Buffer = Union[bytes, memoryview, pa.Buffer]
@@ -212,7 +214,7 @@ def rows_of(vector: Buffer) -> int:
 
 def rows_of_each(vectors: pa.BinaryArray) -> np.ndarray:
     """How many values each of many vectors has, int64, by what they say without a check."""
-    return fixed_rows(pc.binary_slice(vectors, _ROWS_AT, _ROWS_AT + 4), 4).view(_U32).reshape(-1).astype(np.int64)
+    return to_byte_rows(pc.binary_slice(vectors, _ROWS_AT, _ROWS_AT + 4), 4).view(_U32).reshape(-1).astype(np.int64)
 
 
 def _damaged(why: str) -> StoreError:
