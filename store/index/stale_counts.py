@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan, ServerIterator
 from watchfloor.store.bridge.sinks import EntrySink
+from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import MINUTE, aggregate_shard, aggregate_table, index_prefix, times_of_keys
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.encoding.values import fixed_rows
 from watchfloor.store.reader import Reader
 
 from .item_counts import TOTAL
@@ -56,7 +56,7 @@ def counted_minutes(source: Source, counts: pa.Table) -> np.ndarray:
     qualifiers = counts.filter(of_minutes).column("qualifier").combine_chunks()
     if not len(qualifiers):
         return np.empty(0, np.int64)
-    return np.unique(times_of_keys(fixed_rows(qualifiers, 16)) // MINUTE * MINUTE)
+    return np.unique(times_of_keys(to_byte_rows(qualifiers, 16)) // MINUTE * MINUTE)
 
 
 def remove_stale_counts(sinks: SinkOpener, source: Source, counts: pa.Table, written: Iterable[pa.RecordBatch]) -> None:

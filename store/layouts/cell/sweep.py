@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan
+from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import (
     MINUTE,
     SHARD_BYTES,
@@ -25,7 +26,6 @@ from watchfloor.store.encoding.keys import (
     shard_names,
 )
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.encoding.values import fixed_rows
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.store import Store
 
@@ -89,7 +89,7 @@ def remove_stale_cells(
         return
     with store.sink() as sink:
         for batch in store.scan(EntryScan(event_table(source), _ranges_of(source, minutes), ordered=False)):
-            rows = fixed_rows(batch.column("row"), ROW_BYTES)
+            rows = to_byte_rows(batch.column("row"), ROW_BYTES)
             stale = written.find_stale(rows, batch.column("qualifier"), gone)
             if not stale.any():
                 continue
@@ -114,5 +114,5 @@ def _index_entries_of(source: Source, cells: pa.RecordBatch, index_rows: IndexRo
     for field in source.indexed_fields:
         of_field = cells.filter(pc.equal(cells.column("qualifier"), field.name.encode()))
         if len(of_field):
-            rows = fixed_rows(of_field.column("row"), ROW_BYTES)
+            rows = to_byte_rows(of_field.column("row"), ROW_BYTES)
             yield from index_rows(field, of_field.column("value").cast(pa.binary()), rows)
