@@ -63,18 +63,17 @@ class LoadTiming:
 def make_case_labels(case: LoadCase, file: LogFile) -> dict[str, str]:
     """Returns the labels of a figure of a load."""
     workers = f"{case.workers} worker{'s' * (case.workers > 1)}"
-    words = {"engine": case.layout, "events": f"{file.events:,}", "workers": workers, "mode": case.mode}
-    return words if isinstance(file, EventFile) else {**words, "feed": file.feed}
+    labels = {"engine": case.layout, "events": f"{file.events:,}", "workers": workers, "mode": case.mode}
+    return labels if isinstance(file, EventFile) else {**labels, "feed": file.feed}
 
 
 def write_events(path: Path, events: int, seed: int) -> EventFile:
     """Generates proxy events into a file and plants the paths that questions look for."""
     with path.open("wb") as out:
-        made = generate_events(out, events, seed)
-    print_progress(
-        f"{events:,} events generated: {made.bytes / 1e6:,.0f} MB, {made.bytes / 1e6 / made.seconds:,.0f} MB/s"
-    )
-    return EventFile(path, "proxy.events", made.events, made.bytes, made, plant_paths(path, events))
+        generated = generate_events(out, events, seed)
+    speed = f"{generated.bytes / 1e6:,.0f} MB, {generated.bytes / 1e6 / generated.seconds:,.0f} MB/s"
+    print_progress(f"{events:,} events generated: {speed}")
+    return EventFile(path, "proxy.events", generated.events, generated.bytes, generated, plant_paths(path, events))
 
 
 def describe_access_log(path: Path) -> LogFile:
@@ -92,15 +91,15 @@ def load_file(session: BenchSession, source: Source, file: LogFile, case: LoadCa
     await_rest(session.settings)
     settings = replace(session.settings, ingest_mode=case.mode)
     with CpuMeter(session.settings) as meter:
-        running = Load(settings, [file.path], source.name, workers=case.workers)
-        said = 0.0
-        for progress in running:
-            if progress.seconds - said > _SAY_SECONDS:
-                said = progress.seconds
+        load = Load(settings, [file.path], source.name, workers=case.workers)
+        reported = 0.0
+        for progress in load:
+            if progress.seconds - reported > _SAY_SECONDS:
+                reported = progress.seconds
                 print_progress(f"  {progress.events:,} events in {progress.seconds:.0f} s")
     rows = [row for row in Ledger(session.store).rows() if row.item and row.item.feed == source.name]
     ends = [row.end for row in rows if row.end]
-    if not running.result.clean or running.result.events != file.events:
-        raise InternalError(f"{file.path} has {file.events} events, and loaded were {running.result}")
+    if not load.result.clean or load.result.events != file.events:
+        raise InternalError(f"{file.path} has {file.events} events, and loaded were {load.result}")
     since, until = min(end.at - end.seconds for end in ends), max(end.at for end in ends)
     return LoadTiming(file.events, file.bytes, until - since, meter.measure_between(since, until))

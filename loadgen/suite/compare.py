@@ -44,26 +44,26 @@ def compare_runs(a: Path, b: Path, seed: int) -> int:
     pairs = _pair_experiments(before, after)
     lost = _list_lost(before, after)
     print("\n".join(_describe_differences(before, after, pairs)))
-    found = list(_compare_figures(pairs, seed))
-    told = judge_figures(found)
-    print(f"\n{_format_table(found, told)}\n")
-    print("\n".join(_summarize(pairs, found, told, lost)), flush=True)
-    return 1 if lost or "worse" in told.values() else 0
+    comparisons = list(_compare_figures(pairs, seed))
+    verdicts = judge_figures(comparisons)
+    print(f"\n{_format_table(comparisons, verdicts)}\n")
+    print("\n".join(_summarize(pairs, comparisons, verdicts, lost)), flush=True)
+    return 1 if lost or "worse" in verdicts.values() else 0
 
 
 def _pair_experiments(before: SuiteRun, after: SuiteRun) -> list[tuple[Measurement, Measurement]]:
     """Returns the experiments that both runs have. Raises ``UserError`` if there is nothing to report."""
-    later = {measured.experiment: measured for measured in after.measurements}
-    pairs = [(measured, later[measured.experiment]) for measured in before.measurements if measured.experiment in later]
+    later = {each.experiment: each for each in after.measurements}
+    pairs = [(each, later[each.experiment]) for each in before.measurements if each.experiment in later]
     if not pairs and not _list_lost(before, after):
-        names = [", ".join(measured.experiment for measured in run.measurements) or "none" for run in (before, after)]
+        names = [", ".join(each.experiment for each in run.measurements) or "none" for run in (before, after)]
         raise UserError(f"no experiment is in both: {before.path} has {names[0]}, and {after.path} has {names[1]}")
     return pairs
 
 
 def _list_lost(before: SuiteRun, after: SuiteRun) -> list[str]:
     """Returns the experiments of one run that were requested of the other too, and that are missing there."""
-    return [measured.experiment for measured in before.measurements if measured.experiment in after.missing]
+    return [measurement.experiment for measurement in before.measurements if measurement.experiment in after.missing]
 
 
 def _compare_figures(pairs: Sequence[tuple[Measurement, Measurement]], seed: int) -> Iterator[FigureComparison]:
@@ -74,8 +74,8 @@ def _compare_figures(pairs: Sequence[tuple[Measurement, Measurement]], seed: int
                 yield compare_figure(key, figure, later[key], seed)
 
 
-def _index_figures(measured: Measurement) -> dict[FigureKey, Figure]:
-    return {(measured.experiment, f.metric.name, tuple(f.labels.items())): f for f in measured.figures}
+def _index_figures(measurement: Measurement) -> dict[FigureKey, Figure]:
+    return {(measurement.experiment, f.metric.name, tuple(f.labels.items())): f for f in measurement.figures}
 
 
 def _describe_differences(
@@ -117,32 +117,32 @@ def _compare_values(one: Mapping[str, Any], two: Mapping[str, Any]) -> Iterator[
 def _describe_run(run: SuiteRun) -> str:
     if not run.measurements:
         return f"{run.path}, in which nothing was measured"
-    begun = min(measured.started for measured in run.measurements)
+    begun = min(measurement.started for measurement in run.measurements)
     return f"{run.path}, begun {begun:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _format_table(found: Sequence[FigureComparison], told: Mapping[FigureKey, Verdict]) -> str:
+def _format_table(comparisons: Sequence[FigureComparison], verdicts: Mapping[FigureKey, Verdict]) -> str:
     rows = [("experiment", "metric", "of", "A", "B", "unit", "B/A", f"{INTERVAL_LEVEL:.0%} interval", "")]
-    for each in found:
+    for each in comparisons:
         ratio = "–" if each.ratio is None else f"{each.ratio:.2f}"
         interval = (
             "–" if each.ratios is None else "{:.2f} to {:.2f}".format(*each.ratios.compute_interval(INTERVAL_LEVEL))
         )
         experiment, metric, of = each.key
         values = (format_number(each.before.value), format_number(each.after.value), each.after.metric.unit)
-        words = " ".join(value for _, value in of)
-        rows.append((experiment, metric, words, *values, ratio, interval, told[each.key]))
+        labels = " ".join(value for _, value in of)
+        rows.append((experiment, metric, labels, *values, ratio, interval, verdicts[each.key]))
     return align_columns(rows, right={3, 4, 6, 7})
 
 
 def _summarize(
     pairs: Sequence[tuple[Measurement, Measurement]],
-    found: Sequence[FigureComparison],
-    told: Mapping[FigureKey, Verdict],
+    comparisons: Sequence[FigureComparison],
+    verdicts: Mapping[FigureKey, Verdict],
     lost: Sequence[str],
 ) -> Iterator[str]:
     for one, two in pairs:
-        mine = [told[each.key] for each in found if each.key[0] == one.experiment]
+        mine = [verdicts[each.key] for each in comparisons if each.key[0] == one.experiment]
         counts = Counter(mine)
         words = [f"{counts[word]} {word}" for word in _VERDICT_ORDER if counts[word]]
         alone = [
@@ -153,18 +153,18 @@ def _summarize(
         yield f"{one.experiment}: {', '.join((*words, *alone)) or 'no figure is in both'}"
     yield (
         f"Worse or better is what changed by more than {THRESHOLD - 1:.0%}, and by more than the noise of its samples "
-        f"explains with {len(found)} figures compared: a chance of {RISK:.0%} that two equal runs differ anywhere. "
-        "Whether answers are right may not change at all."
+        f"explains with {len(comparisons)} figures compared: a chance of {RISK:.0%} that two equal runs differ "
+        "anywhere. Whether answers are right may not change at all."
     )
     worse: dict[str, list[str]] = {}
-    for each in found:
-        if told[each.key] == "worse" and each.key[1] not in worse.setdefault(each.key[0], []):
+    for each in comparisons:
+        if verdicts[each.key] == "worse" and each.key[1] not in worse.setdefault(each.key[0], []):
             worse[each.key[0]].append(each.key[1])
     worse.update({name: ["not measured"] for name in lost})
     if worse:
         yield "WORSE: " + "; ".join(f"{experiment} ({', '.join(metrics)})" for experiment, metrics in worse.items())
-    elif found and all(each.is_equal for each in found):
+    elif comparisons and all(each.is_equal for each in comparisons):
         yield "The two have the same samples: every ratio is 1.00. Nothing is worse."
     else:
-        few = sum(verdict == "too few samples" for verdict in told.values())
+        few = sum(verdict == "too few samples" for verdict in verdicts.values())
         yield "Nothing is worse." + (f" Of {few} figures there are too few samples to tell." if few else "")

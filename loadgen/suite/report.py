@@ -89,7 +89,7 @@ def write_report(folder: Path) -> Path:
     run = read_run(folder)
     if not run.measurements:
         raise InputFileError(f"{folder} holds no figures: none of {', '.join(run.missing)} was measured")
-    chapters = [_make_chapter(measured) for measured in run.measurements]
+    chapters = [_make_chapter(measurement) for measurement in run.measurements]
     _write_pictures(folder / PLOTS, [picture for chapter in chapters for picture in chapter.pictures])
     write_whole(
         folder / SAMPLES, b"".join(orjson.dumps(line) + b"\n" for m in run.measurements for line in list_samples(m))
@@ -98,23 +98,23 @@ def write_report(folder: Path) -> Path:
     return folder / PAGE
 
 
-def list_samples(measured: Measurement) -> Iterator[dict[str, Any]]:
+def list_samples(measurement: Measurement) -> Iterator[dict[str, Any]]:
     """Yields an object for each raw sample of an experiment; ``number`` counts from 0 within its figure."""
-    for figure in measured.figures:
-        of = {"experiment": measured.experiment, "metric": figure.metric.name, "of": dict(figure.labels)}
+    for figure in measurement.figures:
+        of = {"experiment": measurement.experiment, "metric": figure.metric.name, "of": dict(figure.labels)}
         for place, value in enumerate(figure.samples):
             at = {"at": figure.at[place]} if figure.at else {}
             yield {**of, "number": place, **at, "value": value, "unit": figure.metric.unit}
 
 
-def _make_chapter(measured: Measurement) -> ReportChapter:
+def _make_chapter(measurement: Measurement) -> ReportChapter:
     sections = []
-    for metric in dict.fromkeys(figure.metric for figure in measured.figures):
-        found = [figure for figure in measured.figures if figure.metric == metric]
+    for metric in dict.fromkeys(figure.metric for figure in measurement.figures):
+        found = [figure for figure in measurement.figures if figure.metric == metric]
         sections.append(
             ReportSection(metric, list(dict.fromkeys(key for figure in found for key in figure.labels)), found)
         )
-    return ReportChapter(measured, draw_pictures(measured.experiment, measured.figures), sections)
+    return ReportChapter(measurement, draw_pictures(measurement.experiment, measurement.figures), sections)
 
 
 def _render_page(run: SuiteRun, chapters: Sequence[ReportChapter]) -> str:
@@ -137,17 +137,17 @@ def _render_page(run: SuiteRun, chapters: Sequence[ReportChapter]) -> str:
     )
 
 
-def _describe_surroundings(measured: Sequence[Measurement]) -> dict[str, list[tuple[str, str]]]:
+def _describe_surroundings(measurement: Sequence[Measurement]) -> dict[str, list[tuple[str, str]]]:
     """Returns names and values of the machine, the versions and the settings.
 
     If experiments differ in a value, it names the experiments that have each.
     """
     parts: dict[str, list[Mapping[str, Any]]] = {
-        "Machine": [{k: v for k, v in m.machine.items() if k not in _MOMENTARY} for m in measured],
-        "Versions": [m.versions for m in measured],
-        "Settings": [{k: v for k, v in m.settings.items() if k not in _OWN_SETTINGS} for m in measured],
+        "Machine": [{k: v for k, v in m.machine.items() if k not in _MOMENTARY} for m in measurement],
+        "Versions": [m.versions for m in measurement],
+        "Settings": [{k: v for k, v in m.settings.items() if k not in _OWN_SETTINGS} for m in measurement],
     }
-    names = [m.experiment for m in measured]
+    names = [m.experiment for m in measurement]
     return {
         title: [
             (key, _format_values(names, [each.get(key) for each in found]))

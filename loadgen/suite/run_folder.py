@@ -48,8 +48,8 @@ def read_run(path: Path) -> SuiteRun:
     if not found and not asked:
         raise InputFileError(f"{path} holds no experiment's JSON: `watchfloor bench all --out {path}` writes them")
     missing = {n: e.get("failed") or "" for n, e in asked.items() if n not in {m.experiment for m in found}}
-    measured = sorted(found, key=lambda m: (ranks.get(m.experiment, len(ranks)), m.experiment))
-    return SuiteRun(path, record, tuple(measured), missing)
+    measurements = sorted(found, key=lambda m: (ranks.get(m.experiment, len(ranks)), m.experiment))
+    return SuiteRun(path, record, tuple(measurements), missing)
 
 
 def read_measurement(path: Path) -> Measurement:

@@ -103,26 +103,26 @@ class FigureComparison:
 
 def compare_figure(key: FigureKey, before: Figure, after: Figure, seed: int) -> FigureComparison:
     """Computes the ratio of a figure in two runs, with its resampled ratios where these tell something."""
-    found = FigureComparison(key, before, after, seed)
+    comparison = FigureComparison(key, before, after, seed)
     if min(*before.samples, *after.samples, before.value, after.value) < 0:
-        return replace(found, ratio=1.0) if found.is_equal else found
-    drawn = found.resample(0) if _has_interval(found) else None
-    return replace(found, ratio=_divide(after.value, before.value), ratios=drawn)
+        return replace(comparison, ratio=1.0) if comparison.is_equal else comparison
+    drawn = comparison.resample(0) if _has_interval(comparison) else None
+    return replace(comparison, ratio=_divide(after.value, before.value), ratios=drawn)
 
 
-def judge_figures(found: Sequence[FigureComparison]) -> dict[FigureKey, Verdict]:
-    """Returns the verdict of each figure. ``found`` must be all figures that two runs have in common."""
-    share = RISK / 2 / max(1, len(found))
-    told: dict[FigureKey, Verdict] = {}
+def judge_figures(comparisons: Sequence[FigureComparison]) -> dict[FigureKey, Verdict]:
+    """Returns the verdict of each figure. ``comparisons`` must be all figures that two runs have in common."""
+    share = RISK / 2 / max(1, len(comparisons))
+    verdicts: dict[FigureKey, Verdict] = {}
     by_experiment: dict[str, list[FigureComparison]] = {}
-    for each in found:
+    for each in comparisons:
         if each.ratio is None or (verdict := _judge_alone(each, share)) is None:
             by_experiment.setdefault(each.key[0], []).append(each)
         else:
-            told[each.key] = verdict
+            verdicts[each.key] = verdict
     for unsure in by_experiment.values():
-        told.update(_judge_together(unsure, RISK / 2 / len(by_experiment)))
-    return {each.key: told[each.key] for each in found}
+        verdicts.update(_judge_together(unsure, RISK / 2 / len(by_experiment)))
+    return {each.key: verdicts[each.key] for each in comparisons}
 
 
 def _judge_alone(each: FigureComparison, share: float) -> Verdict | None:
@@ -162,13 +162,13 @@ def _judge_together(unsure: Sequence[FigureComparison], risk: float) -> Mapping[
 
     They are better or worse if more of them lie apart in one direction than chance would explain.
     """
-    told: dict[FigureKey, Verdict] = {e.key: "no ratio" if e.ratio is None else "too few samples" for e in unsure}
+    verdicts: dict[FigureKey, Verdict] = {e.key: "no ratio" if e.ratio is None else "too few samples" for e in unsure}
     for verdict in ("better", "worse"):
         judged = [each for each in unsure if each.ratio is not None and each.better_direction is not None]
         those = [each for each in judged if _is_far(each.separation) and each.call_change(each.separation) == verdict]
         if those and _chance_of_at_least(len(those), [each.chance for each in judged]) <= risk / 2:
-            told.update(dict.fromkeys((each.key for each in those), verdict))
-    return told
+            verdicts.update(dict.fromkeys((each.key for each in those), verdict))
+    return verdicts
 
 
 def _chance_of_at_least(count: int, chances: Sequence[float]) -> float:

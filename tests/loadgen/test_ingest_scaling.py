@@ -54,7 +54,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BenchSession]:
         small = replace(settings, tserver_heap="256m", tserver_maps="8m", topic="t", group="t")
         up(small)
         with Store.open(small) as store:
-            yield BenchSession(small, store, tmp_path_factory.mktemp("rig"))
+            yield BenchSession(small, store, tmp_path_factory.mktemp("session"))
 
 
 @contextmanager

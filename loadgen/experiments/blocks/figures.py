@@ -125,7 +125,7 @@ class BlockResults:
         return self.files[case.file]
 
 
-def make_figures(found: BlockResults) -> Iterator[Figure]:
+def make_figures(results: BlockResults) -> Iterator[Figure]:
     for part in (
         _make_load_figures,
         _make_disk_figures,
@@ -136,124 +136,124 @@ def make_figures(found: BlockResults) -> Iterator[Figure]:
         _compare_peers,
         _compare_answers,
     ):
-        yield from part(found)
+        yield from part(results)
 
 
-def _make_load_figures(found: BlockResults) -> Iterator[Figure]:
-    for case, loads in found.loads.items():
-        of = make_case_labels(case, found.find_file(case))
-        goal = _make_goal(found, 80, at_most=False) if case == _LIVE else None
+def _make_load_figures(results: BlockResults) -> Iterator[Figure]:
+    for case, loads in results.loads.items():
+        of = make_case_labels(case, results.find_file(case))
+        goal = _make_goal(results, 80, at_most=False) if case == _LIVE else None
         yield Figure(LOAD, tuple(each.events / each.seconds for each in loads), of)
         yield Figure(LOAD_BYTES, tuple(each.bytes / 1e6 / each.seconds for each in loads), of, goal)
         if case.mode == "bulk":
-            live = [each.seconds for each in found.loads[_LIVE]]
-            yield make_ratio(BULK, live, [each.seconds for each in loads], {}, _make_goal(found, 1.3, at_most=False))
-    for name, peer_loads in found.peer_loads.items():
-        of = {"engine": name, "events": f"{found.whole.events:,}"}
+            live = [each.seconds for each in results.loads[_LIVE]]
+            yield make_ratio(BULK, live, [each.seconds for each in loads], {}, _make_goal(results, 1.3, at_most=False))
+    for name, peer_loads in results.peer_loads.items():
+        of = {"engine": name, "events": f"{results.whole.events:,}"}
         yield Figure(LOAD, tuple(each.rows / each.seconds for each in peer_loads), of)
-        yield Figure(LOAD_BYTES, tuple(found.whole.bytes / 1e6 / each.seconds for each in peer_loads), of)
-    for case, loads in found.loads.items():
+        yield Figure(LOAD_BYTES, tuple(results.whole.bytes / 1e6 / each.seconds for each in peer_loads), of)
+    for case, loads in results.loads.items():
         if case.file != "whole":
             continue
         yield Figure(
-            BUSY, tuple(e.cpu[MACHINE] / e.seconds for e in loads), make_case_labels(case, found.find_file(case))
+            BUSY, tuple(e.cpu[MACHINE] / e.seconds for e in loads), make_case_labels(case, results.find_file(case))
         )
         for process, kind in sorted({part for each in loads for part in each.cpu} - {MACHINE}):
-            of = {**make_case_labels(case, found.find_file(case)), "process": process, "threads": kind}
+            of = {**make_case_labels(case, results.find_file(case)), "process": process, "threads": kind}
             yield Figure(CPU, tuple(e.cpu.get((process, kind), 0.0) / e.events * 1e6 for e in loads), of)
 
 
-def _make_disk_figures(found: BlockResults) -> Iterator[Figure]:
-    for case, tables in found.disk.items():
-        file = found.find_file(case)
+def _make_disk_figures(results: BlockResults) -> Iterator[Figure]:
+    for case, tables in results.disk.items():
+        file = results.find_file(case)
         of = {name: word for name, word in make_case_labels(case, file).items() if name not in ("workers", "mode")}
-        goal = _make_goal(found, 15, at_most=True) if case == _LIVE else None
+        goal = _make_goal(results, 15, at_most=True) if case == _LIVE else None
         both = {**tables, "all": _sum_tables(tables)}
         for name, files in both.items():
             yield Figure(ENTRIES, (files.entries / file.events,), {**of, "table": name})
         for name, files in both.items():
             share = (files.bytes / file.bytes * 100,)
             yield Figure(DISK, share, {**of, "table": name}, goal if name == "all" else None)
-    for name, loads in found.peer_loads.items():
-        of = {"engine": name, "events": f"{found.whole.events:,}", "table": "all"}
-        yield Figure(DISK, (loads[-1].bytes / found.whole.bytes * 100,), of)
+    for name, loads in results.peer_loads.items():
+        of = {"engine": name, "events": f"{results.whole.events:,}", "table": "all"}
+        yield Figure(DISK, (loads[-1].bytes / results.whole.bytes * 100,), of)
 
 
-def _make_first_row_figures(found: BlockResults) -> Iterator[Figure]:
-    for (events, value), seconds in found.firsts.items():
-        goal = _make_goal(found, 20, at_most=True) if events == found.whole.events else None
+def _make_first_row_figures(results: BlockResults) -> Iterator[Figure]:
+    for (events, value), seconds in results.firsts.items():
+        goal = _make_goal(results, 20, at_most=True) if events == results.whole.events else None
         yield Figure(FIRST, to_milliseconds(seconds), {"events": f"{events:,}", "value": value}, goal)
-    for (events, value), seconds in found.firsts.items():
-        if events == found.whole.events:
-            few = found.firsts[found.tenth.events, value]
-            yield make_ratio(GROWTH, seconds, few, {"value": value}, _make_goal(found, 1.3, at_most=True))
+    for (events, value), seconds in results.firsts.items():
+        if events == results.whole.events:
+            few = results.firsts[results.tenth.events, value]
+            yield make_ratio(GROWTH, seconds, few, {"value": value}, _make_goal(results, 1.3, at_most=True))
 
 
-def _make_answer_figures(found: BlockResults) -> Iterator[Figure]:
-    for (engine, events, name), asked in found.answers.items():
+def _make_answer_figures(results: BlockResults) -> Iterator[Figure]:
+    for (engine, events, name), asked in results.answers.items():
         of = {"engine": engine, "events": f"{events:,}", "question": name, "rows": f"{asked.rows:,} rows"}
-        ours = engine == "block" and events == found.whole.events
+        ours = engine == "block" and events == results.whole.events
         if name in _SCAN_GOALS:
-            goal = _make_goal(found, _SCAN_GOALS[name], at_most=False) if ours else None
+            goal = _make_goal(results, _SCAN_GOALS[name], at_most=False) if ours else None
             yield Figure(SCAN, tuple(events / each for each in asked.seconds), of, goal)
         else:
             limit = _ANSWER_GOALS.get(name) if ours else None
             yield Figure(
-                ANSWER, to_milliseconds(asked.seconds), of, _make_goal(found, limit, at_most=True) if limit else None
+                ANSWER, to_milliseconds(asked.seconds), of, _make_goal(results, limit, at_most=True) if limit else None
             )
 
 
-def _make_profile_figures(found: BlockResults) -> Iterator[Figure]:
-    for (engine, events, name), profile in found.profiles.items():
+def _make_profile_figures(results: BlockResults) -> Iterator[Figure]:
+    for (engine, events, name), profile in results.profiles.items():
         for part, seconds in {"clock": profile.seconds, **profile.cpu_seconds}.items():
             of = {"engine": engine, "events": f"{events:,}", "question": name, "time of": part}
             yield Figure(PROFILE, to_milliseconds([seconds]), of)
 
 
-def _compare_layouts(found: BlockResults) -> Iterator[Figure]:
+def _compare_layouts(results: BlockResults) -> Iterator[Figure]:
     """Compares the cell layout with the block layout."""
-    for case in found.loads:
+    for case in results.loads:
         if case.layout == "cell":
-            cells, blocks = ([e.seconds for e in found.loads[c]] for c in (case, replace(case, layout="block")))
+            cells, blocks = ([e.seconds for e in results.loads[c]] for c in (case, replace(case, layout="block")))
             blocks = blocks[-len(cells) :]  # what was not loaded in every turn was in the last
-            of = {"metric": LOAD.name, **make_case_labels(case, found.find_file(case))}
+            of = {"metric": LOAD.name, **make_case_labels(case, results.find_file(case))}
             del of["engine"]
-            goal = _make_goal(found, 8, at_most=False) if case.file == "whole" else None
+            goal = _make_goal(results, 8, at_most=False) if case.file == "whole" else None
             yield make_ratio(LAYOUTS, cells, blocks, of, goal)
     names = ("block", "cell")
-    block, cell = (_sum_tables(found.disk[LoadCase(name, file="tenth", workers=1)]) for name in names)
+    block, cell = (_sum_tables(results.disk[LoadCase(name, file="tenth", workers=1)]) for name in names)
     yield make_ratio(LAYOUTS, [block.entries], [cell.entries], {"metric": ENTRIES.name})
     yield make_ratio(LAYOUTS, [block.bytes], [cell.bytes], {"metric": DISK.name})
     for question in list_scan_questions():
-        seconds = {name: found.answers[name, found.tenth.events, question.name].seconds for name in names}
+        seconds = {name: results.answers[name, results.tenth.events, question.name].seconds for name in names}
         of = {"metric": SCAN.name, "question": question.name}
         yield make_ratio(LAYOUTS, seconds["cell"], seconds["block"], of)
 
 
-def _compare_peers(found: BlockResults) -> Iterator[Figure]:
+def _compare_peers(results: BlockResults) -> Iterator[Figure]:
     """Compares the other engines with the block layout."""
-    events, ours = found.whole.events, "block"
-    for name, loads in found.peer_loads.items():
-        our_loads = [each.seconds for each in found.loads[_LIVE]]
+    events, ours = results.whole.events, "block"
+    for name, loads in results.peer_loads.items():
+        our_loads = [each.seconds for each in results.loads[_LIVE]]
         yield compare_engines(PEER, (name, [each.seconds for each in loads]), (ours, our_loads), "load")
-        yield compare_engines(PEER, (name, [loads[-1].bytes]), (ours, [_sum_tables(found.disk[_LIVE]).bytes]), "disk")
-        for question in list_questions(found.whole.generated):
-            theirs, our_answers = (found.answers[each, events, question.name].seconds for each in (name, ours))
-            goal = _make_goal(found, 1, at_most=False) if name == "chdb" and _asks_newest(question) else None
+        yield compare_engines(PEER, (name, [loads[-1].bytes]), (ours, [_sum_tables(results.disk[_LIVE]).bytes]), "disk")
+        for question in list_questions(results.whole.generated):
+            theirs, our_answers = (results.answers[each, events, question.name].seconds for each in (name, ours))
+            goal = _make_goal(results, 1, at_most=False) if name == "chdb" and _asks_newest(question) else None
             yield compare_engines(PEER, (name, theirs), (ours, our_answers), question.name, goal)
 
 
-def _compare_answers(found: BlockResults) -> Iterator[Figure]:
-    yield compare_answers(found.answers, found.whole.events, found.left_out)
-    yield compare_answers(found.answers, found.tenth.events, [])
+def _compare_answers(results: BlockResults) -> Iterator[Figure]:
+    yield compare_answers(results.answers, results.whole.events, results.left_out)
+    yield compare_answers(results.answers, results.tenth.events, [])
 
 
 def _asks_newest(question: EngineQuestion) -> bool:
     return question.kind is QuestionKind.NEWEST
 
 
-def _make_goal(found: BlockResults, limit: float, at_most: bool) -> Goal | None:
-    return Goal(limit, at_most) if found.whole.events >= GOALS_FROM else None
+def _make_goal(results: BlockResults, limit: float, at_most: bool) -> Goal | None:
+    return Goal(limit, at_most) if results.whole.events >= GOALS_FROM else None
 
 
 def _sum_tables(tables: Mapping[str, TableFiles]) -> TableFiles:

@@ -56,10 +56,10 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     settings = replace(session.settings, item_bytes=size + 1) if options.whole else session.settings
     with _MemorySampler() as sampler:
         load = Load(settings, [path], source.name, workers=1)
-        said = 0.0
+        reported = 0.0
         for progress in load:
-            if progress.seconds - said > 10:
-                said = progress.seconds
+            if progress.seconds - reported > 10:
+                reported = progress.seconds
                 print_progress(
                     f"{progress.bytes / 1e6:,.0f} of {size / 1e6:,.0f} MB, {sampler.last / 1e6:,.0f} MB resident"
                 )
