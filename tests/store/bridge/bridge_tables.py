@@ -1,33 +1,18 @@
 """Tables of events and entries that tests of the bridge write and read."""
 
 from __future__ import annotations
-import json
-import os
-import signal
+
 import struct
-import subprocess
-import sys
-import textwrap
-import threading
-import time
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-import jpype
+from collections.abc import Sequence
+
 import pyarrow as pa
-import pytest
-from scan_sessions import assert_scans_end
-from watchfloor.schema.errors import InternalError, StoreError
-from watchfloor.schema.field import Field, FieldType
-from watchfloor.schema.settings.credentials import Credentials
+
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.connection import Connection
 from watchfloor.store.bridge.requests import EntryScan, EventScan, ServerIterator, ServerOptions
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bridge.streams import EntryStream, EventStream
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.encoding.values import bridge_type, encode_column, to_arrow_type
-from watchfloor.store.stack.stack import up
 
 MAX_TIME = (1 << 63) - 1
 START = 1_456_000_000_000_000

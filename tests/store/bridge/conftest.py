@@ -1,36 +1,15 @@
 """Fixtures of the tests in this folder."""
 
 from __future__ import annotations
-import json
-import os
-import signal
-import struct
-import subprocess
-import sys
-import textwrap
-import threading
-import time
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+
+from collections.abc import Iterator
+
 import jpype
-import pyarrow as pa
 import pytest
-from scan_sessions import assert_scans_end
-from watchfloor.schema.errors import InternalError, StoreError
-from watchfloor.schema.field import Field, FieldType
-from watchfloor.schema.settings.credentials import Credentials
-from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.bridge import jvm
-from watchfloor.store.bridge.connection import Connection
-from watchfloor.store.bridge.requests import EntryScan, EventScan, ServerIterator, ServerOptions
-from watchfloor.store.bridge.sinks import EntrySink
-from watchfloor.store.bridge.streams import EntryStream, EventStream
-from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.encoding.values import bridge_type, encode_column, to_arrow_type
-from watchfloor.store.stack.stack import up
 from bridge_tables import connect, events_batch, sink
 
-
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.bridge.connection import Connection
 
 
 @pytest.fixture(scope="module")

@@ -1,35 +1,35 @@
 """Events and entries written through the bridge come back: in order, typed, filtered and labelled."""
 
 from __future__ import annotations
-import json
-import os
-import signal
+
 import struct
-import subprocess
-import sys
-import textwrap
-import threading
-import time
-from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-import jpype
+
 import pyarrow as pa
 import pytest
-from scan_sessions import assert_scans_end
+from bridge_tables import (
+    CELLS,
+    EVENTS,
+    START,
+    binary,
+    entries,
+    host_of,
+    note_of,
+    read,
+    request_hosts,
+    row_of,
+    scan_events,
+    shards,
+    sink,
+)
+
 from watchfloor.schema.errors import InternalError, StoreError
 from watchfloor.schema.field import Field, FieldType
-from watchfloor.schema.settings.credentials import Credentials
-from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.connection import Connection
-from watchfloor.store.bridge.requests import EntryScan, EventScan, ServerIterator, ServerOptions
-from watchfloor.store.bridge.sinks import EntrySink
-from watchfloor.store.bridge.streams import EntryStream, EventStream
+from watchfloor.store.bridge.requests import EventScan, ServerIterator
+from watchfloor.store.bridge.streams import EventStream
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import bridge_type, encode_column, to_arrow_type
-from watchfloor.store.stack.stack import up
-from bridge_tables import CELLS, EVENTS, START, binary, entries, host_of, note_of, read, request_hosts, row_of, scan_events, shards, sink
-
 
 pytestmark = pytest.mark.stack
 
