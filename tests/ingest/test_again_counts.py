@@ -16,8 +16,9 @@ from watchfloor.ingest.worker.compact import compact_source
 from watchfloor.ingest.worker.retry import retry
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Source, parse_definition
+from watchfloor.schema.source import Source
 from watchfloor.store import store as store_module
 from watchfloor.store.encoding.keys import DAY, HOUR, MINUTE
 from watchfloor.store.store import Store
