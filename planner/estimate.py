@@ -48,7 +48,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class ExpectedMatches:
+class MatchEstimate:
     """What is expected of a filter, whatever the access path.
 
     ``newer`` events are newer than all ``matches``. Each event is tested by ``patterns`` patterns.
@@ -60,17 +60,17 @@ class ExpectedMatches:
     patterns: int
 
 
-def expect_matches(tree: Filter | None, source: Source, counts: Counts) -> ExpectedMatches:
+def estimate_matches(tree: Filter | None, source: Source, counts: Counts) -> MatchEstimate:
     """Returns what the counts say of a filter; without a filter all events match."""
     if tree is None:
-        return ExpectedMatches(counts.total, True, 0, 0)
+        return MatchEstimate(counts.total, True, 0, 0)
     share = _estimate_share(tree, source, counts)
     newer = min(counts.total, share.newer)
-    return ExpectedMatches(counts.total * share.share, share.certain, newer, _count_patterns(tree))
+    return MatchEstimate(counts.total * share.share, share.certain, newer, _count_patterns(tree))
 
 
 def estimate_access(
-    expected: ExpectedMatches, access: Access, shards: int, total: int, costs: ReadCosts, limit: int | None = None
+    expected: MatchEstimate, access: Access, shards: int, total: int, costs: ReadCosts, limit: int | None = None
 ) -> Estimate:
     """Returns the estimate for a query by ``access`` among ``total`` events: for ``limit`` of the matches, or all."""
     matches, newer = expected.matches, expected.newer

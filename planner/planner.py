@@ -23,7 +23,7 @@ from watchfloor.schema.read_costs import ReadCosts
 from watchfloor.schema.source import Source
 from watchfloor.schema.units import format_duration
 
-from .estimate import Estimate, estimate_access, expect_matches
+from .estimate import Estimate, estimate_access, estimate_matches
 from .plan import Plan, WeighedPath
 
 
@@ -113,7 +113,7 @@ def make_plan(request: PlanRequest, counts: Counts) -> Plan:
     ``counts`` must hold each condition of ``list_conditions``; raises ``InternalError`` if a rule misses one.
     """
     answers, refusals = _ask_rules(request, counts)
-    expected = expect_matches(request.tree, request.usable_source, counts)
+    expected = estimate_matches(request.tree, request.usable_source, counts)
     paths = [
         _Path(
             name,
