@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from watchfloor.schema.source import FieldType
+from watchfloor.schema.field import FieldType
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIMES = st.integers(0, 9_214_646_400_000_000).map(lambda us: EPOCH + timedelta(microseconds=us))
