@@ -97,4 +97,4 @@ def test_what_serves_one_layout_stands_in_its_folder(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(JAVA.rglob("*.java")), ids=lambda p: p.stem)
 def test_what_serves_one_layout_stands_in_its_package(path: Path) -> None:
     known = {layout for layout in LAYOUTS if f"watchfloor.{layout}." in path.read_text()}
-    assert known <= {path.parent.name} & LAYOUTS
+    assert known <= set(path.parts) & LAYOUTS

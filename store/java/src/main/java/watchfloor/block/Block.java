@@ -12,6 +12,7 @@ import org.apache.accumulo.core.data.PartialKey;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import watchfloor.block.vector.Vector;
 import watchfloor.iterators.Answers;
 import watchfloor.iterators.Bytes;
 import watchfloor.iterators.filter.Bounds;

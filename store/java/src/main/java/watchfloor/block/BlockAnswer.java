@@ -1,6 +1,7 @@
 package watchfloor.block;
 
 import java.util.Arrays;
+import watchfloor.block.vector.Vector;
 import watchfloor.iterators.Answers;
 import watchfloor.iterators.Bytes;
 

@@ -3,6 +3,8 @@ package watchfloor.block;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;
+import watchfloor.block.filter.VectorFilter;
+import watchfloor.block.vector.Vector;
 import watchfloor.iterators.filter.Bounds;
 import watchfloor.iterators.filter.Condition;
 import watchfloor.iterators.filter.FilterProgram;

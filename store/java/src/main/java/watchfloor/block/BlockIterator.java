@@ -11,6 +11,7 @@ import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.OptionDescriber;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import watchfloor.block.vector.VectorWriter;
 import watchfloor.iterators.AnswerIterator;
 import watchfloor.iterators.Answers;
 import watchfloor.iterators.Beat;

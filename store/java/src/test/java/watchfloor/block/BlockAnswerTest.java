@@ -14,6 +14,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
+import watchfloor.block.vector.Codec;
+import watchfloor.block.vector.Vectors;
 import watchfloor.iterators.Answers;
 
 class BlockAnswerTest {

@@ -1,4 +1,4 @@
-package watchfloor.block;
+package watchfloor.block.vector;
 
 import java.util.Arrays;
 import java.util.zip.CRC32;
@@ -9,7 +9,7 @@ import watchfloor.iterators.Bytes;
  * Writes answers: vectors of the selected rows of others, not compressed and without bounds. What is written gathers in
  * one buffer that is used again for the next answer.
  */
-final class VectorWriter {
+public final class VectorWriter {
   private final CRC32 crc = new CRC32();
   private byte[] bytes = new byte[1 << 16];
   private int size;
@@ -29,16 +29,16 @@ final class VectorWriter {
   /** Elements of the selected lists. */
   private int[] elements = new int[0];
 
-  void clear() {
+  public void clear() {
     size = 0;
   }
 
-  byte[] toByteArray() {
+  public byte[] toByteArray() {
     return Arrays.copyOf(bytes, size);
   }
 
   /** Appends a field: its place among the columns and a stored vector as it is. */
-  void put(int place, byte[] vector) {
+  public void put(int place, byte[] vector) {
     int at = claim(Answers.FIELD_HEADER + (long) vector.length);
     Bytes.putShort(bytes, at, place);
     Bytes.putInt(bytes, at + Short.BYTES, vector.length);
@@ -46,7 +46,7 @@ final class VectorWriter {
   }
 
   /** Appends a field with the selected rows of a vector; appends nothing if all of them are null. */
-  void put(int place, Vector vector, int[] rows, int count) {
+  public void put(int place, Vector vector, int[] rows, int count) {
     int at = claim(Answers.FIELD_HEADER);
     if (!write(vector, rows, count)) {
       size = at;

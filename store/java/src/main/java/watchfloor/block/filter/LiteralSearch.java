@@ -1,8 +1,9 @@
-package watchfloor.block;
+package watchfloor.block.filter;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import java.util.Arrays;
+import watchfloor.block.vector.Vector;
 
 /** Finds the values that contain some bytes. */
 final class LiteralSearch {

@@ -1,4 +1,4 @@
-package watchfloor.block;
+package watchfloor.block.vector;
 
 import com.github.luben.zstd.ZstdDecompressCtx;
 import com.github.luben.zstd.ZstdException;
@@ -7,11 +7,11 @@ import net.jpountz.lz4.LZ4Factory;
 import net.jpountz.lz4.LZ4SafeDecompressor;
 
 /** How a vector's payload is compressed. */
-final class Codec {
-  static final int NONE = 0;
-  static final int ZSTD = 1;
+public final class Codec {
+  public static final int NONE = 0;
+  public static final int ZSTD = 1;
   /** A raw LZ4 block, without a frame. */
-  static final int LZ4 = 2;
+  public static final int LZ4 = 2;
 
   /** Native memory of some 100 KB, so one a thread and not one an iterator, which nobody closes. */
   private static final ThreadLocal<ZstdDecompressCtx> CONTEXT = ThreadLocal.withInitial(ZstdDecompressCtx::new);
@@ -24,7 +24,7 @@ final class Codec {
   private Codec() {}
 
   /** Decompresses to the beginning of {@code into} and returns how many bytes that gave; -1 if it cannot be done. */
-  static int decompress(int codec, byte[] bytes, int from, int length, byte[] into, int room) {
+  public static int decompress(int codec, byte[] bytes, int from, int length, byte[] into, int room) {
     try {
       return codec == ZSTD
           ? CONTEXT.get().decompressByteArray(into, 0, room, bytes, from, length)

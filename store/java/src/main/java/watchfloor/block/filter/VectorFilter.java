@@ -1,12 +1,13 @@
-package watchfloor.block;
+package watchfloor.block.filter;
 
 import java.util.Arrays;
+import watchfloor.block.vector.Vector;
 import watchfloor.iterators.filter.Condition;
 import watchfloor.iterators.filter.RequiredLiteral;
 import watchfloor.iterators.filter.Verdict;
 
 /** A condition on one field of a block: narrows a selection of rows by the field's vector. */
-final class VectorFilter {
+public final class VectorFilter {
   private static final byte UNKNOWN = 0;
   private static final byte YES = 1;
   private static final byte NO = 2;
@@ -24,7 +25,7 @@ final class VectorFilter {
   private byte[] verdicts = new byte[0];
   private int[] elements = new int[0];
 
-  VectorFilter(Condition condition) {
+  public VectorFilter(Condition condition) {
     this.condition = condition;
     RequiredLiteral required = condition instanceof Condition.Match ? ((Condition.Match) condition).literal() : null;
     literal = required == null ? null : new LiteralSearch(required.bytes());
@@ -33,7 +34,7 @@ final class VectorFilter {
   }
 
   /** Keeps of the first {@code count} rows, ascending, those that satisfy the condition; returns how many. */
-  int select(Vector vector, int[] rows, int count) {
+  public int select(Vector vector, int[] rows, int count) {
     Verdict verdict = vector.bounds() == null ? Verdict.SOME : condition.within(vector.bounds());
     if (verdict == Verdict.NONE) {
       return 0;
@@ -55,7 +56,7 @@ final class VectorFilter {
   }
 
   /** Keeps the rows that are not null. */
-  static int keepValid(Vector vector, int[] rows, int count) {
+  public static int keepValid(Vector vector, int[] rows, int count) {
     int kept = 0;
     if (vector.form() == Vector.DICTIONARY) {
       int[] codes = vector.codes();

@@ -1,4 +1,4 @@
-package watchfloor.block;
+package watchfloor.block.vector;
 
 import static watchfloor.iterators.Programs.join;
 
@@ -14,13 +14,13 @@ import java.util.zip.CRC32;
 import net.jpountz.lz4.LZ4Factory;
 
 /** Writes vectors as the Python side does, in any form, and reads what {@link Vector} makes of them. */
-final class Vectors {
-  static final int BASE = 0;
-  static final int DIFFERENCES = 1;
+public final class Vectors {
+  public static final int BASE = 0;
+  public static final int DIFFERENCES = 1;
 
   private Vectors() {}
 
-  static byte[] dictionary(int codec, int width, List<byte[]> values) {
+  public static byte[] dictionary(int codec, int width, List<byte[]> values) {
     TreeSet<byte[]> distinct = new TreeSet<>(Arrays::compareUnsigned);
     values.stream().filter(Objects::nonNull).forEach(distinct::add);
     List<byte[]> entries = new ArrayList<>(distinct);
@@ -34,7 +34,7 @@ final class Vectors {
     return vector(Vector.DICTIONARY, codec, 0, 0, width, 0, values.size(), bounds(values), payload.array());
   }
 
-  static byte[] plain(int codec, List<byte[]> values) {
+  public static byte[] plain(int codec, List<byte[]> values) {
     byte[] bitmap = bitmap(values);
     ByteBuffer payload = little(bitmap.length + 4 * values.size() + size(values)).put(bitmap);
     values.forEach(value -> payload.putInt(value == null ? 0 : value.length));
@@ -43,7 +43,7 @@ final class Vectors {
   }
 
   /** The width is the least that all differences fit, or more. */
-  static byte[] numbers(int codec, int transform, int valueBytes, int width, List<byte[]> values) {
+  public static byte[] numbers(int codec, int transform, int valueBytes, int width, List<byte[]> values) {
     byte[] bitmap = bitmap(values);
     ByteBuffer payload = little(bitmap.length + (transform == BASE ? 8 : 16) + width * values.size()).put(bitmap);
     long[] numbers = values.stream().mapToLong(Vectors::number).toArray();
@@ -79,7 +79,7 @@ final class Vectors {
   }
 
   /** {@code inner} is a vector of all elements, not compressed. */
-  static byte[] list(int codec, int width, List<List<byte[]>> lists, byte[] inner) {
+  public static byte[] list(int codec, int width, List<List<byte[]>> lists, byte[] inner) {
     byte[] bitmap = bitmap(lists);
     ByteBuffer payload = little(bitmap.length + width * lists.size() + inner.length).put(bitmap);
     lists.forEach(list -> put(payload, width, list == null ? 0 : list.size()));
@@ -88,7 +88,7 @@ final class Vectors {
         Vector.LIST, codec, nulls(lists), 0, width, 0, lists.size(), bounds(elements(lists)), payload.array());
   }
 
-  static List<byte[]> elements(List<List<byte[]>> lists) {
+  public static List<byte[]> elements(List<List<byte[]>> lists) {
     List<byte[]> out = new ArrayList<>();
     lists.stream().filter(Objects::nonNull).forEach(out::addAll);
     return out;
@@ -118,7 +118,7 @@ final class Vectors {
     return sorted.isEmpty() ? null : new byte[][] {sorted.get(0), sorted.get(sorted.size() - 1)};
   }
 
-  static ByteBuffer little(int size) {
+  public static ByteBuffer little(int size) {
     return ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
   }
 
@@ -154,7 +154,7 @@ final class Vectors {
   }
 
   /** Puts the right checksum into a vector. */
-  static byte[] seal(byte[] vector) {
+  public static byte[] seal(byte[] vector) {
     CRC32 crc = new CRC32();
     crc.update(vector, 0, 16);
     crc.update(vector, 20, vector.length - 20);
@@ -163,7 +163,7 @@ final class Vectors {
   }
 
   /** The values of a vector that is no list; null for null. */
-  static List<byte[]> values(Vector vector) {
+  public static List<byte[]> values(Vector vector) {
     vector.check();
     List<byte[]> out = new ArrayList<>();
     for (int i = 0; i < vector.rows(); i++) {
@@ -189,7 +189,7 @@ final class Vectors {
     }
   }
 
-  static List<List<byte[]>> lists(Vector vector) {
+  public static List<List<byte[]>> lists(Vector vector) {
     vector.check();
     List<byte[]> elements = values(vector.elements());
     List<List<byte[]>> out = new ArrayList<>();
@@ -200,13 +200,13 @@ final class Vectors {
   }
 
   /** As text, which can be compared. */
-  static String show(List<byte[]> values) {
+  public static String show(List<byte[]> values) {
     StringBuilder out = new StringBuilder();
     values.forEach(value -> out.append(Arrays.toString(value)).append(' '));
     return out.toString();
   }
 
-  static String showLists(List<List<byte[]>> lists) {
+  public static String showLists(List<List<byte[]>> lists) {
     StringBuilder out = new StringBuilder();
     lists.forEach(list -> out.append(list == null ? "null" : "(" + show(list) + ")").append(' '));
     return out.toString();

@@ -1,4 +1,4 @@
-package watchfloor.block;
+package watchfloor.block.vector;
 
 import java.util.zip.CRC32;
 import watchfloor.iterators.filter.Bounds;
@@ -132,6 +132,19 @@ final class VectorHeader {
     if (form == Vector.DICTIONARY && hasNulls()) {
       throw bad("a dictionary has no bitmap of nulls");
     }
+  }
+
+  /** Decompresses the payload into a buffer, which is returned, or a larger one if it does not fit. */
+  byte[] decompress(byte[] buffer) {
+    byte[] into = buffer;
+    if (into.length < plainLength) {
+      into = new byte[Math.max(plainLength, Math.min(into.length * 2, MAX_LENGTH))];
+    }
+    int got = Codec.decompress(codec, bytes, payloadFrom, storedTo - payloadFrom, into, plainLength);
+    if (got != plainLength) {
+      throw bad(got < 0 ? "the payload does not decompress" : "payload has " + got + " bytes, not " + plainLength);
+    }
+    return into;
   }
 
   /** Whether nulls are marked in a bitmap. */

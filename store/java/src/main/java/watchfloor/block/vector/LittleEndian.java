@@ -1,4 +1,4 @@
-package watchfloor.block;
+package watchfloor.block.vector;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;

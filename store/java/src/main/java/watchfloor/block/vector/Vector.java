@@ -1,4 +1,4 @@
-package watchfloor.block;
+package watchfloor.block.vector;
 
 import java.util.Arrays;
 import watchfloor.iterators.filter.Bounds;
@@ -20,11 +20,11 @@ import watchfloor.iterators.filter.Bounds;
  * </pre>
  * A bitmap has bit {@code i & 7} of byte {@code i >> 3} set if value i is not null.
  */
-final class Vector {
-  static final int DICTIONARY = 1;
-  static final int PLAIN = 2;
-  static final int NUMBERS = 3;
-  static final int LIST = 4;
+public final class Vector {
+  public static final int DICTIONARY = 1;
+  public static final int PLAIN = 2;
+  public static final int NUMBERS = 3;
+  public static final int LIST = 4;
 
   /** With fewer wanted values than one in so many, the lengths of those between them are only added up. */
   private static final int SPARSE = 4;
@@ -51,18 +51,18 @@ final class Vector {
   private Vector elements;
 
   /** @param name of the field, for messages */
-  Vector(String name) {
+  public Vector(String name) {
     this.name = name;
     header = new VectorHeader(name);
   }
 
   /** Begins to read a vector that fills an array, which must not change. */
-  Vector wrap(byte[] bytes) {
+  public Vector wrap(byte[] bytes) {
     return wrap(bytes, 0, bytes.length);
   }
 
   /** As above, of a vector that is part of an array. */
-  Vector wrap(byte[] bytes, int from, int to) {
+  public Vector wrap(byte[] bytes, int from, int to) {
     plain = null;
     widened = false;
     header.read(bytes, from, to);
@@ -73,32 +73,32 @@ final class Vector {
     return header.bad(what);
   }
 
-  int form() {
+  public int form() {
     return header.form;
   }
 
-  int rows() {
+  public int rows() {
     return header.rows;
   }
 
   /** Bytes of an encoded value, if the form is {@link #NUMBERS}. */
-  int valueBytes() {
+  public int valueBytes() {
     return header.valueBytes;
   }
 
   /** Of all values, or of the elements of all lists; null if they are not known. */
-  Bounds bounds() {
+  public Bounds bounds() {
     return header.bounds();
   }
 
   /** The array that {@link #start} speaks of. */
-  byte[] bytes() {
+  public byte[] bytes() {
     decode();
     return plain;
   }
 
   /** Number of distinct values of a dictionary, and the code of null. */
-  int entries() {
+  public int entries() {
     decode();
     return entries;
   }
@@ -107,7 +107,7 @@ final class Vector {
    * Where value i begins and value i - 1 ends: the entry of a dictionary, the value of a plain vector (both within
    * {@link #bytes}), the first element of a list (within {@link #elements}).
    */
-  int start(int i) {
+  public int start(int i) {
     if (!summed) {
       sum();
     }
@@ -119,7 +119,7 @@ final class Vector {
    *
    * @param some entries of a dictionary or rows of a plain vector, ascending
    */
-  void spans(int[] some, int count, int[] from, int[] to) {
+  public void spans(int[] some, int count, int[] from, int[] to) {
     decode();
     if (summed || count > values / SPARSE) {
       for (int i = 0; i < count; i++) {
@@ -147,12 +147,12 @@ final class Vector {
   }
 
   /** Whether there are nulls that a bitmap marks. */
-  boolean hasBitmap() {
+  public boolean hasBitmap() {
     return header.hasNulls();
   }
 
   /** What the bitmap says; not for dictionaries. */
-  boolean isValid(int row) {
+  public boolean isValid(int row) {
     return isValid(plain, row);
   }
 
@@ -161,13 +161,13 @@ final class Vector {
   }
 
   /** The vector of a list's elements. */
-  Vector elements() {
+  public Vector elements() {
     decode();
     return elements;
   }
 
   /** The codes of a dictionary; longer than there are rows. */
-  int[] codes() {
+  public int[] codes() {
     decode();
     if (!widened) {
       if (codes.length < header.rows) {
@@ -181,7 +181,7 @@ final class Vector {
   }
 
   /** The codes of the first {@code count} of some rows. */
-  void codes(int[] some, int count, int[] into) {
+  public void codes(int[] some, int count, int[] into) {
     decode();
     LittleEndian.getSome(plain, dataAt, header.width, some, count, into);
     checkCodes(into, count);
@@ -199,31 +199,23 @@ final class Vector {
   }
 
   /** The numbers, unsigned, that the encoded bytes are; anything where null; longer than there are rows. */
-  long[] numbers() {
+  public long[] numbers() {
     decode();
     if (!widened) {
       if (numbers.length < header.rows) {
         numbers = new long[header.rows];
       }
-      LittleEndian.getAll(plain, dataAt, header.width, header.rows, numbers);
-      if (header.transform == VectorHeader.BASE) {
-        addBase(numbers, header.rows);
-      } else {
-        addUp();
-      }
-      checkNumbers(numbers, header.rows);
+      NumberPayload.getAll(header, plain, dataAt, numbers);
       widened = true;
     }
     return numbers;
   }
 
   /** The numbers of the first {@code count} of some rows, as {@link #numbers()}. */
-  void numbers(int[] some, int count, long[] into) {
+  public void numbers(int[] some, int count, long[] into) {
     decode();
     if (header.transform == VectorHeader.BASE) {
-      LittleEndian.getSome(plain, dataAt, header.width, some, count, into);
-      addBase(into, count);
-      checkNumbers(into, count);
+      NumberPayload.getSome(header, plain, dataAt, some, count, into);
     } else {
       long[] all = numbers();
       for (int i = 0; i < count; i++) {
@@ -232,43 +224,8 @@ final class Vector {
     }
   }
 
-  private void addBase(long[] read, int count) {
-    long base = LittleEndian.getLong(plain, dataAt - Long.BYTES);
-    for (int i = 0; i < count; i++) {
-      read[i] += base;
-    }
-  }
-
-  private void checkNumbers(long[] read, int count) {
-    if (header.valueBytes == Long.BYTES) {
-      return;
-    }
-    long all = 0;
-    for (int i = 0; i < count; i++) {
-      all |= read[i];
-    }
-    if (all >>> (header.valueBytes * 8) != 0) {
-      throw bad("a number does not fit " + header.valueBytes + " bytes");
-    }
-  }
-
-  private void addUp() {
-    if (header.rows > 0) {
-      long value = LittleEndian.getLong(plain, dataAt - 2 * Long.BYTES);
-      long step = LittleEndian.getLong(plain, dataAt - Long.BYTES);
-      if (numbers[0] != 0) {
-        throw bad("the first difference is not 0");
-      }
-      numbers[0] = value;
-      for (int i = 1; i < header.rows; i++) {
-        value += step + numbers[i];
-        numbers[i] = value;
-      }
-    }
-  }
-
   /** Reads all that there is, so that nothing asked later can fail. */
-  void check() {
+  public void check() {
     decode();
     switch (header.form) {
       case DICTIONARY:
@@ -291,7 +248,10 @@ final class Vector {
       return;
     }
     boolean compressed = header.codec != Codec.NONE;
-    byte[] bytes = compressed ? decompressed() : header.bytes;
+    if (compressed) {
+      buffer = header.decompress(buffer);
+    }
+    byte[] bytes = compressed ? buffer : header.bytes;
     int at = compressed ? 0 : header.payloadFrom;
     int end = at + header.plainLength;
     if (header.hasNulls()) {
@@ -316,19 +276,6 @@ final class Vector {
         decodeList(bytes, at, end);
     }
     plain = bytes;
-  }
-
-  private byte[] decompressed() {
-    int length = header.plainLength;
-    if (buffer.length < length) {
-      buffer = new byte[Math.max(length, Math.min(buffer.length * 2, VectorHeader.MAX_LENGTH))];
-    }
-    int stored = header.storedTo - header.payloadFrom;
-    int got = Codec.decompress(header.codec, header.bytes, header.payloadFrom, stored, buffer, length);
-    if (got != length) {
-      throw bad(got < 0 ? "the payload does not decompress" : "payload has " + got + " bytes, not " + length);
-    }
-    return buffer;
   }
 
   /** Where a part of so many bytes ends. */
@@ -422,7 +369,7 @@ final class Vector {
   }
 
   /** The first entry of a dictionary for which a test of a value's bytes holds; it must hold for all that follow. */
-  int firstEntry(Test test) {
+  public int firstEntry(Test test) {
     int low = 0;
     int high = entries();
     start(0);
@@ -438,7 +385,7 @@ final class Vector {
   }
 
   /** The code of a value, -1 if the dictionary does not have it. */
-  int entry(byte[] value) {
+  public int entry(byte[] value) {
     int found = firstEntry((bytes, from, to) -> Arrays.compareUnsigned(bytes, from, to, value, 0, value.length) >= 0);
     boolean same =
         found < entries && Arrays.equals(plain, starts[found], starts[found + 1], value, 0, value.length);
@@ -446,7 +393,7 @@ final class Vector {
   }
 
   /** A statement about the bytes [from, to). */
-  interface Test {
+  public interface Test {
     boolean holds(byte[] bytes, int from, int to);
   }
 }

@@ -1,6 +1,7 @@
-package watchfloor.block;
+package watchfloor.block.filter;
 
 import java.util.Arrays;
+import watchfloor.block.vector.Vector;
 import watchfloor.iterators.Bytes;
 import watchfloor.iterators.filter.Condition;
 

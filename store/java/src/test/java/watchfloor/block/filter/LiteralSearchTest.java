@@ -1,4 +1,4 @@
-package watchfloor.block;
+package watchfloor.block.filter;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -12,6 +12,9 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import watchfloor.block.vector.Codec;
+import watchfloor.block.vector.Vector;
+import watchfloor.block.vector.Vectors;
 import watchfloor.iterators.filter.Condition;
 
 class LiteralSearchTest {
