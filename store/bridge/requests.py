@@ -64,8 +64,8 @@ class EventScan:
     """Asks for events in some key ranges of an event table, as a column ``row`` and one for each of ``columns``.
 
     ``stream`` is the Java class that reads a layout's answers, ``columns`` maps the names of fields to the types that
-    they come as (``values.bridge_type``). ``ordered``: the ranges are one a shard, and events come newest first over all
-    of them. Otherwise the ranges are looked up in any order, by ``requests`` at once as in ``EntryScan``.
+    they come as (``values.bridge_type``). ``ordered``: the ranges are one a shard, and events come newest first over
+    all of them. Otherwise the ranges are looked up in any order, by ``requests`` at once as in ``EntryScan``.
 
     The first batch has at most ``first_rows`` rows and is handed over as soon as possible, later ones have
     ``batch_rows``. If a row of the table is a block of events, these numbers count blocks.
