@@ -46,11 +46,11 @@ class Store:
 
         ``authorizations`` None means all that the user has. Raises ``StoreError`` within seconds.
         """
-        credentials = settings.credentials(role)
+        credentials = settings.read_credentials(role)
         connection = Connection.open(settings, credentials)
         try:
             if role == "ingest":
-                tables.create_instance_tables(connection, [settings.credentials("query").user])
+                tables.create_instance_tables(connection, [settings.read_credentials("query").user])
             if authorizations is None:
                 authorizations = labels.read_user_labels(connection, credentials.user)
         except WatchfloorError:
@@ -135,7 +135,7 @@ class Store:
 
     def make_tables(self, source: Source) -> None:
         """Makes the tables of a source that are missing and grants its labels to both users. Raises ``StoreError``."""
-        readers = [self.settings.credentials("query").user]
+        readers = [self.settings.read_credentials("query").user]
         try:
             tables.create_source_tables(self.connection, source, readers)
             with self._granting:  # a user's labels are read and then written whole

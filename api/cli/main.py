@@ -16,9 +16,16 @@ from importlib import import_module
 from importlib.metadata import entry_points, version
 from typing import Any
 
+from watchfloor.api.cli.terminal.command_group import (
+    INTERNAL,
+    INTERRUPTED,
+    OK,
+    OPERATOR,
+    USER,
+    CommandGroup,
+    RunCommand,
+)
 from watchfloor.schema.errors import OperatorError, UserError, WatchfloorError
-
-from .terminal.command_group import INTERNAL, INTERRUPTED, OK, OPERATOR, USER, CommandGroup, RunCommand
 
 COMMANDS_FOLDER = "watchfloor.api.cli.commands"
 ENTRY_POINTS = "watchfloor.commands"

@@ -15,11 +15,12 @@ from typing import Protocol
 import orjson
 from flask import Flask, Response, g, request
 
+from watchfloor.api.rest.base.context import QueryServices, RestContext
+from watchfloor.api.rest.base.problems import Problem, to_problem
+from watchfloor.api.rest.base.route import JSON, Call, Route
+from watchfloor.api.rest.base.validate import MAX_BODY, RequestValidator
+
 from .auth import TokenHolder
-from .base.context import QueryServices, RestContext
-from .base.problems import Problem, to_problem
-from .base.route import JSON, Call, Route
-from .base.validate import MAX_BODY, RequestValidator
 
 ROUTES_FOLDER = "watchfloor.api.rest.routes"
 

@@ -74,7 +74,7 @@ class StoreServices:
 
 def serve(settings: Settings, say: Callable[[str], None]) -> None:
     """Runs the REST service until it is told to stop. ``say`` gets the lines for people."""
-    tokens = Tokens.open(settings.secret)
+    tokens = Tokens.open(settings.secret_folder)
     services = StoreServices(settings)
     try:
         try:
@@ -107,7 +107,7 @@ def run_server(app: Flask, host: str, port: int, say: Callable[[str], None], set
         raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from None
     address = f"http://{server.effective_host}:{server.effective_port}"
     say(f"serving {address}/api/v1 (health: {address}/healthz); stop with Ctrl-C")
-    if settings is not None and (first := settings.secret / FIRST_TOKEN_FILE).exists():
+    if settings is not None and (first := settings.secret_folder / FIRST_TOKEN_FILE).exists():
         say(f"a bearer token is in {first}")
     _install_signals(server)
     try:

@@ -47,7 +47,7 @@ def _queue_errors(settings: Settings, doing: str) -> Iterator[None]:
         yield
     except (KafkaError, OSError, ValueError) as error:
         raise QueueError(
-            f"the queue (Kafka at {settings.kafka}) failed while {doing}: {_words(error)}; "
+            f"the queue (Kafka at {settings.bootstrap_servers}) failed while {doing}: {_words(error)}; "
             "see `watchfloor status`, start it with `watchfloor up`"
         ) from error
 
@@ -58,7 +58,7 @@ def _words(error: Exception) -> str:
 
 def _client(settings: Settings) -> dict[str, Any]:
     return {
-        "bootstrap_servers": settings.kafka.split(","),
+        "bootstrap_servers": settings.bootstrap_servers.split(","),
         "bootstrap_timeout_ms": _CONNECT_MS,
         "request_timeout_ms": _REQUEST_MS,
         "reconnect_backoff_max_ms": 2_000,

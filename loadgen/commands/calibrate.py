@@ -19,7 +19,7 @@ from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.query.calibration import CalibrationSample, SampleCondition, measure_costs
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.tree import Compare, Matches
-from watchfloor.schema.settings.settings import load_settings
+from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import to_micros
 from watchfloor.store.store import Store

@@ -24,7 +24,8 @@ from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.harness.background import run_background, run_rest_service
 from watchfloor.schema.errors import InputFileError, InternalError, StackError
-from watchfloor.schema.settings.settings import Settings, load_settings
+from watchfloor.schema.settings.load import load_settings
+from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.times import from_micros
 from watchfloor.store.store import Store
 

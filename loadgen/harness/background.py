@@ -49,7 +49,7 @@ def run_rest_service(settings: Settings, log: Path) -> Iterator[RestAddress]:
     """Runs ``watchfloor serve`` on a free port. Raises ``StackError`` if it does not start."""
     with run_background(settings, log, "serve", "--port", "0") as process:
         host, port = _await_address(process, log)
-        yield RestAddress(host, port, (settings.secret / FIRST_TOKEN_FILE).read_text().strip())
+        yield RestAddress(host, port, (settings.secret_folder / FIRST_TOKEN_FILE).read_text().strip())
 
 
 def _await_address(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:

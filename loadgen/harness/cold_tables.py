@@ -34,7 +34,7 @@ def make_cold(session: BenchSession, source: Source) -> None:
         if time.monotonic() > until:
             raise StackError(f"the tables of {source.name} are not compacted after {_PATIENCE:.0f} s")
         time.sleep(_TICK)
-    if session.settings.local_accumulo:
+    if session.settings.is_accumulo_local:
         table_ids = read_table_ids(session.store.connection)
         for name in names:
             drop_pages(session.settings.home / "data/accumulo/tables" / table_ids[name])

@@ -16,7 +16,8 @@ from watchfloor.ingest.queue.work_queue import delete_topic
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.schema.definition import DEFAULT_LAYOUT, add_fields, builtin_definitions, parse_definition
 from watchfloor.schema.field import Field
-from watchfloor.schema.settings.settings import Settings, load_settings
+from watchfloor.schema.settings.load import load_settings
+from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.admin import tables
 from watchfloor.store.stack.stack import down, up

@@ -21,8 +21,9 @@ from watchfloor.loadgen.harness.experiment import Experiment
 from watchfloor.loadgen.harness.measurement.measurement import current_time
 from watchfloor.loadgen.harness.session import print_progress
 from watchfloor.schema.errors import UserError, suggest
-from watchfloor.schema.settings.settings import Settings, load_settings
-from watchfloor.schema.settings.value import size
+from watchfloor.schema.settings.load import load_settings
+from watchfloor.schema.settings.parse_setting import parse_size
+from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.stack import down, up
 
 from .child_process import run_child
@@ -145,7 +146,7 @@ def _open_stack(home: str | None, sharing: Sequence[Experiment]) -> Iterator[Set
         return
     heaps = [experiment.tserver_heap or load_settings().tserver_heap for experiment in sharing]
     with tempfile.TemporaryDirectory(prefix="watchfloor-bench-") as name:
-        overrides = {"tservers": 1, "tserver_heap": max(heaps, key=size)}
+        overrides = {"tservers": 1, "tserver_heap": max(heaps, key=parse_size)}
         settings = load_settings(home=Path(name).resolve() / "home", overrides=overrides)
         try:
             up(settings, report=lambda line: print_progress(f"  {line}"))

@@ -1,7 +1,6 @@
-"""What can be set, and where a value comes from: defaults < ``watchfloor.toml`` < ``WATCHFLOOR_*`` < flags.
+"""All settings of a process as one value. ``load_settings`` (``load.py``) puts it together.
 
-``load_settings`` reads the first ``watchfloor.toml`` found in the working folder, then in the stack's folder. Every
-field's description stands beside it (``describe`` lists them for the manual), and a bad value names where it came from.
+Each field's description stands beside it; the manual is made from them.
 """
 
 # ruff: noqa: RUF009 - each default is a call of `_setting`, which makes a dataclass field
@@ -9,28 +8,25 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import stat
-import tomllib
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from watchfloor.schema.errors import SettingsError, suggest
+from watchfloor.schema.errors import SettingsError
 
 from .credentials import Credentials
-from .value import Kind, convert
+from .parse_setting import SettingType
 
 Role = Literal["ingest", "query"]
-Overrides = Mapping[str, Any]
 MIB = 1 << 20
-ENVIRONMENT = "WATCHFLOOR_"
-FILE = "watchfloor.toml"
 
 
-def _setting(default: Any, kind: Kind, doc: str, name: str = "", low: int = 1, high: int = 1 << 62) -> Any:
-    """A field of ``Settings``; ``name`` is what files and variables call it when that differs from the attribute."""
+def _setting(default: Any, kind: SettingType, doc: str, name: str = "", low: int = 1, high: int = 1 << 62) -> Any:
+    """Returns a field of ``Settings``. ``name`` is its name in files and variables, if it is not the attribute's.
+
+    ``low`` and ``high`` are the least and the greatest number that is accepted.
+    """
     return dataclasses.field(
         default=default, metadata={"doc": doc, "kind": kind, "name": name, "low": low, "high": high}
     )
@@ -38,7 +34,7 @@ def _setting(default: Any, kind: Kind, doc: str, name: str = "", low: int = 1, h
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings, checked. Paths are absolute; sizes are bytes, but for heaps, which the JVM reads (``256m``)."""
+    """All settings, checked. Paths are absolute. Sizes are bytes, but heaps are text that the JVM reads (``256m``)."""
 
     home: Path = _setting(Path(".watchfloor"), "path", "the stack's folder: data, logs, configuration, secrets")
     jars: Path = _setting(
@@ -108,49 +104,49 @@ class Settings:
                 object.__setattr__(self, path, Path(value).expanduser().absolute())
 
     @property
-    def conf(self) -> Path:
-        """Folder of the local stack's configuration files."""
+    def conf_folder(self) -> Path:
+        """The folder of the local stack's configuration files."""
         return self.home / "conf"
 
     @property
-    def secret(self) -> Path:
-        """Folder of the local stack's passwords, mode 0700."""
+    def secret_folder(self) -> Path:
+        """The folder of the local stack's passwords, mode 0700."""
         return self.home / "secret"
 
     @property
     def client_properties(self) -> Path:
-        """The client properties to connect with: a cluster's, or the local stack's (there after the first ``up``)."""
-        return self.cluster_properties or self.conf / "accumulo-client.properties"
+        """The file of client properties to connect with: a cluster's, or the local stack's, which ``up`` writes."""
+        return self.cluster_properties or self.conf_folder / "accumulo-client.properties"
 
     @property
-    def local_accumulo(self) -> bool:
-        """Whether Accumulo is the local stack's, not a cluster that somebody else runs."""
+    def is_accumulo_local(self) -> bool:
+        """True if Accumulo is the local stack's, not a cluster that somebody else runs."""
         return self.cluster_properties is None
 
     @property
-    def local_kafka(self) -> bool:
-        """Whether Kafka is the local stack's."""
+    def is_kafka_local(self) -> bool:
+        """True if Kafka is the local stack's."""
         return not self.kafka_bootstrap
 
     @property
-    def kafka(self) -> str:
-        """Kafka's bootstrap servers. SettingsError when none is set and no stack was ever started."""
+    def bootstrap_servers(self) -> str:
+        """Kafka's bootstrap servers. Raises SettingsError when none is set and no stack was ever started."""
         if self.kafka_bootstrap:
             return self.kafka_bootstrap
         try:
-            ports = json.loads((self.conf / "stack.json").read_text())["ports"]
+            ports = json.loads((self.conf_folder / "stack.json").read_text())["ports"]
             return f"127.0.0.1:{int(ports['kafka'])}"
         except FileNotFoundError:
             raise SettingsError(f"no stack in {self.home} yet: run `watchfloor up`, or set `kafka`") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise SettingsError(f"{self.conf / 'stack.json'} is damaged ({error})") from error
+            raise SettingsError(f"{self.conf_folder / 'stack.json'} is damaged ({error})") from error
 
     def password_file(self, role: Role) -> Path:
-        """The file with the password of ``role``'s user."""
+        """Returns the file with the password of ``role``'s user."""
         given = self.ingest_password if role == "ingest" else self.query_password
-        return given or self.secret / ("root.password" if role == "ingest" else "query.password")
+        return given or self.secret_folder / ("root.password" if role == "ingest" else "query.password")
 
-    def credentials(self, role: Role) -> Credentials:
+    def read_credentials(self, role: Role) -> Credentials:
         """Returns what ``role`` connects with.
 
         Raises ``SettingsError`` if the password's file is missing, empty or open to other users.
@@ -161,78 +157,10 @@ class Settings:
                 raise SettingsError(f"{path} holds the password of {user} and others can read it: chmod 600 it")
             password = path.read_text().strip()
         except FileNotFoundError:
-            hint = "run `watchfloor up`" if self.local_accumulo else f"set `{role}_password` to a file that holds it"
+            hint = "run `watchfloor up`" if self.is_accumulo_local else f"set `{role}_password` to a file that holds it"
             raise SettingsError(f"no password for {user}: {path} is missing; {hint}") from None
         except OSError as error:
             raise SettingsError(f"the password of {user} cannot be read: {error}") from error
         if not password:
             raise SettingsError(f"{path} should hold the password of {user} and is empty")
         return Credentials(user, password)
-
-
-@dataclass(frozen=True)
-class SettingDoc:
-    """One setting, for the manual: its name in files, variable, default and what it does."""
-
-    name: str
-    variable: str
-    default: str
-    doc: str
-
-
-def describe() -> Iterator[SettingDoc]:
-    """All settings in the order of ``Settings``."""
-    for field in dataclasses.fields(Settings):
-        name = _name(field)
-        default = {"home": ".watchfloor", "jars": "store/java/target/jars"}.get(name, str(field.default or ""))
-        yield SettingDoc(name, ENVIRONMENT + name.upper(), default, field.metadata["doc"])
-
-
-def load_settings(home: str | Path | None = None, overrides: Overrides | None = None) -> Settings:
-    """The settings of this process. ``overrides`` (from flags) win; None in it is not given. ``home`` is one of them.
-
-    Raises SettingsError for a value that does not fit or a name that is not known, with where it came from.
-    """
-    flags = {name: value for name, value in (overrides or {}).items() if value is not None}
-    if home is not None:
-        flags["home"] = home
-    variables = {
-        _name(field): value
-        for field in dataclasses.fields(Settings)
-        if (value := os.environ.get(ENVIRONMENT + _name(field).upper()))
-    }
-    layers = [(variables, "the environment, " + ENVIRONMENT), (flags, "a flag, ")]
-    layers.insert(0, _file(Path.cwd() / FILE))
-    if not layers[0][0]:
-        chosen = flags.get("home") or variables.get("home") or ".watchfloor"
-        layers[0] = _file(Path(chosen).expanduser() / FILE)
-    return _merge(layers)
-
-
-def _merge(layers: list[tuple[dict[str, Any], str]]) -> Settings:
-    fields = {_name(field): field for field in dataclasses.fields(Settings)}
-    values: dict[str, Any] = {}
-    for layer, where in layers:
-        for name, raw in layer.items():
-            if name not in fields:
-                raise SettingsError(f"{where}{name}: unknown setting {name!r}{suggest(name, fields)}")
-            meta = fields[name].metadata
-            label = where + (name.upper() if where.endswith(ENVIRONMENT) else name)
-            try:
-                values[fields[name].name] = convert(raw, meta["kind"], meta["low"], meta["high"])
-            except ValueError as error:
-                raise SettingsError(f"{label}: {error}") from None
-    return Settings(**values)
-
-
-def _file(path: Path) -> tuple[dict[str, Any], str]:
-    try:
-        return tomllib.loads(path.read_text()), f"{path}, "
-    except (FileNotFoundError, NotADirectoryError):
-        return {}, ""
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from error
-
-
-def _name(field: dataclasses.Field[Any]) -> str:
-    return field.metadata["name"] or field.name

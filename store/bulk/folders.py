@@ -21,7 +21,7 @@ _CLUSTER_FOLDER = "watchfloor-bulk"
 
 def folder_root(settings: Settings, connection: Connection) -> str:
     """The folder of all folders: on a file system that the store's servers read. Raises ``StoreError``."""
-    if settings.local_accumulo:
+    if settings.is_accumulo_local:
         return f"file://{settings.home}/data/bulk"
     volume = call_java(jvm.java_class("watchfloor.bridge.sink.BulkFiles").volume, connection.java)
     return f"{volume}/{_CLUSTER_FOLDER}"

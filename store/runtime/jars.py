@@ -48,7 +48,7 @@ def server_class_path(settings: Settings, java: Path) -> list[str]:
     core_site = folder / "core-site.jar"
     copied = settings.home / "lib/watchfloor.jar"
     own_jars = [copied] if copied.exists() else [jar for jar in jars if jar not in archivable]
-    path = [core_site if core_site.exists() else settings.conf, *archivable, *own_jars]
+    path = [core_site if core_site.exists() else settings.conf_folder, *archivable, *own_jars]
     return [*archive_options(folder / SERVER_ARCHIVE), "-cp", ":".join(map(str, path))]
 
 

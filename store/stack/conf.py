@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from watchfloor.schema.errors import StackError
+from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.settings.value import size
 from watchfloor.store.runtime.core_site import CORE_SITE
 
 from .checks import free_ports
@@ -42,7 +42,7 @@ class StackState:
 
 def load_state(settings: Settings) -> StackState | None:
     """The stack that was made in this home, None if there is none. StackError when its file is damaged."""
-    path = settings.conf / "stack.json"
+    path = settings.conf_folder / "stack.json"
     try:
         return StackState(**json.loads(path.read_text()))
     except FileNotFoundError:
@@ -53,7 +53,7 @@ def load_state(settings: Settings) -> StackState | None:
 
 def save_state(settings: Settings, state: StackState) -> StackState:
     """Writes ``state`` in one step, so that a reader never sees half of it."""
-    write(settings.conf / "stack.json", json.dumps(dataclasses.asdict(state), indent=1) + "\n")
+    write(settings.conf_folder / "stack.json", json.dumps(dataclasses.asdict(state), indent=1) + "\n")
     return state
 
 
@@ -88,7 +88,7 @@ def make_folders(settings: Settings) -> None:
             probe = folder / ".writable"
             probe.touch()
             probe.unlink()
-        settings.secret.chmod(0o700)
+        settings.secret_folder.chmod(0o700)
     except OSError as error:
         raise StackError(
             f"the stack's folder {settings.home} cannot be written: {error}; choose another --home"
@@ -98,17 +98,17 @@ def make_folders(settings: Settings) -> None:
 def make_secrets(settings: Settings) -> None:
     """Random passwords and instance secret, each made once."""
     for name in ("root.password", "query.password", "instance.secret"):
-        path = settings.secret / name
+        path = settings.secret_folder / name
         if not path.exists():
             write(path, secrets.token_urlsafe(24) + "\n", mode=0o600)
 
 
 def write_conf(settings: Settings, state: StackState, native: Path | None) -> None:
     """Every server's configuration. ``native``: the folder of the native map library, None for the Java map."""
-    conf, data, ports = settings.conf, settings.home / "data", state.ports
+    conf, data, ports = settings.conf_folder, settings.home / "data", state.ports
     zookeepers = f"{LOOPBACK}:{ports['zookeeper']}"
     timeout = settings.zookeeper_timeout
-    secret = (settings.secret / "instance.secret").read_text().strip()
+    secret = (settings.secret_folder / "instance.secret").read_text().strip()
     write(conf / "zoo.cfg", _lines(_zookeeper(data, ports["zookeeper"], timeout)))
     accumulo = _accumulo(settings, zookeepers, secret, native is not None)
     write(conf / "accumulo.properties", _lines(accumulo), mode=0o600)
@@ -143,7 +143,7 @@ def _zookeeper(data: Path, port: int, timeout: int) -> dict[str, object]:
 
 
 def _accumulo(settings: Settings, zookeepers: str, secret: str, native: bool) -> dict[str, object]:
-    heap, maps, cores = size(settings.tserver_heap), size(settings.tserver_maps), os.cpu_count() or 1
+    heap, maps, cores = parse_size(settings.tserver_heap), parse_size(settings.tserver_maps), os.cpu_count() or 1
     # The Java map lives in the heap, beside the caches: it gets a quarter of it.
     maps = maps if native else min(maps, heap // 4)
     return {

@@ -18,7 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from watchfloor.schema.errors import WatchfloorError
-from watchfloor.schema.settings.settings import Settings, load_settings
+from watchfloor.schema.settings.load import load_settings
+from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.class_archive import CLIENT_ARCHIVE, SERVER_ARCHIVE, archive_folder
 from watchfloor.store.runtime.core_site import CORE_SITE
 from watchfloor.store.runtime.jars import client_class_path, list_archivable_jars
@@ -33,7 +34,7 @@ _CLIENT = """
 import sys
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.schema.settings.settings import load_settings
+from watchfloor.schema.settings.load import load_settings
 from watchfloor.store.store import Store
 from watchfloor.store.admin.tables import ITEMS_TABLE
 with Store.open(load_settings(sys.argv[1])) as store:

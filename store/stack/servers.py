@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.settings.value import size
 from watchfloor.store.runtime.jars import find_native_library, server_class_path
 from watchfloor.store.runtime.java_home import find_java
 
@@ -53,7 +53,7 @@ class Fleet:
 def fleet(settings: Settings, state: StackState) -> Fleet:
     """The servers that ``state`` tells of, ready to be started. StackError when the JDK or jars are missing."""
     base = _java(settings)
-    conf = settings.conf
+    conf = settings.conf_folder
     native = find_native_library(settings)
 
     def server(name: str, heap: str, answers: Callable[[int], bool], *command: str, extra: int = 0) -> Server:
@@ -65,7 +65,7 @@ def fleet(settings: Settings, state: StackState) -> Fleet:
             home=settings.home,
             ports=ports,
             answers=answers,
-            memory=size(heap) + extra,
+            memory=parse_size(heap) + extra,
         )
 
     def accumulo(name: str, kind: str, heap: str, flags: tuple[str, ...], port: str, extra: int = 0) -> Server:
@@ -90,7 +90,7 @@ def fleet(settings: Settings, state: StackState) -> Fleet:
         tservers=tuple(
             accumulo(
                 name, "tserver", settings.tserver_heap, tserver_flags, "tserver.port.client",
-                extra=size(settings.tserver_maps) if native else 0,
+                extra=parse_size(settings.tserver_maps) if native else 0,
             )
             for name in tserver_names(state.tservers)
         ),
@@ -100,20 +100,20 @@ def fleet(settings: Settings, state: StackState) -> Fleet:
 def admin(settings: Settings, *arguments: str | Path) -> list[str]:
     """The command of one short errand to Accumulo (``watchfloor.stack.Admin``)."""
     flags = ["-Xmx96m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'admin.log'}"]
-    flags.append(f"-Daccumulo.properties=file://{settings.conf}/accumulo.properties")
+    flags.append(f"-Daccumulo.properties=file://{settings.conf_folder}/accumulo.properties")
     return [*_java(settings), *flags, "watchfloor.stack.Admin", *map(str, arguments)]
 
 
 def format_kafka(settings: Settings, kafka_id: str) -> list[str]:
     """The command that makes Kafka's empty data folder."""
     flags = ["-Xmx128m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'kafka-format.log'}"]
-    tool = ["kafka.tools.StorageTool", "format", "-t", kafka_id, "-c", str(settings.conf / "kafka.properties")]
+    tool = ["kafka.tools.StorageTool", "format", "-t", kafka_id, "-c", str(settings.conf_folder / "kafka.properties")]
     return [*_java(settings), *flags, *tool, "--ignore-formatted"]
 
 
 def _java(settings: Settings) -> list[str]:
     java = find_java()
-    logging = f"-Dlog4j2.configurationFile={settings.conf / 'log4j2.properties'}"
+    logging = f"-Dlog4j2.configurationFile={settings.conf_folder / 'log4j2.properties'}"
     # Accumulo makes a folder in the temporary one at each start and leaves it there: let it be ours.
     temporary = f"-Djava.io.tmpdir={settings.home / 'tmp'}"
     return [str(java / "bin" / "java"), *_COMMON, temporary, logging, *server_class_path(settings, java)]

@@ -131,7 +131,7 @@ def _clear_half_made(settings: Settings, servers: Fleet) -> None:
     data = settings.home / "data"
     if (data / "accumulo" / "wal").exists():
         raise StackError(
-            f"{data / 'accumulo'} holds data of an Accumulo that {settings.conf / 'stack.json'} does not know: "
+            f"{data / 'accumulo'} holds data of an Accumulo that {settings.conf_folder / 'stack.json'} does not know: "
             "restore that file, or move the data away"
         )
     if (data / "accumulo").exists() or find(servers.zookeeper.pid_file) is not None:
@@ -199,7 +199,7 @@ def _tservers_beyond(settings: Settings, count: int) -> list[str]:
 
 
 def _require_ours(settings: Settings) -> None:
-    if not settings.local_accumulo or not settings.local_kafka:
+    if not settings.is_accumulo_local or not settings.is_kafka_local:
         raise StackError(
             "the settings name an existing cluster (client_properties or kafka): it is not ours to start or stop"
         )

@@ -69,15 +69,15 @@ def status(settings: Settings, queue_lag: Callable[[Settings], int] | None = Non
     knowledge); ``seconds`` bounds the question to Accumulo. Raises nothing for what is down: it is in ``problems``."""
     problems: list[str] = []
     servers: tuple[ServerStatus, ...] = ()
-    if settings.local_accumulo or settings.local_kafka:
+    if settings.is_accumulo_local or settings.is_kafka_local:
         saved = load_state(settings)
         if saved is None:
             return StackStatus(str(settings.home), problems=(f"no stack in {settings.home} yet: run `watchfloor up`",))
         all_servers = fleet(settings, saved).all
         with ThreadPoolExecutor(len(all_servers)) as pool:
             servers = tuple(pool.map(_server, all_servers))
-        servers = tuple(s for s in servers if settings.local_kafka or s.name != "kafka")
-        servers = tuple(s for s in servers if settings.local_accumulo or s.name == "kafka")
+        servers = tuple(s for s in servers if settings.is_kafka_local or s.name != "kafka")
+        servers = tuple(s for s in servers if settings.is_accumulo_local or s.name == "kafka")
     down = {s.name for s in servers if s.state != "running"}
     problems += [f"{s.name}: {s.state}" for s in servers if s.name in down]
     tables: tuple[TableStatus, ...] = ()
@@ -98,7 +98,7 @@ def status(settings: Settings, queue_lag: Callable[[Settings], int] | None = Non
 
 def read_tables(settings: Settings, seconds: float = 15) -> tuple[TableStatus, ...]:
     """Accumulo's tables in order of name, asked by a process of its own. StackError when there is no answer in time."""
-    user = settings.credentials("ingest").user
+    user = settings.read_credentials("ingest").user
     command = admin(settings, "tables", settings.client_properties, user, settings.password_file("ingest"))
     printed = run(settings, "tables", command, time.monotonic() + seconds)
     tables = []

@@ -189,7 +189,7 @@ def rest(store_settings: Settings, loaded: tuple[int, str, str]) -> Iterator[Res
         assert process.stderr is not None
         said = process.stderr.readline() + process.stderr.readline()
         assert f"127.0.0.1:{port}" in said and "rest.token" in said
-        token = (store_settings.secret / "rest.token").read_text().strip()
+        token = (store_settings.secret_folder / "rest.token").read_text().strip()
         assert token not in said
         yield Rest(process, port, token)
     finally:

@@ -74,7 +74,7 @@ assert not {"matplotlib", "duckdb", "chdb", "tantivy", "polars"} & set(sys.modul
 
 from watchfloor.loadgen.harness.measurement.measurement import Measurement
 from watchfloor.loadgen.suite import bench, suite
-from watchfloor.schema.settings.settings import load_settings
+from watchfloor.schema.settings.load import load_settings
 
 folder = Path(sys.argv[1])
 settings = load_settings(home=folder / "home")

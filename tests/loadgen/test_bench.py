@@ -176,7 +176,7 @@ def assert_nothing_is_left(settings: Settings) -> None:
         assert not [source for source in store.catalog.read_sources() if source.startswith("bench.")]
         assert not [name for name in list_tables(store.connection) if name.startswith("bench")]
         assert not [row for row in Ledger(store).rows() if row.item and row.item.feed.startswith("bench.")]
-    admin = KafkaAdminClient(bootstrap_servers=settings.kafka.split(","))
+    admin = KafkaAdminClient(bootstrap_servers=settings.bootstrap_servers.split(","))
     try:
         until = time.monotonic() + 10  # brokers hear of it a moment later
         while found := [topic for topic in admin.list_topics() if topic.startswith("watchfloor.bench.")]:

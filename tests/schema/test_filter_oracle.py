@@ -17,10 +17,7 @@ from watchfloor.planner.planner import ALL_RULES
 from watchfloor.query.batches.registry import POLICIES
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.choices import SCHEMES
-from watchfloor.schema.filter.tree import (
-    Filter,
-    fields_of,
-)
+from watchfloor.schema.filter.tree import Filter, fields_of
 from watchfloor.schema.filter.type_check import typed_filter
 from watchfloor.schema.read_costs import ReadCosts
 

@@ -12,16 +12,7 @@ from watchfloor.schema.errors import FilterError, UnknownFieldError
 from watchfloor.schema.filter.json_form import from_json
 from watchfloor.schema.filter.parse import MAX_TERMS, parse_filter
 from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_PATTERNS
-from watchfloor.schema.filter.tree import (
-    Between,
-    Cidr,
-    Compare,
-    Filter,
-    In,
-    Or,
-    Prefix,
-    Wildcard,
-)
+from watchfloor.schema.filter.tree import Between, Cidr, Compare, Filter, In, Or, Prefix, Wildcard
 from watchfloor.schema.filter.type_check import MAX_VALUES, type_filter, typed_filter
 from watchfloor.schema.times import from_micros
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from watchfloor.schema.filter.pattern_parts import parts_of
 from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_STARS, check_regex, check_wildcard, cost_of
 from watchfloor.schema.filter.tree import Exists, Matches, Wildcard
-from watchfloor.schema.settings.settings import load_settings
+from watchfloor.schema.settings.load import load_settings
 from watchfloor.store.bridge import jvm
 from watchfloor.store.encoding.program import wildcard_regex
 

@@ -8,14 +8,15 @@ import pytest
 
 from watchfloor.schema.errors import SettingsError
 from watchfloor.schema.settings.credentials import Credentials
-from watchfloor.schema.settings.settings import Settings, describe, load_settings
-from watchfloor.schema.settings.value import size
+from watchfloor.schema.settings.load import describe_settings, load_settings
+from watchfloor.schema.settings.parse_setting import parse_size
+from watchfloor.schema.settings.settings import Settings
 
 
 @pytest.fixture(autouse=True)
 def empty_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for setting in describe():
+    for setting in describe_settings():
         monkeypatch.delenv(setting.variable, raising=False)
 
 
@@ -79,7 +80,7 @@ def test_a_bad_variable_and_a_bad_flag_are_named(monkeypatch: pytest.MonkeyPatch
 
 
 def test_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [size(t) for t in ("12", "1k", "2M", "3MiB", "1 gb")] == [12, 1024, 2 << 20, 3 << 20, 1 << 30]
+    assert [parse_size(t) for t in ("12", "1k", "2M", "3MiB", "1 gb")] == [12, 1024, 2 << 20, 3 << 20, 1 << 30]
     monkeypatch.setenv("WATCHFLOOR_ITEM_BYTES", "8MiB")
     monkeypatch.setenv("WATCHFLOOR_KAFKA_HEAP", "1 GiB")
     assert load_settings().item_bytes == 8 << 20
@@ -89,54 +90,54 @@ def test_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_credentials_are_read_from_private_files_only(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
     with pytest.raises(SettingsError, match=r"query\.password is missing; run `watchfloor up`"):
-        settings.credentials("query")
-    settings.secret.mkdir()
+        settings.read_credentials("query")
+    settings.secret_folder.mkdir()
     path = settings.password_file("query")
     path.write_text("s3cret\n")
     path.chmod(0o644)
     with pytest.raises(SettingsError, match="chmod 600"):
-        settings.credentials("query")
+        settings.read_credentials("query")
     path.chmod(0o600)
-    assert settings.credentials("query") == Credentials("watchfloor_query", "s3cret")
-    assert "s3cret" not in repr(settings.credentials("query"))
+    assert settings.read_credentials("query") == Credentials("watchfloor_query", "s3cret")
+    assert "s3cret" not in repr(settings.read_credentials("query"))
     path.write_text("\n")
     with pytest.raises(SettingsError, match="empty"):
-        settings.credentials("query")
+        settings.read_credentials("query")
 
 
 def test_a_cluster_is_named_by_two_settings(tmp_path: Path) -> None:
     local = Settings(home=tmp_path)
-    assert local.local_accumulo
+    assert local.is_accumulo_local
     assert local.client_properties == tmp_path / "conf/accumulo-client.properties"
     with pytest.raises(SettingsError, match="run `watchfloor up`, or set `kafka`"):
-        _ = local.kafka
+        _ = local.bootstrap_servers
     theirs = load_settings(
         overrides={"kafka": "k1:9092,k2:9092", "client_properties": "/etc/accumulo-client.properties"}
     )
-    assert not theirs.local_accumulo
-    assert not theirs.local_kafka
-    assert theirs.kafka == "k1:9092,k2:9092"
+    assert not theirs.is_accumulo_local
+    assert not theirs.is_kafka_local
+    assert theirs.bootstrap_servers == "k1:9092,k2:9092"
     assert theirs.client_properties == Path("/etc/accumulo-client.properties")
 
 
 def test_kafkas_address_is_that_of_the_stack(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
-    settings.conf.mkdir()
-    (settings.conf / "stack.json").write_text('{"ports": {"kafka": 23456}}')
-    assert settings.kafka == "127.0.0.1:23456"
-    (settings.conf / "stack.json").write_text("{")
+    settings.conf_folder.mkdir()
+    (settings.conf_folder / "stack.json").write_text('{"ports": {"kafka": 23456}}')
+    assert settings.bootstrap_servers == "127.0.0.1:23456"
+    (settings.conf_folder / "stack.json").write_text("{")
     with pytest.raises(SettingsError, match="damaged"):
-        _ = settings.kafka
+        _ = settings.bootstrap_servers
 
 
 def test_every_setting_is_described() -> None:
-    for setting in describe():
+    for setting in describe_settings():
         assert setting.variable == "WATCHFLOOR_" + setting.name.upper()
         assert 10 < len(setting.doc) < 100
 
 
 def test_the_manual_lists_every_setting_as_it_is() -> None:
     manual = (Path(__file__).parents[2] / "docs/using/operations.md").read_text()
-    for setting in describe():
+    for setting in describe_settings():
         default = f"`{setting.default}`" if setting.default else ""
         assert f"| `{setting.name}` | {default} | {setting.doc} |" in manual

@@ -14,7 +14,8 @@ import psutil
 import pytest
 
 from watchfloor.schema.errors import StackError
-from watchfloor.schema.settings.settings import Settings, load_settings
+from watchfloor.schema.settings.load import load_settings
+from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack import conf as stack_conf
 from watchfloor.store.stack import errand as stack_errand
 from watchfloor.store.stack import process as stack_process
@@ -64,7 +65,7 @@ def pids(settings: Settings) -> dict[str, int]:
 def ask(settings: Settings, code: str) -> str:
     """What ``code`` prints in a Python process of its own, with ``settings`` of the stack."""
     head = (
-        "from watchfloor.schema.settings.settings import load_settings\n"
+        "from watchfloor.schema.settings.load import load_settings\n"
         "from watchfloor.store.bridge.requests import EntryScan\n"
         "from watchfloor.store.store import Store\n"
         "from watchfloor.store.encoding.ranges import Ranges\n"
@@ -114,13 +115,13 @@ def test_all_ports_are_on_the_loopback_address_only(running: Settings) -> None:
 
 
 def test_secrets_are_private_and_not_in_any_command_line(running: Settings) -> None:
-    files = list(running.secret.iterdir())
+    files = list(running.secret_folder.iterdir())
     assert len(files) == 3
     commands = " ".join(" ".join(psutil.Process(pid).cmdline()) for pid in pids(running).values())
     for path in files:
         assert path.stat().st_mode & 0o777 == 0o600
         assert path.read_text().strip() not in commands
-    assert (running.conf / "accumulo.properties").stat().st_mode & 0o777 == 0o600
+    assert (running.conf_folder / "accumulo.properties").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.crash
@@ -148,7 +149,7 @@ def test_a_taken_port_is_said_and_down_and_up_keep_the_data(running: Settings) -
     assert not any(psutil.pid_exists(pid) for pid in before.values())
     assert {s.state for s in status(running).servers} == {"stopped"}
 
-    port = json.loads((running.conf / "stack.json").read_text())["ports"]["kafka"]
+    port = json.loads((running.conf_folder / "stack.json").read_text())["ports"]["kafka"]
     with socket.create_server(("127.0.0.1", port)):
         with pytest.raises(StackError, match=f"port {port} of kafka is taken by process {os.getpid()}"):
             up(running)
@@ -165,7 +166,7 @@ def test_a_taken_port_is_said_and_down_and_up_keep_the_data(running: Settings) -
 
 
 def test_a_second_stack_has_other_ports(running: Settings) -> None:
-    ours = json.loads((running.conf / "stack.json").read_text())["ports"]
+    ours = json.loads((running.conf_folder / "stack.json").read_text())["ports"]
     theirs = stack_conf.grow_state(None, 3).ports
     assert not set(ours.values()) & set(theirs.values())
 

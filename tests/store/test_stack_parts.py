@@ -139,7 +139,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 def test_damaged_memory_of_a_stack_is_said(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
     stack_conf.make_folders(settings)
-    (settings.conf / "stack.json").write_text('{"ports": {}, "unheard": 1}')
+    (settings.conf_folder / "stack.json").write_text('{"ports": {}, "unheard": 1}')
     with pytest.raises(StackError, match=r"stack\.json is damaged"):
         up(settings)
 
@@ -183,6 +183,8 @@ def test_the_write_ahead_log_never_forces_flushes_before_memory_does(tmp_path: P
         stack_conf.make_folders(settings)
         stack_conf.make_secrets(settings)
         stack_conf.write_conf(settings, stack_conf.grow_state(None, 1), native=tmp_path)
-        lines = dict(line.split("=", 1) for line in (settings.conf / "accumulo.properties").read_text().splitlines())
+        lines = dict(
+            line.split("=", 1) for line in (settings.conf_folder / "accumulo.properties").read_text().splitlines()
+        )
         assert 3 * int(lines["tserver.wal.max.size"]) >= int(lines["tserver.memory.maps.max"])
-    assert oct((settings.conf / "accumulo.properties").stat().st_mode & 0o777) == "0o600"
+    assert oct((settings.conf_folder / "accumulo.properties").stat().st_mode & 0o777) == "0o600"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from watchfloor.schema.settings.settings import load_settings
+from watchfloor.schema.settings.load import load_settings
 from watchfloor.store.bridge import jvm
 
 

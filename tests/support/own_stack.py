@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from watchfloor.schema.settings.settings import Settings, load_settings
+from watchfloor.schema.settings.load import load_settings
+from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.process import find
 from watchfloor.store.stack.stack import down
 

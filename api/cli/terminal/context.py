@@ -26,7 +26,7 @@ def print_message(line: str) -> None:
 
 def read_settings(args: Namespace, **flags: Any) -> Settings:
     """Returns the settings: defaults < file < environment < flags. ``flags`` that are None were not given."""
-    from watchfloor.schema.settings.settings import ENVIRONMENT, load_settings
+    from watchfloor.schema.settings.load import ENVIRONMENT, load_settings
 
     if args.config is None:
         return load_settings(home=args.home, overrides=flags)

@@ -17,14 +17,7 @@ from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.byte_arrays import to_byte_rows
-from watchfloor.store.encoding.keys import (
-    MINUTE,
-    SHARD_BYTES,
-    event_table,
-    hashes_of_keys,
-    key_bounds,
-    shard_names,
-)
+from watchfloor.store.encoding.keys import MINUTE, SHARD_BYTES, event_table, hashes_of_keys, key_bounds, shard_names
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.store import Store

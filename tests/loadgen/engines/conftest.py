@@ -10,10 +10,7 @@ import pyarrow as pa
 import pytest
 from engine_events import COLUMNS, EVENTS, ODD, read_events
 
-from watchfloor.loadgen.engines.question import (
-    EngineQuestion,
-    QuestionKind,
-)
+from watchfloor.loadgen.engines.question import EngineQuestion, QuestionKind
 from watchfloor.loadgen.harness.loads import EventFile, write_events
 
 

@@ -10,10 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from watchfloor.loadgen.engines.answer import digest_rows
-from watchfloor.loadgen.engines.question import (
-    EngineQuestion,
-    QuestionKind,
-)
+from watchfloor.loadgen.engines.question import EngineQuestion, QuestionKind
 from watchfloor.loadgen.generator.planted_paths import SPREAD_INTERVAL
 from watchfloor.schema.definition import builtin_definitions
 

@@ -18,12 +18,7 @@ from watchfloor.loadgen.engines.answer import build_table, check_answer
 from watchfloor.loadgen.engines.peers import peer_main as peer_process
 from watchfloor.loadgen.engines.peers import peer_process as engine_peers
 from watchfloor.loadgen.engines.peers.peer_process import PEERS, PeerProcess, explain_missing, open_peers
-from watchfloor.loadgen.engines.question import (
-    EngineQuestion,
-    QuestionKind,
-    list_newest_questions,
-    list_questions,
-)
+from watchfloor.loadgen.engines.question import EngineQuestion, QuestionKind, list_newest_questions, list_questions
 from watchfloor.loadgen.harness.loads import EventFile
 from watchfloor.schema.errors import StackError
 

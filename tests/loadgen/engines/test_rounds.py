@@ -15,10 +15,7 @@ import pytest
 from engine_events import PROXY
 
 from watchfloor.loadgen.engines.answer import EngineAnswer, build_table, check_answer, digest_rows
-from watchfloor.loadgen.engines.question import (
-    EngineQuestion,
-    QuestionKind,
-)
+from watchfloor.loadgen.engines.question import EngineQuestion, QuestionKind
 from watchfloor.loadgen.engines.rounds import WARM_UP_SECONDS, AnswerSamples, Participant, profile_answers, run_rounds
 from watchfloor.loadgen.experiments.peers.figures import compare_answers
 from watchfloor.loadgen.harness.cpu_usage import MACHINE, CpuMeter

@@ -23,7 +23,7 @@ CELLS = "watchfloor.cell.CellStream"
 
 def connect(settings: Settings, more: str = "", role: str = "ingest") -> Connection:
     properties = settings.client_properties.read_text() + more
-    return Connection.connect(settings, properties, settings.credentials(role))
+    return Connection.connect(settings, properties, settings.read_credentials(role))
 
 
 def sink(connection: Connection) -> EntrySink:

@@ -112,10 +112,10 @@ def test_a_scan_closed_at_its_start_leaves_nothing_on_the_servers(connection: Co
 
 def test_no_memory_is_left_at_exit(store_settings: Settings, events: str) -> None:
     """A process that ends with a scan half read, batches in hand and a sink open ends quietly, with its own status."""
-    credentials = store_settings.credentials("ingest")
+    credentials = store_settings.read_credentials("ingest")
     program = textwrap.dedent(f"""
         import sys
-        from watchfloor.schema.settings.settings import load_settings
+        from watchfloor.schema.settings.load import load_settings
         from watchfloor.schema.settings.credentials import Credentials
         from watchfloor.store.bridge.connection import Connection
         from watchfloor.store.bridge.requests import EntryScan

@@ -64,7 +64,7 @@ def on_cluster(settings: Settings) -> Settings:
     return replace(
         settings,
         cluster_properties=settings.client_properties,
-        kafka_bootstrap=settings.kafka,
+        kafka_bootstrap=settings.bootstrap_servers,
         ingest_password=settings.password_file("ingest"),
         query_password=settings.password_file("query"),
     )

@@ -33,10 +33,7 @@ from watchfloor.ingest.worker.compact import compact_source
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
-from watchfloor.schema.coverage import (
-    cover_from,
-    start_indexes,
-)
+from watchfloor.schema.coverage import cover_from, start_indexes
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.field import IndexKind
 from watchfloor.schema.settings.settings import Settings

@@ -173,7 +173,7 @@ def test_answers_are_right_all_the_time(store: Store, service: QueryService) -> 
 KILLED = """
     import os, signal, threading
     from watchfloor.store.layouts.block.compaction.compaction import compact
-    from watchfloor.schema.settings.settings import load_settings
+    from watchfloor.schema.settings.load import load_settings
     from watchfloor.store.store import Store
 
     def step(done):

@@ -57,7 +57,7 @@ def test_a_source_that_was_stored_before_blocks_were_the_default_stays_in_cells(
     store_settings: Settings, store: Store, tmp_path: Path
 ) -> None:
     old = parse_definition(silent("old"))
-    readers = [store_settings.credentials("query").user]
+    readers = [store_settings.read_credentials("query").user]
     tables.create_source_tables(store.connection, old, readers)
     store.put(tables.SOURCES_TABLE, [(old.name.encode(), b"", b"", old.to_json().encode())])
     settings = own(store_settings, "old")

@@ -1,4 +1,4 @@
-"""How the text of a setting becomes its value."""
+"""Turns the text of a setting into its value."""
 
 from __future__ import annotations
 
@@ -6,31 +6,34 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["path", "text", "int", "bytes", "heap", "durability", "mode", "topic"]
+SettingType = Literal["path", "text", "int", "bytes", "heap", "durability", "mode", "topic"]
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SIZE = re.compile(r"(\d+)\s*(?:([kmg])i?b?|b)?", re.IGNORECASE)
 
 
-def size(text: str) -> int:
-    """Bytes of ``64m``, ``64MiB``, ``1g`` or a plain number. ValueError otherwise."""
+def parse_size(text: str) -> int:
+    """Returns the bytes of ``64m``, ``64MiB``, ``1g`` or a plain number. Raises ValueError for anything else."""
     match = _SIZE.fullmatch(text.strip())
     if not match:
         raise ValueError(f"{text!r} is not a size such as 256m or 1g")
     return int(match[1]) * _UNITS[(match[2] or "").lower()]
 
 
-def convert(raw: Any, kind: Kind, low: int, high: int) -> Any:
-    """``raw`` (of a file, a variable or a flag) as a value of ``kind``; ValueError says what was expected."""
+def parse_setting(raw: Any, kind: SettingType, low: int, high: int) -> Any:
+    """Returns ``raw``, from a file, a variable or a flag, as a value of ``kind``.
+
+    Raises ValueError, which says what was expected.
+    """
     if kind == "path":
         if not isinstance(raw, str | Path) or not str(raw) or "\0" in str(raw):
             raise ValueError(f"{raw!r} is not a path")
         return Path(raw)
     if kind in ("int", "bytes"):
-        return _whole(raw, kind, low, high)
+        return _parse_whole_number(raw, kind, low, high)
     text = str(raw).strip()
     if not isinstance(raw, str) or not text:
         raise ValueError(f"{raw!r} should be text")
-    if kind == "heap" and size(text) < 32 << 20:
+    if kind == "heap" and parse_size(text) < 32 << 20:
         raise ValueError(f"{text!r} is too small for a heap; 32m is the least")
     if kind == "durability" and text not in ("flush", "sync"):
         raise ValueError(f"{text!r} is neither flush nor sync")
@@ -39,16 +42,16 @@ def convert(raw: Any, kind: Kind, low: int, high: int) -> Any:
     if kind == "topic" and not re.fullmatch(r"[A-Za-z0-9._-]{1,200}", text):
         raise ValueError(f"{text!r} may hold letters, digits, dot, dash and underscore only")
     # The JVM knows 1g but not 1GiB.
-    return f"{size(text) >> 20}m" if kind == "heap" else text
+    return f"{parse_size(text) >> 20}m" if kind == "heap" else text
 
 
-def _whole(raw: Any, kind: Kind, low: int, high: int) -> int:
+def _parse_whole_number(raw: Any, kind: SettingType, low: int, high: int) -> int:
     if isinstance(raw, bool) or not isinstance(raw, int | str):
         raise ValueError(f"{raw!r} is not a whole number")
     if isinstance(raw, int):
         value = raw
     elif kind == "bytes":
-        value = size(raw)
+        value = parse_size(raw)
     else:
         try:
             value = int(raw)
