@@ -1,4 +1,4 @@
-"""Where an experiment runs: a stack, its own sources on it and a folder for its files, all removed at its end."""
+"""The session of an experiment: a stack, its own sources on it and a folder for its files, all removed at its end."""
 
 from __future__ import annotations
 
