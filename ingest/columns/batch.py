@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from watchfloor.ingest.files.lines import Rejected
+from watchfloor.ingest.files.lines import RejectedLine
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
@@ -18,7 +18,7 @@ from .rows import Rows
 
 def event_batch(
     source: Source, columns: Mapping[str, pa.Array], rows: Rows, reasons: Reasons
-) -> tuple[pa.RecordBatch, list[Rejected]]:
+) -> tuple[pa.RecordBatch, list[RejectedLine]]:
     """The events of ``rows`` and the rejected among them.
 
     ``columns`` has an array of ``len(rows)`` for each field that occurs, of the field's Arrow type; absent fields
@@ -35,7 +35,7 @@ def event_batch(
         return batch, []
     keep = np.ones(len(rows), bool)
     keep[list(reasons)] = False
-    return batch.filter(pa.array(keep)), [rows.reject(row, reasons[row]) for row in sorted(reasons)]
+    return batch.filter(pa.array(keep)), [rows.reject_line(row, reasons[row]) for row in sorted(reasons)]
 
 
 def _check_time(name: str, times: pa.Array | None, count: int, reasons: Reasons) -> None:

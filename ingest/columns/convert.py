@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
 
-from .scalars import EPOCH_UNITS, YEAR_1, YEAR_10000, Unfit, scalar_parser, unfit
+from .scalars import EPOCH_UNITS, YEAR_1, YEAR_10000, Unfit, scalar_parser, unfit_reason
 
 Reasons = dict[int, str]
 """Row number → why its line is rejected. The first reason found stays."""
@@ -47,7 +47,7 @@ def text_list_column(field: Field, lists: pa.ListArray, time_format: str, reason
     return pa.ListArray.from_arrays(offsets, typed, mask=mask)
 
 
-def octets(text: pa.StringArray) -> npt.NDArray[np.uint8]:
+def text_octets(text: pa.StringArray) -> npt.NDArray[np.uint8]:
     """The bytes of all the strings of an array, one after the other."""
     buffers = text.buffers()
     if len(text) == 0 or buffers[2] is None:
@@ -68,34 +68,34 @@ def convert_texts(
     if kind is FieldType.STRING:
         return text
     if kind is FieldType.IP:
-        return _addresses(name, text, reasons, rows)
+        return _convert_addresses(name, text, reasons, rows)
     try:
-        quick = _quick(kind, text, time_format)
+        quick = _convert_whole(kind, text, time_format)
     except pa.ArrowInvalid:
         quick = None
     if quick is not None:
         return quick
     if kind is FieldType.TIME and "%" in time_format:
-        return _each_distinct(name, kind, text, time_format, reasons, rows)
-    return pa.array(_each(name, kind, text.to_pylist(), time_format, reasons, rows), _storage(kind)).cast(
+        return _parse_each_distinct(name, kind, text, time_format, reasons, rows)
+    return pa.array(_parse_each(name, kind, text.to_pylist(), time_format, reasons, rows), _storage_type(kind)).cast(
         ARROW_TYPES[kind]
     )
 
 
-def _quick(kind: FieldType, text: pa.StringArray, time_format: str) -> pa.Array | None:
+def _convert_whole(kind: FieldType, text: pa.StringArray, time_format: str) -> pa.Array | None:
     match kind:
-        case FieldType.INT if _DIGITS[octets(text)].all():
+        case FieldType.INT if _DIGITS[text_octets(text)].all():
             return text.cast(pa.int64())
-        case FieldType.PORT if _DIGITS[octets(text)].all():
+        case FieldType.PORT if _DIGITS[text_octets(text)].all():
             return text.cast(pa.uint16())
-        case FieldType.FLOAT if _NUMERIC[octets(text)].all():
+        case FieldType.FLOAT if _NUMERIC[text_octets(text)].all():
             numbers = text.cast(pa.float64())
             return numbers if pc.all(pc.is_finite(numbers)).as_py() is not False else None
         case FieldType.BOOL:
             truth = pc.equal(text, "T")
             known = pc.or_(truth, pc.equal(text, "F"))
             return truth if pc.all(known).as_py() is not False else None
-        case FieldType.TIME if time_format in EPOCH_UNITS and _DECIMAL[octets(text)].all():
+        case FieldType.TIME if time_format in EPOCH_UNITS and _DECIMAL[text_octets(text)].all():
             return epoch_column(text.cast(pa.decimal128(28, _EPOCH_SCALE)), time_format)
         case FieldType.TIME if (time_format == "iso8601" or time_format in EPOCH_UNITS) and _looks_iso(text):
             return _iso_column(text)
@@ -114,7 +114,7 @@ def epoch_column(numbers: pa.Decimal128Array, time_format: str) -> pa.Array | No
     divisor = 10 ** (_EPOCH_SCALE - EPOCH_UNITS[time_format])
     if len(low) and low.max() > np.iinfo(np.int64).max - divisor:
         return None
-    return _times((low + divisor // 2) // divisor, numbers)
+    return _times_of_micros((low + divisor // 2) // divisor, numbers)
 
 
 def _iso_column(text: pa.StringArray) -> pa.Array | None:
@@ -125,7 +125,7 @@ def _iso_column(text: pa.StringArray) -> pa.Array | None:
     nanos = stamps.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     if len(nanos) and nanos.max() > np.iinfo(np.int64).max - 500:
         return None
-    return _times((nanos + 500) // 1000, text)
+    return _times_of_micros((nanos + 500) // 1000, text)
 
 
 def _looks_iso(text: pa.StringArray) -> bool:
@@ -148,23 +148,25 @@ def _looks_iso(text: pa.StringArray) -> bool:
     return bool(((separator == ord("T")) | (separator == ord(" "))).all() and (data[begins + 16] == ord(":")).all())
 
 
-def _times(micros: npt.NDArray[np.int64], like: pa.Array) -> pa.Array | None:
+def _times_of_micros(micros: npt.NDArray[np.int64], like: pa.Array) -> pa.Array | None:
     if len(micros) and (micros.min() < YEAR_1 or micros.max() >= YEAR_10000):
         return None
     mask = None if not like.null_count else like.is_null().to_numpy(zero_copy_only=False)
     return pa.array(micros, pa.int64(), mask=mask).cast(ARROW_TYPES[FieldType.TIME])
 
 
-def _addresses(name: str, text: pa.StringArray, reasons: Reasons, rows: npt.NDArray[np.int64] | None) -> pa.StringArray:
+def _convert_addresses(
+    name: str, text: pa.StringArray, reasons: Reasons, rows: npt.NDArray[np.int64] | None
+) -> pa.StringArray:
     """IPv4 addresses as they are usually written are in normal form already; the others are parsed."""
     usual = pc.match_substring_regex(text, _IPV4)
     if pc.all(usual).as_py() is not False:
         return text
     others = pc.if_else(usual, pa.scalar(None, pa.string()), text)
-    return pc.if_else(usual, text, _each_distinct(name, FieldType.IP, others, "", reasons, rows))
+    return pc.if_else(usual, text, _parse_each_distinct(name, FieldType.IP, others, "", reasons, rows))
 
 
-def _each(
+def _parse_each(
     name: str,
     kind: FieldType,
     values: list[str | None],
@@ -183,11 +185,11 @@ def _each(
             out.append(parse(value))
         except Unfit as error:
             out.append(None)
-            reasons.setdefault(place if rows is None else int(rows[place]), unfit(name, value, str(error)))
+            reasons.setdefault(place if rows is None else int(rows[place]), unfit_reason(name, value, str(error)))
     return out
 
 
-def _each_distinct(
+def _parse_each_distinct(
     name: str,
     kind: FieldType,
     text: pa.StringArray,
@@ -199,13 +201,13 @@ def _each_distinct(
     coded = text.dictionary_encode()
     distinct = coded.dictionary.to_pylist()
     faults: Reasons = {}
-    typed = _each(name, kind, distinct, time_format, faults, None)
+    typed = _parse_each(name, kind, distinct, time_format, faults, None)
     if faults:
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         for place in np.flatnonzero(np.isin(codes, list(faults))):
             reasons.setdefault(int(place if rows is None else rows[place]), faults[int(codes[place])])
-    return pa.array(typed, _storage(kind)).take(coded.indices).cast(ARROW_TYPES[kind])
+    return pa.array(typed, _storage_type(kind)).take(coded.indices).cast(ARROW_TYPES[kind])
 
 
-def _storage(kind: FieldType) -> pa.DataType:
+def _storage_type(kind: FieldType) -> pa.DataType:
     return pa.int64() if kind is FieldType.TIME else ARROW_TYPES[kind]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from watchfloor.ingest.files.lines import Chunk, Rejected
+from watchfloor.ingest.files.lines import Chunk, RejectedLine
 
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -39,17 +39,17 @@ class Rows:
         """Where each line begins in the file."""
         return self.starts + self.base
 
-    def raw(self, row: int) -> bytes:
+    def line_at(self, row: int) -> bytes:
         return self.data[self.starts[row] : self.ends[row]]
 
-    def where(self, keep: Mask | Positions | slice) -> Rows:
+    def select(self, keep: Mask | Positions | slice) -> Rows:
         return Rows(self.data, self.base, self.starts[keep], self.ends[keep])
 
-    def reject(self, row: int, reason: str) -> Rejected:
-        return Rejected(int(self.base + self.starts[row]), reason, self.raw(row))
+    def reject_line(self, row: int, reason: str) -> RejectedLine:
+        return RejectedLine(int(self.base + self.starts[row]), reason, self.line_at(row))
 
-    def reject_all(self, reason: str) -> list[Rejected]:
-        return [self.reject(row, reason) for row in range(len(self))]
+    def reject_all(self, reason: str) -> list[RejectedLine]:
+        return [self.reject_line(row, reason) for row in range(len(self))]
 
 
 def split_rows(chunk: Chunk) -> Rows:
@@ -76,7 +76,7 @@ def split_rows(chunk: Chunk) -> Rows:
     return Rows(chunk.data, chunk.offset, starts, ends)
 
 
-def utf8_rows(rows: Rows) -> tuple[Rows, list[Rejected]]:
+def utf8_rows(rows: Rows) -> tuple[Rows, list[RejectedLine]]:
     """The lines that are UTF-8, and the others, each with the place of its first bad byte."""
     if _is_utf8(rows.data) or not len(rows):
         return rows, []
@@ -85,14 +85,14 @@ def utf8_rows(rows: Rows) -> tuple[Rows, list[Rejected]]:
     high = np.flatnonzero(rows.octets >= 0x80)
     suspects = np.unique(np.searchsorted(rows.starts, high, side="right") - 1)
     for row in suspects[suspects >= 0]:
-        raw = rows.raw(row)
+        raw = rows.line_at(row)
         try:
             raw.decode()
         except UnicodeDecodeError as error:
             keep[row] = False
             reason = f"not UTF-8: byte {raw[error.start]:#04x} at position {error.start} of the line ({error.reason})"
-            rejected.append(rows.reject(row, reason))
-    return rows.where(keep), rejected
+            rejected.append(rows.reject_line(row, reason))
+    return rows.select(keep), rejected
 
 
 def cut_column(data: bytes, starts: Positions, ends: Positions) -> pa.StringArray:

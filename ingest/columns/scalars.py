@@ -45,7 +45,7 @@ class Unfit(ValueError):
     """A value that is not of its type; the text says what was wanted."""
 
 
-def unfit(name: str, value: object, wanted: str) -> str:
+def unfit_reason(name: str, value: object, wanted: str) -> str:
     return f"field {name}: {shorten_value(value)} is not {wanted}"
 
 

@@ -28,7 +28,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Mark:
+class QueuedMark:
     """How far a file was queued earlier: its first ``length`` bytes (uncompressed) had the identity ``file_id``."""
 
     file_id: bytes
@@ -55,7 +55,9 @@ class FileScan:
     ranges: tuple[tuple[int, int], ...]
 
 
-def scan_file(path: str | Path, split: int, mark: Mark | None = None, cut_like: WorkItem | None = None) -> FileScan:
+def scan_file(
+    path: str | Path, split: int, mark: QueuedMark | None = None, cut_like: WorkItem | None = None
+) -> FileScan:
     """Identity and ranges of a file, in bounded memory. Raises ``InputFileError``.
 
     ``cut_like`` is an item of the very same content: the file is cut as that was. A plain file that grows meanwhile is
@@ -85,7 +87,7 @@ def scan_file(path: str | Path, split: int, mark: Mark | None = None, cut_like: 
             if rest is not None:
                 rest.feed(length, block)
             length += len(block)
-        _finish(digest, stream)
+        _add_damage(digest, stream)
         after = os.fstat(file.fileno())
     if after.st_size < before.st_size or (after.st_mtime_ns != before.st_mtime_ns and after.st_size == before.st_size):
         raise InputFileError(f"{path}: changed while it was read; give it again when its writer is done")
@@ -98,7 +100,7 @@ def scan_file(path: str | Path, split: int, mark: Mark | None = None, cut_like: 
         before.st_mtime_ns,
         length,
         compressed,
-        stream.damaged,
+        stream.is_damaged,
         split,
         whole.base,
         came_before,
@@ -146,7 +148,7 @@ def check_unchanged(item: WorkItem) -> None:
             left -= min(left, len(block))
             if not left and not item.compressed:
                 break
-        _finish(digest, stream)
+        _add_damage(digest, stream)
     if left or digest.digest() != item.file_id:
         raise InputFileError(f"{item.path}: its content changed after it was queued; queue it again")
 
@@ -165,7 +167,7 @@ def open_regular(path: str | Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb", buffering=0)
 
 
-def _begins_with(mark: Mark, digest: hashlib.blake2b, rest: bytes) -> bool:
+def _begins_with(mark: QueuedMark, digest: hashlib.blake2b, rest: bytes) -> bool:
     """Whether the bytes in ``digest`` and then ``rest`` are those of ``mark``, which may have been a damaged stream."""
     prefix = digest.copy()
     prefix.update(rest)
@@ -175,8 +177,8 @@ def _begins_with(mark: Mark, digest: hashlib.blake2b, rest: bytes) -> bool:
     return prefix.digest() == mark.file_id
 
 
-def _finish(digest: hashlib.blake2b, stream: _Content) -> None:
-    if stream.damaged:
+def _add_damage(digest: hashlib.blake2b, stream: _Content) -> None:
+    if stream.is_damaged:
         # What could be read may equal another file's content; the damage is part of what this file is.
         digest.update(_DAMAGED)
 
@@ -227,7 +229,7 @@ class _Content:
             raise InputFileError(f"{self._file.name}: cannot be read: {error.strerror}") from error
 
     @property
-    def damaged(self) -> bool:
+    def is_damaged(self) -> bool:
         return isinstance(self._blocks, GzipReader) and bool(self._blocks.fault)
 
     def _read(self) -> bytes:

@@ -20,7 +20,7 @@ _PEEK_BYTES = 4 << 10
 
 
 @dataclass(frozen=True)
-class Rejected:
+class RejectedLine:
     """A line that became no event: where it starts in the uncompressed file, why, and its bytes (maybe cut)."""
 
     offset: int
@@ -38,11 +38,11 @@ class Chunk:
 
     offset: int
     data: bytes
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedLine, ...] = ()
 
 
 def is_gzip(path: str | Path) -> bool:
-    with _open(path) as file:
+    with _open_file(path) as file:
         return is_gzip_file(file)
 
 
@@ -59,18 +59,18 @@ def read_chunks(
     what could be read, then a ``Rejected`` that says so. A range of a gzip file other than the whole raises
     ``InputFileError``, as does a file that cannot be opened or read.
     """
-    with _open(path) as file:
+    with _open_file(path) as file:
         if is_gzip_file(file):
             if start or end is not None:
                 raise InputFileError(f"{path}: a gzip file has no byte ranges; read it whole")
             blocks = GzipReader(partial(file.read, _READ_BYTES), chunk_bytes)
-            yield from _assemble(blocks, 0, None, max_line_bytes)
+            yield from _assemble_chunks(blocks, 0, None, max_line_bytes)
         else:
             file.seek(start)
-            yield from _assemble(_PlainBlocks(file, chunk_bytes), start, end, max_line_bytes)
+            yield from _assemble_chunks(_PlainBlocks(file, chunk_bytes), start, end, max_line_bytes)
 
 
-def _open(path: str | Path) -> BinaryIO:
+def _open_file(path: str | Path) -> BinaryIO:
     try:
         return Path(path).open("rb")
     except OSError as error:
@@ -96,7 +96,7 @@ class _PlainBlocks:
         return begin + peeked.rfind(b"\n") + 1 or self._block_bytes
 
 
-def _assemble(source: _PlainBlocks | GzipReader, start: int, end: int | None, limit: int) -> Iterator[Chunk]:
+def _assemble_chunks(source: _PlainBlocks | GzipReader, start: int, end: int | None, limit: int) -> Iterator[Chunk]:
     """Cuts blocks at line ends."""
     carry, at = b"", start  # ``carry`` begins at ``at``
     blocks = iter(source)
@@ -106,7 +106,7 @@ def _assemble(source: _PlainBlocks | GzipReader, start: int, end: int | None, li
         if cut and (end is None or upto < end):
             # Almost always so: what is handed on is not copied, or once.
             whole = not carry and cut == len(block)
-            yield from _within(block if whole else b"".join((carry, memoryview(block)[:cut])), at, limit)
+            yield from _chunks_within_limit(block if whole else b"".join((carry, memoryview(block)[:cut])), at, limit)
             carry, at = block[cut:], upto
         else:
             carry = carry + block
@@ -115,29 +115,29 @@ def _assemble(source: _PlainBlocks | GzipReader, start: int, end: int | None, li
                 # Only lines that begin before ``end`` are ours: those up to the first line end at or after it.
                 cut = carry.find(b"\n", max(end - at - 1, 0)) + 1
                 if cut and at + cut >= end:
-                    yield from _within(carry[:cut], at, limit)
+                    yield from _chunks_within_limit(carry[:cut], at, limit)
                     return
             if cut:
-                yield from _within(carry[:cut], at, limit)
+                yield from _chunks_within_limit(carry[:cut], at, limit)
                 carry, at = carry[cut:], at + cut
         if end is not None and at >= end:
             return
         if len(carry) > limit:
-            rejected, carry, at = _skip(blocks, carry, at, limit)
+            rejected, carry, at = _skip_long_line(blocks, carry, at, limit)
             yield rejected
             if end is not None and at >= end:
                 return
     if source.fault:
         stopped = at + len(carry)
         reason = f"{source.fault} at byte {stopped} of what was unpacked; what followed is lost"
-        yield Chunk(at, b"", (Rejected(at, reason, carry[:limit]),))
+        yield Chunk(at, b"", (RejectedLine(at, reason, carry[:limit]),))
     elif carry:
         # What follows a long line may reach over ``end``.
         stop = None if end is None else carry.find(b"\n", max(end - at - 1, 0)) + 1
-        yield from _within(carry[: stop or None], at, limit)
+        yield from _chunks_within_limit(carry[: stop or None], at, limit)
 
 
-def _skip(blocks: Iterator[bytes], carry: bytes, at: int, limit: int) -> tuple[Chunk, bytes, int]:
+def _skip_long_line(blocks: Iterator[bytes], carry: bytes, at: int, limit: int) -> tuple[Chunk, bytes, int]:
     """Reads past the rest of a long line that begins with ``carry``: its rejection, what follows it, and where."""
     raw, length = carry[:limit], len(carry)
     rest, after = b"", at + length
@@ -150,10 +150,10 @@ def _skip(blocks: Iterator[bytes], carry: bytes, at: int, limit: int) -> tuple[C
         length += newline
         rest, after = block[newline + 1 :], at + length + 1
         break
-    return Chunk(at, b"", (Rejected(at, _too_long(length, limit), raw),)), rest, after
+    return Chunk(at, b"", (RejectedLine(at, _long_line_reason(length, limit), raw),)), rest, after
 
 
-def _within(data: bytes, at: int, limit: int) -> Iterator[Chunk]:
+def _chunks_within_limit(data: bytes, at: int, limit: int) -> Iterator[Chunk]:
     """``data`` as chunks, its long lines taken out."""
     begin = position = 0
     while len(data) - position > limit:
@@ -163,12 +163,14 @@ def _within(data: bytes, at: int, limit: int) -> Iterator[Chunk]:
             continue
         stop = data.find(b"\n", position)
         stop = len(data) if stop < 0 else stop
-        rejected = Rejected(at + position, _too_long(stop - position, limit), data[position : position + limit])
+        rejected = RejectedLine(
+            at + position, _long_line_reason(stop - position, limit), data[position : position + limit]
+        )
         yield Chunk(at + begin, data[begin:position], (rejected,))
         begin = position = min(stop + 1, len(data))
     if begin < len(data):
         yield Chunk(at + begin, data[begin:])
 
 
-def _too_long(length: int, limit: int) -> str:
+def _long_line_reason(length: int, limit: int) -> str:
     return f"the line is {length} bytes long; the limit is {limit}"

@@ -14,17 +14,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from watchfloor.ingest.files.file_scan import WHOLE, FileScan, Mark, items_of, scan_file
+from watchfloor.ingest.files.file_scan import WHOLE, FileScan, QueuedMark, items_of, scan_file
 from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.work_queue import ItemProducer
-from watchfloor.ingest.records.ledger import Ledger, LedgerRow, Seen
+from watchfloor.ingest.records.ledger import Ledger, LedgerRow, SeenFile
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
-from .sniff import sniff
+from .sniff import sniff_file
 
 LONG_ITEM = 4
 """Items of long files are so many times ``item_bytes`` at most."""
@@ -52,43 +52,43 @@ class Intake:
     def __init__(self, store: Store, ledger: Ledger, producer: ItemProducer) -> None:
         self._store, self._ledger, self._producer = store, ledger, producer
 
-    def known(self) -> Mapping[str, Source]:
+    def known_sources(self) -> Mapping[str, Source]:
         """All sources of the catalog."""
         return self._store.catalog.read_sources()
 
-    def sniffed(self, path: str, feed: str | None) -> SniffResult:
+    def sniff_file(self, path: str, feed: str | None) -> SniffResult:
         """What kind of file this is; looks only."""
-        return sniff(path, feed, self.known())
+        return sniff_file(path, feed, self.known_sources())
 
-    def register(self, files: Iterable[SniffResult]) -> None:
+    def register_sources(self, files: Iterable[SniffResult]) -> None:
         """Registers the sources of many files at once; those that a file adds fields to are left to its offer."""
-        known = self.known()
+        known = self.known_sources()
         first = {source.name: source for found in reversed(list(files)) for source in found.sources}
         self._store.catalog.register_all(source for name, source in first.items() if name not in known)
 
-    def offer(self, path: str, feed: str | None, *, again: bool = False, all_open: bool = False) -> Offer:
+    def offer_file(self, path: str, feed: str | None, *, again: bool = False, all_open: bool = False) -> Offer:
         """Queues the items of a file that are not done, or all with ``again``.
 
         Items that wait in the queue, or are worked on, are queued a second time only with ``all_open``, which one may
         ask for to be sure: a queue may have been wiped.
         """
         path = os.path.realpath(path)
-        found = self.sniffed(path, feed)
+        found = self.sniff_file(path, feed)
         for source in found.sources:
             self._store.catalog.register(source)
-        scan, rows = self._scan(path, found)
+        scan, rows = self._scan_file(path, found)
         items = items_of(scan, path, found.feed, found.header, secrets.token_hex(8))
         if again:
-            items = (*self._earlier(items), *items)
+            items = (*self._earlier_items(items), *items)
         states = {row.item.item_id: row.state for row in rows if row.item}
         wanted = ("queued", "running", "failed") if all_open else ("failed",)
         queued = tuple(
             replace(item, again=again) for item in items if again or states.get(item.item_id, "failed") in wanted
         )
         self._producer.send(queued)
-        self._ledger.queued(queued)
-        self._ledger.saw(
-            Seen(
+        self._ledger.write_queued(queued)
+        self._ledger.write_seen(
+            SeenFile(
                 path,
                 scan.size,
                 scan.mtime_ns,
@@ -103,29 +103,31 @@ class Intake:
         sent = {item.item_id: item for item in queued}
         return Offer(path, tuple(sent.get(i.item_id, i) for i in items), queued, bool(scan.before), scan.damaged)
 
-    def refuse(self, path: str, size: int, mtime_ns: int, reason: str) -> None:
+    def refuse_file(self, path: str, size: int, mtime_ns: int, reason: str) -> None:
         """Records that a file is of no kind that is known, so that it is looked at again only when it changes."""
-        self._ledger.saw(Seen(path, size, mtime_ns, "refused", time.time(), name_this_process(), reason=reason))
+        self._ledger.write_seen(
+            SeenFile(path, size, mtime_ns, "refused", time.time(), name_this_process(), reason=reason)
+        )
 
-    def _scan(self, path: str, found: SniffResult) -> tuple[FileScan, list[LedgerRow]]:
+    def _scan_file(self, path: str, found: SniffResult) -> tuple[FileScan, list[LedgerRow]]:
         """The file's identity and ranges, and the ledger's rows of its items."""
-        feed, seen, mark = found.feed, self._ledger.seen(path), None
+        feed, seen, mark = found.feed, self._ledger.read_seen(path), None
         if seen is not None and seen.file_id and seen.length and seen.feed == feed:
-            mark = Mark(bytes.fromhex(seen.file_id), seen.length)
-        split = item_bytes(self._store.settings, _size(path)) if found.splittable else WHOLE
+            mark = QueuedMark(bytes.fromhex(seen.file_id), seen.length)
+        split = item_bytes(self._store.settings, _file_size(path)) if found.splittable else WHOLE
         scan = scan_file(path, split, mark)
-        rows = self._rows(scan.file_id, feed)
+        rows = self._rows_of_file(scan.file_id, feed)
         like = next((row.item for row in rows if row.item), None)
         if like is not None and (like.split, like.base) != (scan.split, scan.base):
             scan = scan_file(path, split, cut_like=like)
         return scan, rows
 
-    def _earlier(self, items: tuple[WorkItem, ...]) -> tuple[WorkItem, ...]:
+    def _earlier_items(self, items: tuple[WorkItem, ...]) -> tuple[WorkItem, ...]:
         """Items of what the file held before it grew, step by step."""
         earlier: tuple[WorkItem, ...] = ()
         first = items[0] if items else None
         while first is not None and first.before:
-            rows = self._rows(bytes.fromhex(first.before), first.feed)
+            rows = self._rows_of_file(bytes.fromhex(first.before), first.feed)
             part = tuple(
                 replace(row.item, path=first.path, size=first.size, mtime_ns=first.mtime_ns, ticket=first.ticket)
                 for row in rows
@@ -135,8 +137,8 @@ class Intake:
             first = part[0] if part else None
         return earlier
 
-    def _rows(self, file_id: bytes, feed: str) -> list[LedgerRow]:
-        return [row for row in self._ledger.of_files([file_id]) if row.item and row.item.feed == feed]
+    def _rows_of_file(self, file_id: bytes, feed: str) -> list[LedgerRow]:
+        return [row for row in self._ledger.read_files([file_id]) if row.item and row.item.feed == feed]
 
 
 def item_bytes(settings: Settings, size: int) -> int:
@@ -151,7 +153,7 @@ def item_bytes(settings: Settings, size: int) -> int:
     return min(max(size // settings.partitions, settings.item_bytes), LONG_ITEM * settings.item_bytes)
 
 
-def _size(path: str) -> int:
+def _file_size(path: str) -> int:
     try:
         return Path(path).stat().st_size
     except OSError:  # who reads the file will say so

@@ -32,7 +32,7 @@ class LedgerWatcher:
         self._news = threading.Event()
         self._error = ""
         self._heard = time.monotonic()
-        self._thread = threading.Thread(target=self._run, name="ledger-watcher", daemon=True)
+        self._thread = threading.Thread(target=self._watch_ledger, name="ledger-watcher", daemon=True)
         self.rows: dict[bytes, LedgerRow] = {}
         self.finished = not self._items
 
@@ -50,7 +50,7 @@ class LedgerWatcher:
         self._news.wait(seconds)
         self._news.clear()
 
-    def _run(self) -> None:
+    def _watch_ledger(self) -> None:
         wait, pause = 1.0, _FIRST_PAUSE
         while not self._stop.is_set() and not self.finished:
             try:
@@ -68,7 +68,7 @@ class LedgerWatcher:
 
     def _read_rows(self, ledger: Ledger) -> None:
         open_files = {item.file_id for key, item in self._items.items() if not self._is_over(key)}
-        for row in ledger.of_files(open_files):
+        for row in ledger.read_files(open_files):
             if row.item is not None and row.item.item_id in self._items:
                 self.rows[row.item.item_id] = row
         self.finished = all(map(self._is_over, self._items))

@@ -14,7 +14,7 @@ from pathlib import Path
 from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
-from watchfloor.ingest.worker.pool import Pool
+from watchfloor.ingest.worker.pool import WorkerPool
 from watchfloor.schema.errors import InputFileError, InternalError, StackError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
@@ -22,7 +22,7 @@ from watchfloor.store.store import Store
 from .intake import Intake, Offer
 from .ledger_watcher import LedgerWatcher
 from .load_result import LoadProgress, LoadResult, file_result
-from .log_paths import expand_paths, total_bytes
+from .log_paths import expand_paths, sum_sizes
 
 _TICK_SECONDS = 0.3
 _MAX_DEATHS = 6
@@ -48,7 +48,7 @@ class Load:
         self._paths = expand_paths(paths)
         if settings.ingest_mode == "bulk":
             settings = replace(
-                settings, item_bytes=bulk_item_bytes(settings.item_bytes, total_bytes(self._paths), workers)
+                settings, item_bytes=bulk_item_bytes(settings.item_bytes, sum_sizes(self._paths), workers)
             )
         self._settings, self._feed, self._workers, self._again = settings, feed, workers, again
         self._began = time.monotonic()
@@ -74,34 +74,34 @@ class Load:
             producer = stack.enter_context(ItemProducer(self._settings))
             intake = Intake(store, ledger, producer)
             found = _sniff_all(intake, self._paths, self._feed)
-            total = total_bytes(self._paths)
-            pool = stack.enter_context(Pool(self._settings, self._workers, self.log_file))
+            total = sum_sizes(self._paths)
+            pool = stack.enter_context(WorkerPool(self._settings, self._workers, self.log_file))
             offers: list[Offer] = []
-            yield self._progress("queueing", offers, {}, total)
-            intake.register(found)
+            yield self._make_progress("queueing", offers, {}, total)
+            intake.register_sources(found)
             for path in self._paths:
-                yield self._progress("queueing", offers, {}, total)
-                offers.append(intake.offer(path, self._feed, again=self._again, all_open=True))
+                yield self._make_progress("queueing", offers, {}, total)
+                offers.append(intake.offer_file(path, self._feed, again=self._again, all_open=True))
                 if offers[-1].queued:
-                    pool.watch()
-            yield from self._wait(LedgerWatcher(self._settings, offers), pool, offers)
+                    pool.restart_dead()
+            yield from self._wait_for_items(LedgerWatcher(self._settings, offers), pool, offers)
 
-    def _wait(self, watcher: LedgerWatcher, pool: Pool, offers: list[Offer]) -> Iterator[LoadProgress]:
+    def _wait_for_items(self, watcher: LedgerWatcher, pool: WorkerPool, offers: list[Offer]) -> Iterator[LoadProgress]:
         total = sum(offer.bytes for offer in offers)
         with watcher:
             while not watcher.finished:
                 if any(offer.queued for offer in offers):
-                    pool.watch()
-                if self._workers and pool.deaths >= _MAX_DEATHS:
+                    pool.restart_dead()
+                if self._workers and pool.least_deaths >= _MAX_DEATHS:
                     raise StackError(f"the load's workers die as soon as they start; see {self.log_file}")
-                yield self._progress("loading", offers, watcher.rows, total, watcher.problem)
+                yield self._make_progress("loading", offers, watcher.rows, total, watcher.problem)
                 watcher.wait(_TICK_SECONDS)
             self._result = LoadResult(
                 tuple(file_result(offer, watcher.rows) for offer in offers), time.monotonic() - self._began
             )
-            yield self._progress("done", offers, watcher.rows, total)
+            yield self._make_progress("done", offers, watcher.rows, total)
 
-    def _progress(
+    def _make_progress(
         self, phase: str, offers: list[Offer], rows: dict[bytes, LedgerRow], total: int, problem: str = ""
     ) -> LoadProgress:
         items = {item.item_id for offer in offers for item in offer.items}
@@ -133,7 +133,7 @@ def _sniff_all(intake: Intake, paths: Sequence[str], feed: str | None) -> list[S
     problems, found = [], []
     for path in paths:
         try:
-            found.append(intake.sniffed(path, feed))
+            found.append(intake.sniff_file(path, feed))
         except InputFileError as error:
             problems.append(str(error))
     if problems:

@@ -38,6 +38,6 @@ def expand_paths(paths: Sequence[str | Path]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def total_bytes(paths: Sequence[str]) -> int:
+def sum_sizes(paths: Sequence[str]) -> int:
     """Returns the size of all files together."""
     return sum(Path(path).stat().st_size for path in paths)

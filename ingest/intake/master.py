@@ -25,7 +25,7 @@ _FIRST_WAIT, _LAST_WAIT = 1.0, 20.0
 log = logging.getLogger("watchfloor.master")
 
 
-def master(
+def watch_folders(
     settings: Settings,
     folders: Sequence[str | Path],
     stop: threading.Event,
@@ -80,18 +80,18 @@ class _Master:
 
     def _queue_file(self, intake: Intake, ledger: Ledger, state: FileState) -> None:
         """Queues a complete file, or records why not. A file that the ledger has in this state is left alone."""
-        seen = ledger.seen(state.path)
+        seen = ledger.read_seen(state.path)
         if seen is not None and (seen.size, seen.mtime_ns) == (state.size, state.mtime_ns):
             return
         try:
-            offer = intake.offer(state.path, self._feed)
+            offer = intake.offer_file(state.path, self._feed)
         except UserError as error:
             now = read_state(state.path)
             if now is None:
                 log.info("%s: gone before it was queued", state.path)
             elif (now.size, now.mtime_ns) == (state.size, state.mtime_ns):
                 log.warning("refused: %s", error)
-                intake.refuse(state.path, state.size, state.mtime_ns, str(error))
+                intake.refuse_file(state.path, state.size, state.mtime_ns, str(error))
             return
         if offer.queued:
             what = "what was added to it, " if offer.grown else ""

@@ -14,7 +14,7 @@ from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.source import Source
 
 
-def sniff(path: str | Path, feed: str | None, known: Mapping[str, Source]) -> SniffResult:
+def sniff_file(path: str | Path, feed: str | None, known: Mapping[str, Source]) -> SniffResult:
     """Recognises a file by its content, within what ``feed`` says; ``known`` are the catalogued sources.
 
     Raises ``InputFileError`` with the file, what was seen and the remedy, ``UnknownSourceError`` for a feed that is

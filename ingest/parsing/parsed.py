@@ -9,7 +9,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from watchfloor.ingest.columns.rows import Rows, split_rows, utf8_rows
-from watchfloor.ingest.files.lines import Chunk, Rejected
+from watchfloor.ingest.files.lines import Chunk, RejectedLine
 from watchfloor.schema.source import Source
 
 ResolveSource = Callable[[str, Callable[[], Source]], Source]
@@ -25,7 +25,7 @@ class ParsedChunk:
     """
 
     events: list[tuple[Source, pa.RecordBatch]] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
+    rejected: list[RejectedLine] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -36,7 +36,7 @@ class ParsedChunk:
     def lines(self) -> int:
         return self.count + len(self.rejected)
 
-    def add(self, source: Source, batch: pa.RecordBatch, rejected: list[Rejected]) -> None:
+    def add(self, source: Source, batch: pa.RecordBatch, rejected: list[RejectedLine]) -> None:
         if batch.num_rows:
             self.events.append((source, batch))
         self.rejected += rejected

@@ -27,7 +27,7 @@ class FileSample:
         """Reads the lines that are not blank, of about the first ``limit`` bytes."""
         for chunk in read_chunks(self.path, chunk_bytes=min(limit, 1 << 20)):
             rows = split_rows(chunk)
-            yield from map(rows.raw, range(len(rows)))
+            yield from map(rows.line_at, range(len(rows)))
             if chunk.offset + len(chunk.data) >= limit:
                 return
 

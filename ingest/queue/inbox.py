@@ -19,7 +19,7 @@ class Delivery:
     problem: str = ""
 
 
-class Inbox:
+class ItemBuffer:
     """Offsets are committed per partition, and committing one says that all before it are done; so what may be
     committed is the first that is still in here. Times are monotonic seconds."""
 
@@ -29,7 +29,7 @@ class Inbox:
         self._open: dict[int, set[int]] = defaultdict(set)
         self._after: dict[int, int] = {}
 
-    def put(self, delivery: Delivery) -> None:
+    def add_delivery(self, delivery: Delivery) -> None:
         """Takes in what the queue brought; what is here already, and came again after a rebalance, is left out."""
         held = self._open[delivery.partition]
         if delivery.offset in held:
@@ -38,7 +38,7 @@ class Inbox:
         self._after[delivery.partition] = max(delivery.offset + 1, self._after.get(delivery.partition, 0))
         self._ready.append(delivery)
 
-    def take(self, now: float) -> Delivery | None:
+    def take_next(self, now: float) -> Delivery | None:
         """The next item: one that was deferred until now, or the oldest."""
         for entry in self._deferred:
             if entry[0] <= now:
@@ -55,13 +55,13 @@ class Inbox:
         if delivery.offset in self._open[delivery.partition]:
             self._deferred.append((until, delivery))
 
-    def done(self, delivery: Delivery) -> int:
+    def mark_done(self, delivery: Delivery) -> int:
         """The offset that may be committed now that the item is done: all before it are."""
         held = self._open[delivery.partition]
         held.discard(delivery.offset)
         return min(held, default=max(self._after.get(delivery.partition, 0), delivery.offset + 1))
 
-    def keep(self, partitions: set[int]) -> None:
+    def keep_partitions(self, partitions: set[int]) -> None:
         """Forgets what belongs to other partitions than these: whoever has them now gets it."""
         for partition in [partition for partition in self._open if partition not in partitions]:
             del self._open[partition]

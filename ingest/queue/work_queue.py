@@ -23,7 +23,7 @@ from kafka.structs import OffsetAndMetadata
 from watchfloor.schema.errors import InternalError, QueueError
 from watchfloor.schema.settings.settings import Settings
 
-from .inbox import Delivery, Inbox
+from .inbox import Delivery, ItemBuffer
 from .item import WorkItem
 
 _CONNECT_MS = 5_000
@@ -47,16 +47,16 @@ def _queue_errors(settings: Settings, doing: str) -> Iterator[None]:
         yield
     except (KafkaError, OSError, ValueError) as error:
         raise QueueError(
-            f"the queue (Kafka at {settings.bootstrap_servers}) failed while {doing}: {_words(error)}; "
+            f"the queue (Kafka at {settings.bootstrap_servers}) failed while {doing}: {_describe_error(error)}; "
             "see `watchfloor status`, start it with `watchfloor up`"
         ) from error
 
 
-def _words(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _client(settings: Settings) -> dict[str, Any]:
+def _client_options(settings: Settings) -> dict[str, Any]:
     return {
         "bootstrap_servers": settings.bootstrap_servers.split(","),
         "bootstrap_timeout_ms": _CONNECT_MS,
@@ -67,7 +67,7 @@ def _client(settings: Settings) -> dict[str, Any]:
 
 def make_topic(settings: Settings) -> None:
     """Makes the topic with ``settings.partitions`` partitions unless it is there. Raises ``QueueError`` in seconds."""
-    with _queue_errors(settings, "making its topic"), _admin(settings) as admin:
+    with _queue_errors(settings, "making its topic"), _open_admin(settings) as admin:
         if settings.topic not in admin.list_topics():
             with suppress(TopicAlreadyExistsError):
                 admin.create_topics(
@@ -78,14 +78,14 @@ def make_topic(settings: Settings) -> None:
 
 def delete_topic(settings: Settings) -> None:
     """Deletes the topic if it is there. Raises ``QueueError`` in seconds."""
-    with _queue_errors(settings, "deleting its topic"), _admin(settings) as admin:
+    with _queue_errors(settings, "deleting its topic"), _open_admin(settings) as admin:
         if settings.topic in admin.list_topics():
             admin.delete_topics([settings.topic])
 
 
 def queue_lag(settings: Settings) -> int:
     """Messages of the topic that the group has not committed; 0 if the topic is not there yet."""
-    with _queue_errors(settings, "reading its lag"), _admin(settings) as admin:
+    with _queue_errors(settings, "reading its lag"), _open_admin(settings) as admin:
         if settings.topic not in admin.list_topics():
             return 0
         partitions = [
@@ -94,7 +94,7 @@ def queue_lag(settings: Settings) -> int:
         ]
         latest = admin.list_partition_offsets(dict.fromkeys(partitions, -1))
         earliest = admin.list_partition_offsets(dict.fromkeys(partitions, -2))
-        done = _retried(lambda: admin.list_group_offsets({settings.group: partitions})).get(settings.group, {})
+        done = _ask_again(lambda: admin.list_group_offsets({settings.group: partitions})).get(settings.group, {})
         lag = 0
         for partition in partitions:
             committed = done[partition].offset if partition in done else -1
@@ -102,7 +102,7 @@ def queue_lag(settings: Settings) -> int:
         return lag
 
 
-def _retried(ask: Callable[[], Any]) -> Any:
+def _ask_again(ask: Callable[[], Any]) -> Any:
     """An answer that a broker gives only a little after it was started."""
     until = time.monotonic() + _CONNECT_MS / 1000
     while True:
@@ -115,8 +115,8 @@ def _retried(ask: Callable[[], Any]) -> Any:
 
 
 @contextmanager
-def _admin(settings: Settings) -> Iterator[KafkaAdminClient]:
-    admin = KafkaAdminClient(**_client(settings))
+def _open_admin(settings: Settings) -> Iterator[KafkaAdminClient]:
+    admin = KafkaAdminClient(**_client_options(settings))
     try:
         yield admin
     finally:
@@ -131,7 +131,7 @@ class ItemProducer:
         make_topic(settings)
         with _queue_errors(settings, "connecting"):
             self._producer = KafkaProducer(
-                **_client(settings), acks="all", delivery_timeout_ms=15_000, max_block_ms=_REQUEST_MS
+                **_client_options(settings), acks="all", delivery_timeout_ms=15_000, max_block_ms=_REQUEST_MS
             )
             self._partitions = len(self._producer.partitions_for(settings.topic))
         self._next = randrange(self._partitions)
@@ -140,16 +140,16 @@ class ItemProducer:
         """Sends all items, waits for the broker's word, and returns how many; ``QueueError`` if any is in doubt."""
         with _queue_errors(self._settings, "sending"):
             sent = [
-                self._producer.send(self._settings.topic, value=item.to_json(), partition=self._partition())
+                self._producer.send(self._settings.topic, value=item.to_json(), partition=self._next_partition())
                 for item in items
             ]
             for future in sent:
                 future.get(timeout=20)
         return len(sent)
 
-    def _partition(self) -> int:
+    def _next_partition(self) -> int:
         # Neighbouring items go to partitions that are far from each other, so that few items reach all workers.
-        self._next = (self._next + _stride(self._partitions)) % self._partitions
+        self._next = (self._next + _partition_step(self._partitions)) % self._partitions
         return self._next
 
     def close(self) -> None:
@@ -162,7 +162,7 @@ class ItemProducer:
         self.close()
 
 
-def _stride(partitions: int) -> int:
+def _partition_step(partitions: int) -> int:
     """A step near partitions / golden ratio that has no factor in common with ``partitions``: it visits all of them."""
     step = max(1, round(partitions * 0.618))
     while _gcd(step, partitions) != 1:
@@ -186,7 +186,7 @@ class ItemConsumer:
         make_topic(settings)
         with _queue_errors(settings, "connecting"):
             self._consumer = KafkaConsumer(
-                **_client(settings),
+                **_client_options(settings),
                 group_id=settings.group,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
@@ -199,7 +199,7 @@ class ItemConsumer:
             )
             self._consumer.subscribe([settings.topic])
         self._lock = threading.Lock()
-        self._inbox = Inbox()
+        self._inbox = ItemBuffer()
         self._heard = time.monotonic()
 
     def poll(self, seconds: float) -> Delivery | None:
@@ -207,10 +207,10 @@ class ItemConsumer:
         time.sleep(_GAP_SECONDS)
         with self._lock, _queue_errors(self._settings, "waiting for items"):
             now = time.monotonic()
-            found = self._inbox.take(now)
+            found = self._inbox.take_next(now)
             if found is None:
-                self._turn(min(seconds, self._inbox.next_due - now))
-                found = self._inbox.take(time.monotonic())
+                self._poll_group(min(seconds, self._inbox.next_due - now))
+                found = self._inbox.take_next(time.monotonic())
             if found is None and time.monotonic() - self._heard > _ASK_SECONDS:
                 # A consumer whose broker is gone just finds nothing; only a question tells.
                 self._consumer.end_offsets([TopicPartition(self._settings.topic, 0)], timeout_ms=_CONNECT_MS)
@@ -221,7 +221,7 @@ class ItemConsumer:
         """Says that the item is done. If its partition has moved, the new owner reads the item again: harmless."""
         partition = TopicPartition(self._settings.topic, delivery.partition)
         with self._lock, _queue_errors(self._settings, "committing an offset"):
-            offset = self._inbox.done(delivery)
+            offset = self._inbox.mark_done(delivery)
             for left in reversed(range(_COMMIT_TRIES)):
                 if partition not in self._consumer.assignment():
                     return
@@ -231,7 +231,7 @@ class ItemConsumer:
                 except RebalanceInProgressError:
                     if not left:
                         raise
-                    self._turn(_TURN_SECONDS)
+                    self._poll_group(_TURN_SECONDS)
 
     def defer(self, delivery: Delivery, seconds: float) -> None:
         """Gives the item back for ``seconds``; others go on meanwhile."""
@@ -239,10 +239,10 @@ class ItemConsumer:
             self._inbox.defer(delivery, time.monotonic() + seconds)
 
     @contextmanager
-    def busy(self) -> Iterator[None]:
+    def keep_membership(self) -> Iterator[None]:
         """Stays in the group while an item is worked on, however long that takes."""
         stop = threading.Event()
-        keeper = threading.Thread(target=self._keep, args=(stop,), name="queue-keeper", daemon=True)
+        keeper = threading.Thread(target=self._poll_meanwhile, args=(stop,), name="queue-keeper", daemon=True)
         keeper.start()
         try:
             yield
@@ -255,22 +255,22 @@ class ItemConsumer:
         with self._lock, suppress(Exception):
             self._consumer.close(autocommit=False, timeout_ms=3_000)
 
-    def _keep(self, stop: threading.Event) -> None:
+    def _poll_meanwhile(self, stop: threading.Event) -> None:
         while not stop.wait(_KEEP_SECONDS):
             try:
                 with self._lock:
-                    self._turn(_TURN_SECONDS)
+                    self._poll_group(_TURN_SECONDS)
             except Exception as error:
-                log.warning("queue: %s; the item goes on", _words(error))
+                log.warning("queue: %s; the item goes on", _describe_error(error))
 
-    def _turn(self, seconds: float) -> None:
+    def _poll_group(self, seconds: float) -> None:
         """Takes part in the group's life, and what item comes along."""
         self._mend_membership()
         for records in self._consumer.poll(timeout_ms=max(0, int(seconds * 1000)), max_records=1).values():
             for record in records:
                 self._heard = time.monotonic()
-                self._inbox.put(_delivery(record))
-        self._inbox.keep({partition.partition for partition in self._consumer.assignment()})
+                self._inbox.add_delivery(_make_delivery(record))
+        self._inbox.keep_partitions({partition.partition for partition in self._consumer.assignment()})
 
     def _mend_membership(self) -> None:
         """Has the group joined anew if the library has lost itself on the way.
@@ -283,7 +283,7 @@ class ItemConsumer:
             coordinator.request_rejoin()
 
 
-def _delivery(record: Any) -> Delivery:
+def _make_delivery(record: Any) -> Delivery:
     try:
         return Delivery(WorkItem.from_json(record.value or b""), record.partition, record.offset)
     except InternalError as error:

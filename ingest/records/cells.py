@@ -56,13 +56,13 @@ def put_cells(sink: EntrySink, table: str, puts: Iterable[Put]) -> None:
         batch.append(put)
         size += len(put[2]) + 64
         if size > _BATCH_BYTES:
-            sink.write_entries(table, _entries(batch))
+            sink.write_entries(table, _make_entries(batch))
             batch, size = [], 0
     if batch:
-        sink.write_entries(table, _entries(batch))
+        sink.write_entries(table, _make_entries(batch))
 
 
-def _entries(puts: list[Put]) -> pa.RecordBatch:
+def _make_entries(puts: list[Put]) -> pa.RecordBatch:
     rows, qualifiers, values = zip(*puts, strict=True)
     return pa.RecordBatch.from_pydict(
         {

@@ -10,7 +10,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
 
 
-class Catalog:
+class SourceResolver:
     """A parser's ``resolve``. Remembers what it was told; one per work item, so that definitions are fresh."""
 
     def __init__(self, store: Store) -> None:

@@ -30,7 +30,7 @@ _ITEM, _PATH = b"i", b"p"
 
 
 @dataclass(frozen=True)
-class Run:
+class ItemRun:
     """A worker is, or was, at the item. ``at`` is epoch seconds of its last sign of life, 0 when it let go of it."""
 
     ticket: str
@@ -43,7 +43,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class End:
+class ItemEnd:
     """How an item ended: ``state`` is done or failed. ``events`` without the ``retried`` ones."""
 
     ticket: str
@@ -67,8 +67,8 @@ class LedgerRow:
     at: float
     by: str
     item: WorkItem | None = None
-    run: Run | None = None
-    end: End | None = None
+    run: ItemRun | None = None
+    end: ItemEnd | None = None
     reason: str = ""
 
     @property
@@ -109,7 +109,7 @@ class LedgerRow:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenFile:
     """What the master or a load last made of a path: ``state`` is queued or refused (with the reason)."""
 
     path: str
@@ -131,44 +131,44 @@ class Ledger:
         self._store = store
         self._sink: EntrySink | None = None
 
-    def get(self, item: WorkItem) -> LedgerRow | None:
+    def read_item(self, item: WorkItem) -> LedgerRow | None:
         return item_row(read_row(self._store, ITEMS_TABLE, _item_key(item)))
 
-    def of_files(self, file_ids: Iterable[bytes]) -> Iterator[LedgerRow]:
+    def read_files(self, file_ids: Iterable[bytes]) -> Iterator[LedgerRow]:
         """The items of files, file by file."""
         ranges = [(_ITEM + file_id, prefix_end(_ITEM + file_id)) for file_id in file_ids]
-        return _rows(read_rows(self._store, ITEMS_TABLE, ranges))
+        return _item_rows(read_rows(self._store, ITEMS_TABLE, ranges))
 
-    def rows(self, states: Sequence[str] = STATES) -> Iterator[LedgerRow]:
+    def read_rows(self, states: Sequence[str] = STATES) -> Iterator[LedgerRow]:
         """All items, and refused files, that are in one of ``states``."""
-        for row in _rows(read_prefix(self._store, ITEMS_TABLE, _ITEM)):
+        for row in _item_rows(read_prefix(self._store, ITEMS_TABLE, _ITEM)):
             if row.state in states:
                 yield row
         if "refused" in states:
             for _, cells in read_prefix(self._store, ITEMS_TABLE, _PATH):
-                seen = _seen(cells)
+                seen = _seen_file(cells)
                 if seen and seen.state == "refused":
                     yield LedgerRow("refused", seen.path, seen.at, seen.by, reason=seen.reason)
 
-    def seen(self, path: str) -> Seen | None:
-        return _seen(read_row(self._store, ITEMS_TABLE, _path_key(path)))
+    def read_seen(self, path: str) -> SeenFile | None:
+        return _seen_file(read_row(self._store, ITEMS_TABLE, _path_key(path)))
 
-    def queued(self, items: Iterable[WorkItem]) -> None:
+    def write_queued(self, items: Iterable[WorkItem]) -> None:
         now, by = time.time(), name_this_process()
-        self._write(
+        self._write_cells(
             (_item_key(item), "queued", orjson.dumps({"at": now, "by": by, "item": item.to_json().decode()}))
             for item in items
         )
 
-    def running(self, item: WorkItem, run: Run) -> None:
-        self._write([(_item_key(item), "run", orjson.dumps(run))])
+    def write_run(self, item: WorkItem, run: ItemRun) -> None:
+        self._write_cells([(_item_key(item), "run", orjson.dumps(run))])
 
-    def ended(self, item: WorkItem, end: End) -> None:
-        self._write([(_item_key(item), "end", orjson.dumps(end))])
+    def write_end(self, item: WorkItem, end: ItemEnd) -> None:
+        self._write_cells([(_item_key(item), "end", orjson.dumps(end))])
 
-    def saw(self, seen: Seen) -> None:
+    def write_seen(self, seen: SeenFile) -> None:
         fields = {**vars(seen), "path": ""}  # the row holds the path, whose bytes need not be UTF-8
-        self._write(
+        self._write_cells(
             [
                 (_path_key(seen.path), "seen", orjson.dumps(fields)),
                 (_path_key(seen.path), "path", os.fsencode(seen.path)),
@@ -186,7 +186,7 @@ class Ledger:
             self._sink.close()
             self._sink = None
 
-    def _write(self, puts: Iterable[tuple[bytes, str, bytes]]) -> None:
+    def _write_cells(self, puts: Iterable[tuple[bytes, str, bytes]]) -> None:
         if self._sink is None:
             self._sink = self._store.sink()
         put_cells(self._sink, ITEMS_TABLE, puts)
@@ -195,39 +195,39 @@ class Ledger:
 
 def item_row(cells: Cells) -> LedgerRow | None:
     """An item's row from its cells; None if it has none that says what the item is."""
-    queued = _json(cells, "queued")
+    queued = _read_json(cells, "queued")
     if queued is None:
         return None
     item = WorkItem.from_json(queued["item"].encode())
-    run = Run(**value) if (value := _json(cells, "run")) else None
-    end = End(**value) if (value := _json(cells, "end")) else None
+    run = ItemRun(**value) if (value := _read_json(cells, "run")) else None
+    end = ItemEnd(**value) if (value := _read_json(cells, "end")) else None
     # The queue is told before the ledger: a worker may have begun, or ended, before ``queued`` was written.
     begun = run is not None and end is not None and run.ticket != end.ticket and run.at > max(end.at, queued["at"])
-    if end and not begun and (end.ticket == item.ticket or end.at >= queued["at"] or _final(end, item)):
+    if end and not begun and (end.ticket == item.ticket or end.at >= queued["at"] or _is_final(end, item)):
         return LedgerRow(end.state, item.path, end.at, end.by, item, run, end, end.reason)
     if run and run.at and (run.ticket == item.ticket or run.at >= queued["at"]):
         return LedgerRow("running", item.path, run.at, run.by, item, run, end)
     return LedgerRow("queued", item.path, queued["at"], queued["by"], item, run, end)
 
 
-def _final(end: End, item: WorkItem) -> bool:
+def _is_final(end: ItemEnd, item: WorkItem) -> bool:
     """Whether what ended under another ticket answers for the item too."""
     return end.state == "done" and not item.again
 
 
-def _rows(found: Iterator[tuple[bytes, Cells]]) -> Iterator[LedgerRow]:
+def _item_rows(found: Iterator[tuple[bytes, Cells]]) -> Iterator[LedgerRow]:
     for _, cells in found:
         row = item_row(cells)
         if row is not None:
             yield row
 
 
-def _seen(cells: Cells) -> Seen | None:
-    fields = _json(cells, "seen")
-    return Seen(**{**fields, "path": os.fsdecode(cells.get("path", b""))}) if fields else None
+def _seen_file(cells: Cells) -> SeenFile | None:
+    fields = _read_json(cells, "seen")
+    return SeenFile(**{**fields, "path": os.fsdecode(cells.get("path", b""))}) if fields else None
 
 
-def _json(cells: Cells, qualifier: str) -> dict[str, Any] | None:
+def _read_json(cells: Cells, qualifier: str) -> dict[str, Any] | None:
     return orjson.loads(cells[qualifier]) if qualifier in cells else None
 
 

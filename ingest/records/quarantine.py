@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from watchfloor.ingest.files.lines import Rejected
+from watchfloor.ingest.files.lines import RejectedLine
 from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
 from watchfloor.schema.errors import UserError
 from watchfloor.store.admin.tables import QUARANTINE_TABLE
@@ -34,7 +34,7 @@ _META_ONLY = ServerIterator(30, "meta", "org.apache.accumulo.core.iterators.user
 
 
 @dataclass(frozen=True)
-class Quarantined:
+class QuarantinedLine:
     """One line in quarantine. ``whole`` is false where ``raw`` is only the beginning of the line, which then cannot be
     retried. ``claim`` names the retry that took the line on, if any (``retry.py``)."""
 
@@ -61,44 +61,49 @@ class Quarantine:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def put(self, sink: EntrySink, item: WorkItem, rejected: Iterable[Rejected], cut: Iterable[Rejected]) -> None:
+    def put_lines(
+        self, sink: EntrySink, item: WorkItem, rejected: Iterable[RejectedLine], cut: Iterable[RejectedLine]
+    ) -> None:
         """Puts lines of an item in quarantine. Those also in ``cut`` are not whole."""
         not_whole = {r.offset for r in cut}
         lines = (
-            Quarantined(
+            QuarantinedLine(
                 item.item_id, r.offset, item.path, item.file_id, item.feed, r.reason, r.raw, r.offset not in not_whole
             )
             for r in rejected
         )
-        put_cells(sink, QUARANTINE_TABLE, (cell for line in lines for cell in _cells(line)))
+        put_cells(sink, QUARANTINE_TABLE, (cell for line in lines for cell in _cells_of_line(line)))
 
-    def mark(self, sink: EntrySink, lines: Iterable[Quarantined], state: str) -> None:
+    def close_lines(self, sink: EntrySink, lines: Iterable[QuarantinedLine], state: str) -> None:
         """Closes lines: their raw bytes are blanked, the rest stays as a record."""
 
         def cells() -> Iterator[Put]:
             for line in lines:
-                yield from _cells(replace(line, state=state, raw=b""))
-                for number, _ in enumerate(_pieces(line.raw)):
-                    yield _key(line.item_id, line.offset), f"raw{number:06d}", b""
+                yield from _cells_of_line(replace(line, state=state, raw=b""))
+                for number, _ in enumerate(_split_raw(line.raw)):
+                    yield _row_of_line(line.item_id, line.offset), f"raw{number:06d}", b""
 
         put_cells(sink, QUARANTINE_TABLE, cells())
 
-    def claim(self, sink: EntrySink, lines: Iterable[Quarantined], claim: str) -> None:
+    def claim_lines(self, sink: EntrySink, lines: Iterable[QuarantinedLine], claim: str) -> None:
         """Says durably which retry takes these lines on."""
-        puts = [(_key(line.item_id, line.offset), "meta", _meta(replace(line, claim=claim))) for line in lines]
+        puts = [
+            (_row_of_line(line.item_id, line.offset), "meta", _meta_of_line(replace(line, claim=claim)))
+            for line in lines
+        ]
         put_cells(sink, QUARANTINE_TABLE, puts)
         sink.flush()
 
-    def of_item(self, item_id: bytes) -> Iterator[Quarantined]:
+    def lines_of_item(self, item_id: bytes) -> Iterator[QuarantinedLine]:
         """All rows of an item, closed ones too, in the order of the file."""
         for row, cells in read_prefix(self._store, QUARANTINE_TABLE, item_id):
-            yield _line(row, cells)
+            yield _line_of_cells(row, cells)
 
-    def open_lines(self, path: str | None = None, item_id: bytes | None = None) -> Iterator[Quarantined]:
+    def open_lines(self, path: str | None = None, item_id: bytes | None = None) -> Iterator[QuarantinedLine]:
         """The lines in quarantine: all, or those of one file or item."""
         ranges = [(item_id, prefix_end(item_id))] if item_id else [(b"", None)]
         for row, cells in read_rows(self._store, QUARANTINE_TABLE, ranges):
-            line = _line(row, cells)
+            line = _line_of_cells(row, cells)
             if line.state == OPEN and (path is None or line.path == path):
                 yield line
 
@@ -113,44 +118,44 @@ class Quarantine:
                     claims.add(bytes.fromhex(meta["claim"]))
         return claims
 
-    def show(self, key: str) -> Quarantined:
+    def find_line(self, key: str) -> QuarantinedLine:
         """The line named ``ITEM:OFFSET`` as ``list`` prints it. Raises ``UserError`` if there is none."""
         item, _, offset = key.partition(":")
         try:
-            row = _key(bytes.fromhex(item), int(offset))
+            row = _row_of_line(bytes.fromhex(item), int(offset))
         except (ValueError, OverflowError):
             raise UserError(f"{key!r} names no quarantined line; it should look like 0123456789abcdef:42") from None
         cells = read_row(self._store, QUARANTINE_TABLE, row)
         if not cells:
             raise UserError(f"no quarantined line {key}; see `watchfloor quarantine list`")
-        return _line(row, cells)
+        return _line_of_cells(row, cells)
 
 
-def _key(item_id: bytes, offset: int) -> bytes:
+def _row_of_line(item_id: bytes, offset: int) -> bytes:
     if len(item_id) != ITEM_ID_BYTES:
         raise ValueError("an item identity has 8 bytes")
     return item_id + offset.to_bytes(8, "big")
 
 
-def _cells(line: Quarantined) -> Iterator[Put]:
-    row = _key(line.item_id, line.offset)
-    yield row, "meta", _meta(line)
-    for number, piece in enumerate(_pieces(line.raw)):
+def _cells_of_line(line: QuarantinedLine) -> Iterator[Put]:
+    row = _row_of_line(line.item_id, line.offset)
+    yield row, "meta", _meta_of_line(line)
+    for number, piece in enumerate(_split_raw(line.raw)):
         yield row, f"raw{number:06d}", piece
 
 
-def _pieces(raw: bytes) -> list[bytes]:
+def _split_raw(raw: bytes) -> list[bytes]:
     return [raw[at : at + PIECE_BYTES] for at in range(0, len(raw), PIECE_BYTES)]
 
 
-def _meta(line: Quarantined) -> bytes:
+def _meta_of_line(line: QuarantinedLine) -> bytes:
     fields: dict[str, Any] = {
         # Bytes that are not UTF-8 are kept by the item in the ledger; here a path is for people.
         "path": line.path.encode("utf-8", "replace").decode(),
         "file_id": line.file_id.hex(),
         "feed": line.feed,
         "reason": line.reason.encode("utf-8", "replace").decode(),
-        "pieces": len(_pieces(line.raw)),
+        "pieces": len(_split_raw(line.raw)),
         "whole": line.whole,
         "state": line.state,
     }
@@ -159,10 +164,10 @@ def _meta(line: Quarantined) -> bytes:
     return orjson.dumps(fields)
 
 
-def _line(row: bytes, cells: Cells) -> Quarantined:
+def _line_of_cells(row: bytes, cells: Cells) -> QuarantinedLine:
     meta = orjson.loads(cells["meta"])
     raw = b"".join(cells.get(f"raw{number:06d}", b"") for number in range(meta["pieces"]))
-    return Quarantined(
+    return QuarantinedLine(
         item_id=row[:ITEM_ID_BYTES],
         offset=int.from_bytes(row[ITEM_ID_BYTES:], "big"),
         path=meta["path"],

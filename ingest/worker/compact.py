@@ -41,7 +41,7 @@ def settled_tags(store: Store) -> set[bytes]:
     """The tags of blocks that are not written again unless somebody asks for it: those of items that are done."""
     done: set[bytes] = set()
     others: set[bytes] = set()
-    for row in Ledger(store).rows():
+    for row in Ledger(store).read_rows():
         if row.item is not None:
             (done if row.state == "done" else others).update(map(item_tag, part_ids(row.item)))
     return done - others

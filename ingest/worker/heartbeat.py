@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 from watchfloor.ingest.queue.item import WorkItem
-from watchfloor.ingest.records.ledger import Ledger, Run
+from watchfloor.ingest.records.ledger import ItemRun, Ledger
 
 BEAT_SECONDS = 2.0
 
@@ -19,9 +19,9 @@ class Stopped(Exception):
 class Heartbeat:
     """Writes an item's ``Run`` to the ledger, at once and then as often as is due."""
 
-    def __init__(self, ledger: Ledger, item: WorkItem, run: Run, stop: threading.Event) -> None:
+    def __init__(self, ledger: Ledger, item: WorkItem, run: ItemRun, stop: threading.Event) -> None:
         self._ledger, self._item, self._run, self._stop = ledger, item, run, stop
-        ledger.running(item, run)
+        ledger.write_run(item, run)
         self._last = time.monotonic()
 
     def report(self, done: int, events: int, quarantined: int) -> None:
@@ -35,8 +35,8 @@ class Heartbeat:
             raise Stopped
         if time.monotonic() - self._last >= BEAT_SECONDS:
             self._last = time.monotonic()
-            self._ledger.running(self._item, replace(self._run, at=time.time()))
+            self._ledger.write_run(self._item, replace(self._run, at=time.time()))
 
     def release(self) -> None:
         """Lets go of the item, so that another worker may read it at once; this attempt does not count."""
-        self._ledger.running(self._item, replace(self._run, attempt=self._run.attempt - 1, at=0.0))
+        self._ledger.write_run(self._item, replace(self._run, attempt=self._run.attempt - 1, at=0.0))

@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable
 
 from watchfloor.ingest.queue.item import WorkItem
-from watchfloor.ingest.records.ledger import End, Run
+from watchfloor.ingest.records.ledger import ItemEnd, ItemRun
 from watchfloor.schema.errors import StoreError, UserError
 
 from .claim import MAX_ATTEMPTS, Claim, ClaimAction, ClaimPolicy
 from .heartbeat import Heartbeat, Stopped
 from .item_reader import ItemReader, ReadTask
-from .session import Session
+from .session import WorkerSession
 
 STORE_TRIES = 10
 """Times that the store may refuse an item while it answers otherwise."""
@@ -26,7 +26,7 @@ class ItemHandler:
 
     def __init__(
         self,
-        session: Session,
+        session: WorkerSession,
         claims: ClaimPolicy,
         reader: ItemReader,
         stop: threading.Event,
@@ -50,10 +50,10 @@ class ItemHandler:
             attempt = errors + (claim.attempt if claim is not None else 0)
             try:
                 if failure:
-                    self._fail(item, failure)
+                    self._fail_item(item, failure)
                     return True
                 if claim is None:
-                    claim = self._claim(item)
+                    claim = self._claim_item(item)
                     attempt += claim.attempt
                 match claim.action:
                     case ClaimAction.WAIT:
@@ -61,10 +61,10 @@ class ItemHandler:
                     case ClaimAction.SKIP:
                         return True
                     case ClaimAction.GIVE_UP:
-                        self._fail(item, f"its worker died in it {MAX_ATTEMPTS} times; see the worker's log")
+                        self._fail_item(item, f"its worker died in it {MAX_ATTEMPTS} times; see the worker's log")
                         return True
                     case ClaimAction.READ:
-                        return self._read(item, attempt)
+                        return self._read_item(item, attempt)
             except StoreError as error:
                 # Refusals count only while the store answers otherwise: one that is down is waited for.
                 refusals += self._session.reopen_after(error)
@@ -80,14 +80,16 @@ class ItemHandler:
                     failure = f"{type(error).__name__}: {error}"
         return False
 
-    def _claim(self, item: WorkItem) -> Claim:
-        return self._claims.decide(item, self._session.ledger.get(item), time.time(), time.monotonic())
+    def _claim_item(self, item: WorkItem) -> Claim:
+        return self._claims.decide(item, self._session.ledger.read_item(item), time.time(), time.monotonic())
 
-    def _read(self, item: WorkItem, attempt: int) -> bool:
+    def _read_item(self, item: WorkItem, attempt: int) -> bool:
         """Reads the item. Returns false if the worker was told to stop on the way."""
         session = self._session
-        row = session.ledger.get(item)
-        heartbeat = Heartbeat(session.ledger, item, Run(item.ticket, attempt, time.time(), session.name), self._stop)
+        row = session.ledger.read_item(item)
+        heartbeat = Heartbeat(
+            session.ledger, item, ItemRun(item.ticket, attempt, time.time(), session.name), self._stop
+        )
         try:
             with session.event_sink(waiting=heartbeat.beat) as event_sink:
                 task = ReadTask(
@@ -102,22 +104,22 @@ class ItemHandler:
                 )
                 end = self._reader.read(task)
         except UserError as error:
-            self._fail(item, str(error))
+            self._fail_item(item, str(error))
             return True
         except Stopped:
             heartbeat.release()
             self._log.info("%s: let go of, another worker reads it again", item.name)
             return False
-        session.ledger.ended(item, end)
+        session.ledger.write_end(item, end)
         rate = (item.end - item.start) / 1e6 / max(end.seconds, 1e-3)
         self._log.info("%s: %d events, %d quarantined, %.1f MB/s", item.name, end.events, end.quarantined, rate)
         return True
 
-    def _fail(self, item: WorkItem, reason: str) -> None:
+    def _fail_item(self, item: WorkItem, reason: str) -> None:
         """Writes down that the item has failed, unless another worker has done it meanwhile."""
         ledger = self._session.ledger
-        row = ledger.get(item)
+        row = ledger.read_item(item)
         if row and row.end and row.end.ticket == item.ticket and row.end.state == "done":
             return
-        ledger.ended(item, End(item.ticket, "failed", time.time(), self._session.name, reason=reason))
+        ledger.write_end(item, ItemEnd(item.ticket, "failed", time.time(), self._session.name, reason=reason))
         self._log.error("%s: failed: %s", item.name, reason)

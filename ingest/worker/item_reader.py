@@ -14,12 +14,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from watchfloor.ingest.files.file_scan import WHOLE, check_unchanged
-from watchfloor.ingest.files.lines import Chunk, Rejected, read_chunks
+from watchfloor.ingest.files.lines import Chunk, RejectedLine, read_chunks
 from watchfloor.ingest.formats.registry import open_parser, sources_of_feed
 from watchfloor.ingest.parsing.parsed import ParsedChunk
 from watchfloor.ingest.queue.item import WorkItem
-from watchfloor.ingest.records.definitions import Catalog
-from watchfloor.ingest.records.ledger import End
+from watchfloor.ingest.records.definitions import SourceResolver
+from watchfloor.ingest.records.ledger import ItemEnd
 from watchfloor.ingest.records.quarantine import CLEARED, OPEN, RETRIED, Quarantine
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.jvm import visit
@@ -72,7 +72,7 @@ class ReadTask:
         return self.event_sink or self.sink
 
 
-def read_item(task: ReadTask) -> End:
+def read_item(task: ReadTask) -> ItemEnd:
     """Reads one item as ``ItemReader.read`` does, with threads of its own."""
     with ItemReader() as reader:
         return reader.read(task)
@@ -86,7 +86,7 @@ class ItemReader:
         self._parallel = ThreadPoolExecutor(_PARSER_THREADS, "parser")
         self._ordered = ThreadPoolExecutor(1, "parser")
 
-    def read(self, task: ReadTask) -> End:
+    def read(self, task: ReadTask) -> ItemEnd:
         """Reads a whole item; when it returns, its events, counts and quarantined lines are durable.
 
         Raises ``InputFileError`` if the file is gone or changed, ``StoreError`` if the store fails; whatever was
@@ -121,13 +121,13 @@ class ItemReader:
         events = 0
         writers: list[ItemWriter] = []
         with (
-            read_ahead(self._parse(task.store.settings, item, Catalog(task.store)), 1) as chunks,
-            read_ahead(_encode(chunks, task, earlier.claimed), _ENCODED_AHEAD) as encoded,
+            read_ahead(self._parse_chunks(task.store.settings, item, SourceResolver(task.store)), 1) as chunks,
+            read_ahead(_encode_for_jvm(chunks, task, earlier.claimed), _ENCODED_AHEAD) as encoded,
         ):
             for chunk in encoded:
                 for writer, writes in chunk.writes:
                     writer.put(writes)
-                quarantine.put(task.sink, item, chunk.rejected, chunk.cut)
+                quarantine.put_lines(task.sink, item, chunk.rejected, chunk.cut)
                 rejected.extend(line.offset for line in chunk.rejected)
                 writers += chunk.ended
                 events += chunk.events
@@ -138,7 +138,7 @@ class ItemReader:
         task.events_to.flush()
         task.sink.flush()
         check_unchanged(item)
-        end = End(
+        end = ItemEnd(
             item.ticket,
             "done",
             time.time(),
@@ -150,7 +150,9 @@ class ItemReader:
         )
         return _Outcome(end, writers, offsets)
 
-    def _parse(self, settings: Settings, item: WorkItem, catalog: Catalog) -> Generator[_ParsedLines, None, None]:
+    def _parse_chunks(
+        self, settings: Settings, item: WorkItem, catalog: SourceResolver
+    ) -> Generator[_ParsedLines, None, None]:
         parser = open_parser(item.feed, item.header, catalog)
 
         def parse(chunk: Chunk) -> _ParsedLines:
@@ -167,7 +169,7 @@ class ItemReader:
 class _Outcome:
     """What became of one reading. ``rejected`` are the offsets of the lines that it has put in quarantine."""
 
-    end: End
+    end: ItemEnd
     writers: list[ItemWriter]
     rejected: Offsets
 
@@ -192,7 +194,7 @@ class _ParsedLines:
     """One chunk of the file as far as ``upto``. ``cut``: rejected lines of which only the beginning is there."""
 
     upto: int
-    cut: Sequence[Rejected]
+    cut: Sequence[RejectedLine]
     parsed: ParsedChunk
 
 
@@ -201,8 +203,8 @@ class _EncodedChunk:
     """What one chunk became. ``ended``: writers of parts that have ended with this chunk."""
 
     upto: int
-    rejected: list[Rejected]
-    cut: Sequence[Rejected]
+    rejected: list[RejectedLine]
+    cut: Sequence[RejectedLine]
     events: int = 0
     writes: list[tuple[ItemWriter, list[TableWrite]]] = field(default_factory=list)
     ended: list[ItemWriter] = field(default_factory=list)
@@ -225,7 +227,7 @@ class _EarlierLines:
 
 def _read_earlier_lines(quarantine: Quarantine, item: WorkItem) -> _EarlierLines:
     still_open, claimed, retried = array("q"), array("q"), 0
-    for line in quarantine.of_item(item.item_id):
+    for line in quarantine.lines_of_item(item.item_id):
         retried += line.state == RETRIED
         if line.state == RETRIED or line.claim:
             claimed.append(line.offset)
@@ -238,8 +240,8 @@ def _clear_fitting_lines(quarantine: Quarantine, task: ReadTask, offsets: Offset
     """Closes the lines that were in quarantine and became events in this reading."""
     if len(offsets):
         fits = set(offsets.tolist())
-        lines = (line for line in quarantine.of_item(task.item.item_id) if line.offset in fits)
-        quarantine.mark(task.sink, lines, CLEARED)
+        lines = (line for line in quarantine.lines_of_item(task.item.item_id) if line.offset in fits)
+        quarantine.close_lines(task.sink, lines, CLEARED)
 
 
 def _read_item_chunks(settings: Settings, item: WorkItem) -> Iterator[Chunk]:
@@ -251,7 +253,9 @@ def _read_item_chunks(settings: Settings, item: WorkItem) -> Iterator[Chunk]:
         yield chunk
 
 
-def _encode(chunks: Iterator[_ParsedLines], task: ReadTask, claimed: Offsets) -> Generator[_EncodedChunk, None, None]:
+def _encode_for_jvm(
+    chunks: Iterator[_ParsedLines], task: ReadTask, claimed: Offsets
+) -> Generator[_EncodedChunk, None, None]:
     with visit():  # what the JVM has parsed goes back to it here
         yield from _encode_chunks(chunks, task, claimed)
 
@@ -290,7 +294,7 @@ def _split_by_part(batch: pa.RecordBatch, item: WorkItem, claimed: Offsets) -> I
         yield part, batch if here.all() else batch.filter(pa.array(here))
 
 
-def _select_rejected(parsed: ParsedChunk, item: WorkItem, claimed: Offsets) -> list[Rejected]:
+def _select_rejected(parsed: ParsedChunk, item: WorkItem, claimed: Offsets) -> list[RejectedLine]:
     offsets = np.fromiter((line.offset for line in parsed.rejected), np.int64, len(parsed.rejected))
     own = _is_own(offsets, item, claimed)
     return [line for line, keep in zip(parsed.rejected, own.tolist(), strict=True) if keep]

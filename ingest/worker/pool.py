@@ -28,7 +28,7 @@ log = logging.getLogger("watchfloor.pool")
 
 
 @dataclass
-class _Seat:
+class _WorkerSlot:
     """A place for one worker. ``deaths`` counts those that followed each other quickly."""
 
     process: subprocess.Popen[bytes] | None = None
@@ -37,23 +37,23 @@ class _Seat:
     next_start: float = field(default_factory=time.monotonic)
 
 
-class Pool:
+class WorkerPool:
     """``workers`` processes; call ``watch`` about every second. A context manager that stops them at its end."""
 
     def __init__(self, settings: Settings, workers: int, log_file: Path | None = None) -> None:
         """Workers write their log to ``log_file`` (appended to), or to this process's standard error."""
         self._settings = settings
         self._log_file = log_file
-        self._seats = [_Seat() for _ in range(workers)]
+        self._seats = [_WorkerSlot() for _ in range(workers)]
 
-    def watch(self) -> None:
+    def restart_dead(self) -> None:
         """Starts what should run and does not."""
         now = time.monotonic()
         for seat in self._seats:
             if seat.process is not None and seat.process.poll() is not None:
-                self._bury(seat, now)
+                self._note_death(seat, now)
             if seat.process is None and now >= seat.next_start:
-                seat.process, seat.started = self._spawn(), now
+                seat.process, seat.started = self._start_worker(), now
 
     @property
     def alive(self) -> int:
@@ -64,7 +64,7 @@ class Pool:
         return [seat.process.pid for seat in self._seats if seat.process is not None]
 
     @property
-    def deaths(self) -> int:
+    def least_deaths(self) -> int:
         """The least number of quick deaths in a row that any seat has seen: above a few, no worker can live here."""
         return min((seat.deaths for seat in self._seats), default=0)
 
@@ -72,7 +72,7 @@ class Pool:
         """Keeps the pool going until ``stop``, then stops it."""
         with self:
             while not stop.is_set():
-                self.watch()
+                self.restart_dead()
                 stop.wait(0.5)
 
     def stop(self, seconds: float = 12.0) -> None:
@@ -92,13 +92,13 @@ class Pool:
         for seat in self._seats:
             seat.process = None
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _bury(self, seat: _Seat, now: float) -> None:
+    def _note_death(self, seat: _WorkerSlot, now: float) -> None:
         assert seat.process is not None
         code = seat.process.returncode
         if seat.process.stdin is not None:
@@ -109,7 +109,7 @@ class Pool:
         log.error("worker %d died %s; another starts in %.1f s", seat.process.pid, how, wait)
         seat.process, seat.next_start = None, now + wait
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
+    def _start_worker(self) -> subprocess.Popen[bytes]:
         output: IO[bytes] | None = None
         if self._log_file is not None:
             self._log_file.parent.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ def run_process(work: Callable[[Settings, threading.Event], None]) -> None:
     stop = threading.Event()
     flow = threading.Thread(target=work, args=(settings, stop), name="flow", daemon=True)
     flow.start()
-    threading.Thread(target=_outlive, args=(stop,), name="lifeline", daemon=True).start()
+    threading.Thread(target=_stop_with_pool, args=(stop,), name="lifeline", daemon=True).start()
     # The flow may sit in Java for long; signals come to this thread, which does not. Their handler takes no lock, which
     # what it interrupts might hold.
     told: list[int] = []
@@ -42,7 +42,7 @@ def run_process(work: Callable[[Settings, threading.Event], None]) -> None:
     os._exit(0 if stop.is_set() else 1)
 
 
-def _outlive(stop: threading.Event) -> None:
+def _stop_with_pool(stop: threading.Event) -> None:
     """The pool holds the other end of the input: when it ends, the pool has."""
     sys.stdin.buffer.read()
     stop.set()

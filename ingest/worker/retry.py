@@ -28,9 +28,9 @@ from watchfloor.ingest.files.file_scan import WHOLE
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.formats.registry import open_parser, sources_of_feed
 from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
-from watchfloor.ingest.records.definitions import Catalog
+from watchfloor.ingest.records.definitions import SourceResolver
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
-from watchfloor.ingest.records.quarantine import OPEN, RETRIED, Quarantine, Quarantined
+from watchfloor.ingest.records.quarantine import OPEN, RETRIED, Quarantine, QuarantinedLine
 from watchfloor.schema.errors import OperatorError, UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.sinks import EntrySink
@@ -53,7 +53,7 @@ class RetryResult:
     kept: dict[str, int]
 
 
-def retry(store: Store, path: str | None = None, key: str | None = None) -> RetryResult:
+def retry_lines(store: Store, path: str | None = None, key: str | None = None) -> RetryResult:
     """Retries all open lines, or those of one file, or the one named ``ITEM:OFFSET``. Raises ``StoreError``."""
     # Two retries at once could give the same line to two claims, and count it twice.
     busy = OperatorError("another `watchfloor quarantine retry` is running; wait for it")
@@ -65,12 +65,12 @@ class _Retry:
     def __init__(self, store: Store, sink: EntrySink) -> None:
         self._store, self._sink = store, sink
         self._quarantine, self._ledger = Quarantine(store), Ledger(store)
-        self._catalog = Catalog(store)
+        self._catalog = SourceResolver(store)
         self._lines = self._events = 0
         self._kept: dict[str, int] = defaultdict(int)
 
     def run(self, path: str | None, key: str | None) -> RetryResult:
-        one = self._quarantine.show(key) if key else None
+        one = self._quarantine.find_line(key) if key else None
         if one and one.state != OPEN:
             raise UserError(f"{one.key} is {one.state} already")
         lines = self._quarantine.open_lines(path, one.item_id if one else None)
@@ -82,69 +82,71 @@ class _Retry:
             self._ledger.close()
         return RetryResult(self._lines, self._events, dict(self._kept))
 
-    def _retry_item(self, item_id: bytes, file_id: bytes, wanted: Callable[[Quarantined], bool]) -> None:
-        rows = self._ledger.of_files([file_id])
+    def _retry_item(self, item_id: bytes, file_id: bytes, wanted: Callable[[QuarantinedLine], bool]) -> None:
+        rows = self._ledger.read_files([file_id])
         row = next((r for r in rows if r.item and r.item.item_id == item_id), None)
         if row is None or row.item is None or row.state != "done" or row.end is None:
-            self._keep(self._open(item_id, wanted), "its work item is not done; retry when it is")
+            self._count_kept(self._open_lines(item_id, wanted), "its work item is not done; retry when it is")
             return
         if row.item.split == WHOLE and row.item.header and not row.item.compressed:
-            self._keep(self._open(item_id, wanted), "its file's header changes on the way; load the file again")
+            self._count_kept(
+                self._open_lines(item_id, wanted), "its file's header changes on the way; load the file again"
+            )
             return
-        self._complete(row.item)
-        for batch in _batches(self._open(item_id, wanted)):
-            self._try(row.item, batch)
-        self._count(row)
+        self._complete_claims(row.item)
+        for batch in _split_batches(self._open_lines(item_id, wanted)):
+            self._try_lines(row.item, batch)
+        self._update_ledger(row)
 
-    def _open(self, item_id: bytes, wanted: Callable[[Quarantined], bool]) -> Iterator[Quarantined]:
-        return (line for line in self._quarantine.of_item(item_id) if line.state == OPEN and wanted(line))
+    def _open_lines(self, item_id: bytes, wanted: Callable[[QuarantinedLine], bool]) -> Iterator[QuarantinedLine]:
+        return (line for line in self._quarantine.lines_of_item(item_id) if line.state == OPEN and wanted(line))
 
-    def _complete(self, item: WorkItem) -> None:
+    def _complete_claims(self, item: WorkItem) -> None:
         """Finishes retries that broke off."""
         open_claims: dict[str, list[int]] = defaultdict(list)
         written: set[str] = set()
-        for line in self._quarantine.of_item(item.item_id):
+        for line in self._quarantine.lines_of_item(item.item_id):
             if line.claim and line.state == OPEN:
                 open_claims[line.claim].append(line.offset)
             elif line.claim:
                 written.add(line.claim)
         for claim, offsets in open_claims.items():
-            lines = [self._quarantine.show(f"{item.item_id.hex()}:{offset}") for offset in offsets]
+            lines = [self._quarantine.find_line(f"{item.item_id.hex()}:{offset}") for offset in offsets]
             if claim not in written:
-                events, fits = self._parse(item, lines)
+                events, fits = self._parse_lines(item, lines)
                 rejected = [line for line in lines if line.offset not in fits]  # by definitions that changed in between
-                if not self._write_again(item, claim, events, [line.offset for line in rejected]):
+                if not self._rewrite_events(item, claim, events, [line.offset for line in rejected]):
                     return self._complete_anew(item)
                 for line in rejected:
-                    self._quarantine.claim(self._sink, [line], "")
+                    self._quarantine.claim_lines(self._sink, [line], "")
                 lines = [line for line in lines if line.offset in fits]
-            self._mark(lines, claim)
+            self._mark_retried(lines, claim)
 
     def _complete_anew(self, item: WorkItem) -> None:
         """Finishes what has begun by the definitions as they are now."""
-        self._catalog = Catalog(self._store)
-        self._complete(item)
+        self._catalog = SourceResolver(self._store)
+        self._complete_claims(item)
 
-    def _try(self, item: WorkItem, lines: list[Quarantined]) -> None:
-        self._keep((line for line in lines if not line.whole), "only its beginning is kept")
+    def _try_lines(self, item: WorkItem, lines: list[QuarantinedLine]) -> None:
+        self._count_kept((line for line in lines if not line.whole), "only its beginning is kept")
         lines = [line for line in lines if line.whole]
         if not lines:
             return
-        events, fits = self._parse(item, lines)
+        events, fits = self._parse_lines(item, lines)
         good = [line for line in lines if line.offset in fits]
         for line in lines:
             if line.offset not in fits:
-                self._keep([line], line.reason)
+                self._count_kept([line], line.reason)
         if not good:
             return
         claim = claim_of(item.item_id, [line.offset for line in good])
-        self._quarantine.claim(self._sink, good, claim)
-        if self._write(ItemWriter(self._sink, bytes.fromhex(claim), item.file_id), events):
-            self._mark(good, claim)
+        self._quarantine.claim_lines(self._sink, good, claim)
+        if self._write_events(ItemWriter(self._sink, bytes.fromhex(claim), item.file_id), events):
+            self._mark_retried(good, claim)
         else:
             self._complete_anew(item)
 
-    def _parse(self, item: WorkItem, lines: list[Quarantined]) -> tuple[Events, set[int]]:
+    def _parse_lines(self, item: WorkItem, lines: list[QuarantinedLine]) -> tuple[Events, set[int]]:
         """Events of lines, at the offsets where the lines stand in their file, and which lines those are."""
         raws = [line.raw + b"\n" for line in lines]
         starts = np.cumsum([0, *(len(raw) for raw in raws[:-1])])
@@ -160,44 +162,44 @@ class _Retry:
             fits.update(offsets[places].tolist())
         return events, fits
 
-    def _write(self, writer: ItemWriter, events: Events) -> bool:
+    def _write_events(self, writer: ItemWriter, events: Events) -> bool:
         """Writes events durably. Returns false if a field was indexed meanwhile, so that they must be written again."""
         for source, batch in events:
             writer.write(source, batch)
         writer.finish()
         return not writer.lacks_index(self._store.catalog.read_sources())
 
-    def _write_again(self, item: WorkItem, claim: str, events: Events, rejected: list[int]) -> bool:
+    def _rewrite_events(self, item: WorkItem, claim: str, events: Events, rejected: list[int]) -> bool:
         """Does as ``_write`` for a claim that may have written events before, by another definition perhaps.
 
         ``rejected`` are the offsets of the claim's lines that are no events now. What the earlier writing has left is
         removed.
         """
         writer = ItemWriter(self._sink, bytes.fromhex(claim), item.file_id, again=True)
-        complete = self._write(writer, events)
+        complete = self._write_events(writer, events)
         sources = sources_of_feed(item.feed, self._store.catalog.read_sources()) if rejected else []
         writer.sweep(self._store, np.array(rejected, np.int64), sources)
         return complete
 
-    def _mark(self, lines: list[Quarantined], claim: str) -> None:
-        self._quarantine.mark(self._sink, (replace(line, claim=claim) for line in lines), RETRIED)
+    def _mark_retried(self, lines: list[QuarantinedLine], claim: str) -> None:
+        self._quarantine.close_lines(self._sink, (replace(line, claim=claim) for line in lines), RETRIED)
         self._sink.flush()
         self._lines += len(lines)
         self._events += len(lines)
 
-    def _keep(self, lines: Iterable[Quarantined], reason: str) -> None:
+    def _count_kept(self, lines: Iterable[QuarantinedLine], reason: str) -> None:
         count = sum(1 for _ in lines)
         self._lines += count
         if count:
             self._kept[reason] += count
 
-    def _count(self, row: LedgerRow) -> None:
+    def _update_ledger(self, row: LedgerRow) -> None:
         """The ledger's figures, from the quarantine's rows: not added to, so that a repetition changes nothing."""
         assert row.item is not None and row.end is not None
-        states = [line.state for line in self._quarantine.of_item(row.item.item_id)]
+        states = [line.state for line in self._quarantine.lines_of_item(row.item.item_id)]
         end = replace(row.end, quarantined=states.count(OPEN), retried=states.count(RETRIED))
         if end != row.end:
-            self._ledger.ended(row.item, end)
+            self._ledger.write_end(row.item, end)
 
 
 def claim_of(item_id: bytes, offsets: Iterable[int]) -> str:
@@ -208,8 +210,8 @@ def claim_of(item_id: bytes, offsets: Iterable[int]) -> str:
     return digest.hexdigest()
 
 
-def _batches(lines: Iterable[Quarantined]) -> Iterator[list[Quarantined]]:
-    batch: list[Quarantined] = []
+def _split_batches(lines: Iterable[QuarantinedLine]) -> Iterator[list[QuarantinedLine]]:
+    batch: list[QuarantinedLine] = []
     size = 0
     for line in lines:
         batch.append(line)

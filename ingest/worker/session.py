@@ -17,7 +17,7 @@ from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
 
-class Session:
+class WorkerSession:
     """Its properties raise ``StoreError`` while the store is down."""
 
     def __init__(self, settings: Settings, log: logging.Logger) -> None:

@@ -26,7 +26,7 @@ from .claim import ClaimPolicy
 from .item_handler import ItemHandler
 from .item_reader import ItemReader
 from .process import run_process
-from .session import Session
+from .session import WorkerSession
 from .session_pool import SessionPool
 
 POLL_SECONDS = 0.25
@@ -36,9 +36,9 @@ _FIRST_WAIT, _LAST_WAIT = 1.0, 15.0
 log = logging.getLogger("watchfloor.worker")
 
 
-def work(settings: Settings, stop: threading.Event) -> None:
+def run_worker(settings: Settings, stop: threading.Event) -> None:
     """Works until ``stop``. While the queue or the store is down, says so in the log and waits."""
-    sessions = [Session(settings, log) for _ in range(BULK_SESSIONS if settings.ingest_mode == "bulk" else 1)]
+    sessions = [WorkerSession(settings, log) for _ in range(BULK_SESSIONS if settings.ingest_mode == "bulk" else 1)]
     claims, wait = ClaimPolicy(), _FIRST_WAIT
     with ItemReader() as reader:
         while not stop.is_set():
@@ -64,14 +64,14 @@ def _handle_delivery(
     claims: ClaimPolicy,
     reader: ItemReader,
     stop: threading.Event,
-    session: Session,
+    session: WorkerSession,
     allow_next: Callable[[], None],
 ) -> None:
     if delivery.item is None:
         log.error("partition %d, offset %d: %s; skipped", delivery.partition, delivery.offset, delivery.problem)
         settled = True
     else:
-        with queue.busy():
+        with queue.keep_membership():
             settled = ItemHandler(session, claims, reader, stop, log, allow_next).handle(delivery.item)
     if settled:
         try:
@@ -83,4 +83,4 @@ def _handle_delivery(
 
 
 if __name__ == "__main__":
-    run_process(work)
+    run_process(run_worker)

@@ -112,12 +112,12 @@ def wait_until_loaded(settings: Settings, paths: Sequence[str]) -> None:
     with Store.open(settings) as store:
         ledger = Ledger(store)
         while True:
-            rows = [row for row in ledger.rows() if row.path in paths]
+            rows = [row for row in ledger.read_rows() if row.path in paths]
             finished = {row.path for row in rows if row.state in ("done", "failed", "refused")}
             finished -= {row.path for row in rows if row.state in ("queued", "running")}
             # A file whose content was loaded before, under another name, has no row of its own.
             begun = {row.path for row in rows}
-            known = {path for path in paths if path in finished or (path not in begun and ledger.seen(path))}
+            known = {path for path in paths if path in finished or (path not in begun and ledger.read_seen(path))}
             seconds = time.monotonic() - began
             if seconds - shown_at >= 2 or len(known) == len(paths):
                 shown_at = seconds

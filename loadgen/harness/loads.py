@@ -97,7 +97,7 @@ def load_file(session: BenchSession, source: Source, file: LogFile, case: LoadCa
             if progress.seconds - reported > _SAY_SECONDS:
                 reported = progress.seconds
                 print_progress(f"  {progress.events:,} events in {progress.seconds:.0f} s")
-    rows = [row for row in Ledger(session.store).rows() if row.item and row.item.feed == source.name]
+    rows = [row for row in Ledger(session.store).read_rows() if row.item and row.item.feed == source.name]
     ends = [row.end for row in rows if row.end]
     if not load.result.clean or load.result.events != file.events:
         raise InternalError(f"{file.path} has {file.events} events, and loaded were {load.result}")

@@ -63,7 +63,7 @@ class BenchSession:
         for source in list(self._sources):
             self.drop_source(source)
         ledger = Ledger(self.store)
-        ledger.delete_items([row.item for row in ledger.rows() if row.item and row.item.feed in self._created])
+        ledger.delete_items([row.item for row in ledger.read_rows() if row.item and row.item.feed in self._created])
         ledger.close()
 
 

@@ -208,7 +208,7 @@ def test_workers_take_mode_and_delay_from_flags(
         def run(self, stop: threading.Event) -> None:
             pass
 
-    monkeypatch.setattr("watchfloor.ingest.worker.pool.Pool", FakePool)
+    monkeypatch.setattr("watchfloor.ingest.worker.pool.WorkerPool", FakePool)
     for flags in ([], ["--max-delay", "2"], ["--mode", "bulk", "--max-delay", "0.5"]):
         assert cli.main(["worker", *flags]) == cli.OK
     found = [(settings.ingest_mode, settings.sink_latency_ms) for settings in asked]

@@ -13,7 +13,7 @@ import pytest
 from ingest_support import RUN, START, counts, load, own
 
 from watchfloor.ingest.worker.compact import compact_source
-from watchfloor.ingest.worker.retry import retry
+from watchfloor.ingest.worker.retry import retry_lines
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition
@@ -165,10 +165,10 @@ def test_retried_lines_stay_and_others_go(store_settings: Settings, store: Store
     log.write_text(text.replace('"host":"h1"', '"host":17'))
     odd = LINES // 5
     assert load(settings, log, feed=kind.name).quarantined == odd
-    assert retry(store, str(log)).events == 0
+    assert retry_lines(store, str(log)).events == 0
     kind = store.catalog.register(definition("stay", layout, "extra", COLOUR))
     assert load(settings, log, feed=kind.name, again=True).quarantined > odd
     takes = expected_rows(log, lambda event: event["host"] != 17 and "colour" not in event, True)
     assert_agree(store, kind, takes)
-    assert retry(store, str(log)).events == 0
+    assert retry_lines(store, str(log)).events == 0
     assert_agree(store, kind, takes)

@@ -8,14 +8,16 @@ import orjson
 import pytest
 
 from watchfloor.ingest.queue.item import WorkItem
-from watchfloor.ingest.records.ledger import End, LedgerRow, Run, item_row
+from watchfloor.ingest.records.ledger import ItemEnd, ItemRun, LedgerRow, item_row
 from watchfloor.ingest.worker.claim import MAX_ATTEMPTS, STALE_SECONDS, ClaimAction, ClaimPolicy
 
 ITEM = WorkItem("/a.log", b"f" * 16, 0, 10, "web.access", b"", 10, 1, 10, 64, 0, "", False, "new")
-DONE = End("old", "done", 50.0, "w")
+DONE = ItemEnd("old", "done", 50.0, "w")
 
 
-def row(run: Run | None = None, end: End | None = None, item: WorkItem = ITEM, at: float = 100.0) -> LedgerRow | None:
+def row(
+    run: ItemRun | None = None, end: ItemEnd | None = None, item: WorkItem = ITEM, at: float = 100.0
+) -> LedgerRow | None:
     cells = {"queued": orjson.dumps({"at": at, "by": "m", "item": item.to_json().decode()})}
     if run:
         cells["run"] = orjson.dumps(run)
@@ -33,29 +35,29 @@ def row(run: Run | None = None, end: End | None = None, item: WorkItem = ITEM, a
         (None, replace(DONE, ticket="new"), True, ClaimAction.SKIP),
         (None, replace(DONE, state="failed"), False, ClaimAction.READ),
         (None, replace(DONE, state="failed", ticket="new"), False, ClaimAction.SKIP),
-        (Run("new", 1, 199.0, "other"), None, False, ClaimAction.WAIT),
-        (Run("old", 1, 199.0, "other"), None, False, ClaimAction.WAIT),
-        (Run("old", 1, 199.0, "other"), replace(DONE, state="failed"), False, ClaimAction.READ),
-        (Run("new", 1, 199.0 - STALE_SECONDS, "other"), None, False, ClaimAction.READ),
-        (Run("new", MAX_ATTEMPTS, 100.0, "other"), None, False, ClaimAction.GIVE_UP),
-        (Run("old", MAX_ATTEMPTS, 100.0, "other"), None, False, ClaimAction.READ),
-        (Run("new", MAX_ATTEMPTS - 1, 0.0, "other"), None, False, ClaimAction.READ),
+        (ItemRun("new", 1, 199.0, "other"), None, False, ClaimAction.WAIT),
+        (ItemRun("old", 1, 199.0, "other"), None, False, ClaimAction.WAIT),
+        (ItemRun("old", 1, 199.0, "other"), replace(DONE, state="failed"), False, ClaimAction.READ),
+        (ItemRun("new", 1, 199.0 - STALE_SECONDS, "other"), None, False, ClaimAction.READ),
+        (ItemRun("new", MAX_ATTEMPTS, 100.0, "other"), None, False, ClaimAction.GIVE_UP),
+        (ItemRun("old", MAX_ATTEMPTS, 100.0, "other"), None, False, ClaimAction.READ),
+        (ItemRun("new", MAX_ATTEMPTS - 1, 0.0, "other"), None, False, ClaimAction.READ),
     ],
 )
-def test_turn(run: Run | None, end: End | None, again: bool, act: ClaimAction) -> None:
+def test_turn(run: ItemRun | None, end: ItemEnd | None, again: bool, act: ClaimAction) -> None:
     item = replace(ITEM, again=again)
     assert ClaimPolicy().decide(item, row(run, end, item), now=200.0, clock=0.0).action is act
 
 
 def test_an_unknown_item_is_read_and_attempts_are_counted_per_ticket() -> None:
     assert ClaimPolicy().decide(ITEM, None, 200.0, 0.0).attempt == 1
-    assert ClaimPolicy().decide(ITEM, row(Run("new", 1, 100.0, "x")), 200.0, 0.0).attempt == 2
-    assert ClaimPolicy().decide(ITEM, row(Run("old", 2, 100.0, "x")), 200.0, 0.0).attempt == 1
+    assert ClaimPolicy().decide(ITEM, row(ItemRun("new", 1, 100.0, "x")), 200.0, 0.0).attempt == 2
+    assert ClaimPolicy().decide(ITEM, row(ItemRun("old", 2, 100.0, "x")), 200.0, 0.0).attempt == 1
 
 
 def test_a_clock_that_is_ahead_does_not_hold_an_item_for_ever() -> None:
-    policy, future = ClaimPolicy(), row(Run("new", 1, 10_000.0, "other"))
-    later = row(Run("new", 1, 10_001.0, "other"))
+    policy, future = ClaimPolicy(), row(ItemRun("new", 1, 10_000.0, "other"))
+    later = row(ItemRun("new", 1, 10_001.0, "other"))
     assert policy.decide(ITEM, future, 200.0, 0.0).action is ClaimAction.WAIT
     assert policy.decide(ITEM, future, 200.0, STALE_SECONDS).action is ClaimAction.WAIT
     assert policy.decide(ITEM, later, 200.0, STALE_SECONDS + 1).action is ClaimAction.WAIT
@@ -66,33 +68,33 @@ def test_a_clock_that_is_ahead_does_not_hold_an_item_for_ever() -> None:
     ("run", "end", "again", "state"),
     [
         (None, None, False, "queued"),
-        (Run("new", 1, 101.0, "w"), None, False, "running"),
-        (Run("new", 0, 0.0, "w"), None, False, "queued"),
-        (Run("old", 1, 90.0, "w"), None, False, "queued"),
-        (Run("later", 1, 101.0, "w"), None, False, "running"),
-        (Run("new", 1, 101.0, "w"), End("new", "done", 105.0, "w"), False, "done"),
+        (ItemRun("new", 1, 101.0, "w"), None, False, "running"),
+        (ItemRun("new", 0, 0.0, "w"), None, False, "queued"),
+        (ItemRun("old", 1, 90.0, "w"), None, False, "queued"),
+        (ItemRun("later", 1, 101.0, "w"), None, False, "running"),
+        (ItemRun("new", 1, 101.0, "w"), ItemEnd("new", "done", 105.0, "w"), False, "done"),
         # A worker that took the item on a second time, in vain, does not undo its end.
-        (Run("new", 2, 110.0, "z"), End("new", "done", 105.0, "w"), False, "done"),
+        (ItemRun("new", 2, 110.0, "z"), ItemEnd("new", "done", 105.0, "w"), False, "done"),
         (None, DONE, False, "done"),
         (None, DONE, True, "queued"),
-        (Run("old", 1, 40.0, "w"), replace(DONE, state="failed"), False, "queued"),
-        (Run("new", 1, 120.0, "w"), replace(DONE, state="failed"), False, "running"),
-        (None, End("later", "failed", 120.0, "w"), False, "failed"),
+        (ItemRun("old", 1, 40.0, "w"), replace(DONE, state="failed"), False, "queued"),
+        (ItemRun("new", 1, 120.0, "w"), replace(DONE, state="failed"), False, "running"),
+        (None, ItemEnd("later", "failed", 120.0, "w"), False, "failed"),
     ],
 )
-def test_state(run: Run | None, end: End | None, again: bool, state: str) -> None:
+def test_state(run: ItemRun | None, end: ItemEnd | None, again: bool, state: str) -> None:
     found = row(run, end, replace(ITEM, again=again))
     assert found is not None and found.state == state
 
 
 def test_figures_of_a_row() -> None:
-    running = row(Run("new", 1, 101.0, "w", bytes=4, events=3, quarantined=1))
+    running = row(ItemRun("new", 1, 101.0, "w", bytes=4, events=3, quarantined=1))
     assert running is not None and (running.progress, running.events, running.quarantined, running.lines) == (
         4,
         3,
         1,
         4,
     )
-    done = row(None, End("new", "done", 105.0, "w", events=7, quarantined=2, retried=1, entries=90))
+    done = row(None, ItemEnd("new", "done", 105.0, "w", events=7, quarantined=2, retried=1, entries=90))
     assert done is not None and (done.progress, done.events, done.quarantined, done.entries) == (10, 8, 2, 90)
     assert item_row({"run": b"{}"}) is None

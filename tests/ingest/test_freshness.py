@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from ingest_support import START, own, source, worker_here
 
-from watchfloor.ingest.intake.master import master
+from watchfloor.ingest.intake.master import watch_folders
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
@@ -43,7 +43,7 @@ def test_lines_of_a_slow_feed_are_found_soon(layout: str, store_settings: Settin
         folder, stop = tmp_path / "in", threading.Event()
         folder.mkdir()
         threads = [
-            threading.Thread(target=master, args=(settings, [folder], stop), kwargs={"feed": kind.name}),
+            threading.Thread(target=watch_folders, args=(settings, [folder], stop), kwargs={"feed": kind.name}),
             threading.Thread(target=feed, args=(folder,)),
         ]
         for thread in threads:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchfloor.ingest.queue.inbox import Delivery, Inbox
+from watchfloor.ingest.queue.inbox import Delivery, ItemBuffer
 
 
 def delivery(partition: int, offset: int) -> Delivery:
@@ -13,52 +13,52 @@ def delivery(partition: int, offset: int) -> Delivery:
 
 
 def test_items_come_in_order_and_deferred_ones_when_due() -> None:
-    inbox = Inbox()
+    inbox = ItemBuffer()
     for offset in range(3):
-        inbox.put(delivery(0, offset))
-    inbox.put(delivery(0, 1))
-    first = inbox.take(0)
+        inbox.add_delivery(delivery(0, offset))
+    inbox.add_delivery(delivery(0, 1))
+    first = inbox.take_next(0)
     assert first == delivery(0, 0)
     inbox.defer(first, 5)
     assert inbox.next_due == 5
-    assert inbox.take(1) == delivery(0, 1)
-    assert inbox.done(delivery(0, 1)) == 0
-    assert inbox.take(5) == first
-    assert inbox.done(first) == 2
-    assert inbox.take(5) == delivery(0, 2)
-    assert inbox.done(delivery(0, 2)) == 3
-    assert inbox.take(9) is None
+    assert inbox.take_next(1) == delivery(0, 1)
+    assert inbox.mark_done(delivery(0, 1)) == 0
+    assert inbox.take_next(5) == first
+    assert inbox.mark_done(first) == 2
+    assert inbox.take_next(5) == delivery(0, 2)
+    assert inbox.mark_done(delivery(0, 2)) == 3
+    assert inbox.take_next(9) is None
 
 
 def test_what_moved_away_is_forgotten_and_may_come_back() -> None:
-    inbox = Inbox()
+    inbox = ItemBuffer()
     for partition in (0, 1):
         for offset in (7, 8):
-            inbox.put(delivery(partition, offset))
-    held = inbox.take(0)
+            inbox.add_delivery(delivery(partition, offset))
+    held = inbox.take_next(0)
     assert held == delivery(0, 7)
-    inbox.keep({1})
+    inbox.keep_partitions({1})
     inbox.defer(held, 1)
-    assert [inbox.take(9), inbox.take(9), inbox.take(9)] == [delivery(1, 7), delivery(1, 8), None]
-    inbox.put(delivery(0, 7))
-    assert inbox.take(9) == delivery(0, 7)
-    assert inbox.done(held) == 8
+    assert [inbox.take_next(9), inbox.take_next(9), inbox.take_next(9)] == [delivery(1, 7), delivery(1, 8), None]
+    inbox.add_delivery(delivery(0, 7))
+    assert inbox.take_next(9) == delivery(0, 7)
+    assert inbox.mark_done(held) == 8
 
 
 @given(st.data())
 def test_nothing_that_is_not_done_is_ever_committed(data: st.DataObject) -> None:
-    inbox, clock, done, put = Inbox(), 0.0, {0: set(), 1: set()}, [0, 0]
+    inbox, clock, done, put = ItemBuffer(), 0.0, {0: set(), 1: set()}, [0, 0]
     for _ in range(data.draw(st.integers(0, 40))):
         clock += 1
         partition = data.draw(st.integers(0, 1))
         if data.draw(st.booleans()):
-            inbox.put(delivery(partition, put[partition]))
+            inbox.add_delivery(delivery(partition, put[partition]))
             put[partition] += 1
-        elif (found := inbox.take(clock)) is not None:
+        elif (found := inbox.take_next(clock)) is not None:
             if data.draw(st.booleans()):
                 inbox.defer(found, clock + data.draw(st.integers(0, 3)))
             else:
                 done[found.partition].add(found.offset)
-                offset = inbox.done(found)
+                offset = inbox.mark_done(found)
                 assert set(range(offset)) <= done[found.partition]
                 assert offset not in done[found.partition]

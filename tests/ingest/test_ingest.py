@@ -34,10 +34,10 @@ from ingest_support import (
 
 from watchfloor.ingest.intake.intake import Intake
 from watchfloor.ingest.intake.load import Load
-from watchfloor.ingest.intake.master import master
+from watchfloor.ingest.intake.master import watch_folders
 from watchfloor.ingest.queue.inbox import Delivery
 from watchfloor.ingest.queue.work_queue import ItemConsumer, ItemProducer, queue_lag
-from watchfloor.ingest.records.ledger import Ledger, Run
+from watchfloor.ingest.records.ledger import ItemRun, Ledger
 from watchfloor.ingest.worker import claim
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
@@ -159,7 +159,7 @@ def test_servers_that_are_down_are_named(store_settings: Settings, tmp_path: Pat
 @contextmanager
 def running_master(settings: Settings, folder: Path, feed: str | None, **options: object) -> Iterator[None]:
     stop = threading.Event()
-    thread = threading.Thread(target=master, args=(settings, [folder], stop), kwargs={"feed": feed, **options})
+    thread = threading.Thread(target=watch_folders, args=(settings, [folder], stop), kwargs={"feed": feed, **options})
     thread.start()
     try:
         yield
@@ -196,7 +196,7 @@ def test_the_master_queues_each_file_once(
             wait_for(lambda: counts(store, kind) == exactly(kind, 1550))
             time.sleep(2)
         assert _sent(settings) == lag + 1
-    assert len([row for row in Ledger(store).rows() if row.path.startswith(str(folder))]) == 5
+    assert len([row for row in Ledger(store).read_rows() if row.path.startswith(str(folder))]) == 5
 
 
 def _sent(settings: Settings) -> int:
@@ -214,13 +214,13 @@ def test_the_master_refuses_unknown_kinds_once(
         with running_master(settings, tmp_path, None, settle=0.2, polling=True):
             time.sleep(3)
     assert sum("refused" in record.message for record in caplog.records) == 1
-    (row,) = [row for row in Ledger(store).rows(["refused"]) if row.path == str(junk)]
+    (row,) = [row for row in Ledger(store).read_rows(["refused"]) if row.path == str(junk)]
     assert row.reason and row.state == "refused"
 
 
 def test_a_folder_that_is_none_is_refused(store_settings: Settings, tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match="not a folder"):
-        master(store_settings, [tmp_path / "no"], threading.Event())
+        watch_folders(store_settings, [tmp_path / "no"], threading.Event())
 
 
 def test_a_worker_that_its_group_forgot_gets_items_again(
@@ -234,7 +234,7 @@ def test_a_worker_that_its_group_forgot_gets_items_again(
         consumer._consumer._subscription.assign_from_subscribed([])
         consumer._consumer._coordinator.rejoining = True
         with ItemProducer(settings) as producer:
-            Intake(store, Ledger(store), producer).offer(str(log_file(tmp_path / "a.log", 10)), kind.name)
+            Intake(store, Ledger(store), producer).offer_file(str(log_file(tmp_path / "a.log", 10)), kind.name)
         wait_for(lambda: consumer.poll(0.2))
     finally:
         consumer.close()
@@ -270,7 +270,7 @@ def test_a_file_that_is_not_what_was_queued_fails(
     file = log_file(tmp_path / "a.log", 100)
     with ItemProducer(settings) as producer:
         intake = Intake(store, Ledger(store), producer)
-        intake.offer(str(file), kind.name)
+        intake.offer_file(str(file), kind.name)
     assert [row.state for row in ledger_rows(store, file)] == ["queued"]
     if what == "vanishes":
         file.unlink()
@@ -354,7 +354,7 @@ def test_a_worker_that_is_told_to_stop_lets_go(
     file = log_file(tmp_path / "a.log", 100_000)
     (tmp_path / "sitecustomize.py").write_text(SLOW_DISK)
     with ItemProducer(settings) as producer:
-        Intake(store, Ledger(store), producer).offer(str(file), kind.name)
+        Intake(store, Ledger(store), producer).offer_file(str(file), kind.name)
     with monkeypatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tmp_path))
         with pool(settings):  # which would be at it for minutes
@@ -375,8 +375,8 @@ def test_two_workers_do_not_read_one_item_at_once(
     file = log_file(tmp_path / "a.log", 100)
     with ItemProducer(settings) as producer:
         ledger = Ledger(store)
-        (item,) = Intake(store, ledger, producer).offer(str(file), kind.name).items
-        ledger.running(item, Run(item.ticket, 1, time.time() + 2, "another"))
+        (item,) = Intake(store, ledger, producer).offer_file(str(file), kind.name).items
+        ledger.write_run(item, ItemRun(item.ticket, 1, time.time() + 2, "another"))
         with worker_here(settings):
             time.sleep(3)
             assert ledger_rows(store, file)[0].by == "another"

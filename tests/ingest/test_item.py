@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from watchfloor.ingest.files.file_scan import WHOLE, Mark, check_unchanged, items_of, open_regular, scan_file
+from watchfloor.ingest.files.file_scan import WHOLE, QueuedMark, check_unchanged, items_of, open_regular, scan_file
 from watchfloor.ingest.files.gzip_reader import GZIP_MAGIC
 from watchfloor.ingest.intake.intake import item_bytes
 from watchfloor.ingest.intake.load import bulk_item_bytes
@@ -67,7 +67,7 @@ def test_only_what_was_added_to_a_file_is_new(
     assume(not data.startswith(GZIP_MAGIC))  # not a text that could grow
     first = scan_file(write(file, old), split)
     pack = gzip.compress if zipped else bytes
-    grown = scan_file(write(file, pack(data)), split, Mark(first.file_id, first.length))
+    grown = scan_file(write(file, pack(data)), split, QueuedMark(first.file_id, first.length))
     assert grown.file_id == scan_file(file, split).file_id
     if old and data != old:
         last_line = old.rfind(b"\n") + 1
@@ -82,7 +82,7 @@ def test_only_what_was_added_to_a_file_is_new(
 
 def test_a_file_that_was_replaced_is_all_new(file: Path) -> None:
     first = scan_file(write(file, b"a\nb\n"), 100)
-    second = scan_file(write(file, b"c\nd\ne\n"), 100, Mark(first.file_id, first.length))
+    second = scan_file(write(file, b"c\nd\ne\n"), 100, QueuedMark(first.file_id, first.length))
     assert (second.base, second.before, second.ranges) == (0, "", ((0, 6),))
 
 
@@ -101,7 +101,7 @@ def test_a_cut_off_gzip_is_another_file_until_it_is_complete(file: Path) -> None
     half = scan_file(write(file, packed[: len(packed) // 2]), 100)
     assert half.damaged and 0 < half.length < len(data)
     assert half.file_id != scan_file(write(file, data[: half.length]), 100).file_id
-    full = scan_file(write(file, packed), 100, Mark(half.file_id, half.length))
+    full = scan_file(write(file, packed), 100, QueuedMark(half.file_id, half.length))
     assert full.before == half.file_id.hex() and full.base == data.rfind(b"\n", 0, half.length) + 1
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from watchfloor.ingest.columns.rows import split_rows, utf8_rows
-from watchfloor.ingest.files.lines import Chunk, Rejected, read_chunks
+from watchfloor.ingest.files.lines import Chunk, RejectedLine, read_chunks
 from watchfloor.schema.errors import InputFileError
 
 
@@ -27,7 +27,7 @@ def lines_of(chunks: list[Chunk]) -> list[tuple[int, bytes]]:
     out = []
     for chunk in chunks:
         rows = split_rows(chunk)
-        out += [(int(rows.offsets[i]), rows.raw(i)) for i in range(len(rows))]
+        out += [(int(rows.offsets[i]), rows.line_at(i)) for i in range(len(rows))]
     return out
 
 
@@ -165,12 +165,12 @@ def test_a_gzip_bomb_stays_within_chunks(tmp_path: Path) -> None:
 
 def test_lines_that_are_no_utf8_name_the_byte() -> None:
     rows, bad = utf8_rows(split_rows(Chunk(100, "fine é\nbad \ufffd".encode() + b"\xc3(\nlast \xf0\x9f\n")))
-    assert [rows.raw(i) for i in range(len(rows))] == ["fine é".encode()]
+    assert [rows.line_at(i) for i in range(len(rows))] == ["fine é".encode()]
     assert [r.offset for r in bad] == [108, 118]
     assert "byte 0xc3 at position 7 of the line" in bad[0].reason
-    assert bad[0] == Rejected(108, bad[0].reason, "bad \ufffd".encode() + b"\xc3(")
+    assert bad[0] == RejectedLine(108, bad[0].reason, "bad \ufffd".encode() + b"\xc3(")
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_line() -> None:
     rows = split_rows(Chunk(0, b"\xef\xbb\xbfone\ntwo\n"))
-    assert [rows.raw(i) for i in range(2)] == [b"one", b"two"]
+    assert [rows.line_at(i) for i in range(2)] == [b"one", b"two"]

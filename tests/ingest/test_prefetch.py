@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from watchfloor.ingest.queue.work_queue import _stride
+from watchfloor.ingest.queue.work_queue import _partition_step
 from watchfloor.ingest.worker.read_ahead import map_in_order, read_ahead
 
 
@@ -116,4 +116,4 @@ def test_what_is_not_wanted_any_more_is_not_begun(pool: ThreadPoolExecutor) -> N
 
 @pytest.mark.parametrize("partitions", range(1, 70))
 def test_items_reach_all_partitions(partitions: int) -> None:
-    assert len({i * _stride(partitions) % partitions for i in range(partitions)}) == partitions
+    assert len({i * _partition_step(partitions) % partitions for i in range(partitions)}) == partitions

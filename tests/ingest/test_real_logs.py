@@ -18,7 +18,7 @@ import pytest
 from loaded import load, parse
 from own_stack import stack_folder
 
-from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.query.request import QueryRequest
@@ -87,7 +87,7 @@ def stack(layout: str, logs: list[Path]) -> Iterator[Settings]:
         if layout != DEFAULT_LAYOUT:
             with Store.open(settings) as store:
                 for path in logs:
-                    for source in sniff(path, None, {}).sources:
+                    for source in sniff_file(path, None, {}).sources:
                         store.catalog.register(source.replace_layout(layout))
         yield settings
 
@@ -130,4 +130,4 @@ def test_every_line_is_accounted_for_and_loading_again_changes_nothing(
     assert repeated.events == sum(by_path[path.resolve()].events for path in again)
     assert state(stack) == before
     with Store.open(stack) as store:
-        assert all(row.state == "done" for row in Ledger(store).rows() if Path(row.path) in by_path)
+        assert all(row.state == "done" for row in Ledger(store).read_rows() if Path(row.path) in by_path)

@@ -9,7 +9,7 @@ import pytest
 from ingest_support import counts, exactly, ledger_rows, line, load, own, source
 
 from watchfloor.ingest.records.quarantine import Quarantine
-from watchfloor.ingest.worker.retry import _Retry, retry
+from watchfloor.ingest.worker.retry import _Retry, retry_lines
 from watchfloor.schema.errors import StoreError, UserError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
@@ -52,24 +52,24 @@ def test_quarantine_lists_shows_and_retries(
     assert len(lines) == 102 and all(q.reason and q.path == str(file) for q in lines)
     text = file.read_bytes()
     assert all(text[q.offset :].startswith(q.raw) for q in lines)
-    shown = quarantine.show(lines[0].key)
+    shown = quarantine.find_line(lines[0].key)
     assert shown == lines[0] and shown.raw.decode() == line(0, extra=0)
     for key in ("nonsense", "00", f"{lines[0].item_id.hex()}:1"):
         with pytest.raises(UserError):
-            quarantine.show(key)
+            quarantine.find_line(key)
 
-    assert retry(store, path=str(file)).events == 0
+    assert retry_lines(store, path=str(file)).events == 0
     kind = store.catalog.register(source("quarantine", layout, WIDER))
-    one = retry(store, key=lines[0].key)
+    one = retry_lines(store, key=lines[0].key)
     assert (one.lines, one.events) == (1, 1)
     with pytest.raises(UserError, match="retried already"):
-        retry(store, key=lines[0].key)
-    done = retry(store, path=str(file))
+        retry_lines(store, key=lines[0].key)
+    done = retry_lines(store, path=str(file))
     assert (done.events, sum(done.kept.values())) == (98, 3)
     assert counts(store, kind) == exactly(kind, 297)
     rows = ledger_rows(store, file)
     assert (sum(r.events for r in rows), sum(r.quarantined for r in rows)) == (297, 3)
-    assert retry(store, path=str(file)).events == 0
+    assert retry_lines(store, path=str(file)).events == 0
     # Reading the whole file again finds the retried lines good now, and must not count them a second time.
     again = load(settings, file, feed=kind.name, again=True)
     assert (again.events, again.quarantined) == (297, 3)
@@ -88,7 +88,7 @@ def test_lines_that_fit_in_a_second_reading_leave_quarantine(
     assert counts(store, kind) == exactly(kind, 297)
 
 
-@pytest.mark.parametrize("step", ["claim", "_write", "_mark"])
+@pytest.mark.parametrize("step", ["claim_lines", "_write_events", "_mark_retried"])
 def test_a_retry_that_broke_off_is_completed(
     step: str, store_settings: Settings, store: Store, layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,12 +102,12 @@ def test_a_retry_that_broke_off_is_completed(
         def broken(*_: object) -> None:
             raise StoreError("gone")
 
-        patch.setattr(Quarantine if step == "claim" else _Retry, step, broken)
+        patch.setattr(Quarantine if step == "claim_lines" else _Retry, step, broken)
         with pytest.raises(StoreError, match="gone"):
-            retry(store, path=str(file))
+            retry_lines(store, path=str(file))
     # The file is read again in between, when it is not clear which lines are in the store by the retry.
     assert load(settings, file, feed=kind.name, again=True).lines == 300
-    retry(store, path=str(file))
+    retry_lines(store, path=str(file))
     assert counts(store, kind) == exactly(kind, 297)
     rows = ledger_rows(store, file)
     assert (sum(r.events for r in rows), sum(r.quarantined for r in rows)) == (297, 3)
@@ -120,7 +120,7 @@ def test_a_half_marked_retry_is_not_written_again(
     file = bad_lines(tmp_path / "a.log")
     load(settings, file, feed=kind.name)
     kind = store.catalog.register(source("half", layout, WIDER))
-    whole = Quarantine.mark
+    whole = Quarantine.close_lines
 
     def half(self, sink, lines, state):  # type: ignore[no-untyped-def]
         whole(self, sink, list(lines)[:40], state)
@@ -128,9 +128,9 @@ def test_a_half_marked_retry_is_not_written_again(
         raise StoreError("gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Quarantine, "mark", half)
+        patch.setattr(Quarantine, "close_lines", half)
         with pytest.raises(StoreError, match="gone"):
-            retry(store, path=str(file))
+            retry_lines(store, path=str(file))
     assert len(open_keys(store, file)) == 62
-    assert retry(store, path=str(file)).events == 59
+    assert retry_lines(store, path=str(file)).events == 59
     assert counts(store, kind) == exactly(kind, 297)

@@ -175,7 +175,7 @@ def assert_nothing_is_left(settings: Settings) -> None:
     with Store.open(settings) as store:
         assert not [source for source in store.catalog.read_sources() if source.startswith("bench.")]
         assert not [name for name in list_tables(store.connection) if name.startswith("bench")]
-        assert not [row for row in Ledger(store).rows() if row.item and row.item.feed.startswith("bench.")]
+        assert not [row for row in Ledger(store).read_rows() if row.item and row.item.feed.startswith("bench.")]
     admin = KafkaAdminClient(bootstrap_servers=settings.bootstrap_servers.split(","))
     try:
         until = time.monotonic() + 10  # brokers hear of it a moment later
@@ -194,7 +194,7 @@ def test_an_experiment_that_fails_leaves_nothing(store_settings: Settings, tmp_p
     with pytest.raises(RuntimeError, match="halfway"), open_session(str(store_settings.home)) as session:
         item = session.make_item(path, session.create_source("proxy.events"))
         ledger = Ledger(session.store)
-        ledger.queued([item])
+        ledger.write_queued([item])
         with ItemProducer(session.settings) as producer:
             producer.send([item])
         ledger.close()

@@ -17,8 +17,8 @@ import psutil
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.intake.load_result import LoadProgress, LoadResult
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
-from watchfloor.ingest.worker.pool import Pool
-from watchfloor.ingest.worker.worker import work
+from watchfloor.ingest.worker.pool import WorkerPool
+from watchfloor.ingest.worker.worker import run_worker
 from watchfloor.schema.definition import DEFAULT_LAYOUT, parse_definition
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
@@ -71,7 +71,7 @@ def log_file(path: Path, lines: int, salt: str = "") -> Path:
 
 
 def ledger_rows(store: Store, path: Path) -> list[LedgerRow]:
-    return [row for row in Ledger(store).rows() if row.path == str(path)]
+    return [row for row in Ledger(store).read_rows() if row.path == str(path)]
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _scan(store: Store, table: str) -> Iterator:  # type: ignore[type-arg]
 def worker_here(settings: Settings) -> Iterator[None]:
     """A worker in this process, whose JVM is warm: seconds sooner at work than a process of its own."""
     stop = threading.Event()
-    thread = threading.Thread(target=work, args=(settings, stop))
+    thread = threading.Thread(target=run_worker, args=(settings, stop))
     thread.start()
     try:
         yield
@@ -175,9 +175,9 @@ def load_while(run: Load, act: Callable[[LoadProgress], bool]) -> LoadResult:
 
 
 @contextmanager
-def pool(settings: Settings, workers: int = 1) -> Iterator[Pool]:
+def pool(settings: Settings, workers: int = 1) -> Iterator[WorkerPool]:
     stop = threading.Event()
-    workers_pool = Pool(settings, workers, settings.home / "log" / "test-worker.log")
+    workers_pool = WorkerPool(settings, workers, settings.home / "log" / "test-worker.log")
     thread = threading.Thread(target=workers_pool.run, args=(stop,))
     thread.start()
     try:

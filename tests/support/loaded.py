@@ -16,7 +16,7 @@ from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_parser
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.intake.load_result import LoadResult
-from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, ITEM_ID_BYTES
 from watchfloor.schema.definition import add_fields, parse_definition
 from watchfloor.schema.field import Field, FieldType
@@ -101,7 +101,7 @@ def parse(path: Path, feed: str | None = None, known: dict[str, Source] | None =
     """The events of a file, straight from the parser, by source."""
     start_jvm()
     seen = dict(known or {})
-    found = sniff(path, feed, seen)
+    found = sniff_file(path, feed, seen)
     seen.update({source.name: source for source in found.sources})
     parser = open_parser(found.feed, found.header, lambda name, derive: seen.setdefault(name, derive()))
     batches: dict[str, list[pa.RecordBatch]] = {}

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 from jvm_support import start_jvm
 
-from watchfloor.ingest.files.lines import Chunk, Rejected, read_chunks
+from watchfloor.ingest.files.lines import Chunk, RejectedLine, read_chunks
 from watchfloor.ingest.formats.registry import open_parser
-from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.schema.definition import add_fields
 from watchfloor.schema.errors import UnknownSourceError
@@ -64,7 +64,7 @@ class Loaded:
 
     sniffed: SniffResult | None = None
     events: list[tuple[Source, pa.RecordBatch]] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
+    rejected: list[RejectedLine] = field(default_factory=list)
     lines: int = 0
 
     @property
@@ -128,7 +128,7 @@ def check_batch(source: Source, batch: pa.RecordBatch) -> None:
 
 def load(path: Path, feed: str | None = None, chunk_bytes: int = 4 << 20) -> Loaded:
     """A file as ingest reads it: sniffed, its sources registered, parsed."""
-    sniffed = sniff(path, feed, {})
+    sniffed = sniff_file(path, feed, {})
     chunks = read_chunks(path, chunk_bytes=chunk_bytes)
     loaded = parse_chunks(chunks, sniffed.feed, sniffed.header, Catalog(sniffed.sources))
     loaded.sniffed = sniffed

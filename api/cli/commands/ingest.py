@@ -50,20 +50,20 @@ def register(add: AddCommand) -> None:
 
 
 def run_master(args: Namespace) -> None:
-    from watchfloor.ingest.intake.master import master
+    from watchfloor.ingest.intake.master import watch_folders
 
     settings = read_settings(args)
     with _log_until_stopped() as stop:
-        master(settings, args.watch, stop, feed=args.source)
+        watch_folders(settings, args.watch, stop, feed=args.source)
 
 
 def run_workers(args: Namespace) -> None:
-    from watchfloor.ingest.worker.pool import Pool
+    from watchfloor.ingest.worker.pool import WorkerPool
 
     _check_workers(args.workers)
     settings = read_settings(args, ingest_mode=args.mode, sink_latency_ms=_to_sink_latency(args.max_delay))
     with _log_until_stopped() as stop:
-        Pool(settings, args.workers).run(stop)
+        WorkerPool(settings, args.workers).run(stop)
 
 
 def load_files(args: Namespace) -> int:

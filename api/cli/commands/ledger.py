@@ -60,7 +60,7 @@ def list_items(args: Namespace) -> None:
 
     states = (args.state,) if args.state else ("failed", "refused") if args.failed else STATES
     with open_store(read_settings(args), role="ingest") as store:
-        rows = [_describe_item(row) for row in Ledger(store).rows(states)]
+        rows = [_describe_item(row) for row in Ledger(store).read_rows(states)]
     print_rows(sorted(rows, key=lambda row: row["at"]), ITEM_COLUMNS, args.format)
 
 
@@ -94,7 +94,7 @@ def show_lines(args: Namespace) -> None:
     if args.raw and sys.stdout.isatty():
         raise UserError("--raw is not for a terminal: log lines may hold escape sequences")
     with open_store(read_settings(args), role="ingest") as store:
-        for line in map(Quarantine(store).show, args.lines):
+        for line in map(Quarantine(store).find_line, args.lines):
             if args.raw:
                 sys.stdout.buffer.write(line.raw + b"\n")
                 continue
@@ -105,10 +105,10 @@ def show_lines(args: Namespace) -> None:
 
 
 def retry_lines(args: Namespace) -> int:
-    from watchfloor.ingest.worker.retry import retry
+    from watchfloor.ingest.worker.retry import retry_lines
 
     with open_store(read_settings(args), role="ingest") as store:
-        result = retry(store, path=args.file, key=args.line)
+        result = retry_lines(store, path=args.file, key=args.line)
     kept = result.lines - result.events
     print_message(f"{result.lines:,} lines tried: {result.events:,} are events now, {kept:,} stay in quarantine")
     for reason, count in sorted(result.kept.items(), key=lambda entry: -entry[1])[:10]:

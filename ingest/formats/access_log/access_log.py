@@ -53,12 +53,12 @@ class AccessLogParser:
         return parse_lines(chunk, self._read_rows)
 
     def _read_rows(self, rows: Rows, parsed: ParsedChunk) -> None:
-        common, combined, others = _classify(rows)
+        common, combined, others = _split_by_form(rows)
         for form in (common, combined):
             if form is not None:
                 lines, cuts = form
                 texts = {name: cut_column(lines.data, *cuts[name]) for name in cuts}
-                self._finish(lines, texts, {}, parsed)
+                self._add_events(lines, texts, {}, parsed)
         if len(others):
             self.parse_slowly(others, parsed)
 
@@ -67,15 +67,15 @@ class AccessLogParser:
         reasons: Reasons = {}
         texts: dict[str, list[str | None]] = {name: [] for name in TEXT_PARTS}
         for row in range(len(rows)):
-            line = rows.raw(row).decode()
-            match = _match(line)
+            line = rows.line_at(row).decode()
+            match = _match_line(line)
             if match is None:
                 reasons[row] = f"not {_FORM}"
             for name, value in zip(TEXT_PARTS, match.groups() if match else [None] * len(TEXT_PARTS), strict=True):
                 texts[name].append(value)
-        self._finish(rows, {name: pa.array(values, pa.string()) for name, values in texts.items()}, reasons, parsed)
+        self._add_events(rows, {name: pa.array(values, pa.string()) for name, values in texts.items()}, reasons, parsed)
 
-    def _finish(self, rows: Rows, texts: dict[str, pa.StringArray], reasons: Reasons, parsed: ParsedChunk) -> None:
+    def _add_events(self, rows: Rows, texts: dict[str, pa.StringArray], reasons: Reasons, parsed: ParsedChunk) -> None:
         """Texts of the parts, as they stand in the lines, to events."""
         columns: dict[str, pa.Array] = {}
         fields = self._source.fields_by_name
@@ -86,17 +86,17 @@ class AccessLogParser:
         columns |= _request_columns(texts["request"])
         for name in ("referrer", "user_agent"):
             if name in texts:
-                columns[name] = _unescape(_absent_as_null(texts[name]))
+                columns[name] = _unescape_quotes(_absent_as_null(texts[name]))
         parsed.add(self._source, *event_batch(self._source, columns, rows, reasons))
 
 
 Cuts = dict[str, tuple[Positions, Positions]]
 
 
-def _classify(rows: Rows) -> tuple[tuple[Rows, Cuts] | None, tuple[Rows, Cuts] | None, Rows]:
+def _split_by_form(rows: Rows) -> tuple[tuple[Rows, Cuts] | None, tuple[Rows, Cuts] | None, Rows]:
     """The lines of the common form and their parts, those of the combined form, and all others."""
     data = rows.octets
-    quotes = _unescaped(data, np.flatnonzero(data == QUOTE))
+    quotes = _find_unescaped(data, np.flatnonzero(data == QUOTE))
     first = np.searchsorted(quotes, rows.starts)
     count = np.searchsorted(quotes, rows.ends) - first
     # Padding lets every line look at the third space and the sixth quote; lines that lack them are ruled out below.
@@ -108,18 +108,18 @@ def _classify(rows: Rows) -> tuple[tuple[Rows, Cuts] | None, tuple[Rows, Cuts] |
         candidates = np.flatnonzero(count == wanted)
         found = None
         if len(candidates):
-            lines = rows.where(candidates)
+            lines = rows.select(candidates)
             marks = [quotes[first[candidates] + i] for i in range(wanted)]
             blanks = [spaces[space[candidates] + i] for i in range(3)]
-            good, cuts = _parts(lines, marks, blanks)
+            good, cuts = _find_parts(lines, marks, blanks)
             taken[candidates[good]] = True
             if good.any():
-                found = lines.where(good), {name: (a[good], b[good]) for name, (a, b) in cuts.items()}
+                found = lines.select(good), {name: (a[good], b[good]) for name, (a, b) in cuts.items()}
         parts.append(found)
-    return parts[0], parts[1], rows.where(~taken)
+    return parts[0], parts[1], rows.select(~taken)
 
 
-def _parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) -> tuple[Mask, Cuts]:
+def _find_parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) -> tuple[Mask, Cuts]:
     """The places of the parts of lines with 2 or 6 unescaped quotes, and which of the lines have them all there."""
     data, last = rows.octets, len(rows.data) - 1
 
@@ -159,7 +159,7 @@ def _parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) -> tupl
     return good, cuts
 
 
-def _unescaped(data: npt.NDArray[np.uint8], quotes: Positions) -> Positions:
+def _find_unescaped(data: npt.NDArray[np.uint8], quotes: Positions) -> Positions:
     """The quotes that have an even number of backslashes before them."""
     doubtful = np.flatnonzero((quotes > 0) & (data[quotes - 1] == BACKSLASH))
     if not len(doubtful):
@@ -178,7 +178,7 @@ def _request_columns(request: pa.StringArray) -> dict[str, pa.Array]:
     pieces = pc.extract_regex(request, r"^(?P<method>[!-~]+) (?P<path>(?s:.+)) (?P<protocol>HTTP/[0-9.]+)$")
     columns = {
         "method": pieces.field("method"),
-        "path": _unescape(pieces.field("path")),
+        "path": _unescape_quotes(pieces.field("path")),
         "protocol": pieces.field("protocol"),
     }
     mask = pieces.is_valid()
@@ -191,7 +191,7 @@ def _absent_as_null(text: pa.StringArray) -> pa.StringArray:
     return pc.if_else(pc.equal(text, _ABSENT), pa.scalar(None, pa.string()), text)
 
 
-def _unescape(text: pa.StringArray) -> pa.StringArray:
+def _unescape_quotes(text: pa.StringArray) -> pa.StringArray:
     r"""``\"`` and ``\\`` undone. Other escapes (``\x16``, ``\n``) stay as the server wrote them: they stand for bytes
     that it would not put into a log."""
     if not pc.any(pc.match_substring(text, "\\")).as_py():
@@ -207,7 +207,7 @@ def is_access_line(line: bytes) -> bool:
 def find_time_text(line: bytes) -> tuple[int, int] | None:
     """Where the text of the time begins and ends in a line, its brackets left out; None if the line is not one."""
     try:
-        match = _match(line.decode())
+        match = _match_line(line.decode())
     except UnicodeDecodeError:
         return None
     if match is None:
@@ -216,6 +216,6 @@ def find_time_text(line: bytes) -> tuple[int, int] | None:
     return start, start + len(match[_TIME].encode())
 
 
-def _match(line: str) -> re.Match[str] | None:
+def _match_line(line: str) -> re.Match[str] | None:
     """The parts of a line, in the order of ``TEXT_PARTS``."""
     return _STRICT.fullmatch(line) or (_LAX.fullmatch(line) if len(line) <= _LAX_BYTES else None)

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.ingest.columns.convert import Reasons, octets
-from watchfloor.ingest.columns.scalars import Unfit, strptime_parser, unfit
+from watchfloor.ingest.columns.convert import Reasons, text_octets
+from watchfloor.ingest.columns.scalars import Unfit, strptime_parser, unfit_reason
 from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
 
 TIME_WIDTH = 26
@@ -31,7 +31,7 @@ def stamp_column(field: Field, text: pa.StringArray, reasons: Reasons) -> pa.Arr
             out.append(None if value is None else _parse(value))
         except Unfit:
             out.append(None)
-            reasons.setdefault(row, unfit(field.name, value, "a time like 10/Oct/2000:13:55:36 -0700"))
+            reasons.setdefault(row, unfit_reason(field.name, value, "a time like 10/Oct/2000:13:55:36 -0700"))
     return pa.array(out, pa.int64()).cast(ARROW_TYPES[FieldType.TIME])
 
 
@@ -42,7 +42,7 @@ def _matrix_times(text: pa.StringArray) -> npt.NDArray[np.int64] | None:
     lengths = pc.binary_length(text)
     if pc.min(lengths).as_py() != TIME_WIDTH or pc.max(lengths).as_py() != TIME_WIDTH:
         return None
-    matrix = octets(text).reshape(-1, TIME_WIDTH)
+    matrix = text_octets(text).reshape(-1, TIME_WIDTH)
     digits = matrix - np.uint8(48)
     if any((digits[:, place] > 9).any() for place in _DIGITS):
         return None

@@ -11,7 +11,7 @@ from watchfloor.ingest.columns.convert import Reasons
 from watchfloor.ingest.columns.rows import Rows
 from watchfloor.ingest.columns.scalars import Unfit
 from watchfloor.ingest.files.lines import Chunk
-from watchfloor.ingest.formats.json.json_values import Naming, Record, decode_line, flatten, value_columns
+from watchfloor.ingest.formats.json.json_values import FieldNaming, Record, decode_line, flatten_record, value_columns
 from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource, parse_lines
 from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.errors import UserError
@@ -19,7 +19,7 @@ from watchfloor.schema.shorten import shorten_value
 from watchfloor.schema.source import Source
 
 TYPE_KEY = "event_type"
-_NAMING = Naming({}, frozenset({TYPE_KEY}))
+_NAMING = FieldNaming({}, frozenset({TYPE_KEY}))
 _PLAIN_SOURCE = "suricata.anomaly"
 """The curated source whose fields, but for its own, are those that all EVE records share."""
 
@@ -40,17 +40,17 @@ class EveParser:
         groups: dict[str, tuple[Source, list[int], list[Record]]] = {}
         for row in range(len(rows)):
             try:
-                value = decode_line(rows.raw(row))
+                value = decode_line(rows.line_at(row))
                 source = self._find_source(value)
-                record = flatten(source, value, _NAMING if self._fixed is None else Naming({}))
+                record = flatten_record(source, value, _NAMING if self._fixed is None else FieldNaming({}))
             except Unfit as error:
-                parsed.rejected.append(rows.reject(row, str(error)))
+                parsed.rejected.append(rows.reject_line(row, str(error)))
                 continue
             _, places, records = groups.setdefault(source.name, (source, [], []))
             places.append(row)
             records.append(record)
         for source, places, records in groups.values():
-            _add_events(source, rows.where(np.array(places, np.int64)), records, parsed)
+            _add_events(source, rows.select(np.array(places, np.int64)), records, parsed)
 
     def _find_source(self, value: Record) -> Source:
         if self._fixed is not None:

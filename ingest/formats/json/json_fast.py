@@ -18,13 +18,13 @@ from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.json_lines import JsonLines
 
-from .json_values import Naming
+from .json_values import FieldNaming
 
 
-class FastReader:
+class FastJsonReader:
     """Reads lines into a source's events. Not for use by several threads at once."""
 
-    def __init__(self, source: Source, naming: Naming) -> None:
+    def __init__(self, source: Source, naming: FieldNaming) -> None:
         self._source = source
         self._fields = [f for f in source.fields if f.name != EXTRA_FIELD or source.unknown_fields != "extra"]
         taken = {field.name for field in self._fields}
@@ -34,7 +34,7 @@ class FastReader:
             if name in taken:
                 names[key] = name
         names.update(dict.fromkeys(naming.ignored))
-        columns = {field.name: _type(field, source.time_format) for field in self._fields}
+        columns = {field.name: _reader_type(field, source.time_format) for field in self._fields}
         self._java = JsonLines(columns, names, EPOCH_UNITS.get(source.time_format))
 
     def read(self, rows: Rows, parsed: ParsedChunk) -> Mask | None:
@@ -42,17 +42,17 @@ class FastReader:
         source = self._source
         batch, odd = self._java.read(rows.data, rows.starts)
         if odd is not None:
-            rows, batch = rows.where(~odd), batch.filter(pa.array(~odd))
+            rows, batch = rows.select(~odd), batch.filter(pa.array(~odd))
         reasons: Reasons = {}
         columns = {}
         for field, column in zip(self._fields, batch.columns, strict=True):
             if column.null_count < len(column):
-                columns[field.name] = _typed(field, column, source.time_format, reasons)
+                columns[field.name] = _to_field_type(field, column, source.time_format, reasons)
         parsed.add(source, *event_batch(source, columns, rows, reasons))
         return odd
 
 
-def _type(field: Field, time_format: str) -> str:
+def _reader_type(field: Field, time_format: str) -> str:
     """What the column is read as: texts of times in formats of their own are left to Python."""
     kind = "string" if _is_text(field, time_format) else field.scalar.value
     return f"list:{kind}" if field.is_list else kind
@@ -62,7 +62,7 @@ def _is_text(field: Field, time_format: str) -> bool:
     return field.scalar is FieldType.TIME and "%" in time_format
 
 
-def _typed(field: Field, column: pa.Array, time_format: str, reasons: Reasons) -> pa.Array:
+def _to_field_type(field: Field, column: pa.Array, time_format: str, reasons: Reasons) -> pa.Array:
     if not _is_text(field, time_format):
         return column
     return (text_list_column if field.is_list else text_column)(field, column, time_format, reasons)

@@ -10,7 +10,7 @@ from typing import Any
 from watchfloor.schema.definition import EXTRA_FIELD
 from watchfloor.schema.field import Field, FieldType
 
-from .json_values import Naming, Record
+from .json_values import FieldNaming, Record
 
 # Types that JSON does not show, of names that mean the same in all of Zeek's logs.
 _TYPES = {
@@ -27,18 +27,18 @@ _NUMERIC = (FieldType.TIME, FieldType.PORT)
 _NAME = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@-]{0,199}")
 
 
-def infer_fields(sample: Iterable[Record], naming: Naming) -> list[Field]:
+def infer_fields(sample: Iterable[Record], naming: FieldNaming) -> list[Field]:
     """A field for each name whose values are all of one kind, in the order they come; others belong in ``extra``."""
     kinds: dict[str, set[FieldType]] = {}
     lists: dict[str, set[bool]] = {}
     for record in sample:
-        for name, value in _leaves(record, naming, ""):
+        for name, value in _iter_leaves(record, naming, ""):
             lists.setdefault(name, set()).add(isinstance(value, list))
             found = kinds.setdefault(name, set())
-            found.update(_kind(item) for item in (value if isinstance(value, list) else [value]) if item is not None)
+            found.update(_type_of(item) for item in (value if isinstance(value, list) else [value]) if item is not None)
     fields = []
     for name, found in kinds.items():
-        kind = _merge(name, found)
+        kind = _merge_types(name, found)
         if kind is None or len(lists[name]) > 1 or name == EXTRA_FIELD or not _NAME.fullmatch(name):
             continue
         is_list = lists[name] == {True}
@@ -46,19 +46,19 @@ def infer_fields(sample: Iterable[Record], naming: Naming) -> list[Field]:
     return fields
 
 
-def _leaves(record: Record, naming: Naming, prefix: str, depth: int = 0) -> Iterable[tuple[str, Any]]:
+def _iter_leaves(record: Record, naming: FieldNaming, prefix: str, depth: int = 0) -> Iterable[tuple[str, Any]]:
     for key, value in record.items():
         name = prefix + key
         if value is None or name in naming.ignored:
             continue
         if isinstance(value, dict):
             if depth < 8:
-                yield from _leaves(value, naming, f"{name}.", depth + 1)
+                yield from _iter_leaves(value, naming, f"{name}.", depth + 1)
         else:
             yield naming.aliases.get(name, name), value
 
 
-def _kind(value: Any) -> FieldType:
+def _type_of(value: Any) -> FieldType:
     match value:
         case bool():
             return FieldType.BOOL
@@ -71,7 +71,7 @@ def _kind(value: Any) -> FieldType:
     return FieldType.LIST
 
 
-def _merge(name: str, found: set[FieldType]) -> FieldType | None:
+def _merge_types(name: str, found: set[FieldType]) -> FieldType | None:
     named = _BY_NAME.get(name)
     if found == {FieldType.INT, FieldType.FLOAT}:
         found = {FieldType.FLOAT}

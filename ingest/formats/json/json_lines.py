@@ -10,37 +10,37 @@ from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.parsing.parsed import ParsedChunk, parse_lines
 from watchfloor.schema.source import Source
 
-from .json_fast import FastReader
-from .json_values import PLAIN, Naming, Record, decode_object, flatten, value_columns
+from .json_fast import FastJsonReader
+from .json_values import PLAIN, FieldNaming, Record, decode_object, flatten_record, value_columns
 
 
-class JsonReader:
+class JsonRowReader:
     """Lines of JSON objects to events of a source. May be used by several threads at once."""
 
-    def __init__(self, source: Source, naming: Naming = PLAIN) -> None:
+    def __init__(self, source: Source, naming: FieldNaming = PLAIN) -> None:
         self.source = source
         self._naming = naming
-        self._idle: list[FastReader] = []
+        self._idle: list[FastJsonReader] = []
 
-    def read(self, rows: Rows, parsed: ParsedChunk) -> None:
+    def read_rows(self, rows: Rows, parsed: ParsedChunk) -> None:
         """Adds the events of ``rows``, which must be UTF-8, and the rejected."""
         if not len(rows):
             return
         try:
             fast = self._idle.pop()
         except IndexError:
-            fast = FastReader(self.source, self._naming)
+            fast = FastJsonReader(self.source, self._naming)
         odd = fast.read(rows, parsed)
         self._idle.append(fast)
         if odd is not None:
-            self.read_slowly(rows.where(odd), parsed)
+            self.read_rows_slowly(rows.select(odd), parsed)
 
-    def read_slowly(self, rows: Rows, parsed: ParsedChunk) -> None:
+    def read_rows_slowly(self, rows: Rows, parsed: ParsedChunk) -> None:
         reasons: Reasons = {}
         records: list[Record] = []
         for row in range(len(rows)):
             try:
-                records.append(flatten(self.source, decode_object(rows.raw(row)), self._naming))
+                records.append(flatten_record(self.source, decode_object(rows.line_at(row)), self._naming))
             except Unfit as error:
                 reasons[row] = str(error)
                 records.append({})
@@ -54,7 +54,7 @@ class JsonParser:
     ordered = False
 
     def __init__(self, source: Source) -> None:
-        self._reader = JsonReader(source)
+        self._reader = JsonRowReader(source)
 
     def parse(self, chunk: Chunk) -> ParsedChunk:
-        return parse_lines(chunk, self._reader.read)
+        return parse_lines(chunk, self._reader.read_rows)

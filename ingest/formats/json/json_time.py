@@ -23,18 +23,18 @@ class JsonTimeFinder:
         self._member = re.compile(rb'(?<!\\)"(?:' + keys + rb')"\s*:\s*(?:"([^"\\]*)"|(-?[0-9][0-9.eE+-]*))')
 
     def find_time(self, line: bytes) -> TimePlace | None:
-        if _find_member(_decode(line), self._field) is None:
+        if _find_member(_decode_json(line), self._field) is None:
             return None
         for match in self._member.finditer(line):
             start, end = match.span(1 if match[1] is not None else 2)
             begin, stop = (start - 1, end + 1) if match[1] is not None else (start, end)
-            without = _decode(line[:begin] + b"null" + line[stop:])
+            without = _decode_json(line[:begin] + b"null" + line[stop:])
             if without is not None and _find_member(without, self._field) is None:
                 return read_time_place(line, start, end, self._parse)
         return None
 
 
-def _decode(line: bytes) -> Any:
+def _decode_json(line: bytes) -> Any:
     try:
         return orjson.loads(line.removeprefix(_BYTE_ORDER_MARK))
     except orjson.JSONDecodeError:

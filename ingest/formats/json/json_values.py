@@ -25,7 +25,7 @@ from watchfloor.ingest.columns.scalars import (
     Unfit,
     epoch_number,
     time_parser,
-    unfit,
+    unfit_reason,
 )
 from watchfloor.schema.definition import EXTRA_FIELD
 from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
@@ -37,14 +37,14 @@ Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Naming:
+class FieldNaming:
     """How keys become fields: other spellings of fields' names, and keys that are left out."""
 
     aliases: Mapping[str, str]
     ignored: frozenset[str] = frozenset()
 
 
-PLAIN = Naming({})
+PLAIN = FieldNaming({})
 
 
 def decode_object(raw: bytes) -> Record:
@@ -60,7 +60,7 @@ def decode_object(raw: bytes) -> Record:
     except (ValueError, ArithmeticError) as error:
         raise Unfit(f"not JSON: {shorten(str(error) or type(error).__name__, 200)}") from None
     if not isinstance(value, dict):
-        raise Unfit(f"not a JSON object but {_kind(value)}")
+        raise Unfit(f"not a JSON object but {_describe_kind(value)}")
     return value
 
 
@@ -82,7 +82,7 @@ def _decode_quickly(raw: bytes) -> Record | None:
     return value if isinstance(value, dict) else None
 
 
-def flatten(source: Source, value: Record, naming: Naming) -> Record:
+def flatten_record(source: Source, value: Record, naming: FieldNaming) -> Record:
     """Field name → value, nested names joined by dots; ``Unfit`` where a field is unknown or comes twice.
 
     Nulls are as missing fields. With ``unknown_fields`` ``extra``, what the source lacks becomes JSON text there.
@@ -133,13 +133,13 @@ def value_columns(source: Source, records: Sequence[Record], reasons: Reasons) -
     for field in source.fields:
         if field.name in present:
             values = [record.get(field.name) for record in records]
-            columns[field.name] = _column(field, values, source.time_format, reasons)
+            columns[field.name] = _value_column(field, values, source.time_format, reasons)
     return columns
 
 
-def _column(field: Field, values: list[Any], time_format: str, reasons: Reasons) -> pa.Array:
+def _value_column(field: Field, values: list[Any], time_format: str, reasons: Reasons) -> pa.Array:
     if not field.is_list:
-        return _scalars(field.name, field.scalar, values, time_format, reasons, None)
+        return _scalar_column(field.name, field.scalar, values, time_format, reasons, None)
     flat: list[Any] = []
     rows: list[int] = []
     offsets = [0]
@@ -149,9 +149,9 @@ def _column(field: Field, values: list[Any], time_format: str, reasons: Reasons)
             rows += [row] * len(value)
         elif value is not None:
             values[row] = None
-            reasons.setdefault(row, _wrong_kind(field.name, value, f"a {field.type_name}"))
+            reasons.setdefault(row, _wrong_kind_reason(field.name, value, f"a {field.type_name}"))
         offsets.append(len(flat))
-    elements = _scalars(field.name, field.scalar, flat, time_format, reasons, rows)
+    elements = _scalar_column(field.name, field.scalar, flat, time_format, reasons, rows)
     mask = pa.array([value is None for value in values], pa.bool_())
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), elements, mask=mask)
 
@@ -168,7 +168,7 @@ _KINDS: dict[FieldType, frozenset[type]] = {
 _WANTED = {**WANTED, FieldType.BOOL: "true or false"}
 
 
-def _scalars(
+def _scalar_column(
     name: str, kind: FieldType, values: list[Any], time_format: str, reasons: Reasons, rows: list[int] | None
 ) -> pa.Array:
     found = set(map(type, values)) - {type(None)}
@@ -176,7 +176,9 @@ def _scalars(
         allowed = _KINDS[kind]
         for place, value in enumerate(values):
             if value is not None and type(value) not in allowed:
-                reasons.setdefault(place if rows is None else rows[place], _wrong_kind(name, value, _WANTED[kind]))
+                reasons.setdefault(
+                    place if rows is None else rows[place], _wrong_kind_reason(name, value, _WANTED[kind])
+                )
         values = [value if type(value) in allowed else None for value in values]
         found &= allowed
     if kind is FieldType.IP or (kind is FieldType.TIME and found <= {str}):
@@ -184,27 +186,27 @@ def _scalars(
         return convert_texts(name, kind, pa.array(values, pa.string()), time_format, reasons, places)
     if kind in (FieldType.STRING, FieldType.BOOL):
         return pa.array(values, ARROW_TYPES[kind])
-    convert = _converter(kind, time_format)
+    convert = _make_converter(kind, time_format)
     out: list[Any] = []
     for place, value in enumerate(values):
         try:
             out.append(None if value is None else convert(value))
         except Unfit as error:
             out.append(None)
-            reasons.setdefault(place if rows is None else rows[place], unfit(name, value, str(error)))
+            reasons.setdefault(place if rows is None else rows[place], unfit_reason(name, value, str(error)))
     if kind is FieldType.TIME:
         return pa.array(out, pa.int64()).cast(ARROW_TYPES[kind])
     return pa.array(out, ARROW_TYPES[kind])
 
 
-def _converter(kind: FieldType, time_format: str) -> Callable[[Any], Any]:
+def _make_converter(kind: FieldType, time_format: str) -> Callable[[Any], Any]:
     match kind:
         case FieldType.INT:
-            return lambda value: _within(value, INT64_MIN, INT64_MAX, FieldType.INT)
+            return lambda value: _check_range(value, INT64_MIN, INT64_MAX, FieldType.INT)
         case FieldType.PORT:
-            return lambda value: _within(value, 0, 65535, FieldType.PORT)
+            return lambda value: _check_range(value, 0, 65535, FieldType.PORT)
         case FieldType.FLOAT:
-            return _finite
+            return _check_finite
     parse = time_parser(time_format)
     power = EPOCH_UNITS.get(time_format)
 
@@ -218,13 +220,13 @@ def _converter(kind: FieldType, time_format: str) -> Callable[[Any], Any]:
     return moment
 
 
-def _within(value: int, low: int, high: int, kind: FieldType) -> int:
+def _check_range(value: int, low: int, high: int, kind: FieldType) -> int:
     if not low <= value <= high:
         raise Unfit(WANTED[kind])
     return value
 
 
-def _finite(value: Any) -> float:
+def _check_finite(value: Any) -> float:
     try:
         number = float(value)
     except OverflowError:
@@ -234,11 +236,11 @@ def _finite(value: Any) -> float:
     return number
 
 
-def _wrong_kind(name: str, value: Any, wanted: str) -> str:
-    return f"field {name}: {shorten_value(value)} is {_kind(value)}, not {wanted}"
+def _wrong_kind_reason(name: str, value: Any, wanted: str) -> str:
+    return f"field {name}: {shorten_value(value)} is {_describe_kind(value)}, not {wanted}"
 
 
-def _kind(value: Any) -> str:
+def _describe_kind(value: Any) -> str:
     match value:
         case None:
             return "null"
@@ -261,7 +263,7 @@ def _plain_number(value: Any) -> Any:
     return number if math.isfinite(number) else str(value)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> Record:
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> Record:
     out = dict(pairs)
     if len(out) != len(pairs):
         seen: set[str] = set()
@@ -272,8 +274,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> Record:
     return out
 
 
-def _no_constant(text: str) -> Any:
+def _refuse_constant(text: str) -> Any:
     raise ValueError(f"{text} is no JSON number")
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_float=Decimal, parse_constant=_no_constant)
+_decoder = json.JSONDecoder(object_pairs_hook=_refuse_duplicates, parse_float=Decimal, parse_constant=_refuse_constant)

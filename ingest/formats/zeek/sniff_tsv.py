@@ -25,15 +25,15 @@ def describe_tsv(sample: FileSample, feed: str | None, sources: Mapping[str, Sou
     """Returns how the log is to be read. Raises ``InputFileError`` if its header, or the feed, makes no source."""
     header_lines = _read_header_lines(sample)
     header = parse_header(header_lines)
-    problem = header.problem()
+    problem = header.find_problem()
     if problem:
         raise InputFileError(f"{sample.path}: a Zeek log whose header cannot be used: {problem}; mend the header")
-    base = sources.get(header.name)
-    if feed is not None and feed not in (FAMILY, header.name):
+    base = sources.get(header.source_name)
+    if feed is not None and feed not in (FAMILY, header.source_name):
         base = sources.get(feed)
         if base is None or is_of_family(feed, FAMILY) or base.parser["format"] != "zeek":
             raise InputFileError(
-                f"{sample.path}: a Zeek {header.path} log, not {feed}; name {header.name} or no source"
+                f"{sample.path}: a Zeek {header.path} log, not {feed}; name {header.source_name} or no source"
             )
     derived = header_source(header, base)
     return SniffResult(derived.name, header_lines, (derived,), _has_one_header(sample, header))

@@ -49,7 +49,7 @@ def field_name(name: str) -> str:
     return name[:200] if name[0].isalpha() or name[0] in "_@" else f"_{name}"[:200]
 
 
-def aliases(fields: tuple[Field, ...]) -> dict[str, str]:
+def make_aliases(fields: tuple[Field, ...]) -> dict[str, str]:
     """Underscore forms of dotted names → the names, where they are not names of fields themselves."""
     names = {f.name for f in fields}
     forms = {f.name.replace(".", "_"): f.name for f in fields if "." in f.name}
@@ -83,13 +83,13 @@ def zeek_definition(name: str, path: str, fields: list[Field], time_field: str) 
             "parser": {"format": "zeek"},
             "timestamp": {"field": time_field, "format": "epoch"},
             "unknown_fields": "extra",
-            "fields": [_json(f) for f in fields],
+            "fields": [_field_json(f) for f in fields],
         },
         f"the fields of Zeek log {path!r}",
     )
 
 
-def _json(f: Field) -> dict[str, object]:
+def _field_json(f: Field) -> dict[str, object]:
     out: dict[str, object] = {"name": f.name, "type": f.type.value}
     if f.items is not None:
         out["items"] = f.items.value

@@ -44,21 +44,21 @@ class ZeekHeader:
     def with_line(self, line: bytes) -> ZeekHeader:
         """The header after one more of its lines; unknown directives are comments."""
         if line.startswith(b"#separator "):
-            separator = unescape(line[len(b"#separator ") :].strip())
+            separator = unescape_bytes(line[len(b"#separator ") :].strip())
             # A new header starts here: nothing of the one before holds on.
             return ZeekHeader(separator) if len(separator) == 1 else ZeekHeader(fault="its separator is not one byte")
         directive, _, rest = line.partition(self.separator)
         match directive:
             case b"#set_separator":
-                return replace(self, set_separator=unescape(rest))
+                return replace(self, set_separator=unescape_bytes(rest))
             case b"#empty_field":
-                return replace(self, empty_field=unescape(rest))
+                return replace(self, empty_field=unescape_bytes(rest))
             case b"#unset_field":
-                return replace(self, unset_field=unescape(rest))
+                return replace(self, unset_field=unescape_bytes(rest))
             case b"#path":
                 return replace(self, path=rest.decode(errors="replace"))
             case b"#open":
-                return replace(self, opened=_opened(rest))
+                return replace(self, opened=_parse_open_time(rest))
             case b"#fields":
                 return replace(self, names=tuple(rest.split(self.separator)), types=())
             case b"#types":
@@ -66,11 +66,11 @@ class ZeekHeader:
         return self
 
     @property
-    def name(self) -> str:
+    def source_name(self) -> str:
         """The source of this log's events."""
         return source_name(self.path)
 
-    def problem(self) -> str:
+    def find_problem(self) -> str:
         """Why lines cannot be read with this header; empty if they can."""
         if self.fault:
             return self.fault
@@ -81,32 +81,32 @@ class ZeekHeader:
         if not self.path:
             return "it has no #path line"
         try:
-            self.derive()
+            self.derive_source()
         except DefinitionError as error:
             return str(error)
         if self.time_column() is None and self.opened is None:
             return "its lines have no time, and it has no #open line to take one from"
         return ""
 
-    def fields(self) -> list[Field]:
+    def make_fields(self) -> list[Field]:
         """A field per column, in the log's order; indexes by ``choose_indexed``."""
         types = self.types or (b"string",) * len(self.names)
         pairs = zip(self.names, types, strict=True)
-        return choose_indexed([_field(field_name(name.decode(errors="replace")), kind) for name, kind in pairs])
+        return choose_indexed([_make_field(field_name(name.decode(errors="replace")), kind) for name, kind in pairs])
 
     def time_column(self) -> str | None:
         """The column that holds the events' time: ``ts``, or else the first that is a time."""
-        times = [f.name for f in self.fields() if f.type is FieldType.TIME]
+        times = [f.name for f in self.make_fields() if f.type is FieldType.TIME]
         return TIME_FIELD if TIME_FIELD in times else times[0] if times else None
 
-    def derive(self) -> Source:
+    def derive_source(self) -> Source:
         """A definition out of the header alone; raises ``DefinitionError`` where it makes none."""
-        fields = self.fields()
+        fields = self.make_fields()
         time_field = self.time_column()
         if time_field is None:
             time_field = TIME_FIELD
             fields.insert(0, Field(TIME_FIELD, FieldType.TIME))
-        return zeek_definition(self.name, self.path, fields, time_field)
+        return zeek_definition(self.source_name, self.path, fields, time_field)
 
 
 def parse_header(data: bytes) -> ZeekHeader:
@@ -118,19 +118,19 @@ def parse_header(data: bytes) -> ZeekHeader:
     return header
 
 
-def unescape(text: bytes) -> bytes:
+def unescape_bytes(text: bytes) -> bytes:
     r"""``\xNN`` as bytes."""
     return _HEX.sub(lambda match: bytes([int(match[1], 16)]), text)
 
 
-def _field(name: str, kind: bytes) -> Field:
+def _make_field(name: str, kind: bytes) -> Field:
     container = _CONTAINER.fullmatch(kind)
     if container:
         return Field(name, FieldType.LIST, items=_TYPES.get(container[1].decode(errors="replace"), FieldType.STRING))
     return Field(name, _TYPES.get(kind.decode(errors="replace"), FieldType.STRING))
 
 
-def _opened(text: bytes) -> int | None:
+def _parse_open_time(text: bytes) -> int | None:
     """``2016-12-28-16-25-43``: the sensor's local time, zone unknown; taken as UTC."""
     try:
         moment = datetime.strptime(text.decode().strip(), "%Y-%m-%d-%H-%M-%S")

@@ -11,15 +11,15 @@ from watchfloor.ingest.columns.rows import Rows
 from watchfloor.ingest.columns.scalars import Unfit
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.formats.json.json_infer import infer_fields
-from watchfloor.ingest.formats.json.json_lines import JsonReader
-from watchfloor.ingest.formats.json.json_values import Naming, Record, decode_line
+from watchfloor.ingest.formats.json.json_lines import JsonRowReader
+from watchfloor.ingest.formats.json.json_values import FieldNaming, Record, decode_line
 from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource, parse_lines
 from watchfloor.schema.definition import add_fields, builtin_definitions
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.source import Source
 
-from .zeek_fields import ID_ALIASES, PATH_KEYS, TIME_FIELD, aliases, choose_indexed, source_name, zeek_definition
+from .zeek_fields import ID_ALIASES, PATH_KEYS, TIME_FIELD, choose_indexed, make_aliases, source_name, zeek_definition
 
 SAMPLE_LINES = 1000
 
@@ -34,7 +34,7 @@ class ZeekJsonParser:
 
     def __init__(self, path: str, resolve: ResolveSource, fixed: Source | None = None) -> None:
         self._path, self._resolve, self._fixed = path, resolve, fixed
-        self._readers: dict[str, JsonReader | str] = {}
+        self._readers: dict[str, JsonRowReader | str] = {}
 
     def parse(self, chunk: Chunk) -> ParsedChunk:
         return parse_lines(chunk, self._read_rows)
@@ -43,12 +43,12 @@ class ZeekJsonParser:
         logs: dict[str, tuple[list[int], list[Record]]] = {}
         for row in range(len(rows)):
             try:
-                value = decode_line(rows.raw(row))
+                value = decode_line(rows.line_at(row))
                 path = log_path(value) or self._path
                 if not path:
                     raise Unfit(f"neither {' nor '.join(PATH_KEYS)} says which Zeek log this line belongs to")
             except Unfit as error:
-                parsed.rejected.append(rows.reject(row, str(error)))
+                parsed.rejected.append(rows.reject_line(row, str(error)))
                 continue
             places, sample = logs.setdefault(path, ([], []))
             places.append(row)
@@ -58,18 +58,18 @@ class ZeekJsonParser:
             reader = self._readers.get(path)
             if reader is None:
                 reader = self._readers[path] = self._open_reader(path, sample)
-            rows_of_log = rows.where(np.array(places, np.int64))
+            rows_of_log = rows.select(np.array(places, np.int64))
             if isinstance(reader, str):
                 parsed.rejected += rows_of_log.reject_all(reader)
             else:
-                reader.read(rows_of_log, parsed)
+                reader.read_rows(rows_of_log, parsed)
 
-    def _open_reader(self, path: str, sample: list[Record]) -> JsonReader | str:
+    def _open_reader(self, path: str, sample: list[Record]) -> JsonRowReader | str:
         try:
             source = self._fixed or self._resolve_source(path, sample)
         except UserError as error:
             return f"no source can be made for the Zeek log {path!r}: {error}"
-        return JsonReader(source, zeek_naming(source))
+        return JsonRowReader(source, zeek_naming(source))
 
     def _resolve_source(self, path: str, sample: list[Record]) -> Source:
         """The catalogued source as it is; only a log that nobody has seen gets its fields from a sample here.
@@ -85,8 +85,8 @@ class ZeekJsonParser:
         return source
 
 
-def zeek_naming(source: Source) -> Naming:
-    return Naming(aliases(source.fields), frozenset(PATH_KEYS) - set(source.fields_by_name))
+def zeek_naming(source: Source) -> FieldNaming:
+    return FieldNaming(make_aliases(source.fields), frozenset(PATH_KEYS) - set(source.fields_by_name))
 
 
 def log_path(value: Record) -> str:
@@ -102,7 +102,7 @@ def sample_source(path: str, sample: Iterable[Record], known: Mapping[str, Sourc
     """The source of a log: the known or curated one, with the sample's further fields, or one from the sample."""
     name = source_name(path)
     base = known.get(name) or builtin_definitions().get(name)
-    naming = zeek_naming(base) if base else Naming(ID_ALIASES, frozenset(PATH_KEYS))
+    naming = zeek_naming(base) if base else FieldNaming(ID_ALIASES, frozenset(PATH_KEYS))
     fields = infer_fields(sample, naming)
     if base is not None:
         return add_fields(base, [replace(f, indexes=()) for f in fields])

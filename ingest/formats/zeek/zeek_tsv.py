@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from watchfloor.ingest.columns.batch import event_batch
-from watchfloor.ingest.columns.convert import Reasons, octets, text_column, text_list_column
+from watchfloor.ingest.columns.convert import Reasons, text_column, text_list_column, text_octets
 from watchfloor.ingest.columns.rows import Rows, cut_column, split_rows, utf8_rows
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource
@@ -39,13 +39,13 @@ class ZeekTsvParser:
     def __init__(self, header: bytes, resolve: ResolveSource, source: Source | None = None) -> None:
         self._header = parse_header(header)
         self._resolve, self._fixed = resolve, source
-        self._columns: _Columns | str | None = None  # of the present header; a text says why there are none
+        self._columns: _ColumnReader | str | None = None  # of the present header; a text says why there are none
 
     def parse(self, chunk: Chunk) -> ParsedChunk:
         parsed = ParsedChunk(rejected=list(chunk.rejected))
-        for rows in self._runs(split_rows(chunk)):
+        for rows in self._split_at_headers(split_rows(chunk)):
             if self._columns is None:
-                self._columns = self._open()
+                self._columns = self._open_columns()
             if isinstance(self._columns, str):
                 parsed.rejected += rows.reject_all(self._columns)
             else:
@@ -56,42 +56,42 @@ class ZeekTsvParser:
         parsed.rejected.sort(key=lambda r: r.offset)
         return parsed
 
-    def _runs(self, rows: Rows) -> Iterator[Rows]:
+    def _split_at_headers(self, rows: Rows) -> Iterator[Rows]:
         """The lines between header lines; the header is brought up to date before each run."""
         if not len(rows):
             return
         comments = np.flatnonzero(rows.octets[rows.starts] == _HASH)
         for before, after in pairwise([-1, *comments.tolist(), len(rows)]):
             if before >= 0:
-                header = self._header.with_line(rows.raw(before))
+                header = self._header.with_line(rows.line_at(before))
                 if header != self._header or header.fault != self._header.fault:
                     self._header, self._columns = header, None
             if after > before + 1:
-                yield rows.where(slice(before + 1, after))
+                yield rows.select(slice(before + 1, after))
 
-    def _open(self) -> _Columns | str:
-        problem = self._header.problem()
+    def _open_columns(self) -> _ColumnReader | str:
+        problem = self._header.find_problem()
         if problem:
             return f"the Zeek header before this line cannot be used: {problem}"
         try:
-            source = self._resolve(self._fixed.name if self._fixed else self._header.name, self._derive)
+            source = self._resolve(self._fixed.name if self._fixed else self._header.source_name, self._derive_source)
         except UserError as error:
             return f"the Zeek header before this line cannot be used: {error}"
-        return _Columns(self._header, source)
+        return _ColumnReader(self._header, source)
 
-    def _derive(self) -> Source:
+    def _derive_source(self) -> Source:
         return header_source(self._header, self._fixed)
 
 
 def header_source(header: ZeekHeader, base: Source | None = None) -> Source:
     """The source for a header: ``base`` or the curated one with the header's further fields, or one of its own."""
-    base = base or builtin_definitions().get(header.name)
+    base = base or builtin_definitions().get(header.source_name)
     if base is None:
-        return header.derive()
-    return add_fields(base, [replace(f, indexes=()) for f in header.fields()])
+        return header.derive_source()
+    return add_fields(base, [replace(f, indexes=()) for f in header.make_fields()])
 
 
-class _Columns:
+class _ColumnReader:
     """How lines under one header become columns of its source."""
 
     def __init__(self, header: ZeekHeader, source: Source) -> None:
@@ -112,8 +112,8 @@ class _Columns:
         if not fits.all():
             for row in np.flatnonzero(~fits):
                 reason = f"the line has {count[row] + 1} columns; its header names {width}"
-                parsed.rejected.append(rows.reject(int(row), reason))
-            rows, first = rows.where(fits), first[fits]
+                parsed.rejected.append(rows.reject_line(int(row), reason))
+            rows, first = rows.select(fits), first[fits]
             if not len(rows):
                 return
         places = marks[first[:, None] + np.arange(width - 1)]
@@ -122,27 +122,29 @@ class _Columns:
         for number, field in enumerate(self._fields):
             starts = rows.starts if number == 0 else places[:, number - 1] + 1
             ends = rows.ends if number == width - 1 else places[:, number]
-            columns[field.name] = self._column(field, cut_column(rows.data, starts, ends), reasons)
+            columns[field.name] = self._convert_column(field, cut_column(rows.data, starts, ends), reasons)
         if self._source.time_field not in columns and self._opened is not None:
             stamp = pa.scalar(self._opened, pa.int64()).cast(ARROW_TYPES[FieldType.TIME])
             columns[self._source.time_field] = pa.repeat(stamp, len(rows))
         parsed.add(self._source, *event_batch(self._source, columns, rows, reasons))
 
-    def _column(self, field: Field, text: pa.StringArray, reasons: Reasons) -> pa.Array:
+    def _convert_column(self, field: Field, text: pa.StringArray, reasons: Reasons) -> pa.Array:
         text = _null_where(text, self._unset)
         if text.null_count == len(text):
             return pa.nulls(len(text), field.arrow)
         if not field.is_list:
-            return text_column(field, self._strings(text) if field.type is FieldType.STRING else text, "epoch", reasons)
+            return text_column(
+                field, self._undo_escapes(text) if field.type is FieldType.STRING else text, "epoch", reasons
+            )
         void = pc.equal(text, self._empty)
         split = pc.split_pattern(text, self._between)
         elements = _null_where(split.flatten(), self._unset)
         if field.scalar is FieldType.STRING:
-            elements = self._strings(elements)
+            elements = self._undo_escapes(elements)
         # A list of nothing is one piece of text, "(empty)": drop that piece.
         lengths = pc.if_else(void, 0, pc.list_value_length(split)).fill_null(0)
         if pc.any(void).as_py():
-            piece = np.repeat(void.fill_null(False).to_numpy(zero_copy_only=False), _lengths(split))
+            piece = np.repeat(void.fill_null(False).to_numpy(zero_copy_only=False), _list_lengths(split))
             elements = elements.filter(pa.array(~piece))
         offsets = np.concatenate(([0], np.cumsum(lengths.to_numpy(zero_copy_only=False)))).astype(np.int32)
         mask = text.is_null() if text.null_count else None
@@ -150,12 +152,12 @@ class _Columns:
             field, pa.ListArray.from_arrays(pa.array(offsets), elements, mask=mask), "epoch", reasons
         )
 
-    def _strings(self, text: pa.StringArray) -> pa.StringArray:
+    def _undo_escapes(self, text: pa.StringArray) -> pa.StringArray:
         """Texts with the empty string and escapes undone."""
         void = pc.equal(text, self._empty)
         if pc.any(void).as_py():
             text = pc.if_else(void, "", text)
-        if not (octets(text) == _BACKSLASH).any():
+        if not (text_octets(text) == _BACKSLASH).any():
             return text
         coded = text.dictionary_encode()
         plain = pa.array([unescape_text(value) for value in coded.dictionary.to_pylist()], pa.string())
@@ -175,5 +177,5 @@ def _null_where(text: pa.StringArray, mark: str) -> pa.StringArray:
     return pc.if_else(same, pa.scalar(None, pa.string()), text) if pc.any(same).as_py() else text
 
 
-def _lengths(lists: pa.ListArray) -> np.ndarray:
+def _list_lengths(lists: pa.ListArray) -> np.ndarray:
     return pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)

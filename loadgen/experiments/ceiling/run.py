@@ -146,7 +146,7 @@ def _measure_process(session: BenchSession, path: Path, repeats: int) -> list[Fi
 
 def _read_ledger(session: BenchSession, path: Path, source: Source) -> list[LedgerRow]:
     """Returns the ledger's rows of a file's items of one source."""
-    found = Ledger(session.store).of_files([session.make_item(path, source).file_id])
+    found = Ledger(session.store).read_files([session.make_item(path, source).file_id])
     return [row for row in found if row.item and row.item.feed == source.name]
 
 

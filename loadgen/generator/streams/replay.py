@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_time_finder
-from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.ingest.parsing.time_place import TimePlace
 from watchfloor.ingest.worker.read_ahead import read_ahead
 from watchfloor.loadgen.generator.synthesis.time_sampler import MicrosArray
@@ -133,7 +133,7 @@ def retime_chunks(
     path: str, source: str | None, known: Mapping[str, Source], schedule: ReplaySchedule, start: int
 ) -> Generator[RetimedChunk, None, None]:
     """The file's lines with the times that ``schedule`` gives them, a chunk at a time; none is due before ``start``."""
-    sniffed = sniff(path, source, known)
+    sniffed = sniff_file(path, source, known)
     finder, time_format = open_time_finder(sniffed)
     due = start
     for chunk in read_chunks(path, chunk_bytes=CHUNK_BYTES, max_line_bytes=_MAX_LINE_BYTES):

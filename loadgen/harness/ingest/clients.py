@@ -12,7 +12,7 @@ from pathlib import Path
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.work_queue import ItemProducer, delete_topic
 from watchfloor.ingest.records.ledger import Ledger
-from watchfloor.ingest.worker.pool import Pool
+from watchfloor.ingest.worker.pool import WorkerPool
 from watchfloor.loadgen.harness.session import BenchSession
 from watchfloor.schema.errors import InternalError, StackError
 
@@ -26,13 +26,13 @@ _MAX_DEATHS = 3
 class IngestClients:
     """``count`` worker processes that are up, or about to be."""
 
-    def __init__(self, count: int, pool: Pool, producer: ItemProducer, ledger: Ledger, log: Path) -> None:
+    def __init__(self, count: int, pool: WorkerPool, producer: ItemProducer, ledger: Ledger, log: Path) -> None:
         self.count = count
         self._pool, self._producer, self._ledger, self._log = pool, producer, ledger, log
 
     def announce_items(self, items: Sequence[WorkItem]) -> None:
         """Writes items to the ledger beforehand, so that queueing them takes no longer than the queue itself does."""
-        self._ledger.queued(items)
+        self._ledger.write_queued(items)
 
     def queue_items(self, items: Sequence[WorkItem]) -> None:
         """Queues items that have been announced; returns when the queue has them."""
@@ -42,7 +42,7 @@ class IngestClients:
         """Returns those of the items that are durable, by item identity. Raises ``InternalError`` if one has failed."""
         wanted = {item.item_id for item in items}
         found = {}
-        for row in self._ledger.of_files({item.file_id for item in items}):
+        for row in self._ledger.read_files({item.file_id for item in items}):
             item, end = row.item, row.end
             if item is None or end is None or item.item_id not in wanted:
                 continue
@@ -74,8 +74,8 @@ class IngestClients:
         """Restarts clients that die, for so many seconds. Raises ``StackError`` if they die again and again."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
-            self._pool.watch()
-            if self._pool.deaths >= _MAX_DEATHS:
+            self._pool.restart_dead()
+            if self._pool.least_deaths >= _MAX_DEATHS:
                 raise StackError(f"the ingest clients die as soon as they start; see {self._log}")
             time.sleep(min(left, _LOOK_SECONDS))
 
@@ -87,8 +87,8 @@ def run_clients(session: BenchSession, count: int) -> Iterator[IngestClients]:
     settings = replace(session.settings, topic=topic, group=topic)
     log, ledger = session.folder / "clients.log", Ledger(session.store)
     try:
-        with ItemProducer(settings) as producer, Pool(settings, count, log) as pool:
-            pool.watch()
+        with ItemProducer(settings) as producer, WorkerPool(settings, count, log) as pool:
+            pool.restart_dead()
             yield IngestClients(count, pool, producer, ledger, log)
     finally:
         ledger.close()

@@ -14,9 +14,9 @@ from parsing_support import Loaded, check_batch, outcome
 
 from watchfloor.ingest.columns.rows import Rows, split_rows, utf8_rows
 from watchfloor.ingest.files.lines import Chunk
-from watchfloor.ingest.formats.json.json_fast import FastReader
-from watchfloor.ingest.formats.json.json_lines import JsonParser, JsonReader
-from watchfloor.ingest.formats.json.json_values import PLAIN, Naming
+from watchfloor.ingest.formats.json.json_fast import FastJsonReader
+from watchfloor.ingest.formats.json.json_lines import JsonParser, JsonRowReader
+from watchfloor.ingest.formats.json.json_values import PLAIN, FieldNaming
 from watchfloor.ingest.parsing.parsed import ParsedChunk
 from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.source import Source
@@ -41,7 +41,7 @@ def wide(time_format: str) -> Source:
 
 
 SOURCES = {time_format: wide(time_format) for time_format in WHEN}
-NAMING = Naming({"other_name": "s.string"}, frozenset({"@passed"}))
+NAMING = FieldNaming({"other_name": "s.string"}, frozenset({"@passed"}))
 
 digits = st.from_regex(r"-?(0|[1-9][0-9]{0,20})", fullmatch=True)
 numbers = st.one_of(
@@ -170,10 +170,10 @@ def result(parsed: ParsedChunk) -> list[dict[str, Any]]:
     return outcome(Loaded(None, parsed.events, parsed.rejected))
 
 
-def read_both(time_format: str, rows: Rows, naming: Naming) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    reader = JsonReader(SOURCES[time_format], naming)
+def read_both(time_format: str, rows: Rows, naming: FieldNaming) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    reader = JsonRowReader(SOURCES[time_format], naming)
     found = []
-    for read in (reader.read, reader.read_slowly):
+    for read in (reader.read_rows, reader.read_rows_slowly):
         parsed = ParsedChunk()
         read(rows, parsed)
         for source, batch in parsed.events:
@@ -208,7 +208,7 @@ def test_what_is_usual_is_taken(time_format: str, data: st.DataObject) -> None:
     lines = data.draw(st.lists(usual_line(time_format), min_size=1, max_size=5))
     rows = split_rows(Chunk(0, "\n".join(lines).encode()))
     parsed = ParsedChunk()
-    assert FastReader(SOURCES[time_format], PLAIN).read(rows, parsed) is None
+    assert FastJsonReader(SOURCES[time_format], PLAIN).read(rows, parsed) is None
     fast, slow = read_both(time_format, rows, PLAIN)
     assert fast == slow
     assert parsed.count == len(lines)
@@ -226,7 +226,7 @@ def test_bytes_of_any_kind_are_refused_with_a_reason_or_read(noise: bytes, place
     assert all(reject.reason for reject in parsed.rejected)
     rows, bad = utf8_rows(split_rows(Chunk(0, data)))
     slow = ParsedChunk(rejected=bad)
-    JsonReader(source).read_slowly(rows, slow)
+    JsonRowReader(source).read_rows_slowly(rows, slow)
     assert (parsed.count, len(parsed.rejected)) == (slow.count, len(slow.rejected))
     events = [event for _, batch in parsed.events for event in batch.to_pylist()]
     assert [event["user"] for event in events if event["_offset"] == len(data) - len(right)] == ["ann"]
@@ -243,13 +243,13 @@ def test_a_reader_forgets_the_chunk_before() -> None:
     short = [f'{{"ts":{when}}}', f'{{"ts":{when},"strings":[],"ints":[7]}}']
     full, nulls = ([f'{{"ts":{when},"floats":[{",".join(["1"] * 8 + [end] * 8)}]}}'] for end in ("1", "null"))
     cut_off = [*long[:3], f'{{"ts":{when},"ints":[1,2,3,"odd"]}}']
-    reader = JsonReader(source)
+    reader = JsonRowReader(source)
     for lines in (long, short, long[:5], short, cut_off, *[full, nulls] * 20, short, cut_off[2:], short):
         rows = split_rows(Chunk(0, "\n".join(lines).encode()))
         again, fresh, slow = ParsedChunk(), ParsedChunk(), ParsedChunk()
-        reader.read(rows, again)
-        JsonReader(source).read(rows, fresh)
-        reader.read_slowly(rows, slow)
+        reader.read_rows(rows, again)
+        JsonRowReader(source).read_rows(rows, fresh)
+        reader.read_rows_slowly(rows, slow)
         assert result(again) == result(fresh) == result(slow)
 
 
@@ -280,7 +280,7 @@ def test_lines_that_do_not_follow_each_other_are_read() -> None:
     rows = split_rows(Chunk(100, "\r\n\n".join(lines).encode()))
     parsed = ParsedChunk()
     some = np.array([3, 4, 9, 49])
-    JsonReader(builtin_definitions()["proxy.events"]).read(rows.where(some), parsed)
+    JsonRowReader(builtin_definitions()["proxy.events"]).read_rows(rows.select(some), parsed)
     ((_, batch),) = parsed.events
     assert batch.column("user").to_pylist() == ["u" * int(n) for n in some]
     assert batch.column("_offset").to_pylist() == rows.offsets[some].tolist()

@@ -16,7 +16,7 @@ from watchfloor.ingest.columns.convert import convert_texts
 from watchfloor.ingest.columns.rows import split_rows
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.formats.access_log.access_log import AccessLogParser
-from watchfloor.ingest.formats.json.json_lines import JsonReader
+from watchfloor.ingest.formats.json.json_lines import JsonRowReader
 from watchfloor.ingest.parsing.parsed import ParsedChunk
 from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.field import FieldType
@@ -59,10 +59,10 @@ LINES = st.lists(st.one_of(FITTING, FITTING, ANY).map(json.dumps), min_size=1, m
 def test_fast_and_slow_json_agree(lines: list[str], tail: str) -> None:
     data = "\n".join([*lines[:-1], lines[-1] + tail]).encode()
     rows = split_rows(Chunk(0, data))
-    reader = JsonReader(PROXY)
+    reader = JsonRowReader(PROXY)
     fast, slow = ParsedChunk(), ParsedChunk()
-    reader.read(rows, fast)
-    reader.read_slowly(rows, slow)
+    reader.read_rows(rows, fast)
+    reader.read_rows_slowly(rows, slow)
 
     def result(parsed: ParsedChunk) -> list[dict[str, Any]]:
         return outcome(Loaded(None, parsed.events, parsed.rejected))
@@ -70,7 +70,7 @@ def test_fast_and_slow_json_agree(lines: list[str], tail: str) -> None:
     assert result(fast) == result(slow)
     one_by_one = ParsedChunk()
     for row in range(len(rows)):
-        JsonReader(PROXY).read(rows.where(slice(row, row + 1)), one_by_one)
+        JsonRowReader(PROXY).read_rows(rows.select(slice(row, row + 1)), one_by_one)
     assert result(one_by_one) == result(fast)
 
 

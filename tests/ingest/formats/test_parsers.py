@@ -12,7 +12,7 @@ from parser_fixtures import FIXTURES, NAMES, parse
 from parsing_support import Catalog, load, outcome, parse_chunks
 
 from watchfloor.ingest.files.lines import read_chunks
-from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.schema.definition import parse_definition
 
 
@@ -46,7 +46,7 @@ def test_compression_changes_nothing(name: str, tmp_path: Path) -> None:
 def test_a_range_needs_only_the_header(name: str) -> None:
     """As a worker reads the second half of a file."""
     path = FIXTURES / name / "in.log"
-    found = sniff(path, feed_of(name), {})
+    found = sniff_file(path, feed_of(name), {})
     assert found.splittable
     middle = path.read_bytes().index(b"\n", path.stat().st_size // 2) + 1
     parts = [

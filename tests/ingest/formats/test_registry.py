@@ -9,7 +9,7 @@ import pytest
 
 from watchfloor.ingest import formats
 from watchfloor.ingest.formats.registry import check_format, find_family, find_format, load_formats, open_parser
-from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.errors import DefinitionError, UnknownSourceError
 from watchfloor.schema.source import Source
@@ -55,6 +55,6 @@ def test_a_definition_with_a_format_that_there_is_not_is_refused(tmp_path: Path)
     with pytest.raises(DefinitionError, match=r"door\.json" + message):
         check_format(wrong, "door.json")
     with pytest.raises(DefinitionError, match=r"lab\.x" + message):
-        sniff(log, "lab.x", {"lab.x": wrong})
+        sniff_file(log, "lab.x", {"lab.x": wrong})
     with pytest.raises(DefinitionError, match=r"lab\.x" + message):
         open_parser("lab.x", b"", lambda name, derive: wrong)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from parsing_support import shared
 
-from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.errors import InputFileError, UnknownSourceError
 from watchfloor.schema.field import FieldType
@@ -35,7 +35,7 @@ def write(tmp_path: Path):
 
 
 def test_zeek_tsv_by_its_header(write) -> None:
-    found = sniff(write(zeek("door", "ts who", "time addr", "1.0\t10.0.0.1")), None, {})
+    found = sniff_file(write(zeek("door", "ts who", "time addr", "1.0\t10.0.0.1")), None, {})
     assert found.feed == "zeek.door" and found.splittable
     assert found.header.startswith(b"#separator") and b"#fields\tts\twho" in found.header
     (source,) = found.sources
@@ -47,7 +47,7 @@ def test_zeek_tsv_by_its_header(write) -> None:
 
 
 def test_a_curated_source_is_extended_by_a_header(write) -> None:
-    found = sniff(write(zeek("conn", "ts uid site.floor", "time string count", "1.0\tC\t3")), "zeek", {})
+    found = sniff_file(write(zeek("conn", "ts uid site.floor", "time string count", "1.0\tC\t3")), "zeek", {})
     (source,) = found.sources
     assert source.fields_by_name["site.floor"].type is FieldType.INT
     assert source.fields[: len(builtin_definitions()["zeek.conn"].fields)] == builtin_definitions()["zeek.conn"].fields
@@ -56,7 +56,7 @@ def test_a_curated_source_is_extended_by_a_header(write) -> None:
 def test_indexes_of_a_derived_source_are_few_and_useful(write) -> None:
     fields = "ts uid id.orig_h id.orig_p id.resp_h id.resp_p proto host note msg a b c d"
     types = "time string addr port addr port enum string enum string addr addr addr addr"
-    (source,) = sniff(write(zeek("thing", fields, types, "\t".join("-" * 14))), None, {}).sources
+    (source,) = sniff_file(write(zeek("thing", fields, types, "\t".join("-" * 14))), None, {}).sources
     assert [f.name for f in source.indexed_fields] == list(INDEXED)
 
 
@@ -64,12 +64,14 @@ def test_a_header_that_changes_on_the_way_makes_a_file_one_item(write) -> None:
     one = zeek("door", "ts who", "time addr", "1.0\t10.0.0.1")
     later = zeek("door", "ts who", "time addr", "2.0\t10.0.0.1", opened="2024-03-05-09-00-00")
     other = zeek("door", "ts what", "time string", "1.0\t10.0.0.1")
-    assert sniff(write(one + one), None, {}).splittable
-    assert sniff(write(one + later), None, {}).splittable
-    assert not sniff(write(one + other), None, {}).splittable
+    assert sniff_file(write(one + one), None, {}).splittable
+    assert sniff_file(write(one + later), None, {}).splittable
+    assert not sniff_file(write(one + other), None, {}).splittable
     timeless = zeek("door", "who", "addr", "10.0.0.1")
-    assert not sniff(write(timeless + zeek("door", "who", "addr", opened="2024-03-05-09-00-00")), None, {}).splittable
-    assert not sniff(write(gzip.compress(one.encode()), "a.log.gz"), None, {}).splittable
+    assert not sniff_file(
+        write(timeless + zeek("door", "who", "addr", opened="2024-03-05-09-00-00")), None, {}
+    ).splittable
+    assert not sniff_file(write(gzip.compress(one.encode()), "a.log.gz"), None, {}).splittable
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ def test_a_header_that_changes_on_the_way_makes_a_file_one_item(write) -> None:
     ],
 )
 def test_json_by_its_keys_and_name(write, name: str, lines: list, feed: str, sources: list[str]) -> None:
-    found = sniff(write("".join(json.dumps(line) + "\n" for line in lines), name), None, {})
+    found = sniff_file(write("".join(json.dumps(line) + "\n" for line in lines), name), None, {})
     assert (found.feed, found.header) == (feed, b"")
     assert [s.name for s in found.sources] == sources
 
@@ -95,7 +97,7 @@ def test_types_of_zeek_json_come_from_a_sample(write) -> None:
         {"ts": 2.5, "uid": "b", "id_orig_h": "10.0.0.1", "n": 2, "x": 1.5, "l": [1], "mixed": 1, "nest": {"a": "b"}},
         {"ts": 3, "mixed": "two", "bad name": 1},
     ]
-    (source,) = sniff(write("".join(json.dumps(line) + "\n" for line in lines), "lamp.log"), "zeek", {}).sources
+    (source,) = sniff_file(write("".join(json.dumps(line) + "\n" for line in lines), "lamp.log"), "zeek", {}).sources
     assert source.name == "zeek.lamp" and source.unknown_fields == "extra"
     assert {f.name: f.type_name for f in source.fields} == {
         "ts": "time",
@@ -112,8 +114,8 @@ def test_types_of_zeek_json_come_from_a_sample(write) -> None:
 
 
 def test_access_logs_by_any_of_their_first_lines(write) -> None:
-    assert sniff(write("# a remark\n\n" + ACCESS), None, {}).feed == "web.access"
-    assert sniff(write(gzip.compress(ACCESS.encode()), "a.gz"), None, {}).feed == "web.access"
+    assert sniff_file(write("# a remark\n\n" + ACCESS), None, {}).feed == "web.access"
+    assert sniff_file(write(gzip.compress(ACCESS.encode()), "a.gz"), None, {}).feed == "web.access"
 
 
 def test_a_source_of_the_user(write) -> None:
@@ -125,7 +127,7 @@ def test_a_source_of_the_user(write) -> None:
             "fields": [{"name": "ts", "type": "time"}],
         }
     )
-    found = sniff(write('{"ts": 1}\n'), "lab.door", {"lab.door": source})
+    found = sniff_file(write('{"ts": 1}\n'), "lab.door", {"lab.door": source})
     assert (found.feed, found.sources) == ("lab.door", (source,))
 
 
@@ -134,26 +136,26 @@ def test_generated_events_whatever_their_file_is_called(write, name: str) -> Non
     for source in builtin_definitions().values():
         if source.parser["format"] == "json":
             whole = dict.fromkeys((f.name for f in source.fields), None) | {"ts": "2026-01-01T00:00:00Z"}
-            assert sniff(write(json.dumps(whole) + "\n", name), None, {}).feed == source.name
+            assert sniff_file(write(json.dumps(whole) + "\n", name), None, {}).feed == source.name
 
 
 def test_fields_that_generated_events_have_too_tell_nothing(write) -> None:
     few = '{"ts": 1.5, "host": "10.0.0.1"}\n'
-    assert sniff(write(few, "known_hosts.log"), None, {}).feed == "zeek.known_hosts"
+    assert sniff_file(write(few, "known_hosts.log"), None, {}).feed == "zeek.known_hosts"
     with pytest.raises(InputFileError, match="no known source fits"):
-        sniff(write(few, "some.log"), None, {})
+        sniff_file(write(few, "some.log"), None, {})
     fields = [{"name": "ts", "type": "time"}, {"name": "host", "type": "ip"}, {"name": "user", "type": "string"}]
     own = parse_definition(
         {"name": "lab.door", "parser": {"format": "json"}, "timestamp": {"field": "ts"}, "fields": fields}
     )
-    assert sniff(write(few, "some.log"), None, {"lab.door": own}).feed == "lab.door"
+    assert sniff_file(write(few, "some.log"), None, {"lab.door": own}).feed == "lab.door"
 
 
 def test_an_empty_file(write) -> None:
-    assert sniff(write(""), "web.access", {}).sources == ()
-    assert sniff(write(b"\n \n"), "zeek", {}).feed == "zeek"
+    assert sniff_file(write(""), "web.access", {}).sources == ()
+    assert sniff_file(write(b"\n \n"), "zeek", {}).feed == "zeek"
     with pytest.raises(InputFileError, match=r"some\.log: no lines, so nothing tells its kind; name its source"):
-        sniff(write(""), None, {})
+        sniff_file(write(""), None, {})
 
 
 @pytest.mark.parametrize(
@@ -176,15 +178,15 @@ def test_what_does_not_fit_names_the_file_what_was_seen_and_the_remedy(
     write, content: str | bytes, feed: str | None, message: str
 ) -> None:
     with pytest.raises(InputFileError, match=message) as caught:
-        sniff(write(content), feed, {})
+        sniff_file(write(content), feed, {})
     assert "some.log: " in str(caught.value)
 
 
 def test_an_unknown_source_and_a_missing_file(write, tmp_path: Path) -> None:
     with pytest.raises(UnknownSourceError, match=r"unknown source 'web.acess'; did you mean web.access"):
-        sniff(write(ACCESS), "web.acess", {})
+        sniff_file(write(ACCESS), "web.acess", {})
     with pytest.raises(InputFileError, match="cannot be read"):
-        sniff(tmp_path / "none.log", None, {})
+        sniff_file(tmp_path / "none.log", None, {})
 
 
 @pytest.mark.parametrize(
@@ -200,10 +202,10 @@ def test_an_unknown_source_and_a_missing_file(write, tmp_path: Path) -> None:
     ],
 )
 def test_real_files(name: str, feed: str) -> None:
-    assert sniff(shared(name), None, {}).feed == feed
+    assert sniff_file(shared(name), None, {}).feed == feed
 
 
 @pytest.mark.parametrize("name", ["mail/maillog", "squid/log.squid", "auth/auth.log", "auth/lanl_auth_sample.csv"])
 def test_real_files_of_other_kinds(name: str) -> None:
     with pytest.raises(InputFileError):
-        sniff(shared(name), None, {})
+        sniff_file(shared(name), None, {})

@@ -10,7 +10,7 @@ from ingest_support import RUN, own, wait_for, worker_here
 
 from watchfloor.api.cli import main as cli
 from watchfloor.ingest.intake.load import Load
-from watchfloor.ingest.intake.master import master
+from watchfloor.ingest.intake.master import watch_folders
 from watchfloor.loadgen.generator.feed_registry import list_feeds
 from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.generator.streams.generate_live import generate_live
@@ -60,7 +60,7 @@ def test_a_live_feed_is_followed_while_it_is_written_and_replayed(
     with Store.open(store_settings) as store, worker_here(settings):
         kind = store.catalog.register(parse_definition({**like, "name": f"test{RUN}.live", "shards": 2}))
         service = QueryService(store)
-        thread = threading.Thread(target=master, args=(settings, [tmp_path], stop), kwargs={"feed": kind.name})
+        thread = threading.Thread(target=watch_folders, args=(settings, [tmp_path], stop), kwargs={"feed": kind.name})
         thread.start()
         try:
             with PeriodicallyClosedFile(str(tmp_path / "dns.json")) as out:

@@ -18,7 +18,7 @@ import pytest
 from parsing_support import Catalog, parse_chunks
 
 from watchfloor.ingest.files.lines import Chunk
-from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.loadgen.generator import feeds
 from watchfloor.loadgen.generator.feed_registry import list_feeds, open_feed
 from watchfloor.loadgen.generator.generate import CHUNK_EVENTS, DEFAULT_END, GenerationSummary, generate_events
@@ -65,7 +65,7 @@ def test_every_line_is_an_event_of_its_source(feed: str, tmp_path: Path) -> None
     done, lines, text = made(3_000, source=feed)
     path = tmp_path / "any.log"
     path.write_bytes(text)
-    found = sniff(path, None, {})
+    found = sniff_file(path, None, {})
     assert found.feed == feed, "its content tells which source it is"
     parsed = parse_chunks([Chunk(0, text)], feed, b"", Catalog(found.sources))
     assert not parsed.rejected and parsed.count == done.events

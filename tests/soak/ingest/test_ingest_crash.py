@@ -93,7 +93,7 @@ class Sink:
         self.sink.flush()
         reached("flush", self.item)
 
-read, ended = ItemReader.read, Ledger.ended
+read, ended = ItemReader.read, Ledger.write_end
 def read_here(self, task):
     return read(self, replace(task, event_sink=Sink(task.event_sink, task.item)))
 
@@ -102,7 +102,7 @@ ItemReader.read = read_here
 def ended_here(self, item, end):
     ended(self, item, end)
     reached("ended", item)
-Ledger.ended = ended_here
+Ledger.write_end = ended_here
 """
 
 

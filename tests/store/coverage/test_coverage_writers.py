@@ -15,7 +15,7 @@ from watchfloor.ingest.files.file_scan import WHOLE, items_of, scan_file
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.ingest.worker.item_reader import ReadTask, read_item
-from watchfloor.ingest.worker.retry import retry
+from watchfloor.ingest.worker.retry import retry_lines
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError, UserError
 from watchfloor.schema.settings.settings import Settings
@@ -78,7 +78,7 @@ def test_lines_that_are_retried_meanwhile(
         return done
 
     monkeypatch.setattr(ItemWriter, "finish", finish_late)
-    assert retry(store, str(tmp_path / "a.log")).events == 300 - len(lacking)
+    assert retry_lines(store, str(tmp_path / "a.log")).events == 300 - len(lacking)
     assert begun and not list(Quarantine(store).open_lines(str(tmp_path / "a.log")))
     assert_all_indexed(store, kind, events)
     found = counts(store, kind)

@@ -15,7 +15,7 @@ from ingest_support import RUN, START, counts, line, load, own, source
 from watchfloor.api.cli.main import main
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.worker.compact import compact_source, settled_tags
-from watchfloor.ingest.worker.retry import retry
+from watchfloor.ingest.worker.retry import retry_lines
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
@@ -102,9 +102,9 @@ def test_the_command_and_reading_again(
     assert found(store, kind) == wanted(paths, kind)
 
     ledger = Ledger(store)
-    row = next(row for row in ledger.rows() if row.item and row.item.feed == kind.name)
+    row = next(row for row in ledger.read_rows() if row.item and row.item.feed == kind.name)
     assert row.item is not None and item_tag(row.item.item_id) in settled_tags(store)
-    ledger.queued([replace(row.item, ticket="more", again=True)])
+    ledger.write_queued([replace(row.item, ticket="more", again=True)])
     assert item_tag(row.item.item_id) not in settled_tags(store)
     ledger.close()
 
@@ -117,7 +117,7 @@ def test_another_definition_and_retried_lines(store_settings: Settings, store: S
     assert found(store, kind) == wanted(paths, kind, lacking=True)
 
     kind = store.catalog.register(source("widened", extra=COLOUR, layout="block"))
-    assert retry(store, str(paths[0])).events == LINES // 4
+    assert retry_lines(store, str(paths[0])).events == LINES // 4
     assert merged(store, kind) == DAYS, "retried lines are merged too"
     others = wanted(paths[1:], kind, lacking=True)
     assert found(store, kind) == wanted(paths[:1], kind) + others
