@@ -19,7 +19,7 @@ from watchfloor.query.batches.policy import Batch, BatchRun
 from watchfloor.query.batches.sequence import BatchSequence, make_sequence, suggest_first_width
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.filter.tree import Filter
-from watchfloor.schema.filter.type_check import typed_filter
+from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.layout import IndexCount
@@ -111,7 +111,7 @@ def check_request(store: Store, request: QueryRequest) -> CheckedRequest:
     since, until, cursor = request.since, request.until, None
     if request.cursor is None:
         check_range(since, until)
-    tree = typed_filter(request.where, source)
+    tree = read_filter(request.where, source)
     if request.cursor is not None:
         cursor = read_cursor(request.cursor, source.name, tree)
         since, until = cursor.since, cursor.time + 1

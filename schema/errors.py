@@ -43,14 +43,14 @@ class FilterError(UserError):
 
     def __init__(self, message: str, text: str = "", position: int = 0) -> None:
         self.message, self.text, self.position = message, text, position
-        super().__init__(f"{message}\n{caret(text, position)}" if text else message)
+        super().__init__(f"{message}\n{point_at(text, position)}" if text else message)
 
 
 class UnknownSourceError(UserError):
     """No source of this name is known to the store."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"unknown source {name!r}{suggest(name, known)}")
+        super().__init__(f"unknown source {name!r}{suggest_names(name, known)}")
 
 
 class UnknownFieldError(FilterError):
@@ -58,7 +58,7 @@ class UnknownFieldError(FilterError):
 
     def __init__(self, field: str, source: str, known: Iterable[str], text: str = "", position: int = 0) -> None:
         named = shorten(field, _LONGEST_NAME + 1)
-        super().__init__(f"source {source} has no field {named!r}{suggest(named, known)}", text, position)
+        super().__init__(f"source {source} has no field {named!r}{suggest_names(named, known)}", text, position)
 
 
 class TimeRangeError(UserError):
@@ -97,7 +97,7 @@ class InternalError(WatchfloorError):
     """A broken promise inside Watchfloor."""
 
 
-def caret(text: str, position: int, width: int = 96) -> str:
+def point_at(text: str, position: int, width: int = 96) -> str:
     """The line of ``text`` that holds ``position`` and a caret under it, cut to ``width`` around the place."""
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
@@ -107,7 +107,7 @@ def caret(text: str, position: int, width: int = 96) -> str:
     return f"  {line[cut : cut + width]}\n  {' ' * (column - cut)}^"
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
+def suggest_names(name: str, known: Iterable[str]) -> str:
     """``"; did you mean a, b?"`` for the names nearest to ``name``, or the first few known ones."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)

@@ -49,7 +49,7 @@ def parse_time(text: str, now: int) -> int:
         return now
     if match := _RELATIVE.fullmatch(word):
         steps = _STEP.findall(match[2].lower())
-        return _checked(now + int(match[1] + "1") * sum(int(n) * _UNITS[unit] for n, unit in steps), text)
+        return _check_years(now + int(match[1] + "1") * sum(int(n) * _UNITS[unit] for n, unit in steps), text)
     if _NUMBER.fullmatch(word):
         if word.strip("+-").isdigit() and len(word.strip("+-")) < _SHORTEST_EPOCH and word != "0":
             raise TimeRangeError(f"{text!r} is ambiguous: write a date as 2016-03-01, an epoch second as 1456833600.0")
@@ -58,7 +58,7 @@ def parse_time(text: str, now: int) -> int:
         moment = datetime.fromisoformat(word.upper())
     except ValueError:
         raise TimeRangeError(f"{text!r} is no time; write it as {FORMS}") from None
-    return _checked(to_micros(moment if moment.tzinfo else moment.replace(tzinfo=UTC)), text)
+    return _check_years(to_micros(moment if moment.tzinfo else moment.replace(tzinfo=UTC)), text)
 
 
 def parse_duration(text: str) -> int:
@@ -74,7 +74,7 @@ def epoch_micros(seconds: int | float | Decimal, text: str = "") -> int:
         micros = int((Decimal(str(seconds)) * 1_000_000).to_integral_value(rounding="ROUND_FLOOR"))
     except ArithmeticError:
         raise TimeRangeError(f"{text or seconds!r} is no time") from None
-    return _checked(micros, text or str(seconds))
+    return _check_years(micros, text or str(seconds))
 
 
 def to_micros(moment: datetime) -> int:
@@ -100,7 +100,7 @@ def format_moment(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _checked(micros: int, text: str) -> int:
+def _check_years(micros: int, text: str) -> int:
     try:
         EPOCH + timedelta(microseconds=micros)
     except OverflowError:

@@ -12,7 +12,7 @@ from watchfloor.ingest.parsing.format import Format, SniffResult, is_of_family
 from watchfloor.ingest.parsing.parsed import Parser, ResolveSource
 from watchfloor.ingest.parsing.time_place import NoTimeFinder, TimeFinder
 from watchfloor.schema.definition import builtin_definitions
-from watchfloor.schema.errors import DefinitionError, UnknownSourceError, suggest
+from watchfloor.schema.errors import DefinitionError, UnknownSourceError, suggest_names
 from watchfloor.schema.source import Source
 
 
@@ -31,7 +31,7 @@ def check_format(source: Source, where: str = "definition") -> Source:
     name, formats = source.parser["format"], load_formats()
     if name not in formats:
         raise DefinitionError(
-            f"{where}.parser.format: {name!r} is not one of {', '.join(formats)}{suggest(name, formats)}"
+            f"{where}.parser.format: {name!r} is not one of {', '.join(formats)}{suggest_names(name, formats)}"
         )
     return source
 

@@ -7,8 +7,8 @@ from enum import Enum
 
 from watchfloor.loadgen.generator.generate import GenerationSummary
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH, SPREAD_PATH
-from watchfloor.schema.filter.print import value_text
-from watchfloor.schema.filter.quoting import quote
+from watchfloor.schema.filter.print import format_value
+from watchfloor.schema.filter.quoting import quote_text
 
 MANY_ROWS = 1000
 
@@ -36,7 +36,9 @@ class EngineQuestion:
     @property
     def where(self) -> str:
         """Watchfloor's filter."""
-        return f"{self.field} ~ {quote(self.value)}" if self.pattern else f"{self.field} = {value_text(self.value)}"
+        if self.pattern:
+            return f"{self.field} ~ {quote_text(self.value)}"
+        return f"{self.field} = {format_value(self.value)}"
 
 
 def list_questions(made: GenerationSummary) -> list[EngineQuestion]:

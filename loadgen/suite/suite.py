@@ -20,7 +20,7 @@ from watchfloor.loadgen.experiments.registry import list_names, load_experiment
 from watchfloor.loadgen.harness.experiment import Experiment
 from watchfloor.loadgen.harness.measurement.measurement import current_time
 from watchfloor.loadgen.harness.session import print_progress
-from watchfloor.schema.errors import UserError, suggest
+from watchfloor.schema.errors import UserError, suggest_names
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
@@ -131,7 +131,7 @@ def _choose(only: str | None) -> dict[str, Experiment]:
     names = known if only is None else [name.strip() for name in only.split(",")]
     for name in names:
         if name not in known:
-            raise UserError(f"--only {name}: no such experiment{suggest(name, known)}")
+            raise UserError(f"--only {name}: no such experiment{suggest_names(name, known)}")
     return {name: load_experiment(name) for name in known if name in names}
 
 

@@ -61,7 +61,7 @@ def find_lookup_kind(tree: f.Filter, source: Source) -> LookupKind | None:
         case f.Between() | f.Cidr() | f.Prefix():
             return "range"
         case f.Wildcard(_, pattern):
-            start, end, between = f.literal_ends(pattern)
+            start, end, between = f.find_literal_ends(pattern)
             if not start and end and field.is_reversed:
                 return "suffix"
             return "range" if between == "*" and not end else "values"

@@ -20,7 +20,7 @@ from watchfloor.schema.errors import FilterError
 from watchfloor.schema.shorten import shorten_value
 
 from .parse import check_depth, check_terms
-from .print import value_text
+from .print import format_value
 from .tree import (
     COMPARISONS,
     And,
@@ -36,10 +36,10 @@ from .tree import (
     Prefix,
     Value,
     Wildcard,
-    contains,
-    ends_with,
+    make_contains,
+    make_ends_with,
 )
-from .values import network_of
+from .values import parse_network
 
 _MOST_BITS = 1_024
 """Of whole numbers: beyond them not even floats go."""
@@ -57,11 +57,11 @@ def to_json(tree: Filter) -> dict[str, Any]:
         case Not(child):
             return {"not": to_json(child)}
         case Compare(field, op, value):
-            return {"field": field, "op": op, "value": _plain(value)}
+            return {"field": field, "op": op, "value": _to_plain_value(value)}
         case In(field, values):
-            return {"field": field, "op": "in", "values": [_plain(value) for value in values]}
+            return {"field": field, "op": "in", "values": [_to_plain_value(value) for value in values]}
         case Between(field, low, high):
-            return {"field": field, "op": "in", "from": _plain(low), "to": _plain(high)}
+            return {"field": field, "op": "in", "from": _to_plain_value(low), "to": _to_plain_value(high)}
         case Cidr(field, network):
             return {"field": field, "op": "in", "value": str(network)}
         case Prefix(field, prefix):
@@ -76,64 +76,64 @@ def to_json(tree: Filter) -> dict[str, Any]:
 
 def from_json(form: Any) -> Filter:
     """The untyped tree of a JSON form; raises ``FilterError`` that names the place, such as ``filter.and[1].op``."""
-    tree, terms = _node(form, "filter", 1)
+    tree, terms = _read_node(form, "filter", 1)
     check_terms(terms)
     return tree
 
 
-def _node(form: Any, at: str, depth: int) -> tuple[Filter, int]:
+def _read_node(form: Any, at: str, depth: int) -> tuple[Filter, int]:
     """The tree of ``form`` and its number of terms."""
     check_depth(depth)
     if not isinstance(form, dict):
-        raise FilterError(f"{at}: an object was expected, found {_kind(form)}")
+        raise FilterError(f"{at}: an object was expected, found {_describe_kind(form)}")
     for key, kind in (("and", And), ("or", Or)):
         if key in form:
-            _only(form, {key}, at)
+            _reject_other_keys(form, {key}, at)
             parts = form[key]
             if not isinstance(parts, list) or not parts:
                 raise FilterError(f"{at}.{key}: a list of one or more filters was expected")
-            nodes = [_node(part, f"{at}.{key}[{i}]", depth + 1) for i, part in enumerate(parts)]
+            nodes = [_read_node(part, f"{at}.{key}[{i}]", depth + 1) for i, part in enumerate(parts)]
             tree = kind(tuple(node for node, _ in nodes)) if len(nodes) > 1 else nodes[0][0]
             return tree, sum(terms for _, terms in nodes)
     if "not" in form:
-        _only(form, {"not"}, at)
-        child, terms = _node(form["not"], f"{at}.not", depth + 1)
+        _reject_other_keys(form, {"not"}, at)
+        child, terms = _read_node(form["not"], f"{at}.not", depth + 1)
         return Not(child), terms
-    return _condition(form, at)
+    return _read_condition(form, at)
 
 
-def _condition(form: dict[str, Any], at: str) -> tuple[Filter, int]:
+def _read_condition(form: dict[str, Any], at: str) -> tuple[Filter, int]:
     field, op = form.get("field"), form.get("op")
     if not isinstance(field, str):
         raise FilterError(f"{at}: and, or, not, or the name of a field was expected")
     if op not in OPERATORS:
-        found = shorten_value(op) if isinstance(op, str) else _kind(op)
+        found = shorten_value(op) if isinstance(op, str) else _describe_kind(op)
         raise FilterError(f"{at}.op: one of {' '.join(OPERATORS)} was expected, found {found}")
-    _only(form, {"field", "op"} | _KEYS.get(op, {"value"}), at)
+    _reject_other_keys(form, {"field", "op"} | _KEYS.get(op, {"value"}), at)
     if op == "exists":
         return Exists(field), 1
     if op == "in" and "values" in form:
-        _only(form, {"field", "op", "values"}, at)
+        _reject_other_keys(form, {"field", "op", "values"}, at)
         values = form["values"]
         if not isinstance(values, list) or not values:
             raise FilterError(f"{at}.values: a list of one or more values was expected")
-        return In(field, tuple(_value(value, f"{at}.values[{i}]") for i, value in enumerate(values))), len(values)
+        return In(field, tuple(_read_value(value, f"{at}.values[{i}]") for i, value in enumerate(values))), len(values)
     if op == "in" and ("from" in form or "to" in form):
-        _only(form, {"field", "op", "from", "to"}, at)
-        return Between(field, _value(form.get("from"), f"{at}.from"), _value(form.get("to"), f"{at}.to")), 1
-    value = _value(form.get("value"), f"{at}.value")
+        _reject_other_keys(form, {"field", "op", "from", "to"}, at)
+        return Between(field, _read_value(form.get("from"), f"{at}.from"), _read_value(form.get("to"), f"{at}.to")), 1
+    value = _read_value(form.get("value"), f"{at}.value")
     if op in COMPARISONS:
         return Compare(field, op, value), 1
     if not isinstance(value, str):
-        raise FilterError(f"{at}.value: a string was expected, found {_kind(value)}")
+        raise FilterError(f"{at}.value: a string was expected, found {_describe_kind(value)}")
     if op == "in":
-        return Cidr(field, _network(value, at)), 1
+        return Cidr(field, _read_network(value, at)), 1
     if op == "startswith":
         return Prefix(field, value), 1
     if op == "endswith":
-        return ends_with(field, value), 1
+        return make_ends_with(field, value), 1
     if op == "contains":
-        return contains(field, value), 1
+        return make_contains(field, value), 1
     if op == "like":
         return Wildcard(field, value), 1
     ignore_case = form.get("ignore_case", False)
@@ -142,22 +142,22 @@ def _condition(form: dict[str, Any], at: str) -> tuple[Filter, int]:
     return Matches(field, value, ignore_case), 1
 
 
-def _network(value: str, at: str) -> IPv4Network | IPv6Network:
-    network = network_of(value)
+def _read_network(value: str, at: str) -> IPv4Network | IPv6Network:
+    network = parse_network(value)
     if network is None:
         raise FilterError(f"{at}.value: {shorten_value(value)} is no network such as 10.0.0.0/8; a list goes in values")
     return network
 
 
-def _value(value: Any, at: str) -> Value:
+def _read_value(value: Any, at: str) -> Value:
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         raise FilterError(f"{at}: a number of so many digits fits no field")
     if isinstance(value, (str, bool, int, float)):
         return value
-    raise FilterError(f"{at}: a string, a number, true or false was expected, found {_kind(value)}")
+    raise FilterError(f"{at}: a string, a number, true or false was expected, found {_describe_kind(value)}")
 
 
-def _only(form: dict[str, Any], known: set[str], at: str) -> None:
+def _reject_other_keys(form: dict[str, Any], known: set[str], at: str) -> None:
     extra = sorted(str(key) for key in form if key not in known)
     if extra:
         raise FilterError(
@@ -165,13 +165,13 @@ def _only(form: dict[str, Any], known: set[str], at: str) -> None:
         )
 
 
-def _plain(value: Value) -> str | int | float | bool:
+def _to_plain_value(value: Value) -> str | int | float | bool:
     if isinstance(value, (datetime, IPv4Address, IPv6Address)):
-        return value_text(value)
+        return format_value(value)
     return repr(value) if isinstance(value, float) and math.isinf(value) else value
 
 
-def _kind(value: Any) -> str:
+def _describe_kind(value: Any) -> str:
     if value is None:
         return "nothing"
     return {dict: "an object", list: "a list", str: "a string", bool: "a truth value"}.get(type(value), "a number")

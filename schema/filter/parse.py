@@ -19,8 +19,8 @@ from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 from watchfloor.schema.errors import FilterError
 from watchfloor.schema.shorten import shorten_value
 
-from .quoting import unquote, unquote_pattern, unquote_starred
-from .syntax_errors import syntax_error
+from .quoting import unquote_pattern, unquote_starred, unquote_text
+from .syntax_errors import make_syntax_error
 from .tree import (
     And,
     Between,
@@ -35,11 +35,11 @@ from .tree import (
     Or,
     Prefix,
     Wildcard,
-    contains,
-    ends_with,
-    starred,
+    make_contains,
+    make_ends_with,
+    make_starred,
 )
-from .values import network_of
+from .values import parse_network
 
 MAX_LENGTH = 65_536
 """Characters in a filter's text."""
@@ -50,7 +50,7 @@ MAX_TERMS = 4_096
 
 
 @dataclass(frozen=True)
-class Place:
+class ConditionPlace:
     """Where one condition stands: 0-based characters of its field and of each of its values."""
 
     field: int
@@ -58,20 +58,20 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedFilter:
     """An untyped tree and the places of its conditions, left to right."""
 
     tree: Filter
-    places: tuple[Place, ...]
+    places: tuple[ConditionPlace, ...]
 
 
 def parse_filter(text: str) -> Filter:
     """The untyped tree of a filter's text; raises ``FilterError`` with the place and what was expected there."""
-    return parse(text).tree
+    return parse_with_places(text).tree
 
 
 @lru_cache(maxsize=64)
-def parse(text: str) -> Parsed:
+def parse_with_places(text: str) -> ParsedFilter:
     """As ``parse_filter``, with the places of the conditions. Pure, so that reading a text again costs nothing."""
     if len(text) > MAX_LENGTH:
         raise FilterError(
@@ -79,17 +79,17 @@ def parse(text: str) -> Parsed:
         )
     if not text.strip():
         raise FilterError("the filter is empty; a condition was expected, such as status = 404", text, len(text))
-    parser = _parser().parse_interactive(text)
+    parser = _load_parser().parse_interactive(text)
     try:
         parser.exhaust_lexer()
         node: _Node = parser.feed_eof()
     except UnexpectedInput as error:
-        raise syntax_error(text, error, parser.accepts()) from None
+        raise make_syntax_error(text, error, parser.accepts()) from None
     except FilterError as error:
         raise FilterError(error.message, text, error.position) from None
     terms = [term for place in node.places for term in (place.values or (place.field,))]
     check_terms(len(terms), text, terms)
-    return Parsed(node.tree, node.places)
+    return ParsedFilter(node.tree, node.places)
 
 
 def check_terms(terms: int, text: str = "", places: Sequence[int] = ()) -> None:
@@ -110,7 +110,7 @@ class _Node:
     """A part of the tree while it is built from its leaves up."""
 
     tree: Filter
-    places: tuple[Place, ...]
+    places: tuple[ConditionPlace, ...]
     depth: int
 
     @property
@@ -145,36 +145,36 @@ class _Builder(Transformer[Token, Any]):
     """Grammar rules → nodes. Runs while the text is parsed, so no depth of nesting can overflow the stack."""
 
     def any_of(self, *nodes: _Node) -> _Node:
-        return _join(Or, nodes)
+        return _join_nodes(Or, nodes)
 
     def all_of(self, *nodes: _Node) -> _Node:
-        return _join(And, nodes)
+        return _join_nodes(And, nodes)
 
-    def negation(self, node: _Node) -> _Node:
+    def negate_filter(self, node: _Node) -> _Node:
         check_depth(node.depth + 1, position=node.position)
         return _Node(Not(node.tree), node.places, node.depth + 1)
 
-    def exists(self, field: _Word) -> _Node:
-        return _Node(Exists(field.text), (Place(field.position),), 1)
+    def make_exists(self, field: _Word) -> _Node:
+        return _Node(Exists(field.text), (ConditionPlace(field.position),), 1)
 
-    def compare(self, field: _Word, op: Token, operand: _Operand) -> _Node:
-        place = Place(field.position, (operand.position,))
+    def make_compare(self, field: _Word, op: Token, operand: _Operand) -> _Node:
+        place = ConditionPlace(field.position, (operand.position,))
         if len(operand.parts) == 1 or op not in ("=", "!="):
             return _Node(Compare(field.text, str(op), "*".join(operand.parts)), (place,), 1)
-        node = _Node(starred(field.text, *operand.parts), (place,), 1)
-        return node if op == "=" else self.negation(node)
+        node = _Node(make_starred(field.text, *operand.parts), (place,), 1)
+        return node if op == "=" else self.negate_filter(node)
 
-    def positive(self, field: _Word, test: _Test) -> _Node:
-        return _Node(test.make(field.text), (Place(field.position, test.values),), 1)
+    def apply_test(self, field: _Word, test: _Test) -> _Node:
+        return _Node(test.make(field.text), (ConditionPlace(field.position, test.values),), 1)
 
-    def negative(self, field: _Word, test: _Test) -> _Node:
-        return self.negation(self.positive(field, test))
+    def negate_test(self, field: _Word, test: _Test) -> _Node:
+        return self.negate_filter(self.apply_test(field, test))
 
-    def member(self, *values: _Word) -> _Test:
+    def test_members(self, *values: _Word) -> _Test:
         words = tuple(value.text for value in values)
         return _Test(lambda field: In(field, words), tuple(value.position for value in values))
 
-    def network(self, word: _Word) -> _Test:
+    def test_network(self, word: _Word) -> _Test:
         if "/" not in word.text:
             raise FilterError(
                 f"{shorten_value(word.text)} is no network: "
@@ -182,24 +182,24 @@ class _Builder(Transformer[Token, Any]):
                 "",
                 word.position,
             )
-        network = network_of(word.text)
+        network = parse_network(word.text)
         if network is None:
             raise FilterError(f"{shorten_value(word.text)} is no network such as 10.0.0.0/8", "", word.position)
         return _Test(lambda field: Cidr(field, network), (word.position,))
 
-    def between(self, low: _Word, high: _Word) -> _Test:
+    def test_between(self, low: _Word, high: _Word) -> _Test:
         return _Test(lambda field: Between(field, low.text, high.text), (low.position, high.position))
 
-    def prefix(self, word: _Word) -> _Test:
+    def test_prefix(self, word: _Word) -> _Test:
         return _Test(lambda field: Prefix(field, word.text), (word.position,))
 
-    def suffix(self, word: _Word) -> _Test:
-        return _Test(lambda field: ends_with(field, word.text), (word.position,))
+    def test_suffix(self, word: _Word) -> _Test:
+        return _Test(lambda field: make_ends_with(field, word.text), (word.position,))
 
-    def infix(self, word: _Word) -> _Test:
-        return _Test(lambda field: contains(field, word.text), (word.position,))
+    def test_contains(self, word: _Word) -> _Test:
+        return _Test(lambda field: make_contains(field, word.text), (word.position,))
 
-    def like(self, token: Token) -> _Test:
+    def test_like(self, token: Token) -> _Test:
         for escape in re.finditer(r"\\.", token):
             if escape[0] == r"\*" and token.type == "QUOTED":
                 position = (token.start_pos or 0) + escape.start()
@@ -207,7 +207,7 @@ class _Builder(Transformer[Token, Any]):
         word = self.value(token)
         return _Test(lambda field: Wildcard(field, word.text), (word.position,))
 
-    def regex(self, token: Token) -> _Test:
+    def test_regex(self, token: Token) -> _Test:
         position = token.start_pos or 0
         pattern, ignore_case = unquote_pattern(str(token), position)
         return _Test(lambda field: Matches(field, pattern, ignore_case), (position,))
@@ -227,10 +227,10 @@ class _Builder(Transformer[Token, Any]):
 
     def value(self, token: Token) -> _Word:
         position = token.start_pos or 0
-        return _Word(unquote(str(token), position) if token.type == "QUOTED" else str(token), position)
+        return _Word(unquote_text(str(token), position) if token.type == "QUOTED" else str(token), position)
 
 
-def _join(kind: type[And] | type[Or], nodes: tuple[_Node, ...]) -> _Node:
+def _join_nodes(kind: type[And] | type[Or], nodes: tuple[_Node, ...]) -> _Node:
     depth = 1 + max(node.depth for node in nodes)
     check_depth(depth, position=nodes[0].position)
     places = tuple(place for node in nodes for place in node.places)
@@ -238,6 +238,6 @@ def _join(kind: type[And] | type[Or], nodes: tuple[_Node, ...]) -> _Node:
 
 
 @cache
-def _parser() -> Lark:
+def _load_parser() -> Lark:
     grammar = (files(__package__) / "grammar.lark").read_text("utf-8")
     return Lark(grammar, parser="lalr", lexer="contextual", transformer=_Builder(), maybe_placeholders=False)

@@ -41,7 +41,7 @@ _KINDS = frozenset("AbBCdDsSwWz")
 
 
 @dataclass
-class Parts:
+class PatternParts:
     """What was found in a pattern."""
 
     steps: int = 0
@@ -64,16 +64,16 @@ class Parts:
     """First and last of the characters that stand for themselves, as ranges in brackets or alone."""
 
 
-def parts_of(pattern: str) -> Parts:
+def read_parts(pattern: str) -> PatternParts:
     """Reads a pattern that RE2 accepts."""
-    return _Walk(pattern).parts
+    return _PatternReader(pattern).parts
 
 
-class _Walk:
+class _PatternReader:
     """One walk over a pattern, with the steps of each open group and of what was read last in it."""
 
     def __init__(self, pattern: str) -> None:
-        self.parts = Parts()
+        self.parts = PatternParts()
         self.pattern, self.at = pattern, 0
         self.sums, self.last = [0], 0
         before = ""
@@ -83,68 +83,68 @@ class _Walk:
             self.at = token.end()
             self.parts.repeats_brace |= before == "{" and token.lastgroup in _REPEATS
             before = token[0]
-            self.take(token)
+            self.read_token(token)
         self.parts.steps = sum(self.sums) + self.last
 
-    def take(self, token: re.Match[str]) -> None:
+    def read_token(self, token: re.Match[str]) -> None:
         match token.lastgroup:
             case "quoted":
                 for character in token["quoted"]:
-                    self.character(character)
+                    self.add_character(character)
             case "set":
-                self.item()
-                self.members(token["set"].endswith("]"))
+                self.add_item()
+                self.read_members(token["set"].endswith("]"))
             case "group":
                 self.parts.groups.append(token["group"])
-                self.begin()
+                self.open_group()
             case "colon":
                 self.parts.ignores_case |= "i" in token["flags"].partition("-")[0]
                 if token["colon"] == ":":
-                    self.begin()
+                    self.open_group()
             case "open":
-                self.begin()
+                self.open_group()
             case "close":
                 self.sums[-1] += self.last + 1
                 self.last = self.sums.pop() if len(self.sums) > 1 else 0
             case "repeat":
                 self.last += 1
             case kind if kind in _REPEATS:
-                self.repeat(token)
+                self.multiply_repeat(token)
             case "bar" | "place" | "any":
-                self.item()
+                self.add_item()
             case "plain":
-                self.character(token["plain"])
+                self.add_character(token["plain"])
             case _:
-                self.escape(token)
+                self.add_escape(token)
 
-    def item(self) -> None:
+    def add_item(self) -> None:
         """What was read last is complete; this is one step."""
         self.sums[-1] += self.last
         self.last = 1
 
-    def begin(self) -> None:
+    def open_group(self) -> None:
         self.sums[-1] += self.last
         self.last = 0
         self.sums.append(0)
 
-    def character(self, character: str) -> None:
-        self.item()
+    def add_character(self, character: str) -> None:
+        self.add_item()
         self.parts.ranges.append((character, character))
 
-    def repeat(self, token: re.Match[str]) -> None:
+    def multiply_repeat(self, token: re.Match[str]) -> None:
         least = int(token["least"])
         most = int(token["most"]) if token["most"] else least + bool(token["comma"])
         self.parts.count = max(self.parts.count, most)
         self.last *= most
 
-    def escape(self, token: re.Match[str]) -> None:
-        character = self.escaped(token)
+    def add_escape(self, token: re.Match[str]) -> None:
+        character = self.decode_escape(token)
         if character is None:
-            self.item()
+            self.add_item()
         else:
-            self.character(character)
+            self.add_character(character)
 
-    def escaped(self, token: re.Match[str]) -> str | None:
+    def decode_escape(self, token: re.Match[str]) -> str | None:
         """The character that an escape stands for, if it does."""
         name = token["class"] or token["letter"]
         if name or token["class"] is not None:
@@ -157,11 +157,11 @@ class _Walk:
         self.parts.takes_bytes |= token["escaped"] == "C"
         return None if token["escaped"] in _KINDS else _CONTROLS.get(token["escaped"], token["escaped"])
 
-    def members(self, bracket: bool) -> None:
+    def read_members(self, bracket: bool) -> None:
         """What stands in brackets, up to the one that closes them; the first may be a bracket itself."""
         low = "]" if bracket else None
         dashed = False
-        for character in self.characters():
+        for character in self.split_members():
             if dashed and low is not None and character is not None:
                 self.parts.ranges.append((low, character))
                 low, dashed = None, False
@@ -172,7 +172,7 @@ class _Walk:
                 low, dashed = character, False
         self.parts.ranges += [(c, c) for c in (low, "-" if dashed else None) if c]
 
-    def characters(self) -> Iterator[str | None]:
+    def split_members(self) -> Iterator[str | None]:
         """The members one by one; None for one that is a class. An escaped dash is taken for a plain one."""
         while self.at < len(self.pattern):
             token = _MEMBER.match(self.pattern, self.at)
@@ -188,4 +188,4 @@ class _Walk:
             elif token.lastgroup in ("plain", "dash"):
                 yield token[token.lastgroup]
             else:
-                yield self.escaped(token)
+                yield self.decode_escape(token)

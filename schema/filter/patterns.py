@@ -8,7 +8,7 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .pattern_parts import parts_of
+from .pattern_parts import read_parts
 from .tree import Condition, Matches, Wildcard
 
 MAX_PATTERN = 1_000
@@ -43,7 +43,7 @@ def check_regex(pattern: str, ignore_case: bool) -> str:
     except pa.ArrowInvalid as error:
         reason = str(error).removeprefix("Invalid regular expression: ")
         return f"the pattern does not fit RE2's syntax: {reason}"
-    parts = parts_of(pattern)
+    parts = read_parts(pattern)
     if parts.takes_bytes:
         return "\\C (one byte) is not available; . is any character"
     if parts.repeats_brace:
@@ -72,11 +72,11 @@ def check_regex(pattern: str, ignore_case: bool) -> str:
     return ""
 
 
-def cost_of(condition: Condition) -> int:
+def measure_pattern(condition: Condition) -> int:
     """How much a pattern adds to ``MAX_PATTERNS``; other conditions add nothing."""
     match condition:
         case Matches(_, pattern, _):
-            return parts_of(pattern).steps
+            return read_parts(pattern).steps
         case Wildcard(_, pattern):
             return 0 if _CONTAINS.fullmatch(pattern) else len(pattern)
     return 0

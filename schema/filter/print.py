@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv6Address
 from watchfloor.schema.shorten import shorten
 from watchfloor.schema.times import format_moment
 
-from .quoting import quote, quote_pattern
+from .quoting import quote_pattern, quote_text
 from .tree import And, Between, Cidr, Compare, Exists, Filter, In, Matches, Not, Or, Prefix, Value, Wildcard
 
 _FIELD = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@-]*")
@@ -23,27 +23,27 @@ def to_text(tree: Filter) -> str:
     """
     match tree:
         case And(children):
-            return " and ".join(_operand(child) for child in children)
+            return " and ".join(_enclose_operand(child) for child in children)
         case Or(children):
-            return " or ".join(_operand(child) for child in children)
+            return " or ".join(_enclose_operand(child) for child in children)
         case Not(child):
-            return f"not {_operand(child)}"
+            return f"not {_enclose_operand(child)}"
         case Compare(field, op, value):
-            return f"{field_text(field)} {op} {value_text(value)}"
+            return f"{format_field(field)} {op} {format_value(value)}"
         case In(field, values):
-            return f"{field_text(field)} in ({', '.join(value_text(value) for value in values)})"
+            return f"{format_field(field)} in ({', '.join(format_value(value) for value in values)})"
         case Between(field, low, high):
-            return f"{field_text(field)} in {value_text(low)}..{value_text(high)}"
+            return f"{format_field(field)} in {format_value(low)}..{format_value(high)}"
         case Cidr(field, network):
-            return f"{field_text(field)} in {network}"
+            return f"{format_field(field)} in {network}"
         case Prefix(field, prefix):
-            return f"{field_text(field)} startswith {quote(prefix)}"
+            return f"{format_field(field)} startswith {quote_text(prefix)}"
         case Matches(field, pattern, ignore_case):
-            return f"{field_text(field)} ~ {quote_pattern(pattern, ignore_case)}"
+            return f"{format_field(field)} ~ {quote_pattern(pattern, ignore_case)}"
         case Wildcard(field, pattern):
-            return f"{field_text(field)} like {quote(pattern)}"
+            return f"{format_field(field)} like {quote_text(pattern)}"
         case Exists(field):
-            return f"exists {field_text(field)}"
+            return f"exists {format_field(field)}"
 
 
 def to_short_text(tree: Filter) -> str:
@@ -51,18 +51,18 @@ def to_short_text(tree: Filter) -> str:
     return shorten(to_text(tree))
 
 
-def field_text(name: str) -> str:
+def format_field(name: str) -> str:
     """A field's name, in backticks if it is a keyword, in quotes if it holds odd characters."""
     if _FIELD.fullmatch(name):
         return f"`{name}`" if name.lower() in _KEYWORDS else name
-    return quote(name)
+    return quote_text(name)
 
 
-def value_text(value: Value) -> str:
+def format_value(value: Value) -> str:
     """A value as the language writes it."""
     match value:
         case str():
-            return quote(value).replace("*", "\\*")  # after = a star is any run of characters
+            return quote_text(value).replace("*", "\\*")  # after = a star is any run of characters
         case bool():
             return "true" if value else "false"
         case datetime():
@@ -73,5 +73,5 @@ def value_text(value: Value) -> str:
             return repr(value)
 
 
-def _operand(tree: Filter) -> str:
+def _enclose_operand(tree: Filter) -> str:
     return f"({to_text(tree)})" if isinstance(tree, (And, Or)) else to_text(tree)

@@ -14,7 +14,7 @@ _UNSAFE = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]')
 _PLAIN_PATTERN = re.compile(r"(?:[^/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|\\[^/\x00-\x1f])*")
 
 
-def unquote(written: str, position: int = 0) -> str:
+def unquote_text(written: str, position: int = 0) -> str:
     """The text that ``written``, quotes included, stands for.
 
     Raises ``FilterError`` at the escape that is not known; ``position`` is where ``written`` stands in its filter.
@@ -40,9 +40,9 @@ def unquote(written: str, position: int = 0) -> str:
         raise FilterError("half of a surrogate pair is no character", "", position) from None
 
 
-def quote(text: str) -> str:
+def quote_text(text: str) -> str:
     """``text`` in double quotes, so that ``unquote`` gives it back."""
-    return f'"{_UNSAFE.sub(_escaped, text)}"'
+    return f'"{_UNSAFE.sub(_escape_character, text)}"'
 
 
 def unquote_starred(written: str, position: int = 0) -> list[str]:
@@ -53,7 +53,7 @@ def unquote_starred(written: str, position: int = 0) -> list[str]:
     ends = [match.start() for match in re.finditer(r"\\.|\*", written, re.DOTALL) if match[0] == "*"]
     starts = [1, *(end + 1 for end in ends)]
     parts = zip(starts, [*ends, len(written) - 1], strict=True)
-    return [unquote(f'"{written[start:end]}"', position + start - 1) for start, end in parts]
+    return [unquote_text(f'"{written[start:end]}"', position + start - 1) for start, end in parts]
 
 
 def unquote_pattern(written: str, position: int = 0) -> tuple[str, bool]:
@@ -63,7 +63,7 @@ def unquote_pattern(written: str, position: int = 0) -> tuple[str, bool]:
     if flags not in ("", "i"):
         raise FilterError(f"unknown flag {flags!r}; a pattern's only flag is i", "", position + end + 1)
     if written[0] != "/":
-        return unquote(written[: end + 1], position), bool(flags)
+        return unquote_text(written[: end + 1], position), bool(flags)
     # Only the slash needs an escape between slashes; every other backslash belongs to the pattern.
     return re.sub(r"\\(.)", lambda m: "/" if m[1] == "/" else m[0], written[1:end]), bool(flags)
 
@@ -72,10 +72,10 @@ def quote_pattern(pattern: str, ignore_case: bool) -> str:
     """A pattern between slashes, or in quotes where slashes could not give it back."""
     flag = "i" if ignore_case else ""
     if not _PLAIN_PATTERN.fullmatch(pattern.replace("/", "")) or "\\/" in pattern:
-        return quote(pattern) + flag
+        return quote_text(pattern) + flag
     return f"/{pattern.replace('/', chr(92) + '/')}/{flag}"
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape_character(match: re.Match[str]) -> str:
     character = match[0]
     return _WRITTEN.get(character) or (f"\\x{ord(character):02x}" if character < "\x80" else f"\\u{ord(character):04x}")

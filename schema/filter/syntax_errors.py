@@ -52,14 +52,14 @@ _HINTS = (
 _FOUND = re.compile(r"[\w.@-]+|\S")
 
 
-def syntax_error(text: str, error: UnexpectedInput, accepts: Iterable[str]) -> FilterError:
+def make_syntax_error(text: str, error: UnexpectedInput, accepts: Iterable[str]) -> FilterError:
     """The error to show for what the parser could not read; ``accepts`` are the terminals it would have taken."""
     ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
     position = len(text.rstrip()) if ended else error.pos_in_stream or 0
     accepted = set(accepts)
     expected = [name for terminal, name in _NAMES.items() if terminal in accepted]
-    message = f"expected {_listed(expected)}, found {_found(text, position)}"
-    hint = _hint(text, position, accepted)
+    message = f"expected {_listed(expected)}, found {_describe_found(text, position)}"
+    hint = _find_hint(text, position, accepted)
     return FilterError(f"{message}; {hint}" if hint else message, text, position)
 
 
@@ -67,12 +67,12 @@ def _listed(names: list[str]) -> str:
     return " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def _found(text: str, position: int) -> str:
+def _describe_found(text: str, position: int) -> str:
     match = _FOUND.match(text, position)
     return f"{match[0][:30]!r}" if match else "the end of the filter"
 
 
-def _hint(text: str, position: int, accepted: set[str]) -> str:
+def _find_hint(text: str, position: int, accepted: set[str]) -> str:
     # A doubled operator is taken for its first half, so the trouble begins at its second.
     for start in (position - 1, position):
         for pattern, expected, hint in _HINTS:

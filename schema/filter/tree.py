@@ -113,22 +113,22 @@ Condition = Union[Compare, In, Between, Cidr, Prefix, Matches, Wildcard, Exists]
 Filter = Union[And, Or, Not, Condition]
 
 
-def starred(field: str, *parts: str) -> Wildcard:
+def make_starred(field: str, *parts: str) -> Wildcard:
     """A string that has all these texts and any between them: it begins with the first and ends with the last."""
-    return Wildcard(field, "*".join(map(_literal, parts)))
+    return Wildcard(field, "*".join(map(_escape_literal, parts)))
 
 
-def ends_with(field: str, text: str) -> Wildcard:
+def make_ends_with(field: str, text: str) -> Wildcard:
     """A string that ends with ``text``."""
-    return starred(field, "", text)
+    return make_starred(field, "", text)
 
 
-def contains(field: str, text: str) -> Wildcard:
+def make_contains(field: str, text: str) -> Wildcard:
     """A string that has ``text`` somewhere."""
-    return starred(field, "", text, "")
+    return make_starred(field, "", text, "")
 
 
-def literal_ends(pattern: str) -> tuple[str, str, str]:
+def find_literal_ends(pattern: str) -> tuple[str, str, str]:
     """What a string that fits a wildcard's pattern begins with and ends with, and the pattern between the two.
 
     A pattern without a star or a question mark is all beginning.
@@ -136,24 +136,24 @@ def literal_ends(pattern: str) -> tuple[str, str, str]:
     parts = re.findall(r"\\.|.", pattern, re.DOTALL)
     wild = [place for place, part in enumerate(parts) if part in ("*", "?")]
     if not wild:
-        return _unescaped(parts), "", ""
+        return _join_unescaped(parts), "", ""
     first, last = wild[0], wild[-1] + 1
-    return _unescaped(parts[:first]), _unescaped(parts[last:]), "".join(parts[first:last])
+    return _join_unescaped(parts[:first]), _join_unescaped(parts[last:]), "".join(parts[first:last])
 
 
-def _unescaped(parts: list[str]) -> str:
+def _join_unescaped(parts: list[str]) -> str:
     return "".join(part[-1] for part in parts)
 
 
-def _literal(text: str) -> str:
+def _escape_literal(text: str) -> str:
     """``text`` as a part of a wildcard's pattern."""
     return re.sub(r"[*?\\]", r"\\\g<0>", text)
 
 
-def fields_of(tree: Filter) -> set[str]:
+def list_fields(tree: Filter) -> set[str]:
     """The names of all fields that ``tree`` speaks of."""
     if isinstance(tree, (And, Or)):
-        return set().union(*(fields_of(child) for child in tree.children))
+        return set().union(*(list_fields(child) for child in tree.children))
     if isinstance(tree, Not):
-        return fields_of(tree.child)
+        return list_fields(tree.child)
     return {tree.field}

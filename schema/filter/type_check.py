@@ -11,9 +11,9 @@ from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.source import Source
 
 from .json_form import from_json
-from .parse import Place, check_depth, check_terms, parse
-from .patterns import MAX_PATTERNS, check_regex, check_wildcard, cost_of
-from .print import to_text, value_text
+from .parse import ConditionPlace, check_depth, check_terms, parse_with_places
+from .patterns import MAX_PATTERNS, check_regex, check_wildcard, measure_pattern
+from .print import format_value, to_text
 from .tree import (
     COMPARISONS,
     And,
@@ -31,18 +31,18 @@ from .tree import (
     Value,
     Wildcard,
 )
-from .values import convert, network_of, rank
+from .values import convert_value, parse_network, rank_value
 
 MAX_VALUES = 1_048_576
 """Characters in all values of a filter together; only a filter in JSON can have so many."""
 
 
-def typed_filter(where: str | Mapping[str, Any] | None, source: Source, now: int | None = None) -> Filter | None:
+def read_filter(where: str | Mapping[str, Any] | None, source: Source, now: int | None = None) -> Filter | None:
     """The typed tree of a request's ``where``: text, JSON form, or None for no filter. Raises ``FilterError``."""
     if where is None:
         return None
     if isinstance(where, str):
-        return type_filter(parse(where).tree, source, where, now)
+        return type_filter(parse_with_places(where).tree, source, where, now)
     return type_filter(from_json(where), source, now=now)
 
 
@@ -53,42 +53,44 @@ def type_filter(tree: Filter, source: Source, text: str = "", now: int | None = 
     ``now`` (µs since 1970 UTC; default: the clock) is what relative times count from. Raises ``FilterError`` (unknown
     fields: ``UnknownFieldError``) naming field, type and value.
     """
-    places: tuple[Place, ...] = ()
+    places: tuple[ConditionPlace, ...] = ()
     if text:
-        parsed = parse(text)
+        parsed = parse_with_places(text)
         places = parsed.places if parsed.tree == tree else ()
-    return _Typer(source, text, places, time.time_ns() // 1000 if now is None else now).walk(tree, 1)
+    return _TreeTyper(source, text, places, time.time_ns() // 1000 if now is None else now).type_node(tree, 1)
 
 
-class _Typer:
+class _TreeTyper:
     """One walk over one tree; conditions are met in the order of the text, so the next place is always known."""
 
-    def __init__(self, source: Source, text: str, places: tuple[Place, ...], now: int) -> None:
+    def __init__(self, source: Source, text: str, places: tuple[ConditionPlace, ...], now: int) -> None:
         self.source, self.text, self.now = source, text, now
         self.places = iter(places)
         self.terms = self.patterns = self.characters = 0
 
-    def walk(self, tree: Filter, depth: int) -> Filter:
+    def type_node(self, tree: Filter, depth: int) -> Filter:
         check_depth(depth)
         if isinstance(tree, (And, Or)):
-            return type(tree)(tuple(self.walk(child, depth + 1) for child in tree.children))
+            return type(tree)(tuple(self.type_node(child, depth + 1) for child in tree.children))
         if isinstance(tree, Not):
-            return Not(self.walk(tree.child, depth + 1))
-        condition = _Condition(self, tree, next(self.places, None))
+            return Not(self.type_node(tree.child, depth + 1))
+        condition = _ConditionTyper(self, tree, next(self.places, None))
         self.terms += len(tree.values) if isinstance(tree, In) else 1
         check_terms(self.terms)
-        self.characters += sum(len(value) for value in _values(tree) if isinstance(value, str))
+        self.characters += sum(len(value) for value in _list_values(tree) if isinstance(value, str))
         if self.characters > MAX_VALUES:
-            raise condition.error(f"with it the filter's values have more than {MAX_VALUES:,} characters")
-        typed = condition.typed()
-        self.patterns += cost_of(tree)
+            raise condition.make_error(f"with it the filter's values have more than {MAX_VALUES:,} characters")
+        typed = condition.type_condition()
+        self.patterns += measure_pattern(tree)
         if self.patterns > MAX_PATTERNS:
-            written = f"{self.patterns:,} characters, counted repeats written out"
-            raise condition.error(f"with it the filter's patterns have {written}; at most {MAX_PATTERNS:,} are allowed")
+            raise condition.make_error(
+                f"with it the filter's patterns have {self.patterns:,} characters, counted repeats written out; "
+                f"at most {MAX_PATTERNS:,} are allowed"
+            )
         return typed
 
 
-def _values(tree: Condition) -> tuple[Value, ...]:
+def _list_values(tree: Condition) -> tuple[Value, ...]:
     match tree:
         case Compare(_, _, value):
             return (value,)
@@ -101,10 +103,10 @@ def _values(tree: Condition) -> tuple[Value, ...]:
     return ()
 
 
-class _Condition:
+class _ConditionTyper:
     """Types one condition; knows where to point when it does not fit."""
 
-    def __init__(self, typer: _Typer, tree: Condition, place: Place | None) -> None:
+    def __init__(self, typer: _TreeTyper, tree: Condition, place: ConditionPlace | None) -> None:
         self.typer, self.tree, self.place = typer, tree, place
         source = typer.source
         if tree.field not in source.fields_by_name:
@@ -113,76 +115,76 @@ class _Condition:
             raise UnknownFieldError(tree.field, source.name, source.fields_by_name, text, position)
         self.field: Field = source.fields_by_name[tree.field]
 
-    def typed(self) -> Filter:
+    def type_condition(self) -> Filter:
         tree, field = self.tree, self.field
         match tree:
             case Compare(_, op, value):
-                return Compare(field.name, self.checked_operator(op), self.converted(value, 0))
+                return Compare(field.name, self.check_operator(op), self.convert_value(value, 0))
             case In():
-                return self.member(tree)
+                return self.type_members(tree)
             case Between(_, low, high):
-                return self.between(self.converted(low, 0), self.converted(high, 1))
+                return self.type_range(self.convert_value(low, 0), self.convert_value(high, 1))
             case Cidr():
-                self.require(FieldType.IP, "a network fits addresses only")
+                self.require_type(FieldType.IP, "a network fits addresses only")
             case Prefix(_, prefix):
-                self.require(FieldType.STRING, "startswith fits strings only")
-                self.converted(prefix, 0)
+                self.require_type(FieldType.STRING, "startswith fits strings only")
+                self.convert_value(prefix, 0)
             case Matches(_, pattern, ignore_case):
-                self.require(FieldType.STRING, "a pattern fits strings only")
-                self.converted(pattern, 0)
-                self.trouble(check_regex(pattern, ignore_case))
+                self.require_type(FieldType.STRING, "a pattern fits strings only")
+                self.convert_value(pattern, 0)
+                self.raise_reason(check_regex(pattern, ignore_case))
             case Wildcard(_, pattern):
-                self.require(FieldType.STRING, "wildcards, endswith and contains fit strings only")
-                self.converted(pattern, 0)
-                self.trouble(check_wildcard(pattern))
+                self.require_type(FieldType.STRING, "wildcards, endswith and contains fit strings only")
+                self.convert_value(pattern, 0)
+                self.raise_reason(check_wildcard(pattern))
             case Exists():
                 pass
         return tree
 
-    def member(self, tree: In) -> Filter:
+    def type_members(self, tree: In) -> Filter:
         """An in-list; networks listed among addresses become conditions of their own."""
         if self.field.scalar is not FieldType.IP:
-            return In(tree.field, tuple(self.converted(value, i) for i, value in enumerate(tree.values)))
+            return In(tree.field, tuple(self.convert_value(value, i) for i, value in enumerate(tree.values)))
         networks: list[Filter] = []
         addresses: list[Value] = []
         for i, value in enumerate(tree.values):
-            network = network_of(value)
+            network = parse_network(value)
             if network is None:
-                addresses.append(self.converted(value, i))
+                addresses.append(self.convert_value(value, i))
             else:
                 networks.append(Cidr(tree.field, network))
         parts = [*networks, *([In(tree.field, tuple(addresses))] if addresses else [])]
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
-    def between(self, low: Value, high: Value) -> Filter:
+    def type_range(self, low: Value, high: Value) -> Filter:
         if self.field.scalar is FieldType.BOOL:
-            raise self.error("a bool has no order, so a range does not fit")
-        if rank(low) > rank(high):  # type: ignore[operator]
-            raise self.error(f"the range is empty: {value_text(low)} is above {value_text(high)}")
+            raise self.make_error("a bool has no order, so a range does not fit")
+        if rank_value(low) > rank_value(high):  # type: ignore[operator]
+            raise self.make_error(f"the range is empty: {format_value(low)} is above {format_value(high)}")
         return Between(self.field.name, low, high)
 
-    def checked_operator(self, op: str) -> str:
+    def check_operator(self, op: str) -> str:
         if op not in COMPARISONS:
-            raise self.error(f"unknown operator {op!r}; known are {' '.join(COMPARISONS)}")
+            raise self.make_error(f"unknown operator {op!r}; known are {' '.join(COMPARISONS)}")
         if self.field.scalar is FieldType.BOOL and op not in ("=", "!="):
-            raise self.error(f"a bool has no order, so {op} does not fit")
+            raise self.make_error(f"a bool has no order, so {op} does not fit")
         return op
 
-    def converted(self, value: Value, index: int) -> Value:
+    def convert_value(self, value: Value, index: int) -> Value:
         try:
-            return convert(value, self.field.scalar, self.typer.now)
+            return convert_value(value, self.field.scalar, self.typer.now)
         except (ValueError, TimeRangeError) as error:
-            raise self.error(str(error), index) from None
+            raise self.make_error(str(error), index) from None
 
-    def require(self, scalar: FieldType, reason: str) -> None:
+    def require_type(self, scalar: FieldType, reason: str) -> None:
         if self.field.scalar is not scalar:
-            raise self.error(reason)
+            raise self.make_error(reason)
 
-    def trouble(self, reason: str) -> None:
+    def raise_reason(self, reason: str) -> None:
         if reason:
-            raise self.error(reason)
+            raise self.make_error(reason)
 
-    def error(self, reason: str, index: int = 0) -> FilterError:
+    def make_error(self, reason: str, index: int = 0) -> FilterError:
         kind = self.field.type_name
         message = f"field {self.field.name} is {'an' if kind[0] in 'aeiou' else 'a'} {kind}: {reason}"
         if self.place is None:

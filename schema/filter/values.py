@@ -21,7 +21,7 @@ _LONGEST_TIME = 100
 _TRUTH = {"true": True, "t": True, "yes": True, "1": True, "false": False, "f": False, "no": False, "0": False}
 
 
-def convert(value: Value, scalar: FieldType, now: int) -> Value:
+def convert_value(value: Value, scalar: FieldType, now: int) -> Value:
     """``value``, a word or already typed, as the Python type of ``scalar``; ``now`` in µs, for relative times.
 
     Raises ``ValueError`` (times: ``TimeRangeError``) with a reason that names the value and the form that fits.
@@ -29,14 +29,14 @@ def convert(value: Value, scalar: FieldType, now: int) -> Value:
     return _CONVERTERS[scalar](value, now)
 
 
-def rank(value: Value) -> bytes | tuple[int, int] | float | datetime:
+def rank_value(value: Value) -> bytes | tuple[int, int] | float | datetime:
     """What sorts as values of one type do: strings by their UTF-8 bytes, IPv4 before IPv6."""
     if isinstance(value, (IPv4Address, IPv6Address)):
         return value.version, int(value)
     return value.encode() if isinstance(value, str) else value
 
 
-def network_of(value: Value) -> IPv4Network | IPv6Network | None:
+def parse_network(value: Value) -> IPv4Network | IPv6Network | None:
     """The network that a word such as ``10.0.0.0/8`` names, or None. As with addresses, zones (``%eth0``) are none."""
     if not isinstance(value, str) or "/" not in value or "%" in value:
         return None
@@ -46,7 +46,7 @@ def network_of(value: Value) -> IPv4Network | IPv6Network | None:
         return None
 
 
-def _string(value: Value, now: int) -> Value:
+def _to_string(value: Value, now: int) -> Value:
     if not isinstance(value, str):
         raise ValueError(f"{shorten_value(value)} is no string; put it in quotes")
     try:
@@ -56,15 +56,15 @@ def _string(value: Value, now: int) -> Value:
     return value
 
 
-def _int(value: Value, now: int) -> Value:
-    return _whole(value, -(2**63), 2**63 - 1, "a whole number")
+def _to_int(value: Value, now: int) -> Value:
+    return _to_whole_number(value, -(2**63), 2**63 - 1, "a whole number")
 
 
-def _port(value: Value, now: int) -> Value:
-    return _whole(value, 0, 65_535, "a port number")
+def _to_port(value: Value, now: int) -> Value:
+    return _to_whole_number(value, 0, 65_535, "a port number")
 
 
-def _whole(value: Value, low: int, high: int, name: str) -> int:
+def _to_whole_number(value: Value, low: int, high: int, name: str) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
@@ -76,7 +76,7 @@ def _whole(value: Value, low: int, high: int, name: str) -> int:
     return value
 
 
-def _float(value: Value, now: int) -> Value:
+def _to_float(value: Value, now: int) -> Value:
     if isinstance(value, str) and _FLOAT.fullmatch(value.strip()):
         number = float(value)
         if math.isinf(number) and "inf" not in value.lower():
@@ -93,7 +93,7 @@ def _float(value: Value, now: int) -> Value:
     return number + 0.0  # -0.0 becomes 0.0, as in the store
 
 
-def _bool(value: Value, now: int) -> Value:
+def _to_bool(value: Value, now: int) -> Value:
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.strip().lower() in _TRUTH:
@@ -101,7 +101,7 @@ def _bool(value: Value, now: int) -> Value:
     raise ValueError(f"{shorten_value(value)} is neither true nor false")
 
 
-def _time(value: Value, now: int) -> Value:
+def _to_time(value: Value, now: int) -> Value:
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise ValueError(f"{value} has no time zone")
@@ -115,10 +115,10 @@ def _time(value: Value, now: int) -> Value:
     return from_micros(epoch_micros(value))
 
 
-def _ip(value: Value, now: int) -> Value:
+def _to_address(value: Value, now: int) -> Value:
     if isinstance(value, (IPv4Address, IPv6Address)):
         return value
-    if network_of(value) is not None:
+    if parse_network(value) is not None:
         raise ValueError(f"{value} is a network; write in {value}")
     try:
         if not isinstance(value, str) or "%" in value:
@@ -129,11 +129,11 @@ def _ip(value: Value, now: int) -> Value:
 
 
 _CONVERTERS: dict[FieldType, Callable[[Value, int], Value]] = {
-    FieldType.STRING: _string,
-    FieldType.INT: _int,
-    FieldType.FLOAT: _float,
-    FieldType.BOOL: _bool,
-    FieldType.TIME: _time,
-    FieldType.IP: _ip,
-    FieldType.PORT: _port,
+    FieldType.STRING: _to_string,
+    FieldType.INT: _to_int,
+    FieldType.FLOAT: _to_float,
+    FieldType.BOOL: _to_bool,
+    FieldType.TIME: _to_time,
+    FieldType.IP: _to_address,
+    FieldType.PORT: _to_port,
 }

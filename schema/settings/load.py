@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from watchfloor.schema.errors import SettingsError, suggest
+from watchfloor.schema.errors import SettingsError, suggest_names
 
 from .parse_setting import parse_setting
 from .settings import Settings
@@ -70,7 +70,7 @@ def _merge_layers(layers: list[tuple[dict[str, Any], str]]) -> Settings:
     for layer, origin in layers:
         for name, raw in layer.items():
             if name not in fields:
-                raise SettingsError(f"{origin}{name}: unknown setting {name!r}{suggest(name, fields)}")
+                raise SettingsError(f"{origin}{name}: unknown setting {name!r}{suggest_names(name, fields)}")
             meta = fields[name].metadata
             label = origin + (name.upper() if origin.endswith(ENVIRONMENT) else name)
             try:

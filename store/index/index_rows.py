@@ -16,7 +16,7 @@ from watchfloor.schema.filter.tree import (
     Matches,
     Prefix,
     Wildcard,
-    literal_ends,
+    find_literal_ends,
 )
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.addresses import network_bounds
@@ -75,7 +75,7 @@ def value_rows(condition: Condition, source: Source) -> ValueRows:
         case Prefix(_, prefix):
             return _starting(condition, prefix.encode(), None)
         case Wildcard(_, pattern):
-            start, end, between = literal_ends(pattern)
+            start, end, between = find_literal_ends(pattern)
             backwards = not start and bool(end) and source.find_field(condition.field).is_reversed
             simple = between == "*" and not (start and end) and (backwards or not end)
             test = None if simple else compile_filter(condition, source)

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 ROOMS = ("schema", "planner")
 
-# A rule that makes no sense but is easy to see: it answers ``not exists bytes`` by the index entries of ``status = 500``.
+# A rule that makes no sense but is easy to see: ``not exists bytes`` is answered by entries of ``status = 500``.
 RULE = '''
 """A rule for ``not exists``: it looks one value of another field up."""
 
@@ -45,7 +45,7 @@ PROGRAM = """
 from watchfloor.planner.access.counts import ConditionCount, Counts
 from watchfloor.planner.planner import PlanRequest, list_conditions, make_plan
 from watchfloor.schema.definition import parse_definition
-from watchfloor.schema.filter.type_check import typed_filter
+from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.read_costs import ReadCosts
 
 source = parse_definition({
@@ -59,7 +59,7 @@ source = parse_definition({
     ],
 })
 costs = ReadCosts(16384, 6e-3, 8e-9, 40e-9, 6e-4, 7e-3, 1e-3, 0.0, 1.4e-6)
-request = PlanRequest(typed_filter("not exists bytes", source), source, costs, scheme="index")
+request = PlanRequest(read_filter("not exists bytes", source), source, costs, scheme="index")
 counts = Counts(1_000_000, {condition: ConditionCount(5, 1, 1) for condition in list_conditions(request)})
 print(make_plan(request, counts).to_text())
 """

@@ -50,7 +50,7 @@ from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import And, Compare, Condition, Filter, Not, Or, Prefix
-from watchfloor.schema.filter.type_check import typed_filter
+from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.read_costs import ReadCosts
 from watchfloor.schema.units import format_duration, format_number, format_percent
 
@@ -131,7 +131,7 @@ class Case:
     expected: str = ""
 
     def plan_text(self) -> str:
-        tree = typed_filter(self.where, SOURCE, now=0)
+        tree = read_filter(self.where, SOURCE, now=0)
         options = {"scheme": self.scheme, "w": self.w, "limit": self.limit, "planner": self.planner}
         return plan_of(tree, self.total, self.known, layout=self.layout, **options).to_text()
 
@@ -163,7 +163,7 @@ def cases_of(path: Path) -> Iterator[Case]:
                     case.w = float(value)
                 case "count":
                     condition, _, count = value.rpartition(" | ")
-                    tree = typed_filter(condition, SOURCE, now=0)
+                    tree = read_filter(condition, SOURCE, now=0)
                     assert tree is not None and not isinstance(tree, (And, Or, Not))
                     case.known[tree] = count_of(count)
                 case "layout":
@@ -284,11 +284,11 @@ def test_a_rule_that_forgets_to_ask_fails_though_others_ask_for_the_same(monkeyp
     rules: tuple[Rule, ...] = (*ALL_RULES[:-1], ForgetfulRule(), ALL_RULES[-1])
     monkeypatch.setattr(planner, "RULE_SETS", {"full": rules})
     with pytest.raises(InternalError, match="rule forgetful reads the count of status = 404, but its asks"):
-        plan_of(typed_filter("status = 404", SOURCE), 10)
+        plan_of(read_filter("status = 404", SOURCE), 10)
 
 
 def test_a_count_that_a_rule_asked_for_and_nobody_made_fails() -> None:
-    request = request_of(typed_filter("status = 404", SOURCE))
+    request = request_of(read_filter("status = 404", SOURCE))
     with pytest.raises(InternalError, match="rule equality asked for the count of status = 404, and got none"):
         make_plan(request, Counts(10))
     with pytest.raises(InternalError, match="status = … was not counted"):
@@ -302,7 +302,7 @@ def test_the_papers_rules_stand_in_its_order() -> None:
 
 
 def asked_text(where: str | None, planner: str = "full") -> list[str]:
-    request = request_of(typed_filter(where, SOURCE, now=0), planner=planner)
+    request = request_of(read_filter(where, SOURCE, now=0), planner=planner)
     return [to_text(condition) for condition in list_conditions(request)]
 
 
@@ -334,7 +334,7 @@ def test_flatten_pulls_up_only_its_own_kind() -> None:
 
 
 def test_costs_decide() -> None:
-    tree = typed_filter("status = 404", SOURCE)
+    tree = read_filter("status = 404", SOURCE)
     rare = {Compare("status", "=", 404): ConditionCount(10_000, 10_000, 10_000)}
     everywhere = {Compare("status", "=", 404): ConditionCount(500_000, 500_000, 500_000)}
     assert plan_of(tree, 1_000_000, rare, layout="cell").uses_index
@@ -343,13 +343,13 @@ def test_costs_decide() -> None:
     assert not plan_of(tree, 1_000_000, everywhere, layout="cell").uses_index
     forced = plan_of(tree, 1_000_000, everywhere, layout="cell", scheme="index")
     assert forced.uses_index and isinstance(forced.access, IndexUnion)
-    both = typed_filter("status = 404 and src = 10.0.0.1", SOURCE)
+    both = read_filter("status = 404 and src = 10.0.0.1", SOURCE)
     once = plan_of(both, 10, missing=ConditionCount(1, 1, 1), layout="cell", scheme="index")
     assert isinstance(once.access, IndexIntersection)
 
 
 def test_of_blocks_the_places_decide() -> None:
-    tree, rare = typed_filter("status = 404", SOURCE), Compare("status", "=", 404)
+    tree, rare = read_filter("status = 404", SOURCE), Compare("status", "=", 404)
     assert plan_of(tree, 10_000_000, {rare: ConditionCount(10_000, 5, 5)}).uses_index
     assert not plan_of(tree, 10_000_000, {rare: ConditionCount(10_000, 611, 611)}).uses_index
 
@@ -365,7 +365,7 @@ def test_of_blocks_the_places_decide() -> None:
     ],
 )
 def test_a_page_is_found_as_soon_as_its_first_row_or_later(events: int, blocks: int, scheme: str, paged: bool) -> None:
-    tree, value = typed_filter("status = 404", SOURCE), Compare("status", "=", 404)
+    tree, value = read_filter("status = 404", SOURCE), Compare("status", "=", 404)
     known = {value: ConditionCount(events, blocks, blocks)}
     assert plan_of(tree, 10_000_000, known, scheme=scheme).estimate.paged == paged
 
@@ -373,7 +373,7 @@ def test_a_page_is_found_as_soon_as_its_first_row_or_later(events: int, blocks: 
 def test_more_counted_than_there_are_is_no_trouble() -> None:
     # The total and a value's count come from different cells, which need not have been written at one moment.
     known = {Compare("status", "=", 404): ConditionCount(12, 12, 12)}
-    (lookup,) = list_lookups(plan_of(typed_filter("status = 404", SOURCE), 10, known, scheme="index").access)
+    (lookup,) = list_lookups(plan_of(read_filter("status = 404", SOURCE), 10, known, scheme="index").access)
     assert lookup.density == 1.0
 
 

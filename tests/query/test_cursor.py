@@ -21,7 +21,7 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UserError
-from watchfloor.schema.filter.type_check import typed_filter
+from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import MAX_TIME
@@ -202,7 +202,7 @@ def test_who_may_not_see_where_events_come_from_gets_no_cursor(store: Store) -> 
 
 
 KIND = source("text")
-TREE = typed_filter("who = a", KIND)
+TREE = read_filter("who = a", KIND)
 cursors = st.builds(
     lambda time, tie, back: Cursor((MAX_TIME - time).to_bytes(8, "big") + tie.to_bytes(8, "big"), max(0, time - back)),
     st.integers(0, 2**53),

@@ -16,7 +16,7 @@ from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.definition import parse_definition
-from watchfloor.schema.filter.type_check import typed_filter
+from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
@@ -97,7 +97,7 @@ def test_a_reader_sees_what_is_left_without_the_hidden_fields(
     service = QueryService(store.with_authorizations(labels))
     shown = [{name: value if name in SEEN[labels] else None for name, value in event.items()} for event in events]
     for where in (None, *FILTERS):
-        tree = typed_filter(where, kind)
+        tree = read_filter(where, kind)
         expected = [event for event in reversed(shown) if tree is None or holds(tree, event)]
         for scheme in SCHEMES:
             assert rows_of(service, QueryRequest(kind.name, where=where, scheme=scheme)) == expected, (where, scheme)

@@ -17,8 +17,8 @@ from watchfloor.planner.planner import ALL_RULES
 from watchfloor.query.batches.registry import POLICIES
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.choices import SCHEMES
-from watchfloor.schema.filter.tree import Filter, fields_of
-from watchfloor.schema.filter.type_check import typed_filter
+from watchfloor.schema.filter.tree import Filter, list_fields
+from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.read_costs import ReadCosts
 
 ORACLE = [
@@ -47,13 +47,13 @@ def test_the_oracle(text: str, expected: bool) -> None:
         status="int", missing_value="int", tags="list of string", none="list of string", src="ip", uri="string"
     )
     event = {"status": 404, "tags": [None, "a", "b"], "none": [], "src": "10.0.0.1", "uri": "größe"}
-    assert holds(typed_filter(text, source), event) is expected  # type: ignore[arg-type]
+    assert holds(read_filter(text, source), event) is expected  # type: ignore[arg-type]
 
 
 @given(TYPED)
 @settings(max_examples=100)
 def test_drawn_filters_fit_the_source_and_the_oracle(tree: Filter) -> None:
-    assert fields_of(tree) <= set(SOURCE.fields_by_name)
+    assert list_fields(tree) <= set(SOURCE.fields_by_name)
     assert {holds(tree, event) for event in EVENTS} <= {True, False}
 
 

@@ -13,7 +13,7 @@ from watchfloor.schema.filter.json_form import from_json
 from watchfloor.schema.filter.parse import MAX_TERMS, parse_filter
 from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_PATTERNS
 from watchfloor.schema.filter.tree import Between, Cidr, Compare, Filter, In, Or, Prefix, Wildcard
-from watchfloor.schema.filter.type_check import MAX_VALUES, type_filter, typed_filter
+from watchfloor.schema.filter.type_check import MAX_VALUES, read_filter, type_filter
 from watchfloor.schema.times import from_micros
 
 CONVERSIONS: list[tuple[str, Filter]] = [
@@ -51,7 +51,7 @@ CONVERSIONS: list[tuple[str, Filter]] = [
 
 @pytest.mark.parametrize(("text", "tree"), CONVERSIONS)
 def test_values_become_those_of_the_field(text: str, tree: Filter) -> None:
-    assert typed_filter(text, SOURCE, NOW) == tree
+    assert read_filter(text, SOURCE, NOW) == tree
 
 
 TYPE_ERRORS = [
@@ -98,16 +98,16 @@ TYPE_ERRORS = [
 @pytest.mark.parametrize(("text", "position", "message"), TYPE_ERRORS)
 def test_type_errors_show_the_place(text: str, position: int, message: str) -> None:
     with pytest.raises(FilterError) as caught:
-        typed_filter(text, SOURCE, NOW)
+        read_filter(text, SOURCE, NOW)
     assert message in caught.value.message
     assert (caught.value.position, caught.value.text) == (position, text)
 
 
 def test_type_errors_without_text_show_the_condition() -> None:
     with pytest.raises(FilterError, match=r"field status is an int: 'x' is not .* \(in: status > \"x\"\)"):
-        typed_filter({"field": "status", "op": ">", "value": "x"}, SOURCE)
+        read_filter({"field": "status", "op": ">", "value": "x"}, SOURCE)
     with pytest.raises(UnknownFieldError, match="did you mean status"):
-        typed_filter({"field": "statis", "op": "exists"}, SOURCE)
+        read_filter({"field": "statis", "op": "exists"}, SOURCE)
     with pytest.raises(FilterError, match="unknown operator '=='"):
         type_filter(Compare("status", "==", 1), SOURCE)
     for field, value in (("uri", 5), ("status", True), ("ok", 1), ("src", 5), ("ts", True), ("uri", "\ud800")):
@@ -118,7 +118,7 @@ def test_type_errors_without_text_show_the_condition() -> None:
     assert type_filter(Compare("ratio", "=", 1), SOURCE) == Compare("ratio", "=", 1.0)
     assert type_filter(Compare("status", "=", 404.0), SOURCE) == Compare("status", "=", 404)
     assert type_filter(Compare("ts", "=", 1.5), SOURCE) == Compare("ts", "=", from_micros(1_500_000))
-    assert typed_filter(None, SOURCE) is None
+    assert read_filter(None, SOURCE) is None
 
 
 def test_patterns_and_values_of_a_filter_are_bounded_together() -> None:
@@ -128,13 +128,13 @@ def test_patterns_and_values_of_a_filter_are_bounded_together() -> None:
     with pytest.raises(
         FilterError, match=f"counted repeats written out; at most {MAX_PATTERNS:,} are allowed"
     ) as caught:
-        typed_filter(f"{within} or uri like a*b", SOURCE)
+        read_filter(f"{within} or uri like a*b", SOURCE)
     assert caught.value.position == len(within) + len(" or uri like ")
-    assert typed_filter(" or ".join([f"uri contains {'y' * 500}"] * 100), SOURCE)
+    assert read_filter(" or ".join([f"uri contains {'y' * 500}"] * 100), SOURCE)
     hashes = [f"{i:064}" for i in range(MAX_TERMS)]
-    assert typed_filter({"field": "uri", "op": "in", "values": hashes}, SOURCE)
+    assert read_filter({"field": "uri", "op": "in", "values": hashes}, SOURCE)
     with pytest.raises(FilterError, match=f"more than {MAX_VALUES:,} characters"):
-        typed_filter({"field": "uri", "op": "in", "values": [digest * 5 for digest in hashes]}, SOURCE)
+        read_filter({"field": "uri", "op": "in", "values": [digest * 5 for digest in hashes]}, SOURCE)
 
 
 def test_errors_stay_short_whatever_is_refused() -> None:
@@ -148,7 +148,7 @@ def test_errors_stay_short_whatever_is_refused() -> None:
         f"src in {long}",
     ):
         with pytest.raises(FilterError) as caught:
-            typed_filter(text, SOURCE)
+            read_filter(text, SOURCE)
         assert len(str(caught.value)) < 1_000
     for form in (
         {"field": "a", "op": long},

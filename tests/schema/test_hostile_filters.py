@@ -36,7 +36,7 @@ from watchfloor.schema.errors import FilterError, UserError
 from watchfloor.schema.filter.json_form import to_json
 from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import Filter
-from watchfloor.schema.filter.type_check import typed_filter
+from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.encoding.keys import event_table
 from watchfloor.store.store import Store
@@ -150,7 +150,7 @@ def check(where: Any, loaded: Loaded, rows: Rows, store: Store, worker: Worker) 
         pytest.fail(f"hangs: {shown(where)}")
     except Exception as error:
         raise AssertionError(f"neither refused nor answered: {shown(where)}") from error
-    tree = typed_filter(where, source)
+    tree = read_filter(where, source)
     expected = np.arange(len(loaded.events)) if tree is None else np.flatnonzero(rows.holding(tree))
     assert sorted(found) == expected.tolist(), shown(where)
     return True
@@ -224,7 +224,7 @@ def test_hostile_requests(
         statuses.add(response[0])
         if response[0] == 200:
             *events, last = [json.loads(line) for line in response[1].splitlines()]
-            tree = typed_filter(where, source)
+            tree = read_filter(where, source)
             expected = np.arange(len(stored[layout].events)) if tree is None else np.flatnonzero(rows.holding(tree))
             assert sorted(event["number"] for event in events) == expected.tolist(), shown(where)
             assert last["summary"]["status"] == "complete"

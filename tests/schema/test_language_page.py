@@ -14,7 +14,7 @@ from watchfloor.schema.field import FieldType
 from watchfloor.schema.filter.json_form import OPERATORS, from_json
 from watchfloor.schema.filter.parse import MAX_DEPTH, MAX_LENGTH, MAX_TERMS
 from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_PATTERNS, MAX_STARS
-from watchfloor.schema.filter.type_check import MAX_VALUES, typed_filter
+from watchfloor.schema.filter.type_check import MAX_VALUES, read_filter
 from watchfloor.schema.times import parse_time
 
 PAGE = (Path(__file__).parents[2] / "docs/using/query-language.md").read_text("utf-8")
@@ -51,7 +51,7 @@ def examples() -> list[str]:
 
 @pytest.mark.parametrize("text", examples())
 def test_examples_fit_a_source(text: str) -> None:
-    assert typed_filter(text, SOURCE) is not None
+    assert read_filter(text, SOURCE) is not None
 
 
 def test_every_form_has_an_example() -> None:
@@ -81,7 +81,7 @@ def test_errors_are_said_so() -> None:
     assert len(lines) == 9
     for message, text, caret in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
         with pytest.raises(FilterError) as caught:
-            typed_filter(text.strip(), SOURCE)
+            read_filter(text.strip(), SOURCE)
         assert str(caught.value).splitlines() == [message, text, caret]
 
 

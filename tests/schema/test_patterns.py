@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from watchfloor.schema.filter.pattern_parts import parts_of
-from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_STARS, check_regex, check_wildcard, cost_of
+from watchfloor.schema.filter.pattern_parts import read_parts
+from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_STARS, check_regex, check_wildcard, measure_pattern
 from watchfloor.schema.filter.tree import Exists, Matches, Wildcard
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.store.bridge import jvm
@@ -44,15 +44,15 @@ STEPS = [
 
 @pytest.mark.parametrize(("pattern", "steps"), STEPS)
 def test_steps_of_patterns(pattern: str, steps: int) -> None:
-    assert parts_of(pattern).steps == steps
+    assert read_parts(pattern).steps == steps
 
 
 def test_what_is_found_in_patterns() -> None:
-    found = parts_of(r"(?P<n>\pL\p{^Greek}[\PN\x{e9}-\x{ea}a-c-e\]])(?is:x)\C{7,9}")
+    found = read_parts(r"(?P<n>\pL\p{^Greek}[\PN\x{e9}-\x{ea}a-c-e\]])(?is:x)\C{7,9}")
     assert (found.groups, found.classes, found.count) == (["n"], {"L", "Greek", "N"}, 9)
     assert found.ignores_case and found.takes_bytes
     assert {("\xe9", "\xea"), ("a", "c"), ("-", "-"), ("]", "]"), ("x", "x")} <= set(found.ranges)
-    assert not parts_of("(?-i)a(?s)").ignores_case and not parts_of(r"\QC\E\\C").takes_bytes
+    assert not read_parts("(?-i)a(?s)").ignores_case and not read_parts(r"\QC\E\\C").takes_bytes
 
 
 REFUSED = [
@@ -86,9 +86,10 @@ def test_letters_whose_cases_have_no_end(pattern: str) -> None:
 
 
 def test_costs_of_conditions() -> None:
-    assert cost_of(Exists("a")) == 0
-    assert cost_of(Matches("a", "(?:ab){3}")) == 9
-    assert [cost_of(Wildcard("a", wildcard)) for wildcard in (r"*a\*b*", "*ab", "*a*b*", "*a?*")] == [0, 3, 5, 4]
+    assert measure_pattern(Exists("a")) == 0
+    assert measure_pattern(Matches("a", "(?:ab){3}")) == 9
+    wildcards = (r"*a\*b*", "*ab", "*a*b*", "*a?*")
+    assert [measure_pattern(Wildcard("a", wildcard)) for wildcard in wildcards] == [0, 3, 5, 4]
 
 
 def test_stars_of_wildcards() -> None:

@@ -22,7 +22,7 @@ from watchfloor.ingest.worker.compact import compact_source
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import add_fields, parse_definition
 from watchfloor.schema.errors import DefinitionError
-from watchfloor.schema.filter.tree import ends_with
+from watchfloor.schema.filter.tree import make_ends_with
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.admin import tables
@@ -124,7 +124,8 @@ def test_what_is_written(layout: str, events: list[Event]) -> None:
             assert write.entries == len(write.batch)
     assert_mirrored(kind, entries, events)
     for ending in ENDINGS:
-        prefixes = {shard + value_rows(ends_with("domain", ending), kind).start for shard in shard_names(kind.shards)}
+        start = value_rows(make_ends_with("domain", ending), kind).start
+        prefixes = {shard + start for shard in shard_names(kind.shards)}
         found = {row for row, *_ in entries if any(row.startswith(prefix) for prefix in prefixes)}
         having = {v for event in events for v in values_of(event, "domain") if v.endswith(ending)}
         assert all(split(row)[1:3] == ("domain", True) for row in found)
@@ -204,7 +205,7 @@ def check(store: Store, kind: Source, events: list[Event]) -> None:
     for ending in ENDINGS:
         ranges = Ranges()
         for shard in shard_names(kind.shards):
-            ranges.add_prefix(shard + value_rows(ends_with("domain", ending), kind).start)
+            ranges.add_prefix(shard + value_rows(make_ends_with("domain", ending), kind).start)
         batches = list(store.seeing_all_of(kind).scan(EntryScan(index_table(kind), ranges)))
         hits = sum(
             int.from_bytes(value, "big") if kind.layout == "block" else 1

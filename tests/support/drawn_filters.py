@@ -28,8 +28,8 @@ from watchfloor.schema.filter.tree import (
     Or,
     Prefix,
     Wildcard,
-    contains,
-    ends_with,
+    make_contains,
+    make_ends_with,
 )
 from watchfloor.schema.source import Source
 
@@ -143,8 +143,8 @@ def condition(field: Field, operator: str, values: st.SearchStrategy[Any]) -> st
         "exists": lambda: st.just(Exists(name)),
         "in network": lambda: st.tuples(values, st.integers(0, 128)).map(lambda drawn: _network(name, *drawn)),
         "startswith": lambda: cuts.map(lambda cut: Prefix(name, cut[0][: cut[1]])),
-        "endswith": lambda: cuts.map(lambda cut: ends_with(name, cut[0][cut[1] :][:400])),
-        "contains": lambda: cuts.map(lambda cut: contains(name, cut[0][cut[1] :][: cut[2]])),
+        "endswith": lambda: cuts.map(lambda cut: make_ends_with(name, cut[0][cut[1] :][:400])),
+        "contains": lambda: cuts.map(lambda cut: make_contains(name, cut[0][cut[1] :][: cut[2]])),
         "like": lambda: cuts.map(lambda cut: Wildcard(name, _with_star(*cut))),
         "~": lambda: st.tuples(cuts, st.sampled_from(AROUND)).map(lambda d: _matches(name, *d[0], False, d[1])),
         "~ i": lambda: st.tuples(cuts, st.sampled_from(AROUND)).map(lambda d: _matches(name, *d[0], True, d[1])),

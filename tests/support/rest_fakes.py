@@ -19,7 +19,7 @@ from watchfloor.query.request import QueryRequest
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UnknownSourceError, UserError
-from watchfloor.schema.filter.type_check import typed_filter
+from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.source import Source
 
 TOKEN = "a-token-for-tests"
@@ -117,7 +117,7 @@ class FakeService:
 
     def run(self, request: QueryRequest) -> FakeResult:
         self._check(request.source)
-        typed_filter(request.where, SOURCE)
+        read_filter(request.where, SOURCE)
         for name in request.columns or ():
             SOURCE.find_field(name)
         assert request.scheme in SCHEMES

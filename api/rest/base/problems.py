@@ -23,7 +23,7 @@ from watchfloor.schema.errors import (
     UnknownFieldError,
     UnknownSourceError,
     UserError,
-    caret,
+    point_at,
 )
 
 MEDIA_TYPE = "application/problem+json"
@@ -102,7 +102,7 @@ def to_problem(error: BaseException) -> Problem:
         log.warning("not available: %s", error)
         return Problem(kind, str(error), headers={"Retry-After": str(RETRY_SECONDS)})
     if isinstance(error, FilterError) and error.text:
-        place = {"position": error.position, "caret": caret(error.text, error.position), "reason": error.message}
+        place = {"position": error.position, "caret": point_at(error.text, error.position), "reason": error.message}
         return Problem(kind, str(error), place)
     return Problem(kind, str(error))
 

@@ -29,7 +29,7 @@ from watchfloor.schema.filter.tree import (
     Matches,
     Prefix,
     Wildcard,
-    ends_with,
+    make_ends_with,
 )
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
@@ -136,7 +136,7 @@ def conditions() -> Iterator[Condition]:
     for pattern in ("*", "a*", "a\\*b", "a?b", "*b", "*.example.com", "www.*", "w*m", "日*", "*語", "a*c", "nope*x"):
         yield Wildcard("name", pattern)
     yield Wildcard("tags", "x?")
-    yield ends_with("tags", "x")
+    yield make_ends_with("tags", "x")
     for pattern in ("b", "^a", "^a+$", "^www\\.", "^a|b$", "^(a|b)$", "^aa*b", "日.", "c$", "^$", "nope", "^nul\\x00"):
         yield Matches("name", pattern)
         yield Matches("name", pattern.upper() if "x" not in pattern else pattern, ignore_case=True)
@@ -222,10 +222,10 @@ def test_too_many_entries_are_not_read_to_the_end(tables: Tables, layout: str, m
     ],
 )
 def test_whole_queries(tables: Tables, layout: str, where: str, rule: str) -> None:
-    from watchfloor.schema.filter.type_check import typed_filter
+    from watchfloor.schema.filter.type_check import read_filter
 
     source = tables.sources[layout]
-    tree = typed_filter(where, source)
+    tree = read_filter(where, source)
     assert tree is not None
     expected = {e["n"] for e in tables.events if holds(tree, e)}
     assert expected
