@@ -64,33 +64,33 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     source = session.create_source(file.feed)
     load_file(session, source, file, LoadCase("block", file="whole", workers=1))
     await_rest(session.settings)
-    made: dict[str, ValueFrequency] = {
+    values: dict[str, ValueFrequency] = {
         "dense": file.generated.popular,
         "middling": file.generated.middling,
         "rare": file.generated.rare,
     }
     with Store.open(session.settings, role="query") as store:
         service = QueryService(store)
-        first = _time_policies(service, source.name, made, options.first_turns, FIRST_ROWS)
-        whole = _time_policies(service, source.name, made, options.turns)
+        first = _time_policies(service, source.name, values, options.first_turns, FIRST_ROWS)
+        whole = _time_policies(service, source.name, values, options.turns)
     return list(_make_figures(first, whole))
 
 
 def _time_policies(
-    service: QueryService, source: str, made: Mapping[str, ValueFrequency], turns: int, upto: float = math.inf
+    service: QueryService, source: str, values: Mapping[str, ValueFrequency], turns: int, upto: float = math.inf
 ) -> Mapping[tuple[str, str], Sequence[RowTimes]]:
     """Asks each value by each policy in ``turns`` turns, and returns the times by value and policy.
 
     Each query is ended when ``upto`` rows are there.
     """
-    times: dict[tuple[str, str], list[RowTimes]] = {(value, policy): [] for value in made for policy in POLICIES}
+    times: dict[tuple[str, str], list[RowTimes]] = {(value, policy): [] for value in values for policy in POLICIES}
     for turn in range(-min(WARM_UP, turns), turns):
-        for value, named in made.items():
+        for value, frequency in values.items():
             for policy in shuffle_cases(POLICIES, turn):
-                where, how = f'domain = "{named.domain}"', BatchSettings(policy=policy)
-                asked = time_rows(service, QueryRequest(source, where=where, batching=how), upto)
+                where, batching = f'domain = "{frequency.domain}"', BatchSettings(policy=policy)
+                row_times = time_rows(service, QueryRequest(source, where=where, batching=batching), upto)
                 if turn >= 0:
-                    times[value, policy].append(asked)
+                    times[value, policy].append(row_times)
                 if upto < math.inf:
                     time.sleep(PAUSE_SECONDS)
         rows = "all rows" if upto == math.inf else f"the first {upto} rows"
@@ -104,9 +104,9 @@ def _make_figures(
     medians: dict[tuple[str, str], dict[str, Figure]] = defaultdict(dict)
     for (value, policy), of_whole in whole.items():
         for row in of_whole[0].milliseconds:
-            asked = first[value, policy] if row in _FIRST else of_whole
+            row_times = first[value, policy] if row in _FIRST else of_whole
             figure = Figure(
-                ROW, tuple(each.milliseconds[row] for each in asked), {"value": value, "row": row, "policy": policy}
+                ROW, tuple(each.milliseconds[row] for each in row_times), {"value": value, "row": row, "policy": policy}
             )
             medians[value, row][policy] = figure
             yield figure

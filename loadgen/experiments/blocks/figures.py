@@ -141,17 +141,17 @@ def make_figures(results: BlockResults) -> Iterator[Figure]:
 
 def _make_load_figures(results: BlockResults) -> Iterator[Figure]:
     for case, loads in results.loads.items():
-        of = make_case_labels(case, results.find_file(case))
+        labels = make_case_labels(case, results.find_file(case))
         goal = _make_goal(results, 80, at_most=False) if case == _LIVE else None
-        yield Figure(LOAD, tuple(each.events / each.seconds for each in loads), of)
-        yield Figure(LOAD_BYTES, tuple(each.bytes / 1e6 / each.seconds for each in loads), of, goal)
+        yield Figure(LOAD, tuple(each.events / each.seconds for each in loads), labels)
+        yield Figure(LOAD_BYTES, tuple(each.bytes / 1e6 / each.seconds for each in loads), labels, goal)
         if case.mode == "bulk":
             live = [each.seconds for each in results.loads[_LIVE]]
             yield make_ratio(BULK, live, [each.seconds for each in loads], {}, _make_goal(results, 1.3, at_most=False))
     for name, peer_loads in results.peer_loads.items():
-        of = {"engine": name, "events": f"{results.whole.events:,}"}
-        yield Figure(LOAD, tuple(each.rows / each.seconds for each in peer_loads), of)
-        yield Figure(LOAD_BYTES, tuple(results.whole.bytes / 1e6 / each.seconds for each in peer_loads), of)
+        labels = {"engine": name, "events": f"{results.whole.events:,}"}
+        yield Figure(LOAD, tuple(each.rows / each.seconds for each in peer_loads), labels)
+        yield Figure(LOAD_BYTES, tuple(results.whole.bytes / 1e6 / each.seconds for each in peer_loads), labels)
     for case, loads in results.loads.items():
         if case.file != "whole":
             continue
@@ -159,24 +159,24 @@ def _make_load_figures(results: BlockResults) -> Iterator[Figure]:
             BUSY, tuple(e.cpu[MACHINE] / e.seconds for e in loads), make_case_labels(case, results.find_file(case))
         )
         for process, kind in sorted({part for each in loads for part in each.cpu} - {MACHINE}):
-            of = {**make_case_labels(case, results.find_file(case)), "process": process, "threads": kind}
-            yield Figure(CPU, tuple(e.cpu.get((process, kind), 0.0) / e.events * 1e6 for e in loads), of)
+            labels = {**make_case_labels(case, results.find_file(case)), "process": process, "threads": kind}
+            yield Figure(CPU, tuple(e.cpu.get((process, kind), 0.0) / e.events * 1e6 for e in loads), labels)
 
 
 def _make_disk_figures(results: BlockResults) -> Iterator[Figure]:
     for case, tables in results.disk.items():
         file = results.find_file(case)
-        of = {name: word for name, word in make_case_labels(case, file).items() if name not in ("workers", "mode")}
+        labels = {name: word for name, word in make_case_labels(case, file).items() if name not in ("workers", "mode")}
         goal = _make_goal(results, 15, at_most=True) if case == _LIVE else None
         both = {**tables, "all": _sum_tables(tables)}
         for name, files in both.items():
-            yield Figure(ENTRIES, (files.entries / file.events,), {**of, "table": name})
+            yield Figure(ENTRIES, (files.entries / file.events,), {**labels, "table": name})
         for name, files in both.items():
             share = (files.bytes / file.bytes * 100,)
-            yield Figure(DISK, share, {**of, "table": name}, goal if name == "all" else None)
+            yield Figure(DISK, share, {**labels, "table": name}, goal if name == "all" else None)
     for name, loads in results.peer_loads.items():
-        of = {"engine": name, "events": f"{results.whole.events:,}", "table": "all"}
-        yield Figure(DISK, (loads[-1].bytes / results.whole.bytes * 100,), of)
+        labels = {"engine": name, "events": f"{results.whole.events:,}", "table": "all"}
+        yield Figure(DISK, (loads[-1].bytes / results.whole.bytes * 100,), labels)
 
 
 def _make_first_row_figures(results: BlockResults) -> Iterator[Figure]:
@@ -190,24 +190,27 @@ def _make_first_row_figures(results: BlockResults) -> Iterator[Figure]:
 
 
 def _make_answer_figures(results: BlockResults) -> Iterator[Figure]:
-    for (engine, events, name), asked in results.answers.items():
-        of = {"engine": engine, "events": f"{events:,}", "question": name, "rows": f"{asked.rows:,} rows"}
+    for (engine, events, name), timings in results.answers.items():
+        labels = {"engine": engine, "events": f"{events:,}", "question": name, "rows": f"{timings.rows:,} rows"}
         ours = engine == "block" and events == results.whole.events
         if name in _SCAN_GOALS:
             goal = _make_goal(results, _SCAN_GOALS[name], at_most=False) if ours else None
-            yield Figure(SCAN, tuple(events / each for each in asked.seconds), of, goal)
+            yield Figure(SCAN, tuple(events / each for each in timings.seconds), labels, goal)
         else:
             limit = _ANSWER_GOALS.get(name) if ours else None
             yield Figure(
-                ANSWER, to_milliseconds(asked.seconds), of, _make_goal(results, limit, at_most=True) if limit else None
+                ANSWER,
+                to_milliseconds(timings.seconds),
+                labels,
+                _make_goal(results, limit, at_most=True) if limit else None,
             )
 
 
 def _make_profile_figures(results: BlockResults) -> Iterator[Figure]:
     for (engine, events, name), profile in results.profiles.items():
         for part, seconds in {"clock": profile.seconds, **profile.cpu_seconds}.items():
-            of = {"engine": engine, "events": f"{events:,}", "question": name, "time of": part}
-            yield Figure(PROFILE, to_milliseconds([seconds]), of)
+            labels = {"engine": engine, "events": f"{events:,}", "question": name, "time of": part}
+            yield Figure(PROFILE, to_milliseconds([seconds]), labels)
 
 
 def _compare_layouts(results: BlockResults) -> Iterator[Figure]:
@@ -216,18 +219,18 @@ def _compare_layouts(results: BlockResults) -> Iterator[Figure]:
         if case.layout == "cell":
             cells, blocks = ([e.seconds for e in results.loads[c]] for c in (case, replace(case, layout="block")))
             blocks = blocks[-len(cells) :]  # what was not loaded in every turn was in the last
-            of = {"metric": LOAD.name, **make_case_labels(case, results.find_file(case))}
-            del of["engine"]
+            labels = {"metric": LOAD.name, **make_case_labels(case, results.find_file(case))}
+            del labels["engine"]
             goal = _make_goal(results, 8, at_most=False) if case.file == "whole" else None
-            yield make_ratio(LAYOUTS, cells, blocks, of, goal)
+            yield make_ratio(LAYOUTS, cells, blocks, labels, goal)
     names = ("block", "cell")
     block, cell = (_sum_tables(results.disk[LoadCase(name, file="tenth", workers=1)]) for name in names)
     yield make_ratio(LAYOUTS, [block.entries], [cell.entries], {"metric": ENTRIES.name})
     yield make_ratio(LAYOUTS, [block.bytes], [cell.bytes], {"metric": DISK.name})
     for question in list_scan_questions():
         seconds = {name: results.answers[name, results.tenth.events, question.name].seconds for name in names}
-        of = {"metric": SCAN.name, "question": question.name}
-        yield make_ratio(LAYOUTS, seconds["cell"], seconds["block"], of)
+        labels = {"metric": SCAN.name, "question": question.name}
+        yield make_ratio(LAYOUTS, seconds["cell"], seconds["block"], labels)
 
 
 def _compare_peers(results: BlockResults) -> Iterator[Figure]:

@@ -20,18 +20,18 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
         [f for f in figures if f.metric.name == "disk_share" and f.labels["table"] == "all"]
     )
     for name, shows in _BY_QUESTION.items():
-        found = [figure for figure in figures if figure.metric.name == name]
-        for events in dict.fromkeys(figure.labels["events"] for figure in found):
-            asked = [figure for figure in found if figure.labels["events"] == events]
+        timed = [figure for figure in figures if figure.metric.name == name]
+        for events in dict.fromkeys(figure.labels["events"] for figure in timed):
+            answered = [figure for figure in timed if figure.labels["events"] == events]
             rows = [
-                DotRow(q, {f.labels["engine"]: f for f in asked if f.labels["question"] == q})
-                for q in _list_questions(asked)
+                DotRow(q, {f.labels["engine"]: f for f in answered if f.labels["question"] == q})
+                for q in _list_questions(answered)
             ]
             yield draw_dots(
                 f"{name}-{events.replace(',', '')}",
                 f"{shows}, of {events} events. {general.READING_HINT}.",
                 rows,
-                label_axis(asked[0]),
+                label_axis(answered[0]),
             )
 
 

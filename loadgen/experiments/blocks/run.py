@@ -160,13 +160,18 @@ def _make_parties(
 ) -> Iterator[Participant]:
     processes = {"client": [os.getpid()], "tablet servers": tablet_servers}
     for case, engine in ours.items():
-        asked, turns = (
+        questions, turns = (
             (list_questions(whole.generated), repeats)
             if case.file == "whole"
             else (list_scan_questions(), min(_FEW_TURNS, repeats))
         )
         yield Participant(
-            case.layout, (whole if case.file == "whole" else tenth).events, engine.ask_question, asked, turns, processes
+            case.layout,
+            (whole if case.file == "whole" else tenth).events,
+            engine.ask_question,
+            questions,
+            turns,
+            processes,
         )
     for peer in peers:
         yield Participant(

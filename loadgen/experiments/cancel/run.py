@@ -57,19 +57,19 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         service, tables = QueryService(store), source_tables(source)
 
         def sessions(reading: bool) -> bool:
-            found = list_scan_sessions(session.store.connection, tables)
-            return any(not session.is_closed for session in found) if reading else bool(found)
+            open_sessions = list_scan_sessions(session.store.connection, tables)
+            return any(not scan.is_closed for scan in open_sessions) if reading else bool(open_sessions)
 
         dense = QueryRequest(source.name, where=f'domain = "{file.generated.popular.domain}"', scheme="scan")
         silent = QueryRequest(source.name, where=UNMATCHED_FILTER)
         half = min(_time_query(service, silent) for _ in range(WARM_UP)) / 2
         print_progress(f"to find that nothing matches takes {2000 * half:.0f} ms; it is cancelled after half of that")
         for turn in range(-min(WARM_UP, options.repeats), options.repeats):
-            for case, asked in {
+            for case, measure in {
                 "rows come": lambda: _cancel_while_rows_come(service, dense, sessions),
                 "none match": lambda: _cancel_while_waiting(service, silent, half, sessions),
             }.items():
-                for metric, millis in asked().items():
+                for metric, millis in measure().items():
                     if turn >= 0:
                         samples[case, metric].append(millis)
             print_progress(f"turn {turn + 1} of {options.repeats}" if turn >= 0 else "warming up")

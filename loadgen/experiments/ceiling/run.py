@@ -86,10 +86,10 @@ def _compare_speeds(session: BenchSession, kind: str, path: Path, repeats: int) 
         pair = [f"{who} {turns[who][-1][0] / turns[who][-1][2]:,.0f} events/s" for who in turns]
         print_progress(f"{kind}: turn {turn + 1} of {repeats}: {', '.join(pair)}")
     figures = []
-    for who, found in turns.items():
-        of = {"feed": kind, "by": who}
-        figures.append(Figure(EVENTS, tuple(events / seconds for events, _, seconds in found), of))
-        figures.append(Figure(ENTRIES, tuple(entries / seconds for _, entries, seconds in found), of))
+    for who, timings in turns.items():
+        labels = {"feed": kind, "by": who}
+        figures.append(Figure(EVENTS, tuple(events / seconds for events, _, seconds in timings), labels))
+        figures.append(Figure(ENTRIES, tuple(entries / seconds for _, entries, seconds in timings), labels))
     ratios = tuple(p[2] / w[2] for w, p in zip(turns["worker"], turns["plain"], strict=True))
     ratio = figures[0].value / figures[2].value
     figures.append(Figure(RATIO, ratios, {"feed": kind}, Goal(0.6, at_most=False), ratio))
@@ -118,8 +118,8 @@ def _time_plain_loop(session: BenchSession, kind: str, path: Path) -> tuple[int,
     writer = ItemWriter(recorder, item.item_id, item.file_id)
     parser = open_parser(item.feed, b"", lambda name, derive: source)
     for chunk in read_chunks(path, chunk_bytes=session.settings.chunk_bytes):
-        for found, events in parser.parse(chunk).events:
-            writer.write(found, events)
+        for event_source, events in parser.parse(chunk).events:
+            writer.write(event_source, events)
     events, entries = writer.finish()
     seconds = recorder.replay()
     session.drop_source(source)
@@ -140,14 +140,14 @@ def _measure_process(session: BenchSession, path: Path, repeats: int) -> list[Fi
         loads.append(result.bytes / 1e6 / result.seconds)
         print_progress(f"web.access through the queue: turn {turn + 1} of {repeats}: {speeds[-1]:.1f} MB/s")
         session.drop_source(source)
-    of = {"feed": "web.access", "by": "worker process"}
-    return [Figure(MEGABYTES, tuple(speeds), of, Goal(4, at_most=False)), Figure(LOAD, tuple(loads), of)]
+    labels = {"feed": "web.access", "by": "worker process"}
+    return [Figure(MEGABYTES, tuple(speeds), labels, Goal(4, at_most=False)), Figure(LOAD, tuple(loads), labels)]
 
 
 def _read_ledger(session: BenchSession, path: Path, source: Source) -> list[LedgerRow]:
     """Returns the ledger's rows of a file's items of one source."""
-    found = Ledger(session.store).read_files([session.make_item(path, source).file_id])
-    return [row for row in found if row.item and row.item.feed == source.name]
+    rows = Ledger(session.store).read_files([session.make_item(path, source).file_id])
+    return [row for row in rows if row.item and row.item.feed == source.name]
 
 
 EXPERIMENT = Experiment(

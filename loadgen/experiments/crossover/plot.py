@@ -15,10 +15,10 @@ _AUTO = "auto"
 
 
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
-    asked = [figure for figure in figures if "scheme" in figure.labels]
-    if asked:
-        yield draw_densities(asked)
-        yield _draw_auto(asked)
+    timed = [figure for figure in figures if "scheme" in figure.labels]
+    if timed:
+        yield draw_densities(timed)
+        yield _draw_auto(timed)
 
 
 def draw_densities(figures: Sequence[Figure]) -> Sketch:
@@ -43,7 +43,9 @@ def draw_densities(figures: Sequence[Figure]) -> Sketch:
                 markersize=4,
             )
         axes.set(title=_TITLES[task], xlabel="density of the condition", ylabel="asked_ms, ms", xscale="log")
-        format_log_axis(axes.yaxis, [ms for (of, _), points in lines.items() if of == task for _, ms in points])
+        format_log_axis(
+            axes.yaxis, [ms for (figure_task, _), points in lines.items() if figure_task == task for _, ms in points]
+        )
     drawn.legend(*places[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(schemes))
     return Sketch(
         "density", "Time of single conditions by their density, a line a scheme: medians, both axes logarithmic.", drawn
@@ -58,9 +60,11 @@ def _draw_auto(figures: Sequence[Figure]) -> Sketch:
     drawn, places = make_panels(4.6, columns=2)
     for axes, task in zip(places, _TITLES, strict=True):
         best = [
-            min(ms for scheme, ms in cell.items() if scheme != _AUTO) for (of, _), cell in cells.items() if of == task
+            min(ms for scheme, ms in cell.items() if scheme != _AUTO)
+            for (figure_task, _), cell in cells.items()
+            if figure_task == task
         ]
-        auto = [cell[_AUTO] for (of, _), cell in cells.items() if of == task]
+        auto = [cell[_AUTO] for (figure_task, _), cell in cells.items() if figure_task == task]
         ends = [min(best) * 0.8, max(best) * 1.25]
         for factor, dash in ((1, "-"), (1.2, "--"), (2, ":")):
             label = "equal" if factor == 1 else f"{factor} times as long"

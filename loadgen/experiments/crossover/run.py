@@ -87,12 +87,12 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if options.events < LEAST_EVENTS:
         raise UserError(f"--events is {options.events}; at least {LEAST_EVENTS:,} are needed")
     path = session.folder / "densities.json"
-    made = write_density_events(path, options.events, options.seed)
+    generated = write_density_events(path, options.events, options.seed)
     source = _create_source(session, options.layout)
     load_file(
         session,
         source,
-        LogFile(path, "proxy.events", made.events, path.stat().st_size),
+        LogFile(path, "proxy.events", generated.events, path.stat().st_size),
         LoadCase(options.layout, "whole", 1),
     )
     path.unlink()
@@ -105,9 +105,9 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
             for where in list_conditions(options.events):
                 for cell in (CrossoverCase(where, "page", PAGE), CrossoverCase(where, "end", None)):
                     for scheme in shuffle_cases((*FIXED, AUTO), turn):
-                        seconds, found = _time_query(service, source, cell, scheme)
-                        if rows.setdefault(cell, found) != found:
-                            raise InternalError(f"{cell}: {found} rows by {scheme}, and {rows[cell]} before")
+                        seconds, row_count = _time_query(service, source, cell, scheme)
+                        if rows.setdefault(cell, row_count) != row_count:
+                            raise InternalError(f"{cell}: {row_count} rows by {scheme}, and {rows[cell]} before")
                         if turn >= 0:
                             times[cell, scheme].append(seconds * 1000)
             print_progress(f"turn {turn + 1} of {options.turns}" if turn >= 0 else "warming up")
@@ -149,13 +149,13 @@ def _make_figures(
 ) -> Iterator[Figure]:
     ratios = []
     for cell, count in rows.items():
-        of = {"where": cell.where, "task": cell.task}
+        labels = {"where": cell.where, "task": cell.task}
         for scheme in (*FIXED, AUTO):
-            yield Figure(ASKED, tuple(times[cell, scheme]), {**of, "scheme": scheme}, note=f"{count:,} rows")
+            yield Figure(ASKED, tuple(times[cell, scheme]), {**labels, "scheme": scheme}, note=f"{count:,} rows")
         best = min(FIXED, key=lambda scheme: median(times[cell, scheme]))
         ratio = median(times[cell, AUTO]) / median(times[cell, best])
         samples = tuple(a / b for a, b in zip(times[cell, AUTO], times[cell, best], strict=True))
-        yield Figure(TO_BEST, samples, of, derived=ratio, note=f"best: {best}")
+        yield Figure(TO_BEST, samples, labels, derived=ratio, note=f"best: {best}")
         ratios.append(ratio)
     within = 100 * sum(ratio <= 1.2 for ratio in ratios) / len(ratios)
     yield Figure(WITHIN, (within,), {"cells": f"{len(ratios)} cells"}, Goal(95, at_most=False))

@@ -192,15 +192,15 @@ def _load_source(session: BenchSession, file: EventFile, encoding: BlockEncoding
 def _time_answers(
     store: Store, file: EventFile, sources: Mapping[BlockEncoding, Source], repeats: int
 ) -> Iterator[Figure]:
-    asked = list_questions(file.generated)
+    questions = list_questions(file.generated)
     names = {f"{n}": encoding for n, encoding in enumerate(sources)}
     parties = [
-        Participant(name, file.events, WatchfloorEngine(store, sources[encoding].name).ask_question, asked, repeats)
+        Participant(name, file.events, WatchfloorEngine(store, sources[encoding].name).ask_question, questions, repeats)
         for name, encoding in names.items()
     ]
     for (name, _, question), answers in run_rounds(parties, repeats).items():
-        of = {**names[name].labels, "question": question}
-        yield Figure(ANSWER, tuple(seconds * 1000 for seconds in answers.seconds), of)
+        labels = {**names[name].labels, "question": question}
+        yield Figure(ANSWER, tuple(seconds * 1000 for seconds in answers.seconds), labels)
 
 
 EXPERIMENT = Experiment(

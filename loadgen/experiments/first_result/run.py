@@ -62,8 +62,8 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
-    source, made = _load_source(session, options.events, options.seed)
-    values = {"rare": made.rare, "middling": made.middling, "dense": made.popular}
+    source, generated = _load_source(session, options.events, options.seed)
+    values = {"rare": generated.rare, "middling": generated.middling, "dense": generated.popular}
     cases = {(name, scheme): values[name].domain for name in values for scheme in SCHEMES}
     direct: dict[ValueAndScheme, list[FirstTimes]] = defaultdict(list)
     rest: dict[ValueAndScheme, list[FirstTimes]] = defaultdict(list)
@@ -91,26 +91,26 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 def _load_source(session: BenchSession, events: int, seed: int) -> tuple[str, GenerationSummary]:
     path = session.folder / "proxy.json"
     with path.open("wb") as out:
-        made = generate_events(out, events, seed)
+        generated = generate_events(out, events, seed)
     source = session.create_source("proxy.events")
     with session.store.sink() as sink:
         end = read_item(ReadTask(session.store, sink, session.make_item(path, source)))
     print_progress(f"{end.events:,} events loaded in {end.seconds:.1f} s")
-    return source.name, made
+    return source.name, generated
 
 
 def _make_figures(case: ValueAndScheme, direct: list[FirstTimes], rest: list[FirstTimes]) -> Iterator[Figure]:
-    of = {"value": case[0], "scheme": case[1]}
+    labels = {"value": case[0], "scheme": case[1]}
     first, hundred = (tuple(column) for column in zip(*direct, strict=True))
     rest_first, rest_hundred = (tuple(column) for column in zip(*rest, strict=True))
     goal = _GOALS.get(case[0]) if case[1] in _GOAL_SCHEMES else None
-    yield (ours := Figure(FIRST, first, of, goal))
-    yield Figure(HUNDRED, hundred, of)
-    yield (theirs := Figure(REST_FIRST, rest_first, of))
-    yield Figure(REST_HUNDRED, rest_hundred, of)
+    yield (ours := Figure(FIRST, first, labels, goal))
+    yield Figure(HUNDRED, hundred, labels)
+    yield (theirs := Figure(REST_FIRST, rest_first, labels))
+    yield Figure(REST_HUNDRED, rest_hundred, labels)
     adds = tuple(b - a for a, b in zip(first, rest_first, strict=True))
     goal = Goal(15, at_most=True) if case[1] in _GOAL_SCHEMES else None
-    yield Figure(REST_ADDS, adds, of, goal, theirs.value - ours.value)
+    yield Figure(REST_ADDS, adds, labels, goal, theirs.value - ours.value)
 
 
 def _time_rows(service: QueryService, request: QueryRequest) -> FirstTimes:

@@ -35,15 +35,21 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         print_progress(f"turn {turn + 1} of {options.repeats}: {options.events:,} events of each feed")
         for feed in feeds:
             began = time.process_time()
-            made = generate_events(_NullOutput(), options.events, options.seed, source=feed)
+            generated = generate_events(_NullOutput(), options.events, options.seed, source=feed)
             used = time.process_time() - began
-            samples[feed].append((made.bytes / 1e6 / made.seconds, made.events / made.seconds, used / made.seconds))
+            samples[feed].append(
+                (
+                    generated.bytes / 1e6 / generated.seconds,
+                    generated.events / generated.seconds,
+                    used / generated.seconds,
+                )
+            )
     figures = []
-    for feed, found in samples.items():
-        speeds, events, threads = zip(*found, strict=True)
-        of = {"feed": feed}
-        figures.append(Figure(SPEED, speeds, of, Goal(100, at_most=False)))
-        figures += [Figure(EVENTS, events, of), Figure(THREADS, threads, of)]
+    for feed, timings in samples.items():
+        speeds, events, threads = zip(*timings, strict=True)
+        labels = {"feed": feed}
+        figures.append(Figure(SPEED, speeds, labels, Goal(100, at_most=False)))
+        figures += [Figure(EVENTS, events, labels), Figure(THREADS, threads, labels)]
     return figures
 
 

@@ -119,31 +119,31 @@ def make_open_labels(tservers: int, share: int) -> dict[str, str]:
     return {"tservers": _format_count(tservers, "tserver"), "load": "open loop", "share": f"{share} %"}
 
 
-def make_run_figures(run: IngestRun, of: Mapping[str, str]) -> Iterator[Figure]:
+def make_run_figures(run: IngestRun, labels: Mapping[str, str]) -> Iterator[Figure]:
     """Makes the figures that every run has."""
     steady, whole = compute_series(run.items, run.steady), compute_series(run.items, run.whole)
     began = run.whole.since
     at = _subtract_start(began, steady.at)
-    yield Figure(EVENTS_RATE, steady.per_second, of, at=at)
-    yield Figure(EVENTS_MEDIAN, steady.per_second, of, at=at)
-    yield Figure(BYTES_RATE, compute_series(run.items, run.steady, count_megabytes).per_second, of, at=at)
-    yield Figure(VARIANCE, steady.per_second, of, at=at)
-    yield Figure(VARIATION, steady.per_second, of, at=at)
-    yield Figure(RATE, whole.per_second, of, at=_subtract_start(began, whole.at))
-    yield Figure(STEADY, (run.steady.seconds,), of, at=_subtract_start(began, (run.steady.since,)))
-    looks = [look for look in run.server_samples if run.whole.since <= look.at <= run.whole.until]
-    looked = _subtract_start(began, tuple(look.at for look in looks))
-    yield Figure(MINORS, tuple(float(look.minors) for look in looks), of, at=looked)
-    yield Figure(MAJORS, tuple(float(look.majors) for look in looks), of, at=looked)
-    yield Figure(HOLD, tuple(float(look.hold_ms) for look in looks), of, at=looked)
-    yield Figure(SILENT, tuple(float(look.silent) for look in looks), of, at=looked)
+    yield Figure(EVENTS_RATE, steady.per_second, labels, at=at)
+    yield Figure(EVENTS_MEDIAN, steady.per_second, labels, at=at)
+    yield Figure(BYTES_RATE, compute_series(run.items, run.steady, count_megabytes).per_second, labels, at=at)
+    yield Figure(VARIANCE, steady.per_second, labels, at=at)
+    yield Figure(VARIATION, steady.per_second, labels, at=at)
+    yield Figure(RATE, whole.per_second, labels, at=_subtract_start(began, whole.at))
+    yield Figure(STEADY, (run.steady.seconds,), labels, at=_subtract_start(began, (run.steady.since,)))
+    samples = [sample for sample in run.server_samples if run.whole.since <= sample.at <= run.whole.until]
+    sampled_at = _subtract_start(began, tuple(sample.at for sample in samples))
+    yield Figure(MINORS, tuple(float(sample.minors) for sample in samples), labels, at=sampled_at)
+    yield Figure(MAJORS, tuple(float(sample.majors) for sample in samples), labels, at=sampled_at)
+    yield Figure(HOLD, tuple(float(sample.hold_ms) for sample in samples), labels, at=sampled_at)
+    yield Figure(SILENT, tuple(float(sample.silent) for sample in samples), labels, at=sampled_at)
     spent = run.cpu.measure_between(run.steady.since, run.steady.until)
     for kind, process in _KINDS.items():
         seconds = sum(used for (name, _), used in spent.items() if name == process)
-        yield Figure(BUSY, (seconds / run.steady.seconds,), {**of, "process": kind})
+        yield Figure(BUSY, (seconds / run.steady.seconds,), {**labels, "process": kind})
 
 
-def make_closed_figures(run: IngestRun, of: Mapping[str, str], clients: int) -> list[Figure]:
+def make_closed_figures(run: IngestRun, labels: Mapping[str, str], clients: int) -> list[Figure]:
     """Makes the figures of a run in closed loop."""
     began = run.whole.since
     items = sorted((item for item in run.items if item.ended > began), key=lambda item: item.begun)
@@ -152,10 +152,10 @@ def make_closed_figures(run: IngestRun, of: Mapping[str, str], clients: int) -> 
     megabytes = compute_series(run.items, run.steady, count_megabytes)
     per_client = tuple(rate / clients for rate in megabytes.per_second)
     return [
-        *make_run_figures(run, of),
-        Figure(CLIENT_RATE, per_client, of, at=_subtract_start(began, megabytes.at)),
-        Figure(SERVICE, service, of, at=at),
-        Figure(SLOW_SERVICE, service, of, at=at),
+        *make_run_figures(run, labels),
+        Figure(CLIENT_RATE, per_client, labels, at=_subtract_start(began, megabytes.at)),
+        Figure(SERVICE, service, labels, at=at),
+        Figure(SLOW_SERVICE, service, labels, at=at),
     ]
 
 
@@ -170,7 +170,7 @@ def make_published_figure(published: PublishedRate, ours: Sequence[Figure]) -> F
     return Figure(PAPER, (published.megabytes_per_client,), {"load": "the paper's"}, note=note)
 
 
-def make_open_figures(run: OpenIngestRun, of: Mapping[str, str], clients: int) -> list[Figure]:
+def make_open_figures(run: OpenIngestRun, labels: Mapping[str, str], clients: int) -> list[Figure]:
     """Makes the figures of a run by a schedule; their notes tell the number of clients."""
     due = tuple(response.due for response in run.responses)
     service = tuple(response.service * 1000 for response in run.responses)
@@ -178,27 +178,27 @@ def make_open_figures(run: OpenIngestRun, of: Mapping[str, str], clients: int) -
     seconds = run.whole.seconds
     lag = sum(response.ended > seconds for response in run.responses)
     figures = [
-        Figure(OFFERED, (sum(map(count_events, run.items)) / seconds,), of),
-        *make_run_figures(run, of),
-        Figure(SERVICE, service, of, at=due),
-        Figure(SLOW_SERVICE, service, of, at=due),
-        Figure(LATENCY, latency, of, at=due),
-        Figure(SLOW_LATENCY, latency, of, at=due),
-        Figure(LAG, (float(lag),), of),
+        Figure(OFFERED, (sum(map(count_events, run.items)) / seconds,), labels),
+        *make_run_figures(run, labels),
+        Figure(SERVICE, service, labels, at=due),
+        Figure(SLOW_SERVICE, service, labels, at=due),
+        Figure(LATENCY, latency, labels, at=due),
+        Figure(SLOW_LATENCY, latency, labels, at=due),
+        Figure(LAG, (float(lag),), labels),
     ]
     return [replace(figure, note=f"by {_format_count(clients, 'client')}") for figure in figures]
 
 
 def make_saturation_figures(runs: Mapping[int, IngestRun], tservers: int) -> list[Figure]:
     """Makes the figures of the saturation point; ``runs`` are those in closed loop by their number of clients."""
-    found = find_saturated_clients(runs)
-    run = runs[found]
+    saturating = find_saturated_clients(runs)
+    run = runs[saturating]
     steady = compute_series(run.items, run.steady)
-    of = {"tservers": _format_count(tservers, "tserver")}
-    note = "not reached: no more clients were tried" if found == max(runs) > 1 else ""
+    labels = {"tservers": _format_count(tservers, "tserver")}
+    note = "not reached: no more clients were tried" if saturating == max(runs) > 1 else ""
     return [
-        Figure(SATURATION, (float(found),), of, note=note),
-        Figure(SATURATED, steady.per_second, of, at=_subtract_start(run.whole.since, steady.at)),
+        Figure(SATURATION, (float(saturating),), labels, note=note),
+        Figure(SATURATED, steady.per_second, labels, at=_subtract_start(run.whole.since, steady.at)),
     ]
 
 

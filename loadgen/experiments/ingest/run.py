@@ -106,11 +106,11 @@ class _IngestRunner:
             source = self._create_source(tservers)
             items = self._work.make_items(source.name)
             warm_up_clients(pool, items)
-            found = run_closed_loop(self._session, pool, items, self._options.seconds, warm_up)
+            run = run_closed_loop(self._session, pool, items, self._options.seconds, warm_up)
         self._session.drop_source(source)
-        of = make_closed_labels(number, tservers).values()
-        print_progress(f"{', '.join(of)}: {compute_series(found.items, found.steady).mean:,.0f} events/s")
-        return found
+        labels = make_closed_labels(number, tservers).values()
+        print_progress(f"{', '.join(labels)}: {compute_series(run.items, run.steady).mean:,.0f} events/s")
+        return run
 
     def run_open_loops(self, number: int, tservers: int, rate: float) -> Iterator[tuple[int, OpenIngestRun]]:
         """Runs the same clients by a schedule for each share of ``rate`` events a second."""
@@ -135,12 +135,12 @@ class _IngestRunner:
 def _parse_counts(text: str) -> tuple[int, ...]:
     """Parses numbers such as ``1,2,4``; returns them ascending, each once."""
     try:
-        found = sorted({int(part) for part in text.split(",")})
+        counts = sorted({int(part) for part in text.split(",")})
     except ValueError:
-        found = []
-    if not found or found[0] < 1:
+        counts = []
+    if not counts or counts[0] < 1:
         raise ArgumentTypeError(f"{text!r} is not a list of whole numbers from 1 on, such as 1,2,4")
-    return tuple(found)
+    return tuple(counts)
 
 
 EXPERIMENT = Experiment(

@@ -63,11 +63,11 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
                 print_progress(
                     f"{progress.bytes / 1e6:,.0f} of {size / 1e6:,.0f} MB, {sampler.last / 1e6:,.0f} MB resident"
                 )
-    of = {"feed": options.feed}
+    labels = {"feed": options.feed}
     peak = max(sampler.peak, *sampler.samples) if sampler.samples else sampler.peak
     return [
-        Figure(PEAK, (*(sample / 1e6 for sample in sampler.samples), peak / 1e6), of, Goal(1000, at_most=True)),
-        Figure(SPEED, (size / 1e6 / load.result.seconds,), of),
+        Figure(PEAK, (*(sample / 1e6 for sample in sampler.samples), peak / 1e6), labels, Goal(1000, at_most=True)),
+        Figure(SPEED, (size / 1e6 / load.result.seconds,), labels),
     ]
 
 

@@ -20,12 +20,12 @@ SAME = Metric(
 
 
 def make_ratio(
-    metric: Metric, over: Sequence[float], under: Sequence[float], of: Mapping[str, str], goal: Goal | None = None
+    metric: Metric, over: Sequence[float], under: Sequence[float], labels: Mapping[str, str], goal: Goal | None = None
 ) -> Figure:
     """Makes the figure of the median of ``over`` / that of ``under``; its samples are the ratios turn by turn."""
     turns = tuple(a / b for a, b in zip(over, under, strict=True))
     whole = Figure(metric, tuple(over)).value / Figure(metric, tuple(under)).value
-    return Figure(metric, turns, of, goal, whole)
+    return Figure(metric, turns, labels, goal, whole)
 
 
 def compare_engines(
@@ -48,16 +48,16 @@ def compare_answers(answers: Mapping[AnswerKey, AnswerSamples], events: int, lef
 
     Its note names the questions whose answers differ, and the engines that were left out, with the reasons.
     """
-    found: dict[str, set[tuple[int, str]]] = defaultdict(set)
-    for (_, held, name), asked in answers.items():
-        if held == events:
-            found[name].add((asked.rows, asked.digest))
-    engines = dict.fromkeys(engine for engine, held, _ in answers if held == events)
-    differ = [name for name, different in found.items() if len(different) > 1]
-    of = {"events": f"{events:,}", "engines": ", ".join(engines)}
+    rows_and_digests: dict[str, set[tuple[int, str]]] = defaultdict(set)
+    for (_, engine_events, name), timings in answers.items():
+        if engine_events == events:
+            rows_and_digests[name].add((timings.rows, timings.digest))
+    engines = dict.fromkeys(engine for engine, engine_events, _ in answers if engine_events == events)
+    differ = [name for name, different in rows_and_digests.items() if len(different) > 1]
+    labels = {"events": f"{events:,}", "engines": ", ".join(engines)}
     alone = ["nothing was compared"] if len(engines) == 1 else []
     note = "; ".join((*differ, *alone, *(f"left out: {why}" for why in left_out)))
-    return Figure(SAME, (1 - len(differ) / len(found),), of, Goal(1, at_most=False), note=note)
+    return Figure(SAME, (1 - len(differ) / len(rows_and_digests),), labels, Goal(1, at_most=False), note=note)
 
 
 def to_milliseconds(seconds: Sequence[float]) -> tuple[float, ...]:

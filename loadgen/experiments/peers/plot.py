@@ -15,13 +15,13 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
     rows = [figure for figure in figures if figure.metric.name == "row_ms"]
     values = dict.fromkeys(figure.labels["question"].partition(",")[0] for figure in rows)
     for value in values:
-        found = [figure for figure in rows if figure.labels["question"].partition(",")[0] == value]
+        timed = [figure for figure in rows if figure.labels["question"].partition(",")[0] == value]
         lines = [
-            DotRow(question, {f.labels["engine"]: f for f in found if f.labels["question"] == question})
-            for question in dict.fromkeys(figure.labels["question"] for figure in found)
+            DotRow(question, {f.labels["engine"]: f for f in timed if f.labels["question"] == question})
+            for question in dict.fromkeys(figure.labels["question"] for figure in timed)
         ]
         shows = f"Time to a row of a {value} value, newest first, by engine. {general.READING_HINT}."
-        yield draw_dots(f"rows-{value}", shows, lines, label_axis(found[0]))
+        yield draw_dots(f"rows-{value}", shows, lines, label_axis(timed[0]))
     yield from general.draw_metrics(
         [figure for figure in figures if figure.metric.name not in ("row_ms", "same_answers")]
     )

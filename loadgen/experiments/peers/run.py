@@ -80,44 +80,47 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         raise UserError(f"--events is {options.events}; they have a rare value from {LEAST_EVENTS} on")
     with open_peers(PEERS) as (peers, left_out):
         file = write_events(session.folder / "proxy.json", options.events, options.seed)
-        held, source = _load_engines(session, file, peers, options.loads)
+        engine_loads, source = _load_engines(session, file, peers, options.loads)
         await_rest(session.settings)
         with Store.open(session.settings, role="query") as store:
             engines = {
                 OURS: WatchfloorEngine(store, source.name).ask_question,
                 **{peer.name: peer.ask_question for peer in peers},
             }
-            marks, whole = list_newest_questions(file.generated)
+            row_questions, whole_questions = list_newest_questions(file.generated)
             few = min(_MOST_WHOLE_ANSWERS, options.repeats)
             parties = [
-                Participant(name, file.events, ask, asked, turns)
+                Participant(name, file.events, ask, questions, turns)
                 for name, ask in engines.items()
-                for asked, turns in ((marks, options.repeats), (whole, few))
+                for questions, turns in ((row_questions, options.repeats), (whole_questions, few))
             ]
             answers = run_rounds(parties, options.repeats)
-    return [*_make_figures(file, held, [*marks, *whole], answers), compare_answers(answers, file.events, left_out)]
+    return [
+        *_make_figures(file, engine_loads, [*row_questions, *whole_questions], answers),
+        compare_answers(answers, file.events, left_out),
+    ]
 
 
 def _load_engines(
     session: BenchSession, file: EventFile, peers: Sequence[PeerProcess], turns: int
 ) -> tuple[Mapping[str, EngineLoads], Source]:
     """Loads the file into each engine, turn by turn. Returns the loads by engine, and our source of the last turn."""
-    held = {name: EngineLoads() for name in (OURS, *(peer.name for peer in peers))}
+    engine_loads = {name: EngineLoads() for name in (OURS, *(peer.name for peer in peers))}
     for turn in range(turns):
         source = session.create_source(file.feed, layout=_LOADED.layout)
-        held[OURS].seconds.append(load_file(session, source, file, _LOADED).seconds)
+        engine_loads[OURS].seconds.append(load_file(session, source, file, _LOADED).seconds)
         compact_source(session.store.connection, source)
-        held[OURS].bytes.append(sum(files.bytes for files in table_files(session.store, source).values()))
-        _print_speed(file, OURS, held[OURS].seconds, turns)
+        engine_loads[OURS].bytes.append(sum(files.bytes for files in table_files(session.store, source).values()))
+        _print_speed(file, OURS, engine_loads[OURS].seconds, turns)
         for peer in peers:
             await_rest(session.settings)
-            done = peer.load_file(file.path)
-            held[peer.name].seconds.append(done.seconds)
-            held[peer.name].bytes.append(done.bytes)
-            _print_speed(file, peer.name, held[peer.name].seconds, turns)
+            load = peer.load_file(file.path)
+            engine_loads[peer.name].seconds.append(load.seconds)
+            engine_loads[peer.name].bytes.append(load.bytes)
+            _print_speed(file, peer.name, engine_loads[peer.name].seconds, turns)
         if turn < turns - 1:
             session.drop_source(source)
-    return held, source
+    return engine_loads, source
 
 
 def _print_speed(file: EventFile, engine: str, seconds: Sequence[float], turns: int) -> None:
@@ -126,20 +129,20 @@ def _print_speed(file: EventFile, engine: str, seconds: Sequence[float], turns: 
 
 def _make_figures(
     file: EventFile,
-    held: Mapping[str, EngineLoads],
+    engine_loads: Mapping[str, EngineLoads],
     questions: Sequence[EngineQuestion],
     answers: Mapping[AnswerKey, AnswerSamples],
 ) -> Iterator[Figure]:
-    for name, each in held.items():
+    for name, each in engine_loads.items():
         yield Figure(LOAD, tuple(file.bytes / 1e6 / seconds for seconds in each.seconds), {"engine": name})
-    for name, each in held.items():
+    for name, each in engine_loads.items():
         yield Figure(DISK, tuple(size / file.bytes * 100 for size in each.bytes), {"engine": name})
     for question in questions:
-        for name in held:
-            asked = answers[name, file.events, question.name]
-            yield Figure(ROW, to_milliseconds(asked.seconds), {"question": question.name, "engine": name})
-    ours = held[OURS]
-    for name, each in held.items():
+        for name in engine_loads:
+            samples = answers[name, file.events, question.name]
+            yield Figure(ROW, to_milliseconds(samples.seconds), {"question": question.name, "engine": name})
+    ours = engine_loads[OURS]
+    for name, each in engine_loads.items():
         if name == OURS:
             continue
         yield compare_engines(PEER, (name, each.seconds), (OURS, ours.seconds), "load")

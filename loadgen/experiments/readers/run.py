@@ -109,9 +109,9 @@ def _read_odd_lines(reader: ComparedReader) -> Iterator[Figure]:
         if events > 2 * _RIGHT:
             taken.append(name)
         kept.append(min(1.0, events / (2 * _RIGHT)) * 100)
-    of = {"reader": reader.name, "lines": f"{len(ODD)} odd lines"}
-    yield Figure(TAKEN, (float(len(taken)),), of, note="; ".join(taken))
-    yield Figure(KEPT, (sum(kept) / len(kept),), of)
+    labels = {"reader": reader.name, "lines": f"{len(ODD)} odd lines"}
+    yield Figure(TAKEN, (float(len(taken)),), labels, note="; ".join(taken))
+    yield Figure(KEPT, (sum(kept) / len(kept),), labels)
 
 
 def _open_readers(source: Source, folder: Path) -> Iterator[ComparedReader]:

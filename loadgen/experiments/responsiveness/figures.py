@@ -88,15 +88,17 @@ class LayoutResults:
 
 def make_figures(results: LayoutResults) -> Iterator[Figure]:
     yield from _make_row_figures(results)
-    of = {"layout": results.layout}
-    yield Figure(INGESTED, (results.saturation,), {**of, "load": "saturation"})
+    labels = {"layout": results.layout}
+    yield Figure(INGESTED, (results.saturation,), {**labels, "load": "saturation"})
     due = f"{results.share:.0%} of saturation"
-    yield Figure(INGESTED, (results.feeding.events_per_second,), {**of, "load": due}, note="while queries were asked")
+    yield Figure(
+        INGESTED, (results.feeding.events_per_second,), {**labels, "load": due}, note="while queries were asked"
+    )
     at = tuple(round(moment - results.feeding.due[0], 3) for moment in results.feeding.due)
-    yield Figure(DELAY, tuple(delay * 1000 for delay in results.feeding.delays), {**of, "load": due}, at=at)
-    yield Figure(ASKED, (results.queries_per_second,), of)
+    yield Figure(DELAY, tuple(delay * 1000 for delay in results.feeding.delays), {**labels, "load": due}, at=at)
+    yield Figure(ASKED, (results.queries_per_second,), labels)
     for (state, share), responses in results.open_loop.items():
-        case = {**of, "state": state, "load": f"{share:.0%} of the closed loop"}
+        case = {**labels, "state": state, "load": f"{share:.0%} of the closed loop"}
         at = tuple(response.due for response in responses)
         for metric in SERVICE:
             yield Figure(metric, tuple(response.service * 1000 for response in responses), case, at=at)
@@ -112,10 +114,10 @@ def make_published_figures(published: PublishedTimes, ours: Sequence[Figure] = (
             time = f"{figure.labels['layout']} {format_number(figure.value)} ms"
             warm[figure.labels["query"], figure.labels["scheme"], figure.labels["row"]].append(time)
     for (query, scheme, row), milliseconds in published.milliseconds.items():
-        of = {"query": query, "scheme": scheme, "layout": "the paper's", "row": row}
+        labels = {"query": query, "scheme": scheme, "layout": "the paper's", "row": row}
         beside = warm[query, scheme, row]
         note = f"{published.source}; ours, warm: {', '.join(beside)}" if beside else published.source
-        yield Figure(PAPER, (milliseconds,), of, note=note)
+        yield Figure(PAPER, (milliseconds,), labels, note=note)
 
 
 def _make_row_figures(results: LayoutResults) -> Iterator[Figure]:
@@ -125,13 +127,19 @@ def _make_row_figures(results: LayoutResults) -> Iterator[Figure]:
     for case, answers in ((case, results.times[case]) for case in cases if case in results.times):
         for row in answers[0].milliseconds:
             samples = tuple(answer.milliseconds[row] for answer in answers)
-            of = {"query": case.query, "scheme": case.scheme, "layout": results.layout, "state": case.state, "row": row}
-            figure = Figure(ROW, samples, of, note=f"of {answers[0].rows:,} rows" if row == LAST else "")
+            labels = {
+                "query": case.query,
+                "scheme": case.scheme,
+                "layout": results.layout,
+                "state": case.state,
+                "row": row,
+            }
+            figure = Figure(ROW, samples, labels, note=f"of {answers[0].rows:,} rows" if row == LAST else "")
             rows[case.query, case.state, row][case.scheme] = figure
             yield figure
     for (query, state, row), schemes in rows.items():
         best = min(schemes.keys() - {AUTO}, key=lambda scheme: schemes[scheme].value)
         ratio = schemes[AUTO].value / schemes[best].value
         turns = tuple(a / b for a, b in zip(schemes[AUTO].samples, schemes[best].samples, strict=True))
-        of = {"query": query, "layout": results.layout, "state": state, "row": row}
-        yield Figure(TO_BEST, turns, of, derived=ratio, note=f"best: {best}")
+        labels = {"query": query, "layout": results.layout, "state": state, "row": row}
+        yield Figure(TO_BEST, turns, labels, derived=ratio, note=f"best: {best}")

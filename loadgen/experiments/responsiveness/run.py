@@ -154,10 +154,10 @@ class _QueryRunner:
     """Asks one source for queries A, B and C, and puts the times into ``results``."""
 
     def __init__(self, source: Source, file: EventFile, results: LayoutResults) -> None:
-        made = file.generated
+        generated = file.generated
         self.source, self.results = source, results
-        self._until, self._rounds = to_micros(made.until), 0
-        domains = (made.popular, made.middling, made.rare)
+        self._until, self._rounds = to_micros(generated.until), 0
+        domains = (generated.popular, generated.middling, generated.rare)
         self._domains: Mapping[str, ValueFrequency] = dict(zip(QUERIES, domains, strict=True))
 
     def make_request(self, query: str, scheme: str, limit: int | None = None) -> QueryRequest:
