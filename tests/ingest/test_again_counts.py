@@ -89,20 +89,20 @@ def assert_agree(store: Store, kind: Source, rows: list[tuple[Any, ...]]) -> Non
         return sorted(((int(row[0].timestamp() * 1_000_000), *row[1:]) for row in found), key=repr)
 
     assert scan() == sorted(rows, key=repr)
-    assert service.count(name) == len(rows)
+    assert service.count_events(name) == len(rows)
     since, until = START * 1_000_000 // DAY * DAY, (START * 1_000_000 // DAY + 4) * DAY
     for width, size in (("minute", MINUTE), ("hour", HOUR), ("day", DAY)):
-        assert dict(service.timeline(name, since, until, width)) == Counter(row[0] // size * size for row in rows)
+        assert dict(service.count_over_time(name, since, until, width)) == Counter(row[0] // size * size for row in rows)
     for column, field in ((1, "host"), (2, "n"), (4, "extra")):
         values = Counter(row[column] for row in rows if row[column] is not None)
-        assert dict(service.top(name, field, n=99)) == values
-        assert dict(service.top(name, field, since, until, 99)) == values
+        assert dict(service.rank_values(name, field, limit=99)) == values
+        assert dict(service.rank_values(name, field, since, until, 99)) == values
     for host in ("h0", "h4"):
         mine = [row for row in rows if row[1] == host]
-        assert service.count(name, since, until, "host", host) == len(mine)
+        assert service.count_events(name, since, until, "host", host) == len(mine)
         assert scan(f"host = {host}", "index") == scan(f"host = {host}", "scan") == sorted(mine, key=repr)
         hours = Counter(row[0] // HOUR * HOUR for row in mine)
-        assert dict(service.timeline(name, since, until, "hour", "host", host)) == hours
+        assert dict(service.count_over_time(name, since, until, "hour", "host", host)) == hours
     tables = counts(store, kind)
     assert (tables.events, tables.total_days, tables.total_hours, tables.total_minutes) == (len(rows),) * 4
     if kind.layout == "cell":
