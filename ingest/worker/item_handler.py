@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 
 from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.reading.item_reader import ItemReader, ReadTask
 from watchfloor.ingest.records.ledger import ItemEnd, ItemRun
 from watchfloor.schema.errors import StoreError, UserError
 
 from .claim import MAX_ATTEMPTS, Claim, ClaimAction, ClaimPolicy
 from .heartbeat import Heartbeat, Stopped
-from .item_reader import ItemReader, ReadTask
 from .session import WorkerSession
 
 STORE_TRIES = 10

@@ -19,12 +19,12 @@ from functools import partial
 
 from watchfloor.ingest.queue.inbox import Delivery
 from watchfloor.ingest.queue.work_queue import ItemConsumer
+from watchfloor.ingest.reading.item_reader import ItemReader
 from watchfloor.schema.errors import QueueError
 from watchfloor.schema.settings.settings import Settings
 
 from .claim import ClaimPolicy
 from .item_handler import ItemHandler
-from .item_reader import ItemReader
 from .process import run_process
 from .session import WorkerSession
 from .session_pool import SessionPool

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from watchfloor.ingest.worker.item_reader import ReadTask, read_item
+from watchfloor.ingest.reading.item_reader import ReadTask, read_item
 from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH
 from watchfloor.loadgen.harness.session import BenchSession, print_progress

@@ -77,7 +77,7 @@ LAYOUTS = {"block", "cell"}
 # What chooses a layout, and what is the block layout's by its nature: compaction, the encodings that are compared.
 KNOW_LAYOUTS = {
     "store/layouts/registry.py",
-    "ingest/worker/compact.py",
+    "ingest/maintenance/compact.py",
     "loadgen/experiments/encodings/run.py",
 }
 

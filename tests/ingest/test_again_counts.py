@@ -12,8 +12,8 @@ import orjson
 import pytest
 from ingest_support import RUN, START, counts, load, own
 
-from watchfloor.ingest.worker.compact import compact_source
-from watchfloor.ingest.worker.retry import retry_lines
+from watchfloor.ingest.maintenance.compact import compact_source
+from watchfloor.ingest.maintenance.retry import retry_lines
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition
@@ -92,7 +92,9 @@ def assert_agree(store: Store, kind: Source, rows: list[tuple[Any, ...]]) -> Non
     assert service.count_events(name) == len(rows)
     since, until = START * 1_000_000 // DAY * DAY, (START * 1_000_000 // DAY + 4) * DAY
     for width, size in (("minute", MINUTE), ("hour", HOUR), ("day", DAY)):
-        assert dict(service.count_over_time(name, since, until, width)) == Counter(row[0] // size * size for row in rows)
+        assert dict(service.count_over_time(name, since, until, width)) == Counter(
+            row[0] // size * size for row in rows
+        )
     for column, field in ((1, "host"), (2, "n"), (4, "extra")):
         values = Counter(row[column] for row in rows if row[column] is not None)
         assert dict(service.rank_values(name, field, limit=99)) == values

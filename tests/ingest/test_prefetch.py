@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from watchfloor.ingest.queue.work_queue import _partition_step
-from watchfloor.ingest.worker.read_ahead import map_in_order, read_ahead
+from watchfloor.ingest.reading.read_ahead import map_in_order, read_ahead
 
 
 def test_all_things_come_in_order() -> None:

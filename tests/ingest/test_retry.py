@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from ingest_support import counts, exactly, ledger_rows, line, load, own, source
 
+from watchfloor.ingest.maintenance.retry import _Retry, retry_lines
 from watchfloor.ingest.records.quarantine import Quarantine
-from watchfloor.ingest.worker.retry import _Retry, retry_lines
 from watchfloor.schema.errors import StoreError, UserError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store

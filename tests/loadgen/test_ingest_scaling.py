@@ -21,7 +21,7 @@ import pytest
 from ingest_support import wait_for
 from own_stack import stack_folder
 
-from watchfloor.ingest.worker.item_reader import ReadTask, read_item
+from watchfloor.ingest.reading.item_reader import ReadTask, read_item
 from watchfloor.loadgen.experiments.ingest import run as ingest
 from watchfloor.loadgen.experiments.ingest.figures import CLIENT_RATE, make_published_figure
 from watchfloor.loadgen.experiments.ingest.published import read_published

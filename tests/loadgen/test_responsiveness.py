@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from watchfloor.ingest.worker.item_reader import ReadTask, read_item
+from watchfloor.ingest.reading.item_reader import ReadTask, read_item
 from watchfloor.loadgen.experiments.responsiveness.figures import (
     ROW,
     TO_BEST,

@@ -18,7 +18,7 @@ from ingest_support import START, load, own
 from ingest_support import source as make_source
 from loaded import LAYOUTS, batch_of
 
-from watchfloor.ingest.worker.compact import compact_source
+from watchfloor.ingest.maintenance.compact import compact_source
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import add_fields, parse_definition
 from watchfloor.schema.errors import DefinitionError

@@ -78,7 +78,7 @@ def load_files(args: Namespace) -> int:
 
 
 def compact_blocks(args: Namespace) -> None:
-    from watchfloor.ingest.worker.compact import compact_source
+    from watchfloor.ingest.maintenance.compact import compact_source
     from watchfloor.schema.times import parse_duration
 
     def report_step(step: str) -> None:

@@ -105,7 +105,7 @@ def show_lines(args: Namespace) -> None:
 
 
 def retry_lines(args: Namespace) -> int:
-    from watchfloor.ingest.worker.retry import retry_lines
+    from watchfloor.ingest.maintenance.retry import retry_lines
 
     with open_store(read_settings(args), role="ingest") as store:
         result = retry_lines(store, path=args.file, key=args.line)

@@ -13,8 +13,8 @@ from pathlib import Path
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_parser
 from watchfloor.ingest.intake.load import Load
+from watchfloor.ingest.reading.item_reader import ReadTask, read_item
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
-from watchfloor.ingest.worker.item_reader import ReadTask, read_item
 from watchfloor.loadgen.generator.access_log import write_access_log
 from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.harness.experiment import Experiment, add_count

@@ -14,7 +14,7 @@ from contextlib import closing
 
 import orjson
 
-from watchfloor.ingest.worker.item_reader import ReadTask, read_item
+from watchfloor.ingest.reading.item_reader import ReadTask, read_item
 from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.harness.background import RestAddress, run_rest_service
 from watchfloor.loadgen.harness.experiment import Experiment, add_count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from watchfloor.ingest.worker.read_ahead import read_ahead
+from watchfloor.ingest.reading.read_ahead import read_ahead
 from watchfloor.loadgen.generator.feed_registry import open_feed
 from watchfloor.loadgen.generator.generate import (
     MAX_DAYS,

@@ -19,7 +19,7 @@ from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_time_finder
 from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.ingest.parsing.time_place import TimePlace
-from watchfloor.ingest.worker.read_ahead import read_ahead
+from watchfloor.ingest.reading.read_ahead import read_ahead
 from watchfloor.loadgen.generator.synthesis.time_sampler import MicrosArray
 from watchfloor.schema.errors import InputFileError, UserError
 from watchfloor.schema.source import Source

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from engine_events import COLUMNS, EVENTS, brute_force, read_events
 
-from watchfloor.ingest.worker.item_reader import ReadTask, read_item
+from watchfloor.ingest.reading.item_reader import ReadTask, read_item
 from watchfloor.loadgen.engines.peers.peer_process import SQL_PEERS, open_peers
 from watchfloor.loadgen.engines.question import (
     EngineQuestion,

@@ -65,7 +65,7 @@ SUICIDE = """
 import os, signal
 from dataclasses import replace
 from pathlib import Path
-from watchfloor.ingest.worker.item_reader import ItemReader
+from watchfloor.ingest.reading.item_reader import ItemReader
 from watchfloor.ingest.records.ledger import Ledger
 
 def reached(step, item, before=lambda: None):

@@ -18,8 +18,8 @@ from ingest_support import START, counts, exactly, line, load, log_file, own, so
 from watchfloor.ingest.files.file_scan import WHOLE, items_of, scan_file
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.queue.item import WorkItem
-from watchfloor.ingest.worker import parts
-from watchfloor.ingest.worker.item_reader import ReadTask, read_item
+from watchfloor.ingest.reading import parts
+from watchfloor.ingest.reading.item_reader import ReadTask, read_item
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings

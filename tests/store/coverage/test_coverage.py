@@ -28,8 +28,8 @@ from ingest_support import START, load, own
 from ingest_support import source as make_source
 
 from watchfloor.api.cli.main import main
+from watchfloor.ingest.maintenance.compact import compact_source
 from watchfloor.ingest.records.ledger import Ledger
-from watchfloor.ingest.worker.compact import compact_source
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES

@@ -12,10 +12,10 @@ from ingest_support import START, counts, load, own
 from ingest_support import source as make_source
 
 from watchfloor.ingest.files.file_scan import WHOLE, items_of, scan_file
+from watchfloor.ingest.maintenance.retry import retry_lines
 from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.reading.item_reader import ReadTask, read_item
 from watchfloor.ingest.records.quarantine import Quarantine
-from watchfloor.ingest.worker.item_reader import ReadTask, read_item
-from watchfloor.ingest.worker.retry import retry_lines
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError, UserError
 from watchfloor.schema.settings.settings import Settings

@@ -13,9 +13,9 @@ import pytest
 from ingest_support import RUN, START, counts, line, load, own, source
 
 from watchfloor.api.cli.main import main
+from watchfloor.ingest.maintenance.compact import compact_source, settled_tags
+from watchfloor.ingest.maintenance.retry import retry_lines
 from watchfloor.ingest.records.ledger import Ledger
-from watchfloor.ingest.worker.compact import compact_source, settled_tags
-from watchfloor.ingest.worker.retry import retry_lines
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings

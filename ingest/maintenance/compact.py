@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from watchfloor.ingest.reading.parts import part_ids
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.schema.errors import OperatorError, UserError
@@ -11,8 +12,6 @@ from watchfloor.store.layouts.block.blocks.block_keys import item_tag
 from watchfloor.store.layouts.block.compaction.compaction import Compacted, Step, compact
 from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.store import Store
-
-from .parts import part_ids
 
 
 def compact_source(
