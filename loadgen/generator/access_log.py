@@ -1,4 +1,4 @@
-"""Web access log lines (combined format) in any number, the same bytes for the same arguments, oldest first."""
+"""Writes web access logs (combined format) of any size, oldest line first: the same bytes for the same arguments."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 BLOCK_LINES = 50_000
-"""Lines drawn at a time; part of the format."""
+"""Lines drawn at a time; another number would draw other lines."""
 _START = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
 _CLIENTS, _PATHS, _AGENTS, _SIZES = 3_000, 20_000, 120, 4_096
 _LINES_PER_SECOND = 20
 
 
 def write_access_log(path: Path, size: int, seed: int = 1) -> int:
-    """Writes at least ``size`` bytes of whole lines, 20 a second of log time; the number of lines."""
+    """Writes at least ``size`` bytes of whole lines, 20 per second of log time; returns the number of lines."""
     words = _LineParts()
     lines = written = 0
     with path.open("wb") as out:
@@ -35,7 +35,7 @@ def write_access_log(path: Path, size: int, seed: int = 1) -> int:
 
 
 class _LineParts:
-    """Parts that lines are joined from. Addresses lie in 10.0.0.0/8, names in ``.example``."""
+    """The parts that lines are joined from. Addresses lie in 10.0.0.0/8, names in ``.example``."""
 
     def __init__(self) -> None:
         rng = np.random.Generator(np.random.PCG64(0))

@@ -1,7 +1,7 @@
-"""Proxy events with two more fields, ``left`` and ``right``, whose values have known densities.
+"""Writes proxy events with two more fields, ``left`` and ``right``, whose values have known densities.
 
-Each draws, independently of the other, ``d0.5`` for half of the events, ``d0.2`` for a fifth, and so on down to
-``d1e-07``; the rest have one of ``FILLERS`` values of no use. The same bytes for the same arguments.
+Each field, independently of the other, is ``d0.5`` in half of the events, ``d0.2`` in a fifth, and so on down to
+``d1e-07``; the rest have one of ``FILLER_VALUES`` other values. The same arguments give the same bytes.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ FILLER_VALUES = 500
 
 
 def density_value(density: float) -> str:
-    """The value of ``left`` and ``right`` that has a density."""
+    """Returns the value of ``left`` and ``right`` that has a density."""
     return f"d{density:g}"
 
 
 def count_density_events(events: int) -> Mapping[float, int]:
-    """How many of so many events have each density's value: in each field the same."""
+    """Returns the number of events that have each density's value; it is the same in both fields."""
     return {density: round(events * density) for density in DENSITIES}
 
 
@@ -39,7 +39,7 @@ def write_density_events(path: Path, events: int, seed: int) -> GenerationSummar
 
 
 def _assign_densities(events: int, seed: Sequence[int]) -> np.ndarray:
-    """For each event the place of its value among ``_names``: those with a density first."""
+    """Returns the index of each event's value in the array of ``_format_values``; values with a density come first."""
     rng = np.random.Generator(np.random.PCG64(list(seed)))
     values = rng.integers(len(DENSITIES), len(DENSITIES) + FILLER_VALUES, events, dtype=np.int16)
     places = rng.permutation(events).astype(np.int32)
@@ -51,20 +51,20 @@ def _assign_densities(events: int, seed: Sequence[int]) -> np.ndarray:
 
 
 def _format_values(field: str) -> pa.Array:
-    """The values as JSON members."""
+    """Returns the values as JSON members."""
     values = [*map(density_value, DENSITIES), *(f"f{number}" for number in range(FILLER_VALUES))]
     return pa.array([f'"{field}":"{value}",' for value in values])
 
 
 class _FieldAdder:
-    """A file of JSON lines to which each line gets the fields as its first members."""
+    """Adds the fields as first members to each JSON line that is written to ``out``."""
 
     def __init__(self, out: BinaryIO, columns: Sequence[np.ndarray]) -> None:
         self._out, self._columns, self._at = out, columns, 0
         self._members = [_format_values(field) for field in FIELDS]
 
     def write(self, chunk: memoryview) -> int:
-        """A chunk of whole lines."""
+        """Writes a chunk of whole lines with the fields added; returns the number of bytes written."""
         lines = pa.array([line[1:] for line in bytes(chunk).split(b"\n")[:-1]], pa.binary()).cast(pa.string())
         assert len(lines) <= CHUNK_EVENTS
         here = slice(self._at, self._at + len(lines))

@@ -1,8 +1,8 @@
-"""Events in any number, the same bytes for the same arguments: JSON lines, oldest first.
+"""Generates any number of events as JSON lines, oldest first: the same bytes for the same arguments.
 
-Each event is joined from fragments of JSON that were made and escaped once (``feeds``), a chunk of events at a time,
-so memory does not grow with the number of events. Three values of a feed's main field have known frequencies
-(``feeds/deal.py``), for queries that need a dense, a middling and a rare value.
+Each event is joined from fragments of JSON that are made and escaped once (``feeds``), a chunk of events at a time, so
+memory does not grow with the number of events. Three values of a feed's main field have known frequencies
+(``synthesis/named_values.py``), for queries that need a dense, a middling and a rare value.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from .feed_registry import open_feed
 DEFAULT_END = datetime(2026, 1, 8, tzinfo=UTC)
 DEFAULT_DAYS = 7.0
 MAX_DAYS = 36_500
-CHUNK_EVENTS = 50_000  # events; a multiple of ``deal.BLOCK``. Part of the format: other chunks would draw other events
+CHUNK_EVENTS = 50_000  # a multiple of ``named_values.GROUP_EVENTS``; another size would draw other events
 
 
 class LineSink(Protocol):
-    """What takes the lines; any binary file does."""
+    """Takes the lines; any binary file is one."""
 
     def write(self, data: memoryview, /) -> int: ...
 
 
 @dataclass(frozen=True)
 class ValueFrequency:
-    """A value of the main field and how many of the events have it."""
+    """A value of the main field and the number of events that have it."""
 
     field: str
     value: str
@@ -54,7 +54,7 @@ class ValueFrequency:
 
 @dataclass(frozen=True)
 class GenerationSummary:
-    """What was written, in ``seconds`` of wall time; ``since`` ≤ every time < ``until``."""
+    """The events that were written, in ``seconds`` of wall time; ``since`` ≤ every time < ``until``."""
 
     events: int
     bytes: int
@@ -68,8 +68,10 @@ class GenerationSummary:
 
 @dataclass(frozen=True)
 class EventChunk:
-    """Events in the order of their times. ``values``: places of the main field's values. Line i ends before
-    ``ends[i]`` of ``text``."""
+    """Events in the order of their times.
+
+    ``value_indices`` are the indices of the main field's values. Line i ends before ``ends[i]`` of ``text``.
+    """
 
     times: MicrosArray
     value_indices: IntArray
@@ -86,9 +88,9 @@ def generate_events(
     source: str = "proxy.events",
     stop: threading.Event | None = None,
 ) -> GenerationSummary:
-    """Writes ``events`` lines over the ``days`` before ``end`` to ``out``, fewer if ``stop`` is set meanwhile.
+    """Writes ``events`` lines over the ``days`` before ``end`` to ``out``; fewer if ``stop`` is set meanwhile.
 
-    Raises ``UserError`` for bad arguments.
+    Raises UserError for bad arguments.
     """
     check_arguments(events, seed)
     if not 0.001 <= days <= MAX_DAYS:
@@ -111,7 +113,7 @@ def generate_events(
 
 
 def check_arguments(events: int, seed: int) -> None:
-    """Raises ``UserError``."""
+    """Raises UserError for a negative number of events or a negative seed."""
     if events < 0:
         raise UserError(f"--events is {events}; it must not be negative")
     if seed < 0:
@@ -119,7 +121,7 @@ def check_arguments(events: int, seed: int) -> None:
 
 
 def generate_chunks(feed: EventFeed, clock: TimeSampler, events: int, seed: int) -> Generator[EventChunk, None, None]:
-    """``events`` events by ``clock``; each chunk is drawn for itself."""
+    """Yields ``events`` events at times of ``clock``. Each chunk has its own random numbers."""
     for first in range(0, events, CHUNK_EVENTS):
         size = min(CHUNK_EVENTS, events - first)
         rng = np.random.Generator(np.random.PCG64([seed, first // CHUNK_EVENTS, *feed.seed_suffix]))
@@ -132,7 +134,7 @@ def generate_chunks(feed: EventFeed, clock: TimeSampler, events: int, seed: int)
 
 
 class GenerationTally:
-    """Counts what was written of chunks."""
+    """Counts the events and bytes that were written, and how often each named value occurs among them."""
 
     def __init__(self, feed: EventFeed) -> None:
         self._feed = feed
@@ -141,7 +143,7 @@ class GenerationTally:
         self.events = self.bytes = 0
 
     def add_chunk(self, chunk: EventChunk, events: int) -> None:
-        """The first ``events`` of a chunk."""
+        """Counts the first ``events`` events of a chunk."""
         if events:
             self.events += events
             self.bytes += int(chunk.ends[events - 1])

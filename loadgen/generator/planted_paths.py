@@ -1,4 +1,4 @@
-"""Marks in a file of generated events: values of ``path`` that no other event has, for filters with known hits."""
+"""Plants values of ``path`` that no other event has into a file of generated events, for filters with known hits."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import BinaryIO
 
 SINGLE_PATH, SPREAD_PATH = "/da/needle.zip", "/da/thread.zip"
-"""Between the least and the greatest path that the generator makes, so that no bounds of a column exclude them."""
+"""They sort between the least and the greatest generated path, so that no bounds of a column exclude them."""
 PLANTED_PATTERN = r"/[a-z]+/(needle|thr[a-z]+)\.zip$"
-"""Found in both and in no other path."""
+"""Matches both planted paths and no other."""
 SPREAD_INTERVAL = 16_384
-"""Events between two of ``SPREAD``: a full block."""
+"""Events between two occurrences of ``SPREAD_PATH``: a full block."""
 
 _MEMBER = b'"path":"'
 
 
 def plant_paths(path: Path, events: int) -> int:
-    """Gives ``ONE`` to an event in the middle of the file and ``SPREAD`` to one in about every ``APART``.
+    """Gives ``SINGLE_PATH`` to an event in the middle and ``SPREAD_PATH`` to one in about every ``SPREAD_INTERVAL``.
 
-    The lines keep their length: what the new value lacks is white space behind it. Returns how many have ``SPREAD``.
+    The lines keep their length: white space after the new value fills the rest. Returns the number of ``SPREAD_PATH``.
     """
     count = max(1, events // SPREAD_INTERVAL)
     size = path.stat().st_size
@@ -30,7 +30,7 @@ def plant_paths(path: Path, events: int) -> int:
 
 
 def _plant_path(file: BinaryIO, offset: int, value: str) -> None:
-    """Marks the first line after ``offset`` whose path is long enough and not a mark."""
+    """Replaces the path of the first line after ``offset`` whose path is long enough and not planted."""
     file.seek(offset)
     file.readline()
     while True:

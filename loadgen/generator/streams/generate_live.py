@@ -1,4 +1,4 @@
-"""Generated events as they happen: each is written when its time, which is now, has come."""
+"""Generates events live: each has the present as its time, and is written when that time has come."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .pacer import HEAD_START_MICROS, LiveLineSink, Pacer, check_rate
 
 @dataclass(frozen=True)
 class LiveSummary:
-    """What was written, by when it was due; ``late``: the longest that an event was written after that, in seconds."""
+    """The events that were written, and the longest time in seconds by which one was written after it was due."""
 
     generated: GenerationSummary
     max_delay: float
@@ -34,8 +34,8 @@ def generate_live(
 ) -> LiveSummary:
     """Writes ``events`` events, ``rate`` a second, until ``stop`` is set.
 
-    They are those of ``generate`` with the same seed but for their times, and come as independent events do: evenly in
-    the long run, by chance in the short. Raises ``UserError`` for bad arguments.
+    Apart from their times, they are the events of ``generate_events`` with the same seed. They come like independent
+    events: evenly in the long run, at random in the short run. Raises UserError for bad arguments.
     """
     check_arguments(events, seed)
     check_rate(rate)

@@ -1,7 +1,7 @@
-"""Lines written when they are due, whether or not those before them were taken: an open-loop load by its schedule.
+"""Writes lines when they are due, an open-loop load: the schedule does not wait for a slow reader or a stalled disk.
 
-A line that a slow reader, or a stalled disk, has kept back is written as soon as may be; the lines after it stay due
-when they were. How late lines were is kept.
+A line that was held up is written as soon as possible, and the lines after it stay due when they were. The longest
+delay is recorded.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from watchfloor.loadgen.generator.synthesis.time_sampler import MicrosArray
 from watchfloor.schema.errors import UserError
 
 STEP_SECONDS = 0.02
-"""Seconds: lines that are due within such a step are written at once."""
+"""Lines that are due within such a step are written at once."""
 HEAD_START_MICROS = 500_000
-"""µs from the beginning to the first line: until then the first lines are made."""
+"""Time from the start until the first line is due, in which the first lines are made."""
 MAX_RATE = 1_000_000.0
 
 
 class LiveLineSink(Protocol):
-    """What takes lines as they are due; any binary file does."""
+    """Takes lines as they are due; any binary file is one."""
 
     def write(self, data: memoryview, /) -> int: ...
 
@@ -34,27 +34,27 @@ class LiveLineSink(Protocol):
 class Pacer:
     """Writes lines to ``out`` at their times, until ``stop`` is set, and flushes after each step.
 
-    ``late``: the longest that a line was written after it was due, in seconds.
+    ``max_delay`` is the longest time in seconds by which a line was written after it was due.
     """
 
     def __init__(self, out: LiveLineSink, stop: threading.Event) -> None:
         self._out, self._stop = out, stop
-        # Time goes on at its pace if the machine's clock is set meanwhile.
+        # The pacer's clock is steady: it does not jump when the machine's clock is set.
         self._zero = time.time_ns() // 1000 - round(time.perf_counter() * 1_000_000)
         self.max_delay = 0.0
 
     def now_micros(self) -> int:
-        """µs since 1970."""
+        """Returns the time in µs since 1970 UTC."""
         return self._zero + round(time.perf_counter() * 1_000_000)
 
     def seconds_since(self, micros: int) -> float:
-        """Seconds from a moment until now; 0 if it is to come."""
+        """Returns the seconds since a moment; 0 if it is in the future."""
         return max(0, self.now_micros() - micros) / 1_000_000
 
     def write_lines(self, times: MicrosArray, ends: npt.NDArray[np.integer], text: memoryview) -> int:
         """Writes whole lines: line i is due at ``times[i]``, ascending, and ends before ``ends[i]`` of ``text``.
 
-        Returns how many were written: all, unless it was stopped.
+        Returns the number of lines written: all of them, unless ``stop`` was set.
         """
         done = first = 0
         while done < len(times) and not self._stop.is_set():
@@ -71,6 +71,6 @@ class Pacer:
 
 
 def check_rate(rate: float) -> None:
-    """Raises ``UserError``."""
+    """Raises UserError unless the rate is within its limits."""
     if not 0 < rate <= MAX_RATE:
         raise UserError(f"--rate is {rate:g}; it must lie above 0 and not above {MAX_RATE:,.0f} lines a second")

@@ -1,6 +1,6 @@
-"""A file that is closed every second while it grows, so that a master takes what has been added to it.
+"""A file that is closed every second while it grows, so that a master notices what was added to it.
 
-``watchfloor master`` takes a file when its writer has closed it: one that stays open for hours is taken at its end.
+``watchfloor master`` takes a file when its writer has closed it; a file that stays open for hours is taken only then.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CLOSE_SECONDS = 1.0
 
 
 class PeriodicallyClosedFile:
-    """An empty file of this name to write to. Raises ``UserError`` if it cannot be written."""
+    """Creates an empty file of this name, or empties it, for writing. Raises UserError if it cannot be written."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -27,7 +27,7 @@ class PeriodicallyClosedFile:
         return self._file.write(data)
 
     def flush(self) -> None:
-        """Hands over what was written; closes the file if it was not closed for a second."""
+        """Flushes the file; closes and reopens it if it was last closed a second ago or earlier."""
         self._file.flush()
         if time.monotonic() - self._closed_at >= CLOSE_SECONDS:
             self._file.close()

@@ -1,7 +1,7 @@
-"""A log file's lines again, at a given rate or at their own pace, as if they happened now.
+"""Replay of a log file: its lines at a given rate or at their own pace, as if they happened now.
 
-The time of each event is replaced in its line, in the form that it has there; nothing else is touched. A line whose
-time cannot be found is passed on as it is.
+The time of each event is replaced in its line and keeps its form; nothing else is changed. A line without a time that
+can be found is passed on unchanged.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ _MAX_LINE_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class ReplaySummary:
-    """``lines`` were written, blank and header lines apart; ``retimed`` of them with a new time, in ``seconds`` from
-    when the first was due. ``late``: the longest that a line was written after it was due, in seconds."""
+    """The lines that were written, without blank and header lines; ``retimed`` of them have a new time.
+
+    ``seconds`` are counted from the due time of the first line. ``max_delay`` is the longest time in seconds by which
+    a line was written after it was due.
+    """
 
     lines: int
     retimed: int
@@ -46,13 +49,16 @@ class ReplaySummary:
 
 
 class ReplaySchedule(Protocol):
-    """Told the lines in their order, it says when each happens now, in µs; None: with the one before it."""
+    """Takes the places of the lines' times, in order; returns the new time of each line in µs since 1970 UTC.
+
+    None stands for the time of the line before.
+    """
 
     def __call__(self, place: TimePlace | None, /) -> int | None: ...
 
 
 class RateSchedule:
-    """Line i at ``start`` + i / ``rate``."""
+    """Puts line i at ``start`` + i / ``rate`` seconds."""
 
     def __init__(self, start: int, rate: float) -> None:
         check_rate(rate)
@@ -64,9 +70,10 @@ class RateSchedule:
 
 
 class SpeedSchedule:
-    """As far apart as the lines' own times / ``speed``; the first time becomes ``start``, or up to a second later.
+    """Divides the distances between the lines' own times by ``speed``.
 
-    At speed 1 all times are shifted by as many whole seconds, which times of any resolution can take.
+    The first time becomes ``start`` or up to a second later: at speed 1 all times are shifted by the same number of
+    whole seconds, so that times of any resolution keep their digits.
     """
 
     def __init__(self, start: int, speed: float) -> None:
@@ -86,8 +93,11 @@ class SpeedSchedule:
 
 @dataclass(frozen=True)
 class RetimedChunk:
-    """Lines with their line ends; line i is due at ``times[i]`` and ends before ``ends[i]``. ``counted`` of the lines
-    up to and with each are neither blank nor header lines, ``retimed`` of them have a new time."""
+    """Lines with their line ends; line i is due at ``times[i]`` and ends before ``ends[i]`` of ``text``.
+
+    ``event_counts[i]`` of the lines up to and including line i are neither blank nor header lines;
+    ``retimed_counts[i]`` of them have a new time.
+    """
 
     times: MicrosArray
     ends: npt.NDArray[np.int64]
@@ -108,8 +118,8 @@ def replay_file(
 ) -> ReplaySummary:
     """Writes the file's lines, ``rate`` a second or ``speed`` times as fast as they came, until ``stop`` is set.
 
-    ``source`` is what the file is, if its content does not tell; ``known`` are sources besides those that ship. Raises
-    ``InputFileError`` for a file that cannot be read, ``UserError`` for bad arguments.
+    ``source`` names the file's source where its content does not tell; ``known`` are sources besides those that ship.
+    Raises InputFileError for a file that cannot be read, UserError for bad arguments.
     """
     pacer = Pacer(out, stop)
     start = pacer.now_micros() + HEAD_START_MICROS
@@ -132,7 +142,7 @@ def replay_file(
 def retime_chunks(
     path: str, source: str | None, known: Mapping[str, Source], schedule: ReplaySchedule, start: int
 ) -> Generator[RetimedChunk, None, None]:
-    """The file's lines with the times that ``schedule`` gives them, a chunk at a time; none is due before ``start``."""
+    """Yields the file's lines with the times that ``schedule`` returns, in chunks, none due before ``start``."""
     sniffed = sniff_file(path, source, known)
     finder, time_format = open_time_finder(sniffed)
     due = start
@@ -162,7 +172,7 @@ def retime_chunks(
 
 
 def _replace_time(line: bytes, place: TimePlace | None, micros: int, time_format: str) -> bytes | None:
-    """The line with another time in its place; None where it has none, or one whose form cannot be kept."""
+    """Returns the line with another time; None if it has no time, or one whose form cannot be kept."""
     if place is None:
         return None
     text = format_time_like(line[place.start : place.end].decode(), micros, time_format)

@@ -1,6 +1,6 @@
-"""A time written as another one was: in the same format, zone and number of digits.
+"""Formats a time like another one: in the same format, zone and number of digits.
 
-What the formats are, and how they are read, is ``watchfloor.ingest.columns.scalars``' affair; this is the way back.
+``watchfloor.ingest.columns.scalars`` defines the formats and reads them; this module writes them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _SECOND = 1_000_000
 
 
 def format_time_like(text: str, micros: int, time_format: str) -> str | None:
-    """``micros`` since 1970 UTC as ``text`` is written, a time in one of a definition's formats.
+    """Returns ``micros`` since 1970 UTC in the form of ``text``, a time in one of a definition's formats.
 
-    What the text's digits have no room for is cut off; digits finer than a microsecond are zeros. None for a form that
-    cannot be kept (``1.7e9``), and for what is no time of an event.
+    Digits that the text has no room for are cut off; digits finer than a microsecond are zeros. Returns None for a form
+    that cannot be kept (``1.7e9``) and for a time outside the range of events.
     """
     if not 0 <= micros < END_OF_TIME:
         return None
@@ -68,5 +68,5 @@ def _parse_zone(text: str, pattern: str) -> tzinfo:
 
 
 def _format_decimals(rest: int, power: int, count: int) -> str:
-    """The first ``count`` decimals of ``rest`` / 10 ** ``power``."""
+    """Returns the first ``count`` decimals of ``rest`` / 10 ** ``power``."""
     return f"{rest:0{power}}"[:count].ljust(count, "0") if power else "0" * count
