@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 
-MARKS = (1, 100, 1000)
+TIMED_ROWS = (1, 100, 1000)
 LAST = "last"
 
 
@@ -30,15 +30,17 @@ class RowTimes:
 def time_rows(service: QueryService, request: QueryRequest, upto: float = math.inf) -> RowTimes:
     """Asks a query and reads the answer to its end, or until ``upto`` rows are there; then it has no ``LAST``."""
     started = time.perf_counter()
-    ms: dict[str, float] = {}
+    milliseconds: dict[str, float] = {}
     rows = 0
     with closing(service.run(request)) as result:
         for batch in result:
             rows += len(batch)
-            now = (time.perf_counter() - started) * 1000
-            ms.update({str(mark): now for mark in MARKS if rows >= mark and str(mark) not in ms})
+            elapsed_ms = (time.perf_counter() - started) * 1000
+            milliseconds.update(
+                {str(row): elapsed_ms for row in TIMED_ROWS if rows >= row and str(row) not in milliseconds}
+            )
             if rows >= upto:
                 break
         else:
-            ms[LAST] = (time.perf_counter() - started) * 1000
-        return RowTimes(ms, rows, len(result.batch_runs))
+            milliseconds[LAST] = (time.perf_counter() - started) * 1000
+        return RowTimes(milliseconds, rows, len(result.batch_runs))

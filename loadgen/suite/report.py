@@ -101,18 +101,18 @@ def write_report(folder: Path) -> Path:
 def list_samples(measurement: Measurement) -> Iterator[dict[str, Any]]:
     """Yields an object for each raw sample of an experiment; ``number`` counts from 0 within its figure."""
     for figure in measurement.figures:
-        of = {"experiment": measurement.experiment, "metric": figure.metric.name, "of": dict(figure.labels)}
-        for place, value in enumerate(figure.samples):
-            at = {"at": figure.at[place]} if figure.at else {}
-            yield {**of, "number": place, **at, "value": value, "unit": figure.metric.unit}
+        case = {"experiment": measurement.experiment, "metric": figure.metric.name, "of": dict(figure.labels)}
+        for order, value in enumerate(figure.samples):
+            at = {"at": figure.at[order]} if figure.at else {}
+            yield {**case, "number": order, **at, "value": value, "unit": figure.metric.unit}
 
 
 def _make_chapter(measurement: Measurement) -> ReportChapter:
     sections = []
     for metric in dict.fromkeys(figure.metric for figure in measurement.figures):
-        found = [figure for figure in measurement.figures if figure.metric == metric]
+        same = [figure for figure in measurement.figures if figure.metric == metric]
         sections.append(
-            ReportSection(metric, list(dict.fromkeys(key for figure in found for key in figure.labels)), found)
+            ReportSection(metric, list(dict.fromkeys(key for figure in same for key in figure.labels)), same)
         )
     return ReportChapter(measurement, draw_pictures(measurement.experiment, measurement.figures), sections)
 
@@ -150,10 +150,10 @@ def _describe_surroundings(measurement: Sequence[Measurement]) -> dict[str, list
     names = [m.experiment for m in measurement]
     return {
         title: [
-            (key, _format_values(names, [each.get(key) for each in found]))
-            for key in dict.fromkeys(k for f in found for k in f)
+            (key, _format_values(names, [each.get(key) for each in same]))
+            for key in dict.fromkeys(k for f in same for k in f)
         ]
-        for title, found in parts.items()
+        for title, same in parts.items()
     }
 
 

@@ -43,12 +43,12 @@ def read_run(path: Path) -> SuiteRun:
         return SuiteRun(path, {}, (read_measurement(path),), {})
     ranks = {name: rank for rank, name in enumerate(list_names())}
     record = _read_record(path)
-    found = [read_measurement(file) for file in sorted(path.glob("*.json")) if file.name != RECORD]
-    asked: Mapping[str, Any] = record.get("experiments", {})
-    if not found and not asked:
+    read = [read_measurement(file) for file in sorted(path.glob("*.json")) if file.name != RECORD]
+    requested: Mapping[str, Any] = record.get("experiments", {})
+    if not read and not requested:
         raise InputFileError(f"{path} holds no experiment's JSON: `watchfloor bench all --out {path}` writes them")
-    missing = {n: e.get("failed") or "" for n, e in asked.items() if n not in {m.experiment for m in found}}
-    measurements = sorted(found, key=lambda m: (ranks.get(m.experiment, len(ranks)), m.experiment))
+    missing = {n: e.get("failed") or "" for n, e in requested.items() if n not in {m.experiment for m in read}}
+    measurements = sorted(read, key=lambda m: (ranks.get(m.experiment, len(ranks)), m.experiment))
     return SuiteRun(path, record, tuple(measurements), missing)
 
 
@@ -74,12 +74,12 @@ class RunFolder:
         if path.exists() and not path.is_dir():
             raise UserError(f"--out {path} is a file; name a folder for the run")
         self._record = _read_record(path)
-        asked = {"quick": quick, "seed": seed}
+        requested = {"quick": quick, "seed": seed}
         if not self._record:
             if other := next(iter(sorted(path.glob("*.json"))), None):
                 raise UserError(f"--out {path} holds {other.name} and no {RECORD}: name another folder for the run")
-            self._record = {**asked, **surroundings, "experiments": {}}
-        for name, value in asked.items():
+            self._record = {**requested, **surroundings, "experiments": {}}
+        for name, value in requested.items():
             if self._record.get(name) != value:
                 raise UserError(
                     f"--out {path} holds a run with {name} = {self._record.get(name)}, not {value}: "

@@ -28,25 +28,25 @@ def draw_densities(figures: Sequence[Figure]) -> Sketch:
         found = _SINGLE.fullmatch(figure.labels.get("where", ""))
         if found and "scheme" in figure.labels:
             lines[figure.labels["task"], figure.labels["scheme"]].append((float(found[1]), figure.value))
-    drawn, places = make_panels(4.2, columns=2)
+    drawn, panels = make_panels(4.2, columns=2)
     schemes = list(dict.fromkeys(scheme for _, scheme in lines))
-    for axes, task in zip(places, _TITLES, strict=True):
-        for place, scheme in enumerate(schemes):
+    for axes, task in zip(panels, _TITLES, strict=True):
+        for order, scheme in enumerate(schemes):
             points = sorted(lines[task, scheme])
-            width, colour = (3.5, "#8a8a8a") if scheme == _AUTO else (1.4, COLOURS[place % len(COLOURS)])
+            width, colour = (3.5, "#8a8a8a") if scheme == _AUTO else (1.4, COLOURS[order % len(COLOURS)])
             axes.plot(
                 *zip(*points, strict=True),
                 label=scheme,
                 linewidth=width,
                 color=colour,
-                marker=MARKERS[place],
+                marker=MARKERS[order],
                 markersize=4,
             )
         axes.set(title=_TITLES[task], xlabel="density of the condition", ylabel="asked_ms, ms", xscale="log")
         format_log_axis(
             axes.yaxis, [ms for (figure_task, _), points in lines.items() if figure_task == task for _, ms in points]
         )
-    drawn.legend(*places[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(schemes))
+    drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(schemes))
     return Sketch(
         "density", "Time of single conditions by their density, a line a scheme: medians, both axes logarithmic.", drawn
     )
@@ -57,8 +57,8 @@ def _draw_auto(figures: Sequence[Figure]) -> Sketch:
     cells: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for figure in figures:
         cells[figure.labels["task"], figure.labels["where"]][figure.labels["scheme"]] = figure.value
-    drawn, places = make_panels(4.6, columns=2)
-    for axes, task in zip(places, _TITLES, strict=True):
+    drawn, panels = make_panels(4.6, columns=2)
+    for axes, task in zip(panels, _TITLES, strict=True):
         best = [
             min(ms for scheme, ms in cell.items() if scheme != _AUTO)
             for (figure_task, _), cell in cells.items()
@@ -73,7 +73,7 @@ def _draw_auto(figures: Sequence[Figure]) -> Sketch:
         axes.set(title=_TITLES[task], xlabel="the best fixed scheme, ms", ylabel="auto, ms")
         for axis in (axes.xaxis, axes.yaxis):
             format_log_axis(axis, [*best, *auto])
-    places[0].legend(loc="upper left")
+    panels[0].legend(loc="upper left")
     return Sketch(
         "auto", "Each condition by its best fixed scheme and by auto: medians; dots on the line are equal.", drawn
     )

@@ -11,8 +11,8 @@ from watchfloor.loadgen.harness.plots.dot_plot import DotRow, draw_dots
 from watchfloor.loadgen.harness.plots.general import READING_HINT
 from watchfloor.loadgen.harness.plots.labels import label_axis
 
-_MARKS = ("minor_compactions", "major_compactions", "hold_ms", "silent_servers")
-_RUN = ("instantaneous_events_per_second", *_MARKS, "item_latency_ms")
+_SHADING_METRICS = ("minor_compactions", "major_compactions", "hold_ms", "silent_servers")
+_RUN = ("instantaneous_events_per_second", *_SHADING_METRICS, "item_latency_ms")
 _WAITED = {
     "item_service_ms": "service time, median",
     "item_service_99th_ms": "service time, 99th percentile",
@@ -39,7 +39,7 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
         shows = "Items that are due by a schedule, at shares of the saturated rate: latency has the waiting"
         yield draw_dots("waiting", f"{shows}. {READING_HINT}.", rows, "ms")
     yield from series.draw_time_series(
-        [figure for figure in figures if figure.metric.name in _RUN and figure.at], _MARKS
+        [figure for figure in figures if figure.metric.name in _RUN and figure.at], _SHADING_METRICS
     )
 
 
@@ -59,18 +59,18 @@ def _draw_scaling(figures: Sequence[Figure]) -> Sketch:
     """Draws a panel for each metric, a line for each number of tablet servers."""
     metrics = [name for name in _BY_CLIENTS if any(figure.metric.name == name for figure in figures)]
     servers = list(dict.fromkeys(figure.labels["tservers"] for figure in figures))
-    drawn, places = make_panels(3.8, columns=len(metrics))
-    for axes, name in zip(places, metrics, strict=True):
-        for place, tservers in enumerate(servers):
-            found = [f for f in figures if f.metric.name == name and f.labels["tservers"] == tservers]
-            points = sorted((int(f.labels["clients"].split()[0]), f.value) for f in found)
-            marker, colour = MARKERS[place % len(MARKERS)], COLOURS[place % len(COLOURS)]
+    drawn, panels = make_panels(3.8, columns=len(metrics))
+    for axes, name in zip(panels, metrics, strict=True):
+        for order, tservers in enumerate(servers):
+            figures_of_server = [f for f in figures if f.metric.name == name and f.labels["tservers"] == tservers]
+            points = sorted((int(f.labels["clients"].split()[0]), f.value) for f in figures_of_server)
+            marker, colour = MARKERS[order % len(MARKERS)], COLOURS[order % len(COLOURS)]
             axes.plot(*zip(*points, strict=True), color=colour, marker=marker, label=tservers)
             axes.set_xticks([clients for clients, _ in points])
         axes.set(title=label_axis(next(f for f in figures if f.metric.name == name)), xlabel="ingest clients")
         axes.set_ylim(bottom=0)
         format_axis(axes.yaxis)
-    places[0].legend(loc="lower right")
+    panels[0].legend(loc="lower right")
     return Sketch(
         "scaling", "Steady rate and its variation, which is backpressure, by clients and tablet servers.", drawn
     )

@@ -17,14 +17,14 @@ from typing import Any
 
 import jsonschema
 
-from watchfloor.loadgen.harness.row_times import LAST, MARKS
+from watchfloor.loadgen.harness.row_times import LAST, TIMED_ROWS
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.errors import InputFileError
 
 PUBLISHED = Path(__file__).with_name("published.json")
 QUERIES = ("A", "B", "C")
 PAPER_SCHEMES = tuple(scheme for scheme in SCHEMES if scheme != "auto")
-ROWS = (*map(str, MARKS), LAST)
+ROWS = (*map(str, TIMED_ROWS), LAST)
 TableCell = tuple[str, str, str]
 """Query, scheme and row."""
 

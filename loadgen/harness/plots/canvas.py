@@ -49,7 +49,7 @@ class Sketch:
 
     name: str
     caption: str
-    drawn: Any
+    drawing: Any
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,10 @@ def _render_sketch(experiment: str, sketch: Sketch) -> Picture:
     name = f"{experiment}-{sketch.name}"
     svg, png = io.StringIO(), io.BytesIO()
     with rc_context({"svg.hashsalt": name}):
-        sketch.drawn.savefig(svg, format="svg", metadata={"Date": None}, transparent=True)
+        sketch.drawing.savefig(svg, format="svg", metadata={"Date": None}, transparent=True)
         # What stands where is worked out once: it takes longer than to draw it.
-        sketch.drawn.set_layout_engine("none")
-        sketch.drawn.savefig(png, format="png", dpi=150, metadata={"Software": None}, facecolor="white")
+        sketch.drawing.set_layout_engine("none")
+        sketch.drawing.savefig(png, format="png", dpi=150, metadata={"Software": None}, facecolor="white")
     return Picture(name, sketch.caption, _make_embeddable(svg.getvalue(), name), png.getvalue())
 
 

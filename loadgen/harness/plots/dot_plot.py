@@ -40,21 +40,23 @@ def draw_dots(name: str, caption: str, rows: Sequence[DotRow], unit: str) -> Ske
 
 
 def _draw_series(axes: Any, rows: Sequence[DotRow], series: Sequence[str]) -> None:
-    for at, key in enumerate(series):
-        found = {
-            place + (at - (len(series) - 1) / 2) * 0.8 / len(series): row.figures[key]
+    for order, key in enumerate(series):
+        figures_by_y = {
+            place + (order - (len(series) - 1) / 2) * 0.8 / len(series): row.figures[key]
             for place, row in enumerate(rows)
             if key in row.figures
         }
-        lows, highs = [min(f.samples) for f in found.values()], [max(f.samples) for f in found.values()]
-        colour, marker = COLOURS[at % len(COLOURS)], MARKERS[at % len(MARKERS)]
-        axes.hlines(list(found), lows, highs, color=colour, linewidth=3, alpha=0.35)
-        axes.plot([f.value for f in found.values()], list(found), marker, color=colour, markersize=5, label=key)
-        goals = [(figure.goal.limit, y) for y, figure in found.items() if figure.goal]
+        lows, highs = [min(f.samples) for f in figures_by_y.values()], [max(f.samples) for f in figures_by_y.values()]
+        colour, marker = COLOURS[order % len(COLOURS)], MARKERS[order % len(MARKERS)]
+        axes.hlines(list(figures_by_y), lows, highs, color=colour, linewidth=3, alpha=0.35)
+        axes.plot(
+            [f.value for f in figures_by_y.values()], list(figures_by_y), marker, color=colour, markersize=5, label=key
+        )
+        goals = [(figure.goal.limit, y) for y, figure in figures_by_y.items() if figure.goal]
         if goals:
             stroke = COLOURS[1] if len(series) == 1 else colour
             axes.plot(*zip(*goals, strict=True), "|", color=stroke, markersize=11, markeredgewidth=1.6)
-        for y, figure in found.items() if len(series) == 1 else ():
+        for y, figure in figures_by_y.items() if len(series) == 1 else ():
             beside = axes.get_yaxis_transform()
             axes.text(1.01, y, format_number(figure.value), transform=beside, va="center", fontsize=8.5)
     axes.set_yticks(range(len(rows)), [row.label for row in rows])

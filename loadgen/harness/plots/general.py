@@ -26,13 +26,13 @@ def draw_general(figures: Sequence[Figure]) -> Iterator[Sketch]:
 def draw_metrics(figures: Sequence[Figure]) -> Iterator[Sketch]:
     """Draws a picture for each metric, or several if it has many figures."""
     for name in dict.fromkeys(figure.metric.name for figure in figures):
-        found = [figure for figure in figures if figure.metric.name == name]
-        shared, labels = label_figures(found)
-        rows = [DotRow(label, {"": figure}) for label, figure in zip(labels, found, strict=True)]
+        of_metric = [figure for figure in figures if figure.metric.name == name]
+        shared, labels = label_figures(of_metric)
+        rows = [DotRow(label, {"": figure}) for label, figure in zip(labels, of_metric, strict=True)]
         parts = range(0, len(rows), _MOST_ROWS)
         for part, begin in enumerate(parts, 1):
             sheet = f", part {part} of {len(parts)}" if len(parts) > 1 else ""
-            goal = ", the upright stroke is its goal" if any(f.goal for f in found) else ""
+            goal = ", the upright stroke is its goal" if any(f.goal for f in of_metric) else ""
             caption = f"{name}{f' ({shared})' if shared else ''}{sheet}. {READING_HINT}{goal}."
             file = f"{name}-{part}" if len(parts) > 1 else name
-            yield draw_dots(file, caption, rows[begin : begin + _MOST_ROWS], label_axis(found[0]))
+            yield draw_dots(file, caption, rows[begin : begin + _MOST_ROWS], label_axis(of_metric[0]))

@@ -17,18 +17,18 @@ def draw_row_panels(name: str, caption: str, figures: Sequence[Figure], panel: s
 
     Each figure is of a row; its point has the range of its samples.
     """
-    drawn, places = make_panels(4.0, columns=len(_list_values(figures, panel)), sharey=True)
+    drawn, panels = make_panels(4.0, columns=len(_list_values(figures, panel)), sharey=True)
     lines = _list_values(figures, line)
-    for axes, title in zip(places, _list_values(figures, panel), strict=True):
+    for axes, title in zip(panels, _list_values(figures, panel), strict=True):
         here = [figure for figure in figures if figure.labels[panel] == title]
         # A rare value has no 100th row.
         rows = sorted(_list_values(here, "row"), key=lambda row: float("inf") if row == _LAST else float(row))
-        for place, word in enumerate(lines):
+        for order, word in enumerate(lines):
             points = sorted(
                 (f for f in here if f.labels[line] == word), key=lambda figure: rows.index(figure.labels["row"])
             )
-            xs = [rows.index(p.labels["row"]) + (place - (len(lines) - 1) / 2) * 0.08 for p in points]
-            colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+            xs = [rows.index(p.labels["row"]) + (order - (len(lines) - 1) / 2) * 0.08 for p in points]
+            colour, marker = COLOURS[order % len(COLOURS)], MARKERS[order % len(MARKERS)]
             ends = [min(p.samples) for p in points], [max(p.samples) for p in points]
             axes.vlines(xs, *ends, color=colour, alpha=0.35, linewidth=3)
             axes.plot(
@@ -36,9 +36,9 @@ def draw_row_panels(name: str, caption: str, figures: Sequence[Figure], panel: s
             )
         axes.set_xticks(range(len(rows)), [row if row == _LAST else f"{int(row):,}" for row in rows])
         axes.set(title=title, xlabel="row", xlim=(-0.5, len(rows) - 0.5))
-    places[0].set_ylabel(label_axis(figures[0]))
-    format_log_axis(places[0].yaxis, [sample for figure in figures for sample in figure.samples])
-    drawn.legend(*places[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(lines))
+    panels[0].set_ylabel(label_axis(figures[0]))
+    format_log_axis(panels[0].yaxis, [sample for figure in figures for sample in figure.samples])
+    drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(lines))
     return Sketch(name, f"{caption}: medians, with the range of the samples; the time axis is logarithmic.", drawn)
 
 

@@ -13,38 +13,38 @@ from watchfloor.loadgen.harness.measurement.table import format_number
 from .canvas import COLOURS, Sketch, format_axis, make_panels
 from .labels import format_case, label_axis
 
-_HEIGHT, _MARK_HEIGHT = 2.4, 1.1
-"""Inches of a panel, and of a panel of a mark."""
+_HEIGHT, _SHADING_HEIGHT = 2.4, 1.1
+"""Inches of a panel, and of a panel of a shading metric."""
 
 
-def draw_time_series(figures: Sequence[Figure], marks: Sequence[str] = ()) -> Iterator[Sketch]:
+def draw_time_series(figures: Sequence[Figure], shading_metrics: Sequence[str] = ()) -> Iterator[Sketch]:
     """Draws figures whose samples have times; figures of the same case stand in one picture.
 
-    The metrics of ``marks`` (how many compactions run, how long a write was held) shade the panels of rates wherever
-    they are above zero, so that the cause of a falling rate can be seen behind it. A metric of ``marks`` that is zero
-    throughout gets no panel, and is named in the caption.
+    The ``shading_metrics`` (how many compactions run, how long a write was held) shade the panels of rates wherever
+    they are above zero, so that the cause of a falling rate can be seen behind it. One that is zero throughout gets no
+    panel, and is named in the caption.
     """
     runs: dict[tuple[tuple[str, str], ...], list[Figure]] = {}
     for figure in figures:
         runs.setdefault(tuple(figure.labels.items()), []).append(figure)
-    for of, all_of_it in runs.items():
-        still = [f.metric.name for f in all_of_it if f.metric.name in marks and not any(f.samples)]
-        found = [figure for figure in all_of_it if figure.metric.name not in still]
-        shades = {name: COLOURS[place] for place, name in enumerate(marks, 1) if _filter_metric(found, name)}
-        found.sort(key=lambda figure: figure.metric.name in shades)
-        title = format_case(dict(of))
-        about = f"{', '.join(figure.metric.name for figure in found)} over time{f': {title}' if title else ''}"
+    for case, of_run in runs.items():
+        zeros = [f.metric.name for f in of_run if f.metric.name in shading_metrics and not any(f.samples)]
+        shown = [figure for figure in of_run if figure.metric.name not in zeros]
+        shades = {name: COLOURS[place] for place, name in enumerate(shading_metrics, 1) if _filter_metric(shown, name)}
+        shown.sort(key=lambda figure: figure.metric.name in shades)
+        title = format_case(dict(case))
+        about = f"{', '.join(figure.metric.name for figure in shown)} over time{f': {title}' if title else ''}"
         shaded = f" Shaded: where {' or '.join(shades)} is above zero." if shades else ""
-        zero = f" Zero throughout: {', '.join(still)}." if still else ""
+        zero = f" Zero throughout: {', '.join(zeros)}." if zeros else ""
         yield Sketch(
-            f"series-{_make_file_name(title)}", f"{about}.{shaded}{zero} Dashed: the figure.", _draw_run(found, shades)
+            f"series-{_make_file_name(title)}", f"{about}.{shaded}{zero} Dashed: the figure.", _draw_run(shown, shades)
         )
 
 
 def _draw_run(figures: Sequence[Figure], shades: dict[str, str]) -> Any:
-    heights = [_MARK_HEIGHT if figure.metric.name in shades else _HEIGHT for figure in figures]
-    drawn, places = make_panels(sum(heights) + 0.6, len(figures), sharex=True, height_ratios=heights)
-    for axes, figure in zip(places, figures, strict=True):
+    heights = [_SHADING_HEIGHT if figure.metric.name in shades else _HEIGHT for figure in figures]
+    drawn, panels = make_panels(sum(heights) + 0.6, len(figures), sharex=True, height_ratios=heights)
+    for axes, figure in zip(panels, figures, strict=True):
         axes.set_title(label_axis(figure))
         axes.set_ylim(0, max(*figure.samples, 0) * 1.08 or 1)
         format_axis(axes.yaxis)
@@ -62,17 +62,19 @@ def _draw_run(figures: Sequence[Figure], shades: dict[str, str]) -> Any:
             _shade_panel(axes, _filter_metric(figures, name)[0], colour)
         if rate and any(axes.get_legend_handles_labels()):
             axes.legend(loc="lower right", ncols=len(shades))
-    places[-1].set_xlabel("seconds from the beginning of the run")
+    panels[-1].set_xlabel("seconds from the beginning of the run")
     return drawn
 
 
-def _shade_panel(axes: Any, mark: Figure, colour: str) -> None:
+def _shade_panel(axes: Any, shading: Figure, colour: str) -> None:
     """Shades the background from each sample above zero to the next sample."""
-    looks = zip(mark.at, mark.samples, strict=True)
+    looks = zip(shading.at, shading.samples, strict=True)
     spans = [(since, until - since) for (since, value), (until, _) in pairwise(looks) if value > 0]
     if spans:
         whole = axes.get_xaxis_transform()
-        axes.broken_barh(spans, (0, 1), transform=whole, color=colour, alpha=0.18, linewidth=0, label=mark.metric.name)
+        axes.broken_barh(
+            spans, (0, 1), transform=whole, color=colour, alpha=0.18, linewidth=0, label=shading.metric.name
+        )
 
 
 def _filter_metric(figures: Sequence[Figure], name: str) -> list[Figure]:
