@@ -16,7 +16,7 @@ import pyarrow as pa
 from watchfloor.schema.filter.tree import Compare, Filter
 from watchfloor.schema.read_costs import ReadCosts
 from watchfloor.schema.source import Source
-from watchfloor.store.layout import Wanted
+from watchfloor.store.layout import ReadRequest
 from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.store import Store
 
@@ -107,17 +107,17 @@ class _SampleReader:
 
     def read_index(self, condition: Compare) -> pa.Array:
         """Returns what the index has for a condition."""
-        (hits,) = self._layout.hits(self._store.snapshot(), self._source, [condition], self._since, self._until)
+        (hits,) = self._layout.find_hits(self._store.snapshot(), self._source, [condition], self._since, self._until)
         return hits
 
     def fetch_events(self, hits: pa.Array, where: Filter) -> int:
         """Fetches the events that index hits lead to and returns the number of those that satisfy ``where``."""
-        wanted = Wanted(self._since, self._until, where, self._columns, FIRST_ROWS)
-        return sum(map(len, self._layout.fetch(self._store.snapshot(), self._source, hits, wanted)))
+        wanted = ReadRequest(self._since, self._until, where, self._columns, FIRST_ROWS)
+        return sum(map(len, self._layout.fetch_events(self._store.snapshot(), self._source, hits, wanted)))
 
     def _scan_since(self, since: int, where: Filter) -> int:
-        wanted = Wanted(since, self._until, where, self._columns, FIRST_ROWS)
-        return sum(map(len, self._layout.scan(self._store.snapshot(), self._source, wanted)))
+        wanted = ReadRequest(since, self._until, where, self._columns, FIRST_ROWS)
+        return sum(map(len, self._layout.scan_events(self._store.snapshot(), self._source, wanted)))
 
 
 def _measure_medians(calls: dict[str, Callable[[], int]]) -> dict[str, float]:

@@ -17,7 +17,7 @@ from watchfloor.schema.errors import StoreError
 from watchfloor.schema.filter.tree import Condition
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import KEY_COLUMN
-from watchfloor.store.layout import Wanted
+from watchfloor.store.layout import ReadRequest
 from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.reader import Reader
 
@@ -88,7 +88,7 @@ def _run_batch(
     # The events before the cursor are read again, and no limit can tell how many these are.
     limit = None if repeats else query.count_rows_left(progress.rows)
     first_rows = LATER_ROWS if progress.rows else FIRST_ROWS
-    request = Wanted(batch.since, batch.until, None, query.columns, first_rows, limit)
+    request = ReadRequest(batch.since, batch.until, None, query.columns, first_rows, limit)
     with closing(read_range(snapshot, query.source, query.plan, request)) as batches:
         for events in _time_reading(batches, run):
             if stop.reason is not None:
@@ -116,7 +116,9 @@ def _time_reading(batches: Iterable[pa.RecordBatch], run: BatchRun) -> Iterator[
         yield batch
 
 
-def read_range(snapshot: Reader, source: Source, plan: Plan, request: Wanted) -> Generator[pa.RecordBatch, None, None]:
+def read_range(
+    snapshot: Reader, source: Source, plan: Plan, request: ReadRequest
+) -> Generator[pa.RecordBatch, None, None]:
     """Yields the events of one time range, newest first, by the snapshot of the plan while that is fresh.
 
     The filter is the plan's, whatever ``request`` says.
@@ -124,13 +126,13 @@ def read_range(snapshot: Reader, source: Source, plan: Plan, request: Wanted) ->
     layout, snapshot = layout_of(source), snapshot.snapshot()
     access = plan.access
     if isinstance(access, Scan):
-        yield from layout.scan(snapshot, source, replace(request, where=plan.residual))
+        yield from layout.scan_events(snapshot, source, replace(request, where=plan.residual))
         return
     conditions = list(dict.fromkeys(term.condition for term in list_lookups(access)))
-    ids = layout.hits(snapshot, source, conditions, request.since, request.until)
+    ids = layout.find_hits(snapshot, source, conditions, request.since, request.until)
     hits = _combine_ids(access, dict(zip(conditions, ids, strict=True)))
     where = plan.residual if layout.hits_exact else plan.tree
-    yield from layout.fetch(snapshot, source, hits, replace(request, where=where))
+    yield from layout.fetch_events(snapshot, source, hits, replace(request, where=where))
 
 
 def _drop_until(events: pa.RecordBatch, key: bytes) -> pa.RecordBatch:

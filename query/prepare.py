@@ -23,7 +23,7 @@ from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.layout import IndexCount
-from watchfloor.store.layouts.count_reader import CountReader, Survey
+from watchfloor.store.layouts.count_reader import CountReader, EventSurvey
 from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.snapshot import Snapshot
 from watchfloor.store.store import Store
@@ -157,26 +157,26 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
     )
 
 
-def _read_counts(snapshot: Snapshot, checked: CheckedRequest, plan_request: PlanRequest) -> tuple[Survey, Counts]:
+def _read_counts(snapshot: Snapshot, checked: CheckedRequest, plan_request: PlanRequest) -> tuple[EventSurvey, Counts]:
     """Returns what there is in the time range, and the counts of the conditions for the planner."""
     # A scheme that insists on the index has everything counted, also what takes long.
     thorough = checked.request.scheme.endswith("index")
     conditions = list_conditions(plan_request)
     reader = CountReader(snapshot, plan_request.usable_source)
-    survey = reader.survey(conditions, checked.since, checked.until, thorough)
+    survey = reader.read_survey(conditions, checked.since, checked.until, thorough)
     counts = (_convert_count(survey, count) for count in survey.counts)
     return survey, Counts(survey.total, dict(zip(conditions, counts, strict=True)))
 
 
-def _convert_count(survey: Survey, count: IndexCount | None) -> ConditionCount | None:
+def _convert_count(survey: EventSurvey, count: IndexCount | None) -> ConditionCount | None:
     """Returns a count as the planner takes it; None if the condition was not counted."""
     if count is None:
         return None
-    newer = 0 if count.newest is None else min(survey.total, survey.newer(count.newest))
+    newer = 0 if count.newest is None else min(survey.total, survey.estimate_newer(count.newest))
     return ConditionCount(count.events, count.places, count.entries, newer)
 
 
-def _expect_matches(survey: Survey, plan: Plan) -> MatchDistribution:
+def _expect_matches(survey: EventSurvey, plan: Plan) -> MatchDistribution:
     """Returns the matches expected in each hour: the plan's share of the hour's events."""
     share = plan.matches / survey.total if survey.total else 0.0
     starts, ends = np.maximum(survey.hours, survey.since), np.minimum(survey.hours + HOUR, survey.until)

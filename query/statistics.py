@@ -29,7 +29,7 @@ def count_events(
     """Returns how many events lie in [since, until), or how many of them have ``field = value``."""
     source, reader, span = _open_counts(store, source_name, since, until)
     term = _make_term(source, field, value, span)
-    return 0 if span is None else reader.count(*span, *term)
+    return 0 if span is None else reader.count_events(*span, *term)
 
 
 def rank_values(
@@ -40,7 +40,7 @@ def rank_values(
     indexed = _find_indexed_field(source, field, span)
     if limit < 1:
         raise UserError(f"n is {limit}; it must be 1 or more")
-    return [] if span is None else reader.top(indexed, *span, limit)
+    return [] if span is None else reader.rank_values(indexed, *span, limit)
 
 
 def count_over_time(
@@ -58,7 +58,7 @@ def count_over_time(
     """
     source, reader, span = _open_counts(store, source_name, since, until)
     term = _make_term(source, field, value, span)
-    return reader.timeline(bucket, *(span or (0, 0)), *term)
+    return reader.count_over_time(bucket, *(span or (0, 0)), *term)
 
 
 def _open_counts(
@@ -73,7 +73,7 @@ def _open_counts(
     reader = CountReader(store, source)
     if since is not None and until is not None:
         return source, reader, (since, until)
-    bounds = reader.bounds()
+    bounds = reader.find_bounds()
     if bounds is None:
         return source, reader, None
     span = (bounds[0] if since is None else since, bounds[1] if until is None else until)

@@ -22,7 +22,7 @@ from watchfloor.store.encoding.keys import KEY_COLUMN
 from .reader import Reader
 from .store import Store
 
-Term = tuple[Field, Value]
+FieldValue = tuple[Field, Value]
 """``field = value``, typed, of an indexed field."""
 
 
@@ -49,7 +49,7 @@ class TableWrite:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReadRequest:
     """Which events a read is for: those in [since, until) (µs) that satisfy ``where``, and which ``columns`` of them.
 
     ``first_rows`` is after how many events the first batch is handed over. With a ``limit`` no more than the newest so
@@ -82,7 +82,7 @@ class Encoder(Protocol):
     def finish(self) -> list[TableWrite]:
         """What is left, and the item's counts."""
 
-    def sweep(self, store: Store, rejected: np.ndarray) -> None:
+    def sweep_earlier(self, store: Store, rejected: np.ndarray) -> None:
         """After a second reading, which is durable: removes what an earlier one wrote and this one did not write again.
 
         ``rejected`` are the offsets of lines of the item that are no events now. What is removed are events, index
@@ -90,10 +90,10 @@ class Encoder(Protocol):
         """
 
 
-class TermCounts(Protocol):
+class ValueCounts(Protocol):
     """Counts of the events that have a value, in [since, until) (µs)."""
 
-    def estimates(
+    def estimate_conditions(
         self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
     ) -> list[IndexCount | None]:
         """What there is of each condition on an indexed field: equalities, and those of many values.
@@ -101,13 +101,15 @@ class TermCounts(Protocol):
         None for one of many values of which a shard has more than ``most`` entries; those are not read to the end.
         """
 
-    def count(self, reader: Reader, source: Source, term: Term, since: int, until: int) -> int:
+    def count_events(self, reader: Reader, source: Source, term: FieldValue, since: int, until: int) -> int:
         """Exactly how many events have the term."""
 
-    def timeline(self, reader: Reader, source: Source, term: Term, width: int, since: int, until: int) -> Counter[int]:
+    def count_over_time(
+        self, reader: Reader, source: Source, term: FieldValue, width: int, since: int, until: int
+    ) -> Counter[int]:
         """Exact counts by the start of their bucket. ``width`` (µs): a minute, an hour or a day."""
 
-    def values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
+    def count_values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
         """Exact counts of all values of an indexed field, as they stand in index rows."""
 
 
@@ -120,9 +122,9 @@ class Layout(Protocol):
     """So many entries a shard may a condition of many values have, for its look-up to be worth its while."""
 
     @property
-    def counts(self) -> TermCounts: ...
+    def counts(self) -> ValueCounts: ...
 
-    def encoder(
+    def make_encoder(
         self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None, again: bool = False
     ) -> Encoder:
         """Returns an encoder of one work item's events.
@@ -131,13 +133,15 @@ class Layout(Protocol):
         says that some of the item may have been written before, so that ``sweep`` will be called.
         """
 
-    def scan(self, reader: Reader, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def scan_events(self, reader: Reader, source: Source, wanted: ReadRequest) -> Iterator[pa.RecordBatch]:
         """Returns the events that are wanted, newest first: batches by ``event_schema``. Ties are ordered by key."""
 
-    def hits(
+    def find_hits(
         self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int
     ) -> list[pa.Array]:
         """What the index has for each condition in [since, until): opaque binary IDs, sorted, which is newest first."""
 
-    def fetch(self, reader: Reader, source: Source, hits: pa.Array, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def fetch_events(
+        self, reader: Reader, source: Source, hits: pa.Array, wanted: ReadRequest
+    ) -> Iterator[pa.RecordBatch]:
         """As ``scan``, of the events of sorted hits: some of those that ``hits`` gave for no wider a time range."""

@@ -9,14 +9,14 @@ from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.schema.errors import OperatorError, UserError
 from watchfloor.store.layouts.block.blocks.block_keys import item_tag
-from watchfloor.store.layouts.block.compaction.compaction import Compacted, Step, compact
+from watchfloor.store.layouts.block.compaction.compaction import CompactionResult, ReportStep, compact_blocks
 from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.store import Store
 
 
 def compact_source(
-    store: Store, name: str, older_than: int, step: Step = lambda done: None, index: bool = False
-) -> Compacted:
+    store: Store, name: str, older_than: int, step: ReportStep = lambda done: None, index: bool = False
+) -> CompactionResult:
     """Merges a source's small blocks of days that ended ``older_than`` µs ago. ``store`` is open for ingest.
 
     ``index``: writes all blocks anew if there is an index that does not cover all events.
@@ -33,7 +33,7 @@ def compact_source(
     with hold_file_lock(store.settings.home / f"compact-{source.name}.lock", busy):
         retried = {item_tag(claim) for claim in Quarantine(store).settled_claims()}
         closed = time.time_ns() // 1000 - older_than
-        return compact(store, source, lambda: settled_tags(store) | retried, closed, step=step, index=index)
+        return compact_blocks(store, source, lambda: settled_tags(store) | retried, closed, step=step, index=index)
 
 
 def settled_tags(store: Store) -> set[bytes]:

@@ -165,7 +165,7 @@ class _Retry:
     def _write_events(self, writer: ItemWriter, events: Events) -> bool:
         """Writes events durably. Returns false if a field was indexed meanwhile, so that they must be written again."""
         for source, batch in events:
-            writer.write(source, batch)
+            writer.write_events(source, batch)
         writer.finish()
         return not writer.lacks_index(self._store.catalog.read_sources())
 
@@ -178,7 +178,7 @@ class _Retry:
         writer = ItemWriter(self._sink, bytes.fromhex(claim), item.file_id, again=True)
         complete = self._write_events(writer, events)
         sources = sources_of_feed(item.feed, self._store.catalog.read_sources()) if rejected else []
-        writer.sweep(self._store, np.array(rejected, np.int64), sources)
+        writer.sweep_earlier(self._store, np.array(rejected, np.int64), sources)
         return complete
 
     def _mark_retried(self, lines: list[QuarantinedLine], claim: str) -> None:

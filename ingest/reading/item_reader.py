@@ -22,11 +22,11 @@ from watchfloor.ingest.records.definitions import SourceResolver
 from watchfloor.ingest.records.ledger import ItemEnd
 from watchfloor.ingest.records.quarantine import CLEARED, OPEN, RETRIED, Quarantine
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.bridge.jvm import visit
+from watchfloor.store.bridge.jvm import visit_jvm
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
 from watchfloor.store.layout import TableWrite
-from watchfloor.store.layouts.item_writer import ItemWriter, Sink
+from watchfloor.store.layouts.item_writer import ItemWriter, WriteSink
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
@@ -62,13 +62,13 @@ class ReadTask:
     sink: EntrySink
     item: WorkItem
     report: ReportProgress = _ignore_progress
-    event_sink: Sink | None = None
+    event_sink: WriteSink | None = None
     begun: bool = False
     ended: bool = False
     on_read: Callable[[], None] = lambda: None
 
     @property
-    def events_to(self) -> Sink:
+    def events_to(self) -> WriteSink:
         return self.event_sink or self.sink
 
 
@@ -126,7 +126,7 @@ class ItemReader:
         ):
             for chunk in encoded:
                 for writer, writes in chunk.writes:
-                    writer.put(writes)
+                    writer.put_writes(writes)
                 quarantine.put_lines(task.sink, item, chunk.rejected, chunk.cut)
                 rejected.extend(line.offset for line in chunk.rejected)
                 writers += chunk.ended
@@ -186,7 +186,7 @@ class _Outcome:
         sources = sources_of_feed(item.feed, store.catalog.read_sources()) if len(self.rejected) else []
         for identity in part_ids(item):
             writer = writers.get(identity) or ItemWriter(task.sink, identity, item.file_id)
-            writer.sweep(store, self.rejected, sources)
+            writer.sweep_earlier(store, self.rejected, sources)
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class _EncodedChunk:
 
     def end_parts(self, writers: Iterable[ItemWriter]) -> None:
         for writer in writers:
-            self.writes.append((writer, writer.rest()))
+            self.writes.append((writer, writer.encode_rest()))
             self.ended.append(writer)
 
 
@@ -256,7 +256,7 @@ def _read_item_chunks(settings: Settings, item: WorkItem) -> Iterator[Chunk]:
 def _encode_for_jvm(
     chunks: Iterator[_ParsedLines], task: ReadTask, claimed: Offsets
 ) -> Generator[_EncodedChunk, None, None]:
-    with visit():  # what the JVM has parsed goes back to it here
+    with visit_jvm():  # what the JVM has parsed goes back to it here
         yield from _encode_chunks(chunks, task, claimed)
 
 

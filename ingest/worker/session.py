@@ -12,7 +12,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bulk.bulk import BulkSink
 from watchfloor.store.bulk.folders import remove_left_overs
-from watchfloor.store.layouts.item_writer import Sink
+from watchfloor.store.layouts.item_writer import WriteSink
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
@@ -42,7 +42,7 @@ class WorkerSession:
         return self._sink
 
     @contextmanager
-    def event_sink(self, waiting: Callable[[], None]) -> Iterator[Sink]:
+    def event_sink(self, waiting: Callable[[], None]) -> Iterator[WriteSink]:
         """Opens the sink for the events of one item; ``waiting`` is called now and then while it waits for servers."""
         if not self._bulk:
             yield self.sink

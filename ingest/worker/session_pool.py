@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Generic, TypeVar
 
-from watchfloor.store.bridge.jvm import visit
+from watchfloor.store.bridge.jvm import visit_jvm
 
 S = TypeVar("S")
 Work = Callable[[S, Callable[[], None]], None]
@@ -40,7 +40,7 @@ class SessionPool(Generic[S]):
     def begin(self, work: Work[S]) -> None:
         """Begins work, once ``wait`` has returned."""
         session, self._next_allowed = self._free.pop(), threading.Event()
-        self._in_flight[self._threads.submit(visit()(_run_work), work, session, self._next_allowed)] = session
+        self._in_flight[self._threads.submit(visit_jvm()(_run_work), work, session, self._next_allowed)] = session
 
     def __enter__(self) -> SessionPool[S]:
         return self

@@ -11,7 +11,7 @@ import jpype
 
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.connection import Connection
-from watchfloor.store.bridge.jvm import visit
+from watchfloor.store.bridge.jvm import visit_jvm
 from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table, shard_names, source_namespace
 
 SOURCES_TABLE = "watchfloor.sources"
@@ -39,7 +39,7 @@ def create_source_tables(connection: Connection, source: Source, readers: Sequen
     names = source_tables(source)
     # Side by side: while one table waits for the manager, the next is on its way. It takes two thirds of the time.
     with ThreadPoolExecutor(len(names)) as pool:
-        create = visit()(lambda name: _create_table(connection, name, splits, _choose_properties(source, name)))
+        create = visit_jvm()(lambda name: _create_table(connection, name, splits, _choose_properties(source, name)))
         list(pool.map(create, names))
 
 
@@ -82,7 +82,7 @@ def begin_file_compactions(connection: Connection, tables: Sequence[str]) -> Non
     operations = connection.client.tableOperations()
     # Side by side: the manager takes some time with each.
     with ThreadPoolExecutor(len(tables)) as pool:
-        begin = visit()(lambda name: operations.compact(name, None, None, False, False))
+        begin = visit_jvm()(lambda name: operations.compact(name, None, None, False, False))
         list(pool.map(begin, tables))
 
 

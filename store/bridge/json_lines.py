@@ -15,7 +15,7 @@ from .call import BatchTransfer, call_java, to_java_strings
 class JsonLines:
     """Reads lines into the columns of a source's fields. Not for use by several threads at once.
 
-    The JVM must run: a process that has no store starts it by ``jvm.start``.
+    The JVM must run: a process that has no store starts it by ``jvm.start_jvm``.
     """
 
     def __init__(self, columns: Mapping[str, str], names: Mapping[str, str | None], power: int | None) -> None:
@@ -36,7 +36,7 @@ class JsonLines:
             -1 if power is None else power,
         )
 
-    def read(self, data: bytes, starts: np.ndarray) -> tuple[pa.RecordBatch, np.ndarray | None]:
+    def read_lines(self, data: bytes, starts: np.ndarray) -> tuple[pa.RecordBatch, np.ndarray | None]:
         """Returns a row for each of the lines of UTF-8 that begin at ``starts``, and which are odd, if any are.
 
         The row of an odd line, which is not taken, has no meaning.

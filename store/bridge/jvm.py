@@ -50,7 +50,7 @@ _lock = threading.Lock()
 _owner: int | None = None
 
 
-def _library(home: Path) -> Path:
+def _find_jvm_library(home: Path) -> Path:
     """The JVM's shared library in a Java home."""
     for name in ("libjvm.so", "libjvm.dylib"):
         if (home / "lib/server" / name).exists():
@@ -58,7 +58,7 @@ def _library(home: Path) -> Path:
     raise StoreError(f"no lib/server/libjvm in {home}: it is not a whole Java installation")
 
 
-def start(jars: Path, heap: str = "256m") -> None:
+def start_jvm(jars: Path, heap: str = "256m") -> None:
     """Starts the JVM if it does not run yet; later calls find it running, whatever they ask for.
 
     ``jars`` is the folder that the Maven module filled, ``heap`` what the JVM reads after ``-Xmx``. Raises
@@ -77,7 +77,7 @@ def start(jars: Path, heap: str = "256m") -> None:
         archive = archive_folder(jars, java, list_archivable_jars(jars)) / CLIENT_ARCHIVE
         try:
             jpype.startJVM(
-                str(_library(java)),
+                str(_find_jvm_library(java)),
                 *_OPTIONS,
                 *archive_options(archive),
                 f"-Xmx{heap}",
@@ -118,7 +118,7 @@ def java_class(name: str) -> Any:
 
 
 @contextmanager
-def visit() -> Iterator[None]:
+def visit_jvm() -> Iterator[None]:
     """Around what a thread does that may call Java and ends soon; ``visit()(function)`` is a function that does it so.
 
     The JVM keeps what it knows of a thread, 8 KB, until the thread says that it leaves. One that it does not know costs

@@ -99,7 +99,7 @@ class BulkSink:
         return list(held.items())
 
     def _begin(self, jobs: list[Callable[[], None]]) -> None:
-        self._writing = [self._threads.submit(jvm.visit()(job)) for job in jobs]
+        self._writing = [self._threads.submit(jvm.visit_jvm()(job)) for job in jobs]
 
     def _wait(self) -> None:
         """Returns when nothing is being written; raises what went wrong there."""

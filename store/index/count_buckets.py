@@ -25,7 +25,7 @@ from watchfloor.store.encoding.keys import (
 )
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import encode_value
-from watchfloor.store.layout import Term
+from watchfloor.store.layout import FieldValue
 from watchfloor.store.reader import Batches, Reader
 
 from .item_counts import TOTAL
@@ -37,7 +37,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Cover:
+class BucketCover:
     """How a time range is read: whole days, whole hours (not in the days), and the edges that are left."""
 
     days: tuple[Span, ...]
@@ -45,19 +45,19 @@ class Cover:
     edges: tuple[Span, ...]
 
 
-def cover(since: int, until: int) -> Cover:
+def cover_range(since: int, until: int) -> BucketCover:
     """The fewest buckets that cover [since, until), in microseconds."""
     hours = (-(-since // HOUR) * HOUR, until // HOUR * HOUR)
     if hours[0] >= hours[1]:
-        return Cover((), (), spans_of((since, until)))
+        return BucketCover((), (), drop_empty_spans((since, until)))
     days = (-(-since // DAY) * DAY, until // DAY * DAY)
-    edges = spans_of((since, hours[0]), (hours[1], until))
+    edges = drop_empty_spans((since, hours[0]), (hours[1], until))
     if days[0] >= days[1]:
-        return Cover((), spans_of(hours), edges)
-    return Cover(spans_of(days), spans_of((hours[0], days[0]), (days[1], hours[1])), edges)
+        return BucketCover((), drop_empty_spans(hours), edges)
+    return BucketCover(drop_empty_spans(days), drop_empty_spans((hours[0], days[0]), (days[1], hours[1])), edges)
 
 
-def spans_of(*spans: Span) -> tuple[Span, ...]:
+def drop_empty_spans(*spans: Span) -> tuple[Span, ...]:
     """Those of the spans that are not empty."""
     return tuple(span for span in spans if span[0] < span[1])
 
@@ -67,14 +67,14 @@ def hours_around(since: int, until: int) -> Span:
     return since // HOUR * HOUR, -(-until // HOUR) * HOUR
 
 
-def bucket_row(source: Source, term: Term | None) -> bytes:
+def bucket_row(source: Source, term: FieldValue | None) -> bytes:
     """The aggregate row of a ``field = value``; of all events with None."""
     name = TOTAL if term is None else term[0].name
     value = b"" if term is None else to_index_value(encode_value(term[0].scalar, term[1]))
     return aggregate_shard(name, value, source.shards) + index_prefix(name) + value
 
 
-def one_row(row: bytes) -> Ranges:
+def range_of_row(row: bytes) -> Ranges:
     ranges = Ranges()
     ranges.add_row(row)
     return ranges
@@ -85,7 +85,7 @@ def read_counts(
 ) -> Iterator[tuple[bytes, int, int]]:
     """(row, start of the bucket, count) of the ``cells`` in ``ranges``, summed ``by`` ``row`` or ``bucket``."""
     with begin_counts(reader, source, ranges, cells, by) as batches:
-        yield from counts_in(batches)
+        yield from iterate_counts(batches)
 
 
 def begin_counts(reader: Reader, source: Source, ranges: Ranges, cells: bytes, by: str) -> Batches:
@@ -97,16 +97,16 @@ def begin_counts(reader: Reader, source: Source, ranges: Ranges, cells: bytes, b
     return reader.begin_scan(EntryScan(aggregate_table(source), ranges, [iterator], ordered))
 
 
-def counts_in(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[bytes, int, int]]:
+def iterate_counts(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[bytes, int, int]]:
     """(row, start of the bucket, count); the start is 0 of what was summed by row."""
     for batch in batches:
-        starts, counts = _columns(batch)
+        starts, counts = _read_columns(batch)
         yield from zip(batch.column("row").to_pylist(), starts.tolist(), counts.tolist(), strict=True)
 
 
-def bucket_counts(batches: Iterable[pa.RecordBatch]) -> tuple[np.ndarray, np.ndarray]:
+def sum_buckets(batches: Iterable[pa.RecordBatch]) -> tuple[np.ndarray, np.ndarray]:
     """Starts of buckets, ascending, and the count of each over all rows, of what was summed by bucket."""
-    parts = [_columns(batch) for batch in batches]
+    parts = [_read_columns(batch) for batch in batches]
     if not parts:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     starts, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -116,7 +116,7 @@ def bucket_counts(batches: Iterable[pa.RecordBatch]) -> tuple[np.ndarray, np.nda
     return distinct, sums
 
 
-def _columns(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
+def _read_columns(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
     counts = to_byte_rows(batch.column("value"), 8).view(">i8").reshape(-1).astype(np.int64)
     qualifiers, starts = batch.column("qualifier"), np.zeros(len(batch), np.int64)
     if len(batch) and qualifiers[0].as_py():  # by bucket: all have one; by row: none has
@@ -124,7 +124,7 @@ def _columns(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
     return starts, counts
 
 
-def summed_cells(parts: Cover) -> bytes:
+def cells_of_cover(parts: BucketCover) -> bytes:
     """The cells that a cover sums. A cell of family ``s`` counts for its hour and for its day."""
     days = b"".join(cells_of(family, span) for family in "ds" for span in parts.days)
     return days + b"".join(cells_of(family, span) for family in "hs" for span in parts.hours)

@@ -47,7 +47,7 @@ class ItemCounts:
         for minute, count in zip(*np.unique(times // MINUTE, return_counts=True), strict=True):
             self._minutes[int(minute)] += int(count)
 
-    def add(self, field: Field, values: pa.Array, codes: np.ndarray, times: np.ndarray) -> None:
+    def add_values(self, field: Field, values: pa.Array, codes: np.ndarray, times: np.ndarray) -> None:
         """Counts the values of a field: ``values`` distinct and encoded, ``codes`` (into them) one per ``times``."""
         if not len(codes):
             return
@@ -64,13 +64,13 @@ class ItemCounts:
         pending = self._groups[field.name]
         pending.append(table)
         if sum(map(len, pending)) > _FOLD_AFTER and len(pending) > 1:
-            self._groups[field.name] = [_fold(pending)]
+            self._groups[field.name] = [_sum_groups(pending)]
 
-    def entries(self) -> list[pa.RecordBatch]:
+    def make_entries(self) -> list[pa.RecordBatch]:
         """The cells, ready for the sink."""
         batches = [self._total_entries()] if self._minutes else []
         for name, pending in self._groups.items():
-            batches.append(self._field_entries(name, _fold(pending)))
+            batches.append(self._field_entries(name, _sum_groups(pending)))
         return batches
 
     def _total_entries(self) -> pa.RecordBatch:
@@ -84,7 +84,7 @@ class ItemCounts:
         row = aggregate_shard(TOTAL, b"", self._source.shards) + index_prefix(TOTAL)
         rows = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(cells), np.int32)), pa.array([row], pa.binary()))
         counts = np.array(list(cells.values()), np.int64)
-        return self._batch(rows, pa.array(families, pa.binary()), starts, counts, self._source.visibility)
+        return self._make_batch(rows, pa.array(families, pa.binary()), starts, counts, self._source.visibility)
 
     def _field_entries(self, name: str, hours: pa.Table) -> pa.RecordBatch:
         values = hours["value"].combine_chunks().dictionary_encode()
@@ -107,9 +107,9 @@ class ItemCounts:
         )
         families = pa.array([b"s", b"h", b"d"], pa.binary()).take(pa.array(kinds[order]))
         visibility = self._source.visibility_of(self._source.find_field(name))
-        return self._batch(rows, families, starts[order], counts[order], visibility)
+        return self._make_batch(rows, families, starts[order], counts[order], visibility)
 
-    def _batch(
+    def _make_batch(
         self, rows: pa.Array, families: pa.Array, starts: np.ndarray, counts: np.ndarray, visibility: str
     ) -> pa.RecordBatch:
         qualifiers = np.empty((len(rows), 16), np.uint8)
@@ -119,18 +119,18 @@ class ItemCounts:
             "row": rows,
             "family": families,
             "qualifier": to_binary_array(qualifiers),
-            "visibility": constant(visibility.encode(), len(rows)),
+            "visibility": constant_column(visibility.encode(), len(rows)),
             "value": to_binary_array(counts.astype(">i8").view(np.uint8).reshape(-1, 8)),
         }
         return pa.RecordBatch.from_pydict(columns)
 
 
-def constant(value: bytes, rows: int) -> pa.DictionaryArray:
+def constant_column(value: bytes, rows: int) -> pa.DictionaryArray:
     """A column with the same bytes in each row."""
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value], pa.binary()))
 
 
-def _fold(pending: list[pa.Table]) -> pa.Table:
+def _sum_groups(pending: list[pa.Table]) -> pa.Table:
     if len(pending) == 1:
         return pending[0]
     summed = pa.concat_tables(pending).group_by(["value", "hour"]).aggregate([("count", "sum")])

@@ -26,17 +26,17 @@ from watchfloor.store.index.count_buckets import (
     Span,
     begin_counts,
     bucket_cells,
-    bucket_counts,
     bucket_row,
     cells_of,
-    cover,
+    cells_of_cover,
+    cover_range,
+    drop_empty_spans,
     hours_around,
-    one_row,
+    range_of_row,
     read_counts,
-    spans_of,
-    summed_cells,
+    sum_buckets,
 )
-from watchfloor.store.layout import IndexCount, Wanted
+from watchfloor.store.layout import IndexCount, ReadRequest
 from watchfloor.store.reader import Reader
 
 from .registry import layout_of
@@ -47,7 +47,7 @@ _EDGE_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Survey:
+class EventSurvey:
     """What there is in a time range [since, until), in µs.
 
     ``hours``: the starts of the hours that touch it and have events, ascending; ``events`` of each. ``busy``: these
@@ -63,7 +63,7 @@ class Survey:
     total: int
     counts: list[IndexCount | None]
 
-    def newer(self, time: int) -> int:
+    def estimate_newer(self, time: int) -> int:
         """About how many of the events are newer than ``time``."""
         shares = np.clip((self.hours + HOUR - time) / HOUR, 0, 1)
         return int(self.events @ shares)
@@ -75,9 +75,9 @@ class CountReader:
     def __init__(self, reader: Reader, source: Source) -> None:
         self._reader, self._source, self._layout = reader.snapshot(), source, layout_of(source)
 
-    def survey(
+    def read_survey(
         self, conditions: Sequence[Condition], since: int | None, until: int | None, thorough: bool = False
-    ) -> Survey:
+    ) -> EventSurvey:
         """What a plan needs to know of [since, until), where None is as far as there are events: scans at once.
 
         Conditions of many values are given up where the layout finds it not worth its while, unless ``thorough``.
@@ -85,29 +85,31 @@ class CountReader:
         most = None if thorough else self._layout.most_entries
         low, high = 0 if since is None else since, END_OF_TIME if until is None else until
         hours = bucket_cells(HOUR, hours_around(low, high))
-        with begin_counts(self._reader, self._source, one_row(bucket_row(self._source, None)), hours, "bucket") as read:
-            found = self._layout.counts.estimates(self._reader, self._source, conditions, low, high, most)
-            buckets, events = bucket_counts(read)
-        busy = _spans(buckets)
+        with begin_counts(
+            self._reader, self._source, range_of_row(bucket_row(self._source, None)), hours, "bucket"
+        ) as read:
+            found = self._layout.counts.estimate_conditions(self._reader, self._source, conditions, low, high, most)
+            buckets, events = sum_buckets(read)
+        busy = _merge_hours(buckets)
         # An end that is not given is that of the events; an empty range stands at the one that is.
         newest, oldest = (busy[0][1], busy[-1][0]) if busy else (0, 0)
         since = oldest if since is None else since
         until = max(since, newest) if until is None else until
-        return Survey(since, until, buckets, events, busy, int(events.sum()), found)
+        return EventSurvey(since, until, buckets, events, busy, int(events.sum()), found)
 
-    def count(self, since: int, until: int, field: Field | None = None, value: Value | None = None) -> int:
+    def count_events(self, since: int, until: int, field: Field | None = None, value: Value | None = None) -> int:
         """Exactly how many events in [since, until) there are, or have this value."""
         if field is not None and value is not None:
-            return self._layout.counts.count(self._reader, self._source, (field, value), since, until)
-        parts = cover(since, until)
-        minutes, edges = _whole_minutes(parts.edges)
-        cells = summed_cells(parts) + b"".join(cells_of("m", span) for span in minutes)
+            return self._layout.counts.count_events(self._reader, self._source, (field, value), since, until)
+        parts = cover_range(since, until)
+        minutes, edges = _split_minutes(parts.edges)
+        cells = cells_of_cover(parts) + b"".join(cells_of("m", span) for span in minutes)
         total = 0
         if cells:
-            total = sum(count for _, _, count in self._totals(cells, "row"))
-        return total + sum(len(self._times(span)) for span in edges)
+            total = sum(count for _, _, count in self._read_totals(cells, "row"))
+        return total + sum(len(self._read_times(span)) for span in edges)
 
-    def timeline(
+    def count_over_time(
         self, bucket: str, since: int, until: int, field: Field | None = None, value: Value | None = None
     ) -> list[tuple[int, int]]:
         """(start of the bucket, count) of the buckets in [since, until) that have events, oldest first."""
@@ -115,42 +117,42 @@ class CountReader:
             raise UserError(f"unknown bucket {bucket!r}; known are {', '.join(BUCKETS)}")
         width = BUCKET_WIDTHS[bucket]
         if field is not None and value is not None:
-            found = self._layout.counts.timeline(self._reader, self._source, (field, value), width, since, until)
+            found = self._layout.counts.count_over_time(self._reader, self._source, (field, value), width, since, until)
             return sorted(found.items())
         counts: Counter[int] = Counter()
         whole = (-(-since // width) * width, until // width * width)
         edges: tuple[Span, ...] = ((since, until),)
         if whole[0] < whole[1]:
-            edges = spans_of((since, whole[0]), (whole[1], until))
-            for _, start, count in self._totals(bucket_cells(width, whole), "bucket"):
+            edges = drop_empty_spans((since, whole[0]), (whole[1], until))
+            for _, start, count in self._read_totals(bucket_cells(width, whole), "bucket"):
                 counts[start // width * width] += count
         for span in edges:
-            counts.update((self._times(span) // width * width).tolist())
+            counts.update((self._read_times(span) // width * width).tolist())
         return sorted(counts.items())
 
-    def bounds(self) -> Span | None:
+    def find_bounds(self) -> Span | None:
         """[start of the oldest day with events, end of the newest); None for a source without events."""
-        days = [start for _, start, _ in self._totals(cells_of("d", (0, MAX_TIME // DAY * DAY)), "bucket")]
+        days = [start for _, start, _ in self._read_totals(cells_of("d", (0, MAX_TIME // DAY * DAY)), "bucket")]
         return (min(days), max(days) + DAY) if days else None
 
-    def top(self, field: Field, since: int, until: int, limit: int) -> list[tuple[object, int]]:
+    def rank_values(self, field: Field, since: int, until: int, limit: int) -> list[tuple[object, int]]:
         """The values of an indexed field with the most events in [since, until), exactly; ties by value."""
-        counts = self._layout.counts.values(self._reader, self._source, field, since, until)
+        counts = self._layout.counts.count_values(self._reader, self._source, field, since, until)
         best = heapq.nsmallest(limit, counts.items(), key=lambda item: (-item[1], item[0]))
         return [(decode_index_value(field.scalar, value), count) for value, count in best]
 
-    def _totals(self, cells: bytes, by: str) -> list[tuple[bytes, int, int]]:
-        return list(read_counts(self._reader, self._source, one_row(bucket_row(self._source, None)), cells, by))
+    def _read_totals(self, cells: bytes, by: str) -> list[tuple[bytes, int, int]]:
+        return list(read_counts(self._reader, self._source, range_of_row(bucket_row(self._source, None)), cells, by))
 
-    def _times(self, span: Span) -> np.ndarray:
+    def _read_times(self, span: Span) -> np.ndarray:
         """The times of the events in ``span``, read from the events."""
         name = self._source.time_field
-        batches = self._layout.scan(self._reader, self._source, Wanted(*span, None, [name], _EDGE_ROWS))
+        batches = self._layout.scan_events(self._reader, self._source, ReadRequest(*span, None, [name], _EDGE_ROWS))
         times = [batch.column(0).cast(pa.int64()).to_numpy() for batch in batches]
         return np.concatenate(times) if times else np.empty(0, np.int64)
 
 
-def _spans(hours: np.ndarray) -> list[Span]:
+def _merge_hours(hours: np.ndarray) -> list[Span]:
     """Ascending hours, merged where they touch, newest first."""
     if not len(hours):
         return []
@@ -159,12 +161,12 @@ def _spans(hours: np.ndarray) -> list[Span]:
     return list(zip(starts[::-1].tolist(), ends[::-1].tolist(), strict=True))
 
 
-def _whole_minutes(edges: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+def _split_minutes(edges: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
     """Edges as whole minutes, of which a source's total has cells, and what is left of them."""
     minutes = [(-(-since // MINUTE) * MINUTE, until // MINUTE * MINUTE) for since, until in edges]
     inner = tuple(span for span in minutes if span[0] < span[1])
     outer = [
-        spans_of((edge[0], span[0]), (span[1], edge[1])) if span[0] < span[1] else (edge,)
+        drop_empty_spans((edge[0], span[0]), (span[1], edge[1])) if span[0] < span[1] else (edge,)
         for edge, span in zip(edges, minutes, strict=True)
     ]
     return inner, tuple(span for spans in outer for span in spans)

@@ -16,7 +16,7 @@ from watchfloor.store.store import Store
 from .registry import layout_of
 
 
-class Sink(Protocol):
+class WriteSink(Protocol):
     """Where entries go: an ``EntrySink``, a ``BulkSink``, or what stands in for one in a measurement."""
 
     def write_entries(self, table: str, batch: pa.RecordBatch) -> None: ...
@@ -34,7 +34,7 @@ class ItemWriter:
     """
 
     def __init__(
-        self, sink: Sink, item_id: bytes, file_id: bytes, reread: Store | None = None, again: bool = False
+        self, sink: WriteSink, item_id: bytes, file_id: bytes, reread: Store | None = None, again: bool = False
     ) -> None:
         """``reread`` is the store, if the item was read to its end before; ``again`` if some of it may be written."""
         self._sink, self.item_id, self._file_id = sink, item_id, file_id
@@ -49,7 +49,7 @@ class ItemWriter:
         self.events += len(events)
         return self._encoder_of(source).encode(events)
 
-    def put(self, writes: list[TableWrite]) -> None:
+    def put_writes(self, writes: list[TableWrite]) -> None:
         """Hands entries to the sink; waits while it is full."""
         for write in writes:
             if write.wide:
@@ -58,16 +58,16 @@ class ItemWriter:
                 self._sink.write_entries(write.table, write.batch)
             self.entries += write.entries
 
-    def write(self, source: Source, events: pa.RecordBatch) -> None:
-        self.put(self.encode(source, events))
+    def write_events(self, source: Source, events: pa.RecordBatch) -> None:
+        self.put_writes(self.encode(source, events))
 
-    def rest(self) -> list[TableWrite]:
+    def encode_rest(self) -> list[TableWrite]:
         """Entries of what is left when all events have been encoded, and the counts."""
         return [write for encoder in self._encoders.values() for write in encoder.finish()]
 
     def finish(self) -> tuple[int, int]:
         """Writes the rest and makes everything durable; the numbers of events and of entries."""
-        self.put(self.rest())
+        self.put_writes(self.encode_rest())
         self._sink.flush()
         return self.events, self.entries
 
@@ -78,7 +78,7 @@ class ItemWriter:
         """
         return any(name in now and lacks_index(source, now[name]) for name, source in self._sources.items())
 
-    def sweep(self, store: Store, rejected: np.ndarray, sources: Iterable[Source] = ()) -> None:
+    def sweep_earlier(self, store: Store, rejected: np.ndarray, sources: Iterable[Source] = ()) -> None:
         """When all is durable, if the item was read before: removes what that reading wrote and this one did not.
 
         ``rejected`` are the offsets of lines that are no events now. ``sources`` are further ones to which that
@@ -87,11 +87,11 @@ class ItemWriter:
         for source in sources:
             self._encoder_of(source)
         for encoder in self._encoders.values():
-            encoder.sweep(store, rejected)
+            encoder.sweep_earlier(store, rejected)
 
     def _encoder_of(self, source: Source) -> Encoder:
         encoder = self._encoders.get(source.name)
         if encoder is None:
-            encoder = layout_of(source).encoder(source, self._file_id, self.item_id, self._reread, self._again)
+            encoder = layout_of(source).make_encoder(source, self._file_id, self.item_id, self._reread, self._again)
             self._encoders[source.name], self._sources[source.name] = encoder, source
         return encoder

@@ -105,7 +105,7 @@ class Servers:
     """The condition that tablet servers evaluate, out of our jar."""
 
     def __init__(self) -> None:
-        jvm.start(load_settings().jars)
+        jvm.start_jvm(load_settings().jars)
         self._pattern = jvm.java_class("watchfloor.shaded.re2j.Pattern")
         self._match = jvm.java_class("watchfloor.iterators.filter.Condition$Match")
 

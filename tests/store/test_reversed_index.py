@@ -115,7 +115,7 @@ events_of = st.lists(
 @given(events=events_of)
 def test_what_is_written(layout: str, events: list[Event]) -> None:
     kind = definition(layout)
-    encoder = layout_of(kind).encoder(kind, b"f" * 16, b"i" * 8)
+    encoder = layout_of(kind).make_encoder(kind, b"f" * 16, b"i" * 8)
     entries: list[Entry] = []
     for write in encoder.encode(batch_of(kind, events)) + encoder.finish():
         if write.table == index_table(kind):

@@ -25,7 +25,7 @@ from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import encode_column, encode_elements
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.blocks.block_keys import FILE, ITEM, OFFSET, OFFSET_FIELD
-from watchfloor.store.layouts.block.epochs.block_view import DIED_FAMILY, STATE_FAMILY, State
+from watchfloor.store.layouts.block.epochs.block_view import DIED_FAMILY, STATE_FAMILY, EpochState
 from watchfloor.store.layouts.block.vectors.vector import decode_binary, decode_vector
 from watchfloor.store.reader import Batches, CatalogRow, Slot
 
@@ -42,7 +42,7 @@ class BlockStore:
         self.tables: dict[str, dict[Key, tuple[bytes, bytes]]] = defaultdict(dict)
         """By table the visibility and the value of each entry."""
         self.blocks_read = 0
-        self.state = State()
+        self.state = EpochState()
         self.died: list[bytes] = []
         """Rows of blocks that the catalog names as replaced, with the epoch in front."""
         self.grace = float("inf")

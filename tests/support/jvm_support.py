@@ -8,4 +8,4 @@ from watchfloor.store.bridge import jvm
 
 def start_jvm() -> None:
     settings = load_settings()
-    jvm.start(settings.jars, settings.jvm_heap)
+    jvm.start_jvm(settings.jars, settings.jvm_heap)

@@ -82,7 +82,7 @@ def write(sink: EntrySink, source: Source, item: int, events: pa.RecordBatch, bl
     """Writes the events of one work item, which is a file of its own, and its counts."""
     # Random in all their bytes, as those of real files are.
     file_id, item_id = (blake2b(b"%d" % item, digest_size=size).digest() for size in (FILE_ID_BYTES, ITEM_ID_BYTES))
-    encoder: Encoder = layout_of(source).encoder(source, file_id, item_id)
+    encoder: Encoder = layout_of(source).make_encoder(source, file_id, item_id)
     if source.layout == "block":
         encoder = BlockEncoder(source, file_id, item_id, block_rows)
     for entries in encoder.encode(events) + encoder.finish():

@@ -13,7 +13,7 @@ from flask import Response
 
 from watchfloor.api.formats.ndjson_writer import encode_ndjson
 from watchfloor.api.results import StreamedResult
-from watchfloor.store.bridge.jvm import visit
+from watchfloor.store.bridge.jvm import visit_jvm
 
 from .problems import to_problem
 
@@ -95,7 +95,7 @@ class DisconnectWatcher:
             self._streams[stream] = is_client_gone
             if self._thread is None:
                 self._thread = threading.Thread(
-                    target=visit()(self._poll_clients), name="disconnected-clients", daemon=True
+                    target=visit_jvm()(self._poll_clients), name="disconnected-clients", daemon=True
                 )
                 self._thread.start()
 

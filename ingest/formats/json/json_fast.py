@@ -40,7 +40,7 @@ class FastJsonReader:
     def read(self, rows: Rows, parsed: ParsedChunk) -> Mask | None:
         """Adds the events of ``rows``, which must be UTF-8, without the odd lines; which these are, if any."""
         source = self._source
-        batch, odd = self._java.read(rows.data, rows.starts)
+        batch, odd = self._java.read_lines(rows.data, rows.starts)
         if odd is not None:
             rows, batch = rows.select(~odd), batch.filter(pa.array(~odd))
         reasons: Reasons = {}

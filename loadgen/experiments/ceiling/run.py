@@ -119,7 +119,7 @@ def _time_plain_loop(session: BenchSession, kind: str, path: Path) -> tuple[int,
     parser = open_parser(item.feed, b"", lambda name, derive: source)
     for chunk in read_chunks(path, chunk_bytes=session.settings.chunk_bytes):
         for event_source, events in parser.parse(chunk).events:
-            writer.write(event_source, events)
+            writer.write_events(event_source, events)
     events, entries = writer.finish()
     seconds = recorder.replay()
     session.drop_source(source)

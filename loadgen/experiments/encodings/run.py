@@ -182,8 +182,8 @@ def _load_source(session: BenchSession, file: EventFile, encoding: BlockEncoding
     with session.store.sink() as sink:
         writer = ItemWriter(sink, item.item_id, item.file_id)
         for events in _parse_file(file, source):
-            writer.put(encoder.encode(events))
-        writer.put(encoder.finish())
+            writer.put_writes(encoder.encode(events))
+        writer.put_writes(encoder.finish())
         sink.flush()
     compact_source(session.store.connection, source)
     return source

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import OFFSET_COLUMN, aggregate_table, event_hashes
-from watchfloor.store.index.item_counts import ItemCounts, constant
+from watchfloor.store.index.item_counts import ItemCounts, constant_column
 from watchfloor.store.index.stale_counts import read_item_counts, remove_stale_counts
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.blocks.block_keys import FILE, OFFSET, OFFSET_FIELD, item_tag
@@ -21,13 +21,13 @@ from watchfloor.store.layouts.block.blocks.block_writes import (
     BLOCK_ROWS,
     SLAB_BLOCKS,
     Block,
-    Labelled,
-    cut,
-    event_write,
-    index_writes,
+    LabelledColumn,
+    cut_events,
     make_block,
+    make_block_index_writes,
+    make_event_write,
 )
-from watchfloor.store.layouts.block.compaction.sweep import sweep
+from watchfloor.store.layouts.block.compaction.sweep import sweep_item
 from watchfloor.store.layouts.block.vectors.column import binary_column, make_column
 from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression
 from watchfloor.store.store import Store
@@ -70,21 +70,21 @@ class BlockEncoder:
             self._pending.append(part)
             self._pending_rows += len(part)
             if self._pending_rows == size:
-                writes += self._slab()
+                writes += self._encode_slab()
         return writes
 
     def finish(self) -> list[TableWrite]:
-        writes = self._slab() if self._pending else []
+        writes = self._encode_slab() if self._pending else []
         table = aggregate_table(self._source)
-        return [*writes, *(TableWrite(table, batch, False, len(batch)) for batch in self._counts.entries())]
+        return [*writes, *(TableWrite(table, batch, False, len(batch)) for batch in self._counts.make_entries())]
 
-    def sweep(self, store: Store, rejected: np.ndarray) -> None:
-        sweep(store, self._source, self._file_id, self._item_id, self._written)
+    def sweep_earlier(self, store: Store, rejected: np.ndarray) -> None:
+        sweep_item(store, self._source, self._file_id, self._item_id, self._written)
         store = store.seeing_all_of(self._source)
         counts = read_item_counts(store, self._source, self._item_id)
-        remove_stale_counts(store, self._source, counts, self._counts.entries())
+        remove_stale_counts(store, self._source, counts, self._counts.make_entries())
 
-    def _slab(self) -> list[TableWrite]:
+    def _encode_slab(self) -> list[TableWrite]:
         source = self._source
         events = pa.concat_batches(self._pending) if len(self._pending) > 1 else self._pending[0]
         self._pending, self._pending_rows = [], 0
@@ -93,10 +93,10 @@ class BlockEncoder:
         offsets = events.column(OFFSET_COLUMN)
         shard = (self._first_shard + self._slabs) % source.shards
         self._slabs += 1
-        blocks = self._blocks(shard, times, offsets.to_numpy())
+        blocks = self._cut_blocks(shard, times, offsets.to_numpy())
         self._written.update(block.row for block in blocks)
         columns = [
-            Labelled(
+            LabelledColumn(
                 f.name,
                 source.visibility_of(f),
                 make_column(f, events.column(f.name), self._compression),
@@ -105,17 +105,17 @@ class BlockEncoder:
             )
             for f in source.fields
         ]
-        files = constant(self._file_id, len(events))
+        files = constant_column(self._file_id, len(events))
         about = [
-            Labelled(OFFSET, source.visibility, make_column(OFFSET_FIELD, offsets, self._compression)),
-            Labelled(FILE, source.visibility, binary_column(files, self._compression)),
+            LabelledColumn(OFFSET, source.visibility, make_column(OFFSET_FIELD, offsets, self._compression)),
+            LabelledColumn(FILE, source.visibility, binary_column(files, self._compression)),
         ]
-        return [event_write(source, blocks, [*columns, *about]), *index_writes(source, blocks, columns)]
+        return [make_event_write(source, blocks, [*columns, *about]), *make_block_index_writes(source, blocks, columns)]
 
-    def _blocks(self, shard: int, times: np.ndarray, offsets: np.ndarray) -> list[Block]:
+    def _cut_blocks(self, shard: int, times: np.ndarray, offsets: np.ndarray) -> list[Block]:
         """The blocks of a slab, in the order of their rows."""
         tag, found = item_tag(self._item_id), []
-        for events in cut(times, event_hashes(self._file_id, offsets), self._block_rows):
+        for events in cut_events(times, event_hashes(self._file_id, offsets), self._block_rows):
             own = blake2b(self._origin + offsets[events].tobytes(), digest_size=4).digest()
             found.append(make_block(shard, events, times, tag, own))
         return sorted(found, key=lambda block: block.row)

@@ -35,7 +35,7 @@ from watchfloor.store.encoding.keys import (
 from watchfloor.store.encoding.program import compile_filter
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import bridge_type, to_arrow_type
-from watchfloor.store.layout import Wanted, event_schema
+from watchfloor.store.layout import ReadRequest, event_schema
 from watchfloor.store.layouts.block.blocks.block_keys import (
     BLOCK_KEY_BYTES,
     FILE,
@@ -43,11 +43,11 @@ from watchfloor.store.layouts.block.blocks.block_keys import (
     block_bounds,
     block_times,
 )
-from watchfloor.store.layouts.block.blocks.event_order import Runs, in_order
-from watchfloor.store.layouts.block.epochs.block_view import View, read_view, view_of
+from watchfloor.store.layouts.block.blocks.event_order import EventMerger, sort_newest_first
+from watchfloor.store.layouts.block.epochs.block_view import BlockView, read_view, view_of
 from watchfloor.store.reader import Batches, Reader
 
-from .block_counts import BlockCounts, read_hits
+from .block_counts import BlockCounts, read_block_hits
 from .block_encoder import BlockEncoder
 from .costs import BLOCK_COSTS
 
@@ -86,13 +86,13 @@ class BlockLayout:
     def __init__(self) -> None:
         self.counts = BlockCounts(self)
 
-    def encoder(
+    def make_encoder(
         self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None, again: bool = False
     ) -> BlockEncoder:
         generation = read_view(reread, source.name).state.begun if reread is not None else 0
         return BlockEncoder(source, file_id, item_id, generation=generation)
 
-    def scan(self, reader: Reader, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def scan_events(self, reader: Reader, source: Source, wanted: ReadRequest) -> Iterator[pa.RecordBatch]:
         if wanted.since >= wanted.until:
             return
         low, high = block_bounds(wanted.since, wanted.until)
@@ -100,34 +100,36 @@ class BlockLayout:
         for shard in shard_names(source.shards):
             ranges.add_rows(shard + low, shard + high)
         blocks = _BlockReader(reader, source, wanted)
-        runs = Runs()
-        with blocks.begin(ranges, ordered=True) as begun:
-            for events in blocks.checked(begun):
+        runs = EventMerger()
+        with blocks.begin_read(ranges, ordered=True) as begun:
+            for events in blocks.check_view(begun):
                 if len(events):
-                    blocks.add(runs, events)
-                    yield from runs.take(_newest_to_come(events))
-        yield from runs.take()
+                    blocks.add_seen(runs, events)
+                    yield from runs.take_newer(_find_next_time(events))
+        yield from runs.take_newer()
 
-    def hits(
+    def find_hits(
         self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int
     ) -> list[pa.Array]:
-        found = read_hits(reader, source, conditions, since, until)
+        found = read_block_hits(reader, source, conditions, since, until)
         return [hits.ids.take(pc.sort_indices(hits.ids)) for hits in found]
 
-    def fetch(self, reader: Reader, source: Source, hits: pa.Array, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def fetch_events(
+        self, reader: Reader, source: Source, hits: pa.Array, wanted: ReadRequest
+    ) -> Iterator[pa.RecordBatch]:
         blocks = _BlockReader(reader, source, wanted)
-        runs = Runs()
-        with closing(_looked_up(blocks, hits, wanted.limit)) as found:
+        runs = EventMerger()
+        with closing(_look_up_blocks(blocks, hits, wanted.limit)) as found:
             for events, done in found:
                 if events is not None:
-                    blocks.add(runs, events)
+                    blocks.add_seen(runs, events)
                 if done < len(hits):
                     newest, _ = block_times(np.frombuffer(hits[done].as_py(), np.uint8).reshape(1, -1))
-                    yield from runs.take(int(newest[0]))
-        yield from runs.take()
+                    yield from runs.take_newer(int(newest[0]))
+        yield from runs.take_newer()
 
 
-def _looked_up(
+def _look_up_blocks(
     reader: _BlockReader, hits: pa.BinaryArray, limit: int | None
 ) -> Generator[tuple[pa.RecordBatch | None, int], None, None]:
     """The events of some blocks after those of others, newest blocks first, and how many blocks have been looked up.
@@ -141,8 +143,8 @@ def _looked_up(
         begun: Iterable[pa.RecordBatch] | None = None
         while done < len(hits):
             if begun is None:
-                begun = scan.enter_context(reader.begin(_ranges(hits.slice(done, step)), ordered=False))
-            parts, begun = list(reader.checked(begun)), None
+                begun = scan.enter_context(reader.begin_read(_rows_of_hits(hits.slice(done, step)), ordered=False))
+            parts, begun = list(reader.check_view(begun)), None
             scan.close()
             done, rows = done + step, rows + sum(map(len, parts))
             step = min(step * 4, FETCH_BLOCKS)
@@ -150,27 +152,27 @@ def _looked_up(
                 most = MANY_EVENTS if limit is None else min(MANY_EVENTS, SPARE * (limit - rows))
                 step = max(1, min(step, math.ceil(most * done / rows)))
             if done < len(hits) and (limit is None or rows < limit):
-                begun = scan.enter_context(reader.begin(_ranges(hits.slice(done, step)), ordered=False))
+                begun = scan.enter_context(reader.begin_read(_rows_of_hits(hits.slice(done, step)), ordered=False))
             yield pa.concat_batches(parts) if parts else None, done
 
 
 class _BlockReader:
     """Reads the events of some blocks that are wanted, and checks that it may."""
 
-    def __init__(self, reader: Reader, source: Source, wanted: Wanted) -> None:
+    def __init__(self, reader: Reader, source: Source, wanted: ReadRequest) -> None:
         self._reader, self._source, self._columns, self._limit = reader, source, wanted.columns, wanted.limit
         few = wanted.first_rows <= FEW_ROWS
         self.first_scanned, self.first_looked_up = (1, FIRST_BLOCKS) if few else (BATCH_BLOCKS, BATCH_BLOCKS)
         self._view = view_of(reader, source)
         time, where = source.time_field, wanted.where
-        inside = (Compare(time, ">=", _moment(wanted.since)), Compare(time, "<", _moment(wanted.until)))
+        inside = (Compare(time, ">=", _to_moment(wanted.since)), Compare(time, "<", _to_moment(wanted.until)))
         self._program = compile_filter(And((*inside, where) if where is not None else inside), source)
         fields = [OFFSET_FIELD, *(source.find_field(name) for name in wanted.columns if name != time)]
         self._wanted = {time: bridge_type(source.find_field(time)), FILE: "bytes"} | {
             f.name: bridge_type(f) for f in fields
         }
 
-    def begin(self, ranges: Ranges, ordered: bool) -> Batches:
+    def begin_read(self, ranges: Ranges, ordered: bool) -> Batches:
         """Batches of blocks' events from now on; see ``_add`` for the columns."""
         request = EventScan(
             _STREAM,
@@ -185,29 +187,29 @@ class _BlockReader:
         )
         return self._reader.begin_events(request)
 
-    def checked(self, begun: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def check_view(self, begun: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """What was begun, as long as the view of its blocks is right. Raises ``StoreError``."""
         for events in begun:
-            self._view.check(self._reader, self._source.name)
+            self._view.check_still_right(self._reader, self._source.name)
             yield events
-        self._view.check(self._reader, self._source.name)
+        self._view.check_still_right(self._reader, self._source.name)
 
-    def add(self, runs: Runs, events: pa.RecordBatch) -> None:
+    def add_seen(self, runs: EventMerger, events: pa.RecordBatch) -> None:
         """Adds those events to ``runs`` of which the view sees the block."""
-        _add(runs, _seen(self._view, events), self._source, self._columns)
+        _add_typed(runs, _select_seen(self._view, events), self._source, self._columns)
 
 
-def _ranges(hits: pa.BinaryArray) -> Ranges:
+def _rows_of_hits(hits: pa.BinaryArray) -> Ranges:
     """The rows of blocks."""
     shards = pc.binary_slice(hits, BLOCK_KEY_BYTES, BLOCK_KEY_BYTES + SHARD_BYTES)
     return Ranges.exact_rows(join_bytes(shards, pc.binary_slice(hits, 0, BLOCK_KEY_BYTES)))
 
 
-def _moment(micros: int) -> datetime:
+def _to_moment(micros: int) -> datetime:
     return from_micros(min(max(micros, 0), YEAR_10000 - 1))
 
 
-def _newest_to_come(events: pa.RecordBatch) -> int:
+def _find_next_time(events: pa.RecordBatch) -> int:
     """The time that no event of the blocks to come is newer than: as the batch tells, or of its last block."""
     row = bytes.fromhex((events.schema.metadata or {}).get(NEXT_ROW, b"").decode())
     if len(row) < SHARD_BYTES + REVTS_BYTES:
@@ -216,17 +218,17 @@ def _newest_to_come(events: pa.RecordBatch) -> int:
     return time_of_row(row)
 
 
-def _seen(view: View, events: pa.RecordBatch) -> pa.RecordBatch:
+def _select_seen(view: BlockView, events: pa.RecordBatch) -> pa.RecordBatch:
     """Without the events of blocks that the view does not see."""
     rows = events.column(0)
-    blocks = view.sees_rows(rows.drop_null())
+    blocks = view.find_seen_rows(rows.drop_null())
     if blocks is None:
         return events
     block_of = np.cumsum(rows.is_valid().to_numpy(zero_copy_only=False)) - 1
     return events.filter(pa.array(blocks[block_of]))
 
 
-def _add(runs: Runs, events: pa.RecordBatch, source: Source, columns: Sequence[str]) -> None:
+def _add_typed(runs: EventMerger, events: pa.RecordBatch, source: Source, columns: Sequence[str]) -> None:
     """Adds typed events to ``runs``, if there are any.
 
     The columns of ``events``, as the bridge gives them: the block's row, null but at its first event, the time, FILE,
@@ -239,13 +241,13 @@ def _add(runs: Runs, events: pa.RecordBatch, source: Source, columns: Sequence[s
     stored = iter(events.columns[4:])
     decoded = [times if f.name == source.time_field else to_arrow_type(f, next(stored)) for f in fields]
     micros = times.cast(pa.int64()).to_numpy()
-    hashes = _hashes(events.column(2), events.column(3))
+    hashes = _compute_hashes(events.column(2), events.column(3))
     keys = event_keys(micros, hashes)
     run = pa.RecordBatch.from_arrays([*decoded, to_binary_array(keys)], schema=event_schema(source, columns))
-    runs.add(in_order(run, micros, hashes))
+    runs.add_run(sort_newest_first(run, micros, hashes))
 
 
-def _hashes(files: pa.BinaryArray, offsets: pa.BinaryArray) -> np.ndarray:
+def _compute_hashes(files: pa.BinaryArray, offsets: pa.BinaryArray) -> np.ndarray:
     """HASH of events; where the reader may not see what it is made of, so that ties stay as they are in the block."""
     hashes = np.full(len(files), UNKNOWN_HASH, np.uint64)
     shown = pc.and_(files.is_valid(), offsets.is_valid())

@@ -28,16 +28,16 @@ from watchfloor.store.index.count_buckets import (
     Span,
     bucket_cells,
     bucket_row,
-    cover,
+    cells_of_cover,
+    cover_range,
+    drop_empty_spans,
     hours_around,
-    one_row,
+    range_of_row,
     read_counts,
-    spans_of,
-    summed_cells,
 )
 from watchfloor.store.index.index_hits import read_index_hits, split_conditions
 from watchfloor.store.index.index_rows import index_ranges, index_suffixes
-from watchfloor.store.layout import IndexCount, Layout, Term, Wanted
+from watchfloor.store.layout import FieldValue, IndexCount, Layout, ReadRequest
 from watchfloor.store.reader import Reader
 
 from .event_rows import EVENT_KEYS
@@ -51,7 +51,7 @@ class CellCounts:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
 
-    def estimates(
+    def estimate_conditions(
         self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
     ) -> list[IndexCount | None]:
         """Of equalities the counts of the hours that touch the range, by one scan; of others what the index has."""
@@ -62,10 +62,10 @@ class CellCounts:
             ranges.add_row(row)
         counts: Counter[bytes] = Counter()
         if rows:
-            cells = summed_cells(cover(*hours_around(since, until)))
+            cells = cells_of_cover(cover_range(*hours_around(since, until)))
             for row, _, count in read_counts(reader, source, ranges, cells, "row"):
                 counts[row] += count
-        found: dict[Condition, IndexCount | None] = {t: _exact(counts[row]) for t, row in rows.items()}
+        found: dict[Condition, IndexCount | None] = {t: _make_exact_count(counts[row]) for t, row in rows.items()}
         many = read_index_hits(reader, source, others, EVENT_KEYS, since, until, most)
         for condition, hits in zip(others, many, strict=True):
             count = len(hits.ids)
@@ -73,33 +73,35 @@ class CellCounts:
             found[condition] = IndexCount(count, count, hits.entries, newest) if hits.complete else None
         return [found[condition] for condition in conditions]
 
-    def count(self, reader: Reader, source: Source, term: Term, since: int, until: int) -> int:
-        parts = cover(since, until)
-        cells = summed_cells(parts)
+    def count_events(self, reader: Reader, source: Source, term: FieldValue, since: int, until: int) -> int:
+        parts = cover_range(since, until)
+        cells = cells_of_cover(parts)
         total = 0
         if cells:
-            scan = read_counts(reader, source, one_row(bucket_row(source, term)), cells, "row")
+            scan = read_counts(reader, source, range_of_row(bucket_row(source, term)), cells, "row")
             total = sum(count for _, _, count in scan)
-        return total + sum(len(_edge_times(reader, source, term, span)) for span in parts.edges)
+        return total + sum(len(_read_edge_times(reader, source, term, span)) for span in parts.edges)
 
-    def timeline(self, reader: Reader, source: Source, term: Term, width: int, since: int, until: int) -> Counter[int]:
+    def count_over_time(
+        self, reader: Reader, source: Source, term: FieldValue, width: int, since: int, until: int
+    ) -> Counter[int]:
         counts: Counter[int] = Counter()
         whole = (-(-since // width) * width, until // width * width)
         edges: tuple[Span, ...] = ((since, until),)
         if whole[0] < whole[1] and width != MINUTE:  # values have no counts by the minute
-            edges = spans_of((since, whole[0]), (whole[1], until))
+            edges = drop_empty_spans((since, whole[0]), (whole[1], until))
             cells = bucket_cells(width, whole)
-            for _, start, count in read_counts(reader, source, one_row(bucket_row(source, term)), cells, "bucket"):
+            for _, start, count in read_counts(reader, source, range_of_row(bucket_row(source, term)), cells, "bucket"):
                 counts[start // width * width] += count
         for span in edges:
-            counts.update((_edge_times(reader, source, term, span) // width * width).tolist())
+            counts.update((_read_edge_times(reader, source, term, span) // width * width).tolist())
         return counts
 
-    def values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
+    def count_values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
         counts: Counter[bytes] = Counter()
-        parts = cover(since, until)
+        parts = cover_range(since, until)
         prefix = index_prefix(field.name)
-        cells = summed_cells(parts)
+        cells = cells_of_cover(parts)
         if cells:
             ranges = Ranges()
             for shard in shard_names(source.shards):
@@ -107,17 +109,17 @@ class CellCounts:
             for row, _, count in read_counts(reader, source, ranges, cells, "row"):
                 counts[row[SHARD_BYTES + len(prefix) :]] += count
         for span in parts.edges:
-            for batch in self._layout.scan(reader, source, Wanted(*span, None, [field.name], _EDGE_ROWS)):
+            for batch in self._layout.scan_events(reader, source, ReadRequest(*span, None, [field.name], _EDGE_ROWS)):
                 count_index_values(field, batch.column(0), counts)
         return counts
 
 
-def _exact(count: int) -> IndexCount:
+def _make_exact_count(count: int) -> IndexCount:
     """Of an equality: an entry for each event."""
     return IndexCount(count, count, count)
 
 
-def _edge_times(reader: Reader, source: Source, term: Term, span: Span) -> np.ndarray:
+def _read_edge_times(reader: Reader, source: Source, term: FieldValue, span: Span) -> np.ndarray:
     """The times of the events with the term in ``span``, from the index."""
     ranges = index_ranges(source, index_suffixes([term]), *key_bounds(*span))
     batches = reader.scan(EntryScan(index_table(source), ranges, ordered=False))

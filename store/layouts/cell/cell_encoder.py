@@ -22,7 +22,7 @@ from watchfloor.store.encoding.keys import (
 )
 from watchfloor.store.encoding.values import decode_column, encode_column, encode_elements
 from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
-from watchfloor.store.index.item_counts import ItemCounts, constant
+from watchfloor.store.index.item_counts import ItemCounts, constant_column
 from watchfloor.store.index.stale_counts import counted_minutes, read_item_counts, remove_stale_counts
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.store import Store
@@ -70,9 +70,9 @@ class CellEncoder:
 
     def finish(self) -> list[TableWrite]:
         table = aggregate_table(self._source)
-        return [TableWrite(table, batch, False, len(batch)) for batch in self._counts.entries()]
+        return [TableWrite(table, batch, False, len(batch)) for batch in self._counts.make_entries()]
 
-    def sweep(self, store: Store, rejected: np.ndarray) -> None:
+    def sweep_earlier(self, store: Store, rejected: np.ndarray) -> None:
         source = store.catalog.read_sources()[self._source.name]
         store = store.seeing_all_of(source)
         counts = read_item_counts(store, source, self._item_id)
@@ -81,7 +81,7 @@ class CellEncoder:
         gone = event_hashes(self._file_id, rejected)
         remove_stale_cells(store, source, counted_minutes(source, counts), gone, self._written, other._index_rows)
         # The counts go last: they tell a sweep in which minutes to look.
-        remove_stale_counts(store, source, counts, self._counts.entries())
+        remove_stale_counts(store, source, counts, self._counts.make_entries())
 
     def _index_rows(self, field: Field, encoded: pa.Array, rows: np.ndarray) -> Iterator[TableWrite]:
         """Returns the index entries of the events in these rows, which have these encoded values of a field."""
@@ -130,8 +130,8 @@ class CellEncoder:
             return
         visibility = self._source.visibility_of(field)
         indexed = IndexColumn.from_values(field.name, visibility, dictionary.dictionary, field.is_reversed)
-        self._counts.add(field, indexed.row_values, codes, keys.times[events])
+        self._counts.add_values(field, indexed.row_values, codes, keys.times[events])
         groups = codes * self._source.shards + keys.shards[events]
         order = np.argsort(groups, kind="stable")
         qualifiers = to_binary_array(np.ascontiguousarray(keys.rows[events[order], SHARD_BYTES:]))
-        yield from make_index_writes(self._source, indexed, groups[order], qualifiers, constant(b"", len(order)))
+        yield from make_index_writes(self._source, indexed, groups[order], qualifiers, constant_column(b"", len(order)))

@@ -27,7 +27,7 @@ from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import bridge_type, to_arrow_type
 from watchfloor.store.index.index_hits import read_index_hits, split_conditions
 from watchfloor.store.index.index_rows import index_ranges, index_suffixes
-from watchfloor.store.layout import Term, Wanted, event_schema
+from watchfloor.store.layout import FieldValue, ReadRequest, event_schema
 from watchfloor.store.reader import Reader
 
 from .cell_counts import CellCounts
@@ -51,12 +51,12 @@ class CellLayout:
     def __init__(self) -> None:
         self.counts = CellCounts(self)
 
-    def encoder(
+    def make_encoder(
         self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None, again: bool = False
     ) -> CellEncoder:
         return CellEncoder(source, file_id, item_id, again)
 
-    def scan(self, reader: Reader, source: Source, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def scan_events(self, reader: Reader, source: Source, wanted: ReadRequest) -> Iterator[pa.RecordBatch]:
         low, high = key_bounds(wanted.since, wanted.until)
         ranges = Ranges()
         for shard in shard_names(source.shards):
@@ -64,7 +64,7 @@ class CellLayout:
         request = _request_events(source, ranges, wanted, wanted.first_rows, ordered=True)
         yield from _read_events(reader, source, request, wanted.columns)
 
-    def hits(
+    def find_hits(
         self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int
     ) -> list[pa.Array]:
         equalities, others = split_conditions(conditions)
@@ -77,7 +77,9 @@ class CellLayout:
             found[condition] = to_binary_array(hits.select((times >= since) & (times < until)).ids)
         return [found[condition] for condition in conditions]
 
-    def fetch(self, reader: Reader, source: Source, hits: pa.Array, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def fetch_events(
+        self, reader: Reader, source: Source, hits: pa.Array, wanted: ReadRequest
+    ) -> Iterator[pa.RecordBatch]:
         start, step = 0, wanted.first_rows
         while start < len(hits):
             keys = hits.slice(start, step)
@@ -91,7 +93,7 @@ class CellLayout:
             step = min(step * 4, BATCH_ROWS)
 
 
-def _request_events(source: Source, ranges: Ranges, wanted: Wanted, first_rows: int, ordered: bool) -> EventScan:
+def _request_events(source: Source, ranges: Ranges, wanted: ReadRequest, first_rows: int, ordered: bool) -> EventScan:
     program = compile_filter(wanted.where, source) if wanted.where is not None else None
     return EventScan(
         _STREAM,
@@ -115,7 +117,9 @@ def _read_events(
             yield _to_typed_batch(rows, dict(zip(request.columns, values, strict=True)), source, columns)
 
 
-def _read_equal_hits(reader: Reader, source: Source, terms: Sequence[Term], since: int, until: int) -> list[pa.Array]:
+def _read_equal_hits(
+    reader: Reader, source: Source, terms: Sequence[FieldValue], since: int, until: int
+) -> list[pa.Array]:
     """Returns the sorted IDs of the events that have each ``field = value``, by one scan."""
     suffixes = index_suffixes(terms)
     found: dict[bytes, list[pa.Array]] = {suffix: [pa.array([], pa.binary())] for suffix in suffixes}

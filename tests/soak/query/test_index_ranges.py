@@ -34,7 +34,7 @@ from watchfloor.schema.filter.tree import (
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import DAY, HOUR
-from watchfloor.store.layout import Wanted
+from watchfloor.store.layout import ReadRequest
 from watchfloor.store.layouts.count_reader import CountReader
 from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.store import Store
@@ -164,10 +164,10 @@ def test_what_the_index_leads_to(tables: Tables, layout: str) -> None:
     found_any = 0
     for since, until in SPANS:
         store = tables.store.snapshot()
-        hits = seen.hits(store, source, CONDITIONS, since, until)
+        hits = seen.find_hits(store, source, CONDITIONS, since, until)
         for condition, ids in zip(CONDITIONS, hits, strict=True):
             assert ids.to_pylist() == sorted(set(ids.to_pylist()))
-            batches = seen.fetch(store, source, ids, Wanted(since, until, condition, ["n"], 20))
+            batches = seen.fetch_events(store, source, ids, ReadRequest(since, until, condition, ["n"], 20))
             found = [n for batch in batches for n in batch.column("n").to_pylist()]
             assert len(found) == len(set(found))
             assert set(found) == matching(tables.events, condition, since, until), f"{condition} in {since}..{until}"
@@ -178,7 +178,7 @@ def test_what_the_index_leads_to(tables: Tables, layout: str) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_what_it_counts(tables: Tables, layout: str) -> None:
     whole = [c for c in CONDITIONS if c.field != "tags"]  # an event counts once for each of its list's values
-    survey = CountReader(tables.store, tables.sources[layout]).survey(whole, 0, 3 * DAY)
+    survey = CountReader(tables.store, tables.sources[layout]).read_survey(whole, 0, 3 * DAY)
     for condition, count in zip(whole, survey.counts, strict=True):
         assert count is not None
         expected = len(matching(tables.events, condition, 0, 3 * DAY))
@@ -196,9 +196,9 @@ def test_too_many_entries_are_not_read_to_the_end(tables: Tables, layout: str, m
     few, many = Compare("name", ">", "日本"), Exists("name")
     monkeypatch.setattr(layout_of(source), "most_entries", 40)
     reader = CountReader(tables.store, source)
-    counts = reader.survey([few, many, Compare("size", "=", 404)], 0, 3 * DAY).counts
+    counts = reader.read_survey([few, many, Compare("size", "=", 404)], 0, 3 * DAY).counts
     assert counts[1] is None and counts[2] is not None
-    assert all(reader.survey([few, many], 0, 3 * DAY, thorough=True).counts)
+    assert all(reader.read_survey([few, many], 0, 3 * DAY, thorough=True).counts)
     service = QueryService(tables.store)
     plan = service.explain(QueryRequest(source.name, where="exists name")).plan
     assert not plan.uses_index and "more entries in the index than are worth reading" in plan.to_text()

@@ -24,12 +24,12 @@ from watchfloor.schema.source import Source
 from watchfloor.store.encoding import keys
 from watchfloor.store.encoding.byte_arrays import to_binary_array
 from watchfloor.store.encoding.index_values import to_index_value
-from watchfloor.store.layout import IndexCount, TableWrite, Wanted
+from watchfloor.store.layout import IndexCount, ReadRequest, TableWrite
 from watchfloor.store.layouts.block.block_encoder import SLAB_BLOCKS, BlockEncoder
 from watchfloor.store.layouts.block.block_layout import BlockLayout
 from watchfloor.store.layouts.block.blocks.block_keys import FILE as FILE_COLUMN
 from watchfloor.store.layouts.block.blocks.block_keys import OFFSET, OFFSET_FIELD
-from watchfloor.store.layouts.block.blocks.event_order import Runs
+from watchfloor.store.layouts.block.blocks.event_order import EventMerger
 from watchfloor.store.layouts.block.vectors.vector import decode_binary, decode_vector
 from watchfloor.store.layouts.count_reader import BUCKET_WIDTHS, CountReader
 from watchfloor.store.layouts.registry import layout_of
@@ -235,19 +235,23 @@ def test_scans_and_fetches_find_every_event(
     store: Any = stored(*(encoded(events, item=bytes([i]) * 8) for i, events in enumerate(items)))
     layout = BlockLayout()
     expected = [event for events in items for event in matching(events, since, until, tree)]
-    check(list(layout.scan(store, SOURCE, Wanted(since, until, tree, NAMES, 20))), expected)
+    check(list(layout.scan_events(store, SOURCE, ReadRequest(since, until, tree, NAMES, 20))), expected)
     terms = tree.children if isinstance(tree, And) else (tree,) if isinstance(tree, Compare) else ()
     equal = [t for t in terms if isinstance(t, Compare) and t.op == "="]
     if equal:
-        found = layout.hits(store, SOURCE, equal, since, until)
+        found = layout.find_hits(store, SOURCE, equal, since, until)
         hits = intersect_ids(found)
         assert hits.to_pylist() == sorted(hits.to_pylist())
-        check(list(layout.fetch(store, SOURCE, hits, Wanted(since, until, tree, NAMES, 20))), expected)
+        check(list(layout.fetch_events(store, SOURCE, hits, ReadRequest(since, until, tree, NAMES, 20))), expected)
         either = unite_ids(found)
         assert set(hits.to_pylist()) <= set(either.to_pylist()) and either.to_pylist() == sorted(either.to_pylist())
         some = [e for events in items for e in matching(events, since, until, equal[0])]
         check(
-            list(layout.fetch(store, SOURCE, either, Wanted(since, until, equal[0], ["rare", "ts", *NAMES[1:4]], 20))),
+            list(
+                layout.fetch_events(
+                    store, SOURCE, either, ReadRequest(since, until, equal[0], ["rare", "ts", *NAMES[1:4]], 20)
+                )
+            ),
             some,
         )
 
@@ -266,11 +270,17 @@ def test_the_newest_events_are_there_whatever_the_limit(
     def rows(batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
         return [row for batch in batches for row in batch.to_pylist()]
 
-    (hits,) = layout.hits(store, SOURCE, [Compare("row", "=", "a")], since, until)
+    (hits,) = layout.find_hits(store, SOURCE, [Compare("row", "=", "a")], since, until)
     for where in (None, tree):
-        newest = rows(layout.scan(store, SOURCE, Wanted(since, until, where, NAMES, 20)))[:limit]
-        assert rows(layout.scan(store, SOURCE, Wanted(since, until, where, NAMES, 20, limit)))[:limit] == newest
-    assert rows(layout.fetch(store, SOURCE, hits, Wanted(since, until, tree, NAMES, 20, limit)))[:limit] == newest
+        newest = rows(layout.scan_events(store, SOURCE, ReadRequest(since, until, where, NAMES, 20)))[:limit]
+        assert (
+            rows(layout.scan_events(store, SOURCE, ReadRequest(since, until, where, NAMES, 20, limit)))[:limit]
+            == newest
+        )
+    assert (
+        rows(layout.fetch_events(store, SOURCE, hits, ReadRequest(since, until, tree, NAMES, 20, limit)))[:limit]
+        == newest
+    )
 
 
 @given(st.lists(events_of, min_size=1, max_size=2), st.tuples(ends, ends), st.data())
@@ -280,19 +290,19 @@ def test_counts_are_exact(items: list[list[Event]], ends: tuple[int, int], data:
     store: Any = stored(*(encoded(events, item=bytes([i]) * 8) for i, events in enumerate(items)))
     reader = CountReader(store, SOURCE)
     inside = [event for events in items for event in matching(events, since, until, None)]
-    assert reader.count(since, until) == len(inside)
+    assert reader.count_events(since, until) == len(inside)
     field = SOURCE.find_field(data.draw(st.sampled_from(["row", "size", "tags"])))
     counted = Counter(value for event in inside for value in elements(event[field.name]))
     value = data.draw(st.sampled_from({"row": ["a", "b", "no"], "size": [0, 1], "tags": ["x", "y"]}[field.name]))
-    assert reader.count(since, until, field, value) == counted[value]
+    assert reader.count_events(since, until, field, value) == counted[value]
     bucket = data.draw(st.sampled_from(sorted(BUCKET_WIDTHS)))
     having = [e for e in inside if value in elements(e[field.name])]
     for events, more in ((inside, ()), (having, (field, value))):
         expected = Counter(t // BUCKET_WIDTHS[bucket] * BUCKET_WIDTHS[bucket] for t in micros_of(events))
-        assert dict(reader.timeline(bucket, since, until, *more)) == expected
+        assert dict(reader.count_over_time(bucket, since, until, *more)) == expected
     shown = {(v[:1000] + "…" if v == "long" * 400 else v): n for v, n in counted.items()}
-    assert dict(reader.top(field, since, until, 9)) == shown
-    survey = reader.survey([Compare(field.name, "=", value)], since, until)
+    assert dict(reader.rank_values(field, since, until, 9)) == shown
+    survey = reader.read_survey([Compare(field.name, "=", value)], since, until)
     assert survey.counts[0] is not None and (survey.counts[0].events > 0 or not having)
     assert survey.total >= len(inside)
     assert all(any(low <= t < high for low, high in survey.busy) for t in micros_of(inside))
@@ -303,18 +313,18 @@ def test_an_estimate_of_whole_hours_is_exact() -> None:
     store: Any = stored(encoded(events))
     reader = CountReader(store, SOURCE)
     terms = [Compare("row", "=", "a"), Compare("row", "=", "b"), Compare("tags", "=", "x")]
-    blocks = len(BlockLayout().hits(store, SOURCE, terms[:1], 0, 10 * keys.HOUR)[0])
+    blocks = len(BlockLayout().find_hits(store, SOURCE, terms[:1], 0, 10 * keys.HOUR)[0])
     newest = 599 * keys.MINUTE
     counts = [IndexCount(400, blocks, blocks, newest), IndexCount(200, blocks, blocks, newest), IndexCount(0, 0, 0)]
     for asked in ((0, 10 * keys.HOUR), (None, None)):
-        survey = reader.survey(terms, *asked)
+        survey = reader.read_survey(terms, *asked)
         assert (survey.since, survey.until, survey.busy) == (0, 10 * keys.HOUR, [(0, 10 * keys.HOUR)])
         assert dict(zip(survey.hours.tolist(), survey.events.tolist(), strict=True)) == {
             hour * keys.HOUR: 60 for hour in range(10)
         }
         assert (survey.total, survey.counts) == (600, counts)
-        assert [survey.newer(time) for time in (-1, 0, 90 * keys.MINUTE, 10 * keys.HOUR)] == [600, 600, 510, 0]
-    part = reader.survey(terms, 2 * keys.HOUR, 5 * keys.HOUR)
+        assert [survey.estimate_newer(time) for time in (-1, 0, 90 * keys.MINUTE, 10 * keys.HOUR)] == [600, 600, 510, 0]
+    part = reader.read_survey(terms, 2 * keys.HOUR, 5 * keys.HOUR)
     assert part.busy == [(2 * keys.HOUR, 5 * keys.HOUR)]
     found = [count.events for count in part.counts if count is not None]
     assert part.total == 180 and 118 <= found[0] <= 124 and found[2] == 0
@@ -323,9 +333,9 @@ def test_an_estimate_of_whole_hours_is_exact() -> None:
 def test_first_events_need_few_blocks() -> None:
     events = [(i * 1000, "a", 1, None, None) for i in range(400)]
     store: Any = stored(encoded(events))
-    (hits,) = BlockLayout().hits(store, SOURCE, [Compare("row", "=", "a")], 0, keys.DAY)
+    (hits,) = BlockLayout().find_hits(store, SOURCE, [Compare("row", "=", "a")], 0, keys.DAY)
     assert len(hits) == 100
-    first = next(iter(BlockLayout().fetch(store, SOURCE, hits, Wanted(0, keys.DAY, None, ["ts"], 20))))
+    first = next(iter(BlockLayout().fetch_events(store, SOURCE, hits, ReadRequest(0, keys.DAY, None, ["ts"], 20))))
     assert len(first) == 8 and store.blocks_read == 2
 
 
@@ -336,16 +346,16 @@ def test_runs_hold_back_what_may_not_be_newest() -> None:
         return pa.RecordBatch.from_arrays([pa.array(moments), to_binary_array(key)], names=["t", "_key"])
 
     def taken(upto: int | None) -> list[int]:
-        return [t for piece in runs.take(upto) for t in piece.column(0).to_pylist()]
+        return [t for piece in runs.take_newer(upto) for t in piece.column(0).to_pylist()]
 
-    runs = Runs()
-    runs.add(run(9, 7, 5, 5, 1))
+    runs = EventMerger()
+    runs.add_run(run(9, 7, 5, 5, 1))
     assert taken(9) == []
-    runs.add(run(8, 6, 5))
+    runs.add_run(run(8, 6, 5))
     assert taken(6) == [9, 8, 7]
     assert taken(6) == []
-    runs.add(run())
-    runs.add(run(4))
+    runs.add_run(run())
+    runs.add_run(run(4))
     assert taken(None) == [6, 5, 5, 5, 4, 1] and taken(None) == []
 
 

@@ -16,7 +16,7 @@ from test_cell import FILE
 
 from watchfloor.schema.filter.tree import Compare
 from watchfloor.store.encoding import keys
-from watchfloor.store.layout import TableWrite, Wanted
+from watchfloor.store.layout import ReadRequest, TableWrite
 from watchfloor.store.layouts.block.block_layout import BlockLayout
 from watchfloor.store.layouts.block.blocks.block_keys import (
     BLOCK_ROW_BYTES,
@@ -26,10 +26,10 @@ from watchfloor.store.layouts.block.blocks.block_keys import (
     is_merged,
     item_tag,
 )
-from watchfloor.store.layouts.block.blocks.stored_blocks import Cells, alike, hits_of, read_blocks
-from watchfloor.store.layouts.block.compaction.merge import Origin, holds_events_of, write_merged
-from watchfloor.store.layouts.block.compaction.merge_plan import Group, Listing, plan, rounds_of
-from watchfloor.store.layouts.block.epochs.block_view import State, View, died_name, epochs_of_names
+from watchfloor.store.layouts.block.blocks.stored_blocks import BlockCells, group_by_labels, make_hits_of, read_blocks
+from watchfloor.store.layouts.block.compaction.merge import ItemOrigin, has_events_of, write_merged
+from watchfloor.store.layouts.block.compaction.merge_plan import BlockListing, MergeGroup, cut_into_rounds, plan_merges
+from watchfloor.store.layouts.block.epochs.block_view import BlockView, EpochState, died_name, epochs_of_names
 from watchfloor.store.layouts.count_reader import CountReader
 
 EPOCH = 3
@@ -53,12 +53,12 @@ class Sink:
         """All is written."""
 
 
-def blocks_of(store: Any) -> dict[bytes, Cells]:
+def blocks_of(store: Any) -> dict[bytes, BlockCells]:
     rows = {row for row, _, _ in store.tables[keys.event_table(SOURCE)]}
     return read_blocks(store, SOURCE, rows)
 
 
-def merge(items: list[Events], without: Origin | None = None) -> tuple[Any, dict[bytes, Cells]]:
+def merge(items: list[Events], without: ItemOrigin | None = None) -> tuple[Any, dict[bytes, BlockCells]]:
     """A store with the items' blocks and what they are merged into, and the blocks that were merged."""
     store: Any = stored(*(encoded(events, item=item) for item, events in zip(ITEMS, items, strict=False)))
     old = blocks_of(store)
@@ -67,32 +67,37 @@ def merge(items: list[Events], without: Origin | None = None) -> tuple[Any, dict
     return store, old
 
 
-def set_view(store: Any, old: dict[bytes, Cells], state: State) -> None:
+def set_view(store: Any, old: dict[bytes, BlockCells], state: EpochState) -> None:
     """Has the catalog say that an epoch has replaced the ``old`` blocks."""
     store.state, store.died = state, [died_name(EPOCH, row) for row in old]
     assert set(epochs_of_names(pa.array(store.died, pa.binary())).tolist()) <= {EPOCH}
 
 
-BEFORE, AFTER = State(EPOCH - 1, EPOCH, 0, "me"), State(EPOCH, EPOCH)
-ABORTED = State(EPOCH + 1, EPOCH + 1, 0, "", (EPOCH,))
+BEFORE, AFTER = EpochState(EPOCH - 1, EPOCH, 0, "me"), EpochState(EPOCH, EPOCH)
+ABORTED = EpochState(EPOCH + 1, EPOCH + 1, 0, "", (EPOCH,))
 
 
 @pytest.mark.parametrize("state", [BEFORE, AFTER, ABORTED], ids=["before", "after", "aborted"])
 @given(items=st.lists(events_of, min_size=1, max_size=3))
 @settings(max_examples=30)
-def test_a_view_sees_each_event_once(state: State, items: list[Events]) -> None:
+def test_a_view_sees_each_event_once(state: EpochState, items: list[Events]) -> None:
     store, old = merge(items)
     set_view(store, old, state)
     events = [event for item in items for event in item]
     layout = BlockLayout()
-    check(list(layout.scan(store, SOURCE, Wanted(0, 4 * keys.DAY, None, NAMES, 20))), as_dicts(events))
-    (hits,) = layout.hits(store, SOURCE, [Compare("row", "=", "a")], 0, 4 * keys.DAY)
+    check(list(layout.scan_events(store, SOURCE, ReadRequest(0, 4 * keys.DAY, None, NAMES, 20))), as_dicts(events))
+    (hits,) = layout.find_hits(store, SOURCE, [Compare("row", "=", "a")], 0, 4 * keys.DAY)
     having = [e for e in as_dicts(events) if e["row"] == "a"]
-    check(list(layout.fetch(store, SOURCE, hits, Wanted(0, 4 * keys.DAY, Compare("row", "=", "a"), NAMES, 20))), having)
+    check(
+        list(
+            layout.fetch_events(store, SOURCE, hits, ReadRequest(0, 4 * keys.DAY, Compare("row", "=", "a"), NAMES, 20))
+        ),
+        having,
+    )
     reader = CountReader(store, SOURCE)
-    assert reader.count(0, 4 * keys.DAY, SOURCE.find_field("row"), "a") == len(having)
+    assert reader.count_events(0, 4 * keys.DAY, SOURCE.find_field("row"), "a") == len(having)
     counted = Counter(tag for event in as_dicts(events) for tag in elements(event["tags"]))
-    assert dict(reader.top(SOURCE.find_field("tags"), 0, 4 * keys.DAY, 9)) == dict(counted)
+    assert dict(reader.rank_values(SOURCE.find_field("tags"), 0, 4 * keys.DAY, 9)) == dict(counted)
 
 
 @given(st.lists(events_of, min_size=1, max_size=3))
@@ -108,10 +113,10 @@ def test_merged_blocks_are_full_and_keep_labels_and_origins(items: list[Events])
             name: "secret" if name == "size" else "staff" for name in cells
         }
     for number, item in enumerate(ITEMS):
-        origin = Origin(item_tag(item), FILE)
-        held = [row for row, cells in new.items() if holds_events_of(origin, row, cells)]
+        origin = ItemOrigin(item_tag(item), FILE)
+        held = [row for row, cells in new.items() if has_events_of(origin, row, cells)]
         assert bool(held) == (number < len(items))
-        assert not any(holds_events_of(Origin(origin.tag, b"x" * 16), row, cells) for row, cells in new.items())
+        assert not any(has_events_of(ItemOrigin(origin.tag, b"x" * 16), row, cells) for row, cells in new.items())
 
 
 @given(st.lists(events_of, min_size=2, max_size=3))
@@ -120,10 +125,10 @@ def test_an_item_is_taken_out_of_merged_blocks(items: list[Events]) -> None:
     store, old = merge(items)
     merged = {row: cells for row, cells in blocks_of(store).items() if row not in old}
     rest: Any = BlockStore(SOURCE)
-    write_merged(Sink(rest), SOURCE, merged, EPOCH + 1, 16, Origin(item_tag(ITEMS[1]), FILE))  # type: ignore[arg-type]
-    rest.state = State(EPOCH + 1, EPOCH + 1)
+    write_merged(Sink(rest), SOURCE, merged, EPOCH + 1, 16, ItemOrigin(item_tag(ITEMS[1]), FILE))  # type: ignore[arg-type]
+    rest.state = EpochState(EPOCH + 1, EPOCH + 1)
     left = [event for number, events in enumerate(items) if number != 1 for event in events]
-    check(list(BlockLayout().scan(rest, SOURCE, Wanted(0, 4 * keys.DAY, None, NAMES, 20))), as_dicts(left))
+    check(list(BlockLayout().scan_events(rest, SOURCE, ReadRequest(0, 4 * keys.DAY, None, NAMES, 20))), as_dicts(left))
 
 
 @given(st.lists(events_of, min_size=1, max_size=2))
@@ -131,14 +136,19 @@ def test_an_item_is_taken_out_of_merged_blocks(items: list[Events]) -> None:
 def test_the_hits_of_stored_blocks_are_those_that_were_written(items: list[Events]) -> None:
     store, _ = merge(items)
     found: Any = BlockStore(SOURCE)
-    for group in alike(blocks_of(store)):
-        found.put(list(hits_of(SOURCE, group)))
+    for group in group_by_labels(blocks_of(store)):
+        found.put(list(make_hits_of(SOURCE, group)))
     assert found.tables[keys.index_table(SOURCE)] == store.tables[keys.index_table(SOURCE)]
 
 
 def test_blocks_with_other_labels_are_not_merged_with_each_other() -> None:
-    cells: list[Cells] = [{"a": ("x", b"")}, {"a": ("y", b"")}, {"b": ("", b"")}, {"a": ("y", b""), "b": ("", b"")}]
-    groups = alike({bytes([number]): cell for number, cell in enumerate(cells)})
+    cells: list[BlockCells] = [
+        {"a": ("x", b"")},
+        {"a": ("y", b"")},
+        {"b": ("", b"")},
+        {"a": ("y", b""), "b": ("", b"")},
+    ]
+    groups = group_by_labels({bytes([number]): cell for number, cell in enumerate(cells)})
     assert [list(group) for group in groups] == [[b"\0", b"\2"], [b"\1", b"\3"]]
 
 
@@ -155,11 +165,13 @@ planned = st.lists(
 )
 
 
-def listing(blocks: list[tuple[int, int, bytes]]) -> Listing:
+def listing(blocks: list[tuple[int, int, bytes]]) -> BlockListing:
     rows = [block_row(0, time, time, tag + number.to_bytes(4, "big")) for number, (time, _, tag) in enumerate(blocks)]
     array = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, BLOCK_ROW_BYTES)
     seen = epochs_of_blocks(array[:, keys.SHARD_BYTES :]) <= 1
-    return Listing(View(State(1, 1)), array, np.array([events for _, events, _ in blocks], np.int64), seen)
+    return BlockListing(
+        BlockView(EpochState(1, 1)), array, np.array([events for _, events, _ in blocks], np.int64), seen
+    )
 
 
 @given(planned)
@@ -167,7 +179,7 @@ def listing(blocks: list[tuple[int, int, bytes]]) -> Listing:
 def test_groups_are_small_settled_neighbours_of_one_closed_day(blocks: list[tuple[int, int, bytes]]) -> None:
     settled, closed, full = set(TAGS[:2]), 3 * keys.DAY, 16
     known = listing(blocks)
-    groups = plan(known, settled, closed, full)
+    groups = plan_merges(known, settled, closed, full)
     chosen = [int.from_bytes(row[-4:], "big") for group in groups for row in group.rows]
     assert len(chosen) == len(set(chosen))
     may = {
@@ -183,13 +195,13 @@ def test_groups_are_small_settled_neighbours_of_one_closed_day(blocks: list[tupl
         assert len(members) > 1 and sum(events for _, events, _ in members) == group.events <= 16 * full
         assert len({time // keys.DAY for time, _, _ in members}) == 1
         assert [time for time, _, _ in members] == sorted((time for time, _, _ in members), reverse=True)
-    assert [row for batch in rounds_of(groups, full) for group in batch for row in group.rows] == [
+    assert [row for batch in cut_into_rounds(groups, full) for group in batch for row in group.rows] == [
         row for group in groups for row in group.rows
     ]
 
 
 def test_rounds_are_bounded() -> None:
-    groups = [Group([b""] * 1000, 10) for _ in range(10)] + [Group([b""] * 2, 500) for _ in range(10)]
-    batches = list(rounds_of(groups, 16))
+    groups = [MergeGroup([b""] * 1000, 10) for _ in range(10)] + [MergeGroup([b""] * 2, 500) for _ in range(10)]
+    batches = list(cut_into_rounds(groups, 16))
     assert [len(batch) for batch in batches] == [4, 4, 4, 2, 2, 2, 2]
     assert [group for batch in batches for group in batch] == groups

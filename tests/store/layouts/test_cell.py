@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from watchfloor.schema.definition import parse_definition
 from watchfloor.store.encoding import keys
 from watchfloor.store.encoding.values import encode_value
-from watchfloor.store.index.count_buckets import Cover, cover
+from watchfloor.store.index.count_buckets import BucketCover, cover_range
 from watchfloor.store.layouts.cell.cell_layout import CellEncoder
 from watchfloor.store.layouts.cell.event_rows import event_rows
 
@@ -146,7 +146,7 @@ def test_hashes_of_a_file_are_distinct_and_pure(offsets: list[int], shards: int)
 @given(st.integers(0, 10 * keys.DAY), st.integers(0, 10 * keys.DAY))
 def test_a_cover_is_the_range(a: int, b: int) -> None:
     since, until = min(a, b), max(a, b)
-    parts = cover(since, until)
+    parts = cover_range(since, until)
     spans = sorted(parts.days + parts.hours + parts.edges)
     assert sum(end - start for start, end in spans) == until - since
     for (_, end), (start, _) in pairwise(spans):
@@ -156,7 +156,7 @@ def test_a_cover_is_the_range(a: int, b: int) -> None:
     assert all(start % keys.DAY == 0 and end % keys.DAY == 0 for start, end in parts.days)
     assert all(start % keys.HOUR == 0 and end % keys.HOUR == 0 for start, end in parts.hours)
     assert all(end - start <= 2 * keys.HOUR for start, end in parts.edges)
-    assert cover(0, keys.DAY) == Cover(((0, keys.DAY),), (), ())
+    assert cover_range(0, keys.DAY) == BucketCover(((0, keys.DAY),), (), ())
 
 
 def test_names_of_tables_never_meet() -> None:

@@ -27,10 +27,10 @@ from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.bulk.tablet_files import table_files
 from watchfloor.store.encoding.keys import DAY, MAX_TIME, event_table, index_table
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.layouts.block.compaction.compaction import Compacted, compact
+from watchfloor.store.layouts.block.compaction.compaction import CompactionResult, compact_blocks
 from watchfloor.store.layouts.block.compaction.merge_plan import list_blocks
-from watchfloor.store.layouts.block.epochs.block_view import State, read_view
-from watchfloor.store.layouts.block.epochs.epochs import Epochs, Superseded
+from watchfloor.store.layouts.block.epochs.block_view import EpochState, read_view
+from watchfloor.store.layouts.block.epochs.epochs import EpochAbortedError, EpochWriter
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
@@ -67,8 +67,8 @@ def fed(store: Store, name: str, items: int, seed: int) -> Fed:
     return made
 
 
-def run(store: Store, source: Fed, step: Step = lambda done: None, closed: int = END) -> Compacted:
-    return compact(store, source.source, lambda: set(source.tags), closed, BLOCK_ROWS, step)
+def run(store: Store, source: Fed, step: Step = lambda done: None, closed: int = END) -> CompactionResult:
+    return compact_blocks(store, source.source, lambda: set(source.tags), closed, BLOCK_ROWS, step)
 
 
 def assert_merged(store: Store, source: Fed, days: int = DAYS) -> None:
@@ -172,7 +172,7 @@ def test_answers_are_right_all_the_time(store: Store, service: QueryService) -> 
 
 KILLED = """
     import os, signal, threading
-    from watchfloor.store.layouts.block.compaction.compaction import compact
+    from watchfloor.store.layouts.block.compaction.compaction import compact_blocks
     from watchfloor.schema.settings.load import load_settings
     from watchfloor.store.store import Store
 
@@ -184,7 +184,7 @@ KILLED = """
 
     with Store.open(load_settings({home!r})) as store:
         store.grace = 0.5
-        compact(store, store.catalog.find_source({name!r}), lambda: {tags!r}, {end}, {rows}, step)
+        compact_blocks(store, store.catalog.find_source({name!r}), lambda: {tags!r}, {end}, {rows}, step)
 """
 
 
@@ -251,17 +251,17 @@ def test_two_at_once(store: Store, service: QueryService) -> None:
 def test_who_is_aborted_cannot_commit(store: Store) -> None:
     """A host that was slow for too long, say."""
     source = fed(store, "slow", 2, seed=9).source
-    slow, other = Epochs(store, source), Epochs(store, source)
-    mine = slow.begin(slow.turn(0))
-    assert mine is not None and other.begin(mine) is None
-    state = other.turn(0.2)
+    slow, other = EpochWriter(store, source), EpochWriter(store, source)
+    mine = slow.begin_epoch(slow.await_turn(0))
+    assert mine is not None and other.begin_epoch(mine) is None
+    state = other.await_turn(0.2)
     assert (state.aborted, state.owner) == ((mine.begun,), "")
-    with pytest.raises(Superseded, match="aborted by another"):
-        slow.commit()
-    theirs = other.begin(state)
+    with pytest.raises(EpochAbortedError, match="aborted by another"):
+        slow.commit_epoch()
+    theirs = other.begin_epoch(state)
     assert theirs is not None and theirs.begun == mine.begun + 1
-    assert slow.begin(state) is None, "planned before the other began"
-    assert other.commit() == State(epoch=2, begun=2, aborted=(1,)) == read_view(store, source.name).state
+    assert slow.begin_epoch(state) is None, "planned before the other began"
+    assert other.commit_epoch() == EpochState(epoch=2, begun=2, aborted=(1,)) == read_view(store, source.name).state
 
 
 def test_only_settled_items_of_closed_days_take_part(store: Store) -> None:

@@ -17,7 +17,7 @@ from watchfloor.schema.times import to_micros
 from watchfloor.store.bridge.streams import NEXT_ROW
 from watchfloor.store.encoding.keys import SHARD_BYTES, shard_names
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.layout import Wanted
+from watchfloor.store.layout import ReadRequest
 from watchfloor.store.layouts.block.block_layout import BlockLayout, _BlockReader
 from watchfloor.store.layouts.block.blocks.block_keys import block_bounds
 from watchfloor.store.store import Store
@@ -56,14 +56,14 @@ def store(store_settings: Settings) -> Iterator[Store]:
 def test_what_a_batch_says_comes_next_is_true(store: Store, where: Condition | None, first_rows: int) -> None:
     source: Source = store.catalog.find_source(SOURCE.name)
     since, until = to_micros(START), to_micros(START + timedelta(seconds=EVENTS))
-    wanted = Wanted(since, until, where, ["ts", "number"], first_rows)
+    wanted = ReadRequest(since, until, where, ["ts", "number"], first_rows)
     low, high = block_bounds(since, until)
     ranges = Ranges()
     for shard in shard_names(source.shards):
         ranges.add_rows(shard + low, shard + high)
     told: list[bytes | None] = []
     rows: list[list[bytes]] = []
-    with _BlockReader(store, source, wanted).begin(ranges, ordered=True) as begun:
+    with _BlockReader(store, source, wanted).begin_read(ranges, ordered=True) as begun:
         for batch in begun:
             named = (batch.schema.metadata or {}).get(NEXT_ROW)
             told.append(None if named is None else bytes.fromhex(named.decode()))
@@ -78,7 +78,7 @@ def test_what_a_batch_says_comes_next_is_true(store: Store, where: Condition | N
     if told[-1] is not None:
         # The range's end: no block is so old.
         assert rows[-1][-1][SHARD_BYTES:] < told[-1][SHARD_BYTES:]
-    found = list(BlockLayout().scan(store, source, wanted))
+    found = list(BlockLayout().scan_events(store, source, wanted))
     numbers = [n for batch in found for n in batch.column("number").to_pylist()]
     expected = [e for e in range(EVENTS) for i in range(ITEMS) if e // 100 % ITEMS == i or e % 7 == i]
     if where is not None:

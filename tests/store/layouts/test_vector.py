@@ -121,7 +121,7 @@ def test_a_dictionary_of_many_has_wide_codes() -> None:
 def test_an_index_counts_a_value_once_an_event() -> None:
     field = Field("f", FieldType.LIST, indexes=(VALUE_INDEX,), items=FieldType.STRING)
     column = pa.array([["a", "a", None, "b"], None, [], ["b"]], field.arrow)
-    values, codes, events = make_column(field, column, "zstd").indexed()
+    values, codes, events = make_column(field, column, "zstd").index_events()
     assert [(values[int(c)].as_py(), e) for c, e in zip(codes, events.tolist(), strict=True)] == [
         (b"a", 0),
         (b"b", 0),

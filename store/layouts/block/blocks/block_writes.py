@@ -13,10 +13,10 @@ from watchfloor.store.encoding.byte_arrays import to_binary_array
 from watchfloor.store.encoding.keys import DAY, SHARD_BYTES, event_table
 from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
 from watchfloor.store.layout import TableWrite
-from watchfloor.store.layouts.block.vectors.column import Column
+from watchfloor.store.layouts.block.vectors.column import VectorColumn
 
 from .block_keys import block_row
-from .event_order import newest_first
+from .event_order import order_newest_first
 
 BLOCK_ROWS = 16384
 """Events that a block has at most."""
@@ -35,19 +35,19 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledColumn:
     """A column of the events that are written together: a field's, or one about them."""
 
     name: str
     visibility: str
-    column: Column
+    column: VectorColumn
     indexed: bool = False
     reversed: bool = False
 
 
-def cut(times: np.ndarray, hashes: np.ndarray, block_rows: int) -> Iterator[np.ndarray]:
+def cut_events(times: np.ndarray, hashes: np.ndarray, block_rows: int) -> Iterator[np.ndarray]:
     """Events as places, newest first, at most ``block_rows`` at a time and all of one day."""
-    order = newest_first(times, hashes)
+    order = order_newest_first(times, hashes)
     days = times[order] // DAY
     start = 0
     for end in (*(np.flatnonzero(np.diff(days)) + 1).tolist(), len(order)):
@@ -61,11 +61,11 @@ def make_block(shard: int, events: np.ndarray, times: np.ndarray, tag: bytes, ow
     return Block(block_row(shard, int(times[events[0]]), int(times[events[-1]]), tag + own), shard, events)
 
 
-def event_write(source: Source, blocks: Sequence[Block], columns: Sequence[Labelled]) -> TableWrite:
+def make_event_write(source: Source, blocks: Sequence[Block], columns: Sequence[LabelledColumn]) -> TableWrite:
     """A row a block, a cell a column that has values in it."""
     fields, arrays = [pa.field("row", pa.binary())], [pa.array([block.row for block in blocks], pa.binary())]
     for labelled in columns:
-        array = pa.array([labelled.column.vector(block.events) for block in blocks], pa.binary())
+        array = pa.array([labelled.column.encode_events(block.events) for block in blocks], pa.binary())
         if array.null_count < len(array):
             metadata = {"qualifier": labelled.name, "visibility": labelled.visibility}
             fields.append(pa.field(labelled.name, pa.binary(), metadata=metadata))
@@ -75,7 +75,9 @@ def event_write(source: Source, blocks: Sequence[Block], columns: Sequence[Label
     return TableWrite(event_table(source), batch, True, entries)
 
 
-def index_writes(source: Source, blocks: Sequence[Block], columns: Sequence[Labelled]) -> Iterator[TableWrite]:
+def make_block_index_writes(
+    source: Source, blocks: Sequence[Block], columns: Sequence[LabelledColumn]
+) -> Iterator[TableWrite]:
     """An entry per value and block with its number of hits, grouped by row. ``blocks`` are sorted by row.
 
     Of columns that are ``reversed`` a second one, in the row of the reversed value.
@@ -88,7 +90,7 @@ def index_writes(source: Source, blocks: Sequence[Block], columns: Sequence[Labe
     shards = np.array([block.shard for block in blocks], np.int64)
     for labelled in columns:
         if labelled.indexed:
-            values, codes, places = labelled.column.indexed()
+            values, codes, places = labelled.column.index_events()
             if len(codes):
                 pairs = codes.astype(np.int64) * len(blocks) + block_of.take(places)
                 found, hits = _count_pairs(pairs, len(values) * len(blocks))

@@ -14,7 +14,7 @@ PIECE_ROWS = 4096
 """Events that are given out at once, at most."""
 
 
-def newest_first(times: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+def order_newest_first(times: np.ndarray, hashes: np.ndarray) -> np.ndarray:
     """The order of events, newest first and then by hash."""
     order = np.argsort(-times, kind="stable")
     ordered = times[order]
@@ -26,15 +26,15 @@ def newest_first(times: np.ndarray, hashes: np.ndarray) -> np.ndarray:
     return order
 
 
-def in_order(events: pa.RecordBatch, times: np.ndarray, hashes: np.ndarray) -> pa.RecordBatch:
+def sort_newest_first(events: pa.RecordBatch, times: np.ndarray, hashes: np.ndarray) -> pa.RecordBatch:
     """The events newest first. They often are, and to find that out costs little beside moving all their values."""
     same = times[1:] == times[:-1]
     if (times[1:] <= times[:-1]).all() and (hashes[:-1][same] <= hashes[1:][same]).all():
         return events
-    return events.take(pa.array(newest_first(times, hashes)))
+    return events.take(pa.array(order_newest_first(times, hashes)))
 
 
-class Runs:
+class EventMerger:
     """Batches of events, each newest first, that come out as one: what is newer than anything still to come.
 
     The column ``KEY_COLUMN`` of a batch has its events' keys.
@@ -43,12 +43,12 @@ class Runs:
     def __init__(self) -> None:
         self._runs: list[tuple[pa.RecordBatch, np.ndarray]] = []
 
-    def add(self, run: pa.RecordBatch) -> None:
+    def add_run(self, run: pa.RecordBatch) -> None:
         if len(run):
             keys = to_byte_rows(run.column(KEY_COLUMN), KEY_BYTES)
             self._runs.append((run, -times_of_keys(keys)))
 
-    def take(self, upto: int | None = None) -> Iterator[pa.RecordBatch]:
+    def take_newer(self, upto: int | None = None) -> Iterator[pa.RecordBatch]:
         """The events newer than ``upto`` (µs; None: all there are), in pieces. The rest is held back."""
         heads, held = [], []
         for run, ages in self._runs:
@@ -59,14 +59,14 @@ class Runs:
                 held.append((run.slice(cut), ages[cut:]))
         self._runs = held
         if heads:
-            merged = _merged(heads)
+            merged = _merge_runs(heads)
             for start in range(0, len(merged), PIECE_ROWS):
                 yield merged.slice(start, PIECE_ROWS)
 
 
-def _merged(runs: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _merge_runs(runs: list[pa.RecordBatch]) -> pa.RecordBatch:
     if len(runs) == 1:
         return runs[0]
     merged = pa.concat_batches(runs)
     keys = to_byte_rows(merged.column(KEY_COLUMN), KEY_BYTES)
-    return in_order(merged, times_of_keys(keys), hashes_of_keys(keys))
+    return sort_newest_first(merged, times_of_keys(keys), hashes_of_keys(keys))

@@ -21,9 +21,9 @@ from watchfloor.store.reader import Reader
 from watchfloor.store.store import Store
 
 from .block_keys import FILE, ITEM, OFFSET
-from .block_writes import Block, Labelled, index_writes
+from .block_writes import Block, LabelledColumn, make_block_index_writes
 
-Cells = dict[str, tuple[str, bytes]]
+BlockCells = dict[str, tuple[str, bytes]]
 """A block's cells: by qualifier the label and the vector."""
 
 _FIRST_ENTRY = ServerIterator(20, "first", "org.apache.accumulo.core.iterators.FirstEntryInRowIterator")
@@ -32,7 +32,7 @@ _AT_ONCE = 64
 """Blocks that are removed at once."""
 
 
-def stored_blocks(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryArray, pa.BinaryArray]]:
+def list_block_rows(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryArray, pa.BinaryArray]]:
     """All blocks that there are, seen or not, in any order: their rows, and their vectors of files' identities.
 
     Those are the first cell of a row, and tell how many events it has: nothing else is read.
@@ -44,13 +44,13 @@ def stored_blocks(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryArr
         yield whole.column("row"), whole.column("value")
 
 
-def read_blocks(reader: Reader, source: Source, rows: Iterable[bytes]) -> dict[bytes, Cells]:
+def read_blocks(reader: Reader, source: Source, rows: Iterable[bytes]) -> dict[bytes, BlockCells]:
     """The cells of those blocks among ``rows`` that there are, in the order of their rows."""
     known = {FILE, ITEM, OFFSET, *source.fields_by_name}
     ranges = Ranges()
     for row in rows:
         ranges.add_row(row)
-    found: dict[bytes, Cells] = {}
+    found: dict[bytes, BlockCells] = {}
     for batch in reader.scan(EntryScan(event_table(source), ranges, ordered=False)):
         columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "visibility", "value"))
         for row, qualifier, visibility, value in zip(*columns, strict=True):
@@ -61,12 +61,12 @@ def read_blocks(reader: Reader, source: Source, rows: Iterable[bytes]) -> dict[b
     return dict(sorted(found.items()))
 
 
-def alike(blocks: Mapping[bytes, Cells]) -> list[dict[bytes, Cells]]:
+def group_by_labels(blocks: Mapping[bytes, BlockCells]) -> list[dict[bytes, BlockCells]]:
     """Blocks in groups within which a column has one label only: almost always one group."""
-    groups: list[tuple[dict[str, str], dict[bytes, Cells]]] = []
+    groups: list[tuple[dict[str, str], dict[bytes, BlockCells]]] = []
     for row, cells in blocks.items():
         labels = {name: label for name, (label, _) in cells.items()}
-        place = next((n for n, (known, _) in enumerate(groups) if _agree(known, labels)), len(groups))
+        place = next((n for n, (known, _) in enumerate(groups) if _labels_agree(known, labels)), len(groups))
         if place == len(groups):
             groups.append(({}, {}))
         groups[place][0].update(labels)
@@ -74,21 +74,21 @@ def alike(blocks: Mapping[bytes, Cells]) -> list[dict[bytes, Cells]]:
     return [group for _, group in groups]
 
 
-def _agree(known: dict[str, str], labels: dict[str, str]) -> bool:
+def _labels_agree(known: dict[str, str], labels: dict[str, str]) -> bool:
     return all(known.get(name, label) == label for name, label in labels.items())
 
 
-def sizes_of(blocks: Mapping[bytes, Cells]) -> list[int]:
+def count_events_of(blocks: Mapping[bytes, BlockCells]) -> list[int]:
     """How many events each block has."""
     return [rows_of(cells[FILE][1]) for cells in blocks.values()]
 
 
-def label_of(name: str, blocks: Mapping[bytes, Cells]) -> str | None:
+def label_of(name: str, blocks: Mapping[bytes, BlockCells]) -> str | None:
     """The label of a column of blocks that are ``alike``; None if none has it."""
     return next((cells[name][0] for cells in blocks.values() if name in cells), None)
 
 
-def column_of(field: Field, blocks: Mapping[bytes, Cells], sizes: Sequence[int]) -> pa.Array:
+def column_of(field: Field, blocks: Mapping[bytes, BlockCells], sizes: Sequence[int]) -> pa.Array:
     """A field's values of all events of blocks, one after the other."""
     parts = []
     for cells, size in zip(blocks.values(), sizes, strict=True):
@@ -99,9 +99,9 @@ def column_of(field: Field, blocks: Mapping[bytes, Cells], sizes: Sequence[int])
     return pa.concat_arrays(parts)
 
 
-def hits_of(source: Source, blocks: Mapping[bytes, Cells]) -> Iterator[TableWrite]:
+def make_hits_of(source: Source, blocks: Mapping[bytes, BlockCells]) -> Iterator[TableWrite]:
     """The index entries of blocks that are ``alike``, and sorted."""
-    sizes = sizes_of(blocks)
+    sizes = count_events_of(blocks)
     ends = np.cumsum(sizes)
     places = [
         Block(row, int(row[:SHARD_BYTES]), np.arange(end - size, end))
@@ -111,7 +111,9 @@ def hits_of(source: Source, blocks: Mapping[bytes, Cells]) -> Iterator[TableWrit
         label = label_of(field.name, blocks)
         if label is not None:
             column = make_column(field, column_of(field, blocks, sizes), "none")
-            yield from index_writes(source, places, [Labelled(field.name, label, column, True, field.is_reversed)])
+            yield from make_block_index_writes(
+                source, places, [LabelledColumn(field.name, label, column, True, field.is_reversed)]
+            )
 
 
 def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
@@ -119,8 +121,8 @@ def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
     with store.sink() as sink:
         for start in range(0, len(rows), _AT_ONCE):
             blocks = read_blocks(store, source, rows[start : start + _AT_ONCE])
-            for group in alike(blocks):
-                for hits in hits_of(source, group):
+            for group in group_by_labels(blocks):
+                for hits in make_hits_of(source, group):
                     sink.delete_entries(hits.table, hits.batch)
             sink.flush()
             cells = [

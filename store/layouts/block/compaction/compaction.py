@@ -25,26 +25,26 @@ from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import SOURCES_TABLE
 from watchfloor.store.layouts.block.blocks.block_keys import is_merged, item_of_block
 from watchfloor.store.layouts.block.blocks.block_writes import BLOCK_ROWS
-from watchfloor.store.layouts.block.blocks.stored_blocks import alike, read_blocks, remove_blocks
-from watchfloor.store.layouts.block.epochs.block_view import DIED_FAMILY, EPOCH_BYTES, State, epochs_of_names
-from watchfloor.store.layouts.block.epochs.epochs import Epochs, Superseded
+from watchfloor.store.layouts.block.blocks.stored_blocks import group_by_labels, read_blocks, remove_blocks
+from watchfloor.store.layouts.block.epochs.block_view import DIED_FAMILY, EPOCH_BYTES, EpochState, epochs_of_names
+from watchfloor.store.layouts.block.epochs.epochs import EpochAbortedError, EpochWriter
 from watchfloor.store.store import Store
 
 from .merge import write_merged
-from .merge_plan import Group, Listing, list_blocks, plan, rounds_of
+from .merge_plan import BlockListing, MergeGroup, cut_into_rounds, list_blocks, plan_merges
 
 PATIENCE = 120.0
 """Seconds that another's epoch may take before it is aborted."""
 _DELETED_AT_ONCE = 1024
 
-Step = Callable[[str], None]
+ReportStep = Callable[[str], None]
 """Is told what has just been done."""
-Settled = Callable[[], set[bytes]]
+ListSettledTags = Callable[[], set[bytes]]
 """The tags of the work items whose blocks may be merged now: those that nobody writes, unless told to do so again."""
 
 
 @dataclass(frozen=True)
-class Compacted:
+class CompactionResult:
     """``before`` and ``after``: blocks of the source. ``events`` were moved to other blocks, in so many ``rounds``.
 
     ``lacking``: blocks that still lack index entries, as their work items are not done.
@@ -58,15 +58,15 @@ class Compacted:
     lacking: int = 0
 
 
-def compact(
+def compact_blocks(
     store: Store,
     source: Source,
-    settled: Settled,
+    settled: ListSettledTags,
     closed: int,
     block_rows: int = BLOCK_ROWS,
-    step: Step = lambda done: None,
+    step: ReportStep = lambda done: None,
     index: bool = False,
-) -> Compacted:
+) -> CompactionResult:
     """Merges the small blocks of all days that ended before ``closed`` (µs), until nothing is left to merge.
 
     ``index``: if an index does not cover all events, writes all blocks anew, after which it does, unless there are
@@ -78,26 +78,33 @@ def compact(
 
 class _Compaction:
     def __init__(
-        self, store: Store, source: Source, settled: Settled, closed: int, block_rows: int, step: Step, index: bool
+        self,
+        store: Store,
+        source: Source,
+        settled: ListSettledTags,
+        closed: int,
+        block_rows: int,
+        step: ReportStep,
+        index: bool,
     ) -> None:
         self._store, self._source, self._settled = store, source, settled
         self._closed, self._block_rows, self._step = closed, block_rows, step
-        self._epochs = Epochs(store, source)
+        self._epochs = EpochWriter(store, source)
         self._index, self._lacking = index, frozenset[bytes]()
         """Blocks that were there when the index had been defined, and may lack entries of it."""
         self._due: deque[tuple[int, float]] = deque()
         """Epochs of which the dead are still there, and from when on they may go, by the monotonic clock."""
 
-    def run(self) -> Compacted:
+    def run(self) -> CompactionResult:
         began, before, events, rounds = time.monotonic(), -1, 0, 0
-        self._adopt(self._epochs.turn(PATIENCE))
-        self._know_all()
+        self._note_dead(self._epochs.await_turn(PATIENCE))
+        self._read_definition()
         self._empty_lists()
         defined = self._source
         while True:
             # In this order: who begins an epoch after this turn reads a definition that is as new as ``defined``.
-            self._epochs.turn(PATIENCE)
-            self._know_all()
+            self._epochs.await_turn(PATIENCE)
+            self._read_definition()
             listing = list_blocks(self._store, self._source)
             self._remove_aborted(listing)
             seen = int(listing.seen.sum())
@@ -105,12 +112,12 @@ class _Compaction:
             if before < 0:
                 before, self._lacking = seen, there if has_partial_index(defined) else frozenset()
             self._lacking &= there
-            groups = plan(listing, self._settled(), self._closed, self._block_rows, self._lacking)
+            groups = plan_merges(listing, self._settled(), self._closed, self._block_rows, self._lacking)
             if not groups:
                 break
             state = listing.view.state
-            for batch in rounds_of(groups, self._block_rows):
-                committed = self._round(state, batch)
+            for batch in cut_into_rounds(groups, self._block_rows):
+                committed = self._run_round(state, batch)
                 if committed is None:
                     break  # another has changed the blocks: look again
                 state, moved = committed
@@ -122,16 +129,16 @@ class _Compaction:
             self._delete_dead()
         if self._index and not self._lacking:
             self._store.catalog.complete_indexes(defined)
-        return Compacted(before, seen, events, rounds, time.monotonic() - began, len(self._lacking))
+        return CompactionResult(before, seen, events, rounds, time.monotonic() - began, len(self._lacking))
 
-    def _round(self, state: State, groups: Sequence[Group]) -> tuple[State, int] | None:
+    def _run_round(self, state: EpochState, groups: Sequence[MergeGroup]) -> tuple[EpochState, int] | None:
         """One epoch: the state after it and the events moved. None if the blocks are not what was planned for."""
-        mine = self._epochs.begin(state)
+        mine = self._epochs.begin_epoch(state)
         if mine is None:
             return None
         try:
             self._step("begun")
-            self._know_all()
+            self._read_definition()
             # Looked at once more: who reads an item again from now on sees that an epoch has begun.
             settled = self._settled()
             replaced: list[bytes] = []
@@ -139,29 +146,29 @@ class _Compaction:
             with self._store.sink() as sink:
                 for group in groups:
                     rows = [row for row in group.rows if is_merged(row) or item_of_block(row) in settled]
-                    for blocks in alike(read_blocks(self._store, self._source, rows)):
+                    for blocks in group_by_labels(read_blocks(self._store, self._source, rows)):
                         if len(blocks) > 1 or not self._lacking.isdisjoint(blocks):
                             events += write_merged(sink, self._source, blocks, mine.begun, self._block_rows, None)
                             replaced += blocks
                     self._step("written")
-            self._epochs.replaces(mine, replaced)
+            self._epochs.list_replaced(mine, replaced)
             self._step("listed")
-            committed = self._epochs.commit()
-        except Superseded:
+            committed = self._epochs.commit_epoch()
+        except EpochAbortedError:
             return None
         except BaseException:
-            self._epochs.abort()
+            self._epochs.abort_epoch()
             raise
-        self._adopt(committed)
+        self._note_dead(committed)
         self._step("committed")
         return committed, events
 
-    def _know_all(self) -> None:
+    def _read_definition(self) -> None:
         """Has all fields that a block can have by now, and sees them: what it did not see would be lost."""
         self._source = self._store.catalog.read_sources()[self._source.name]
         self._store = self._store.seeing_all_of(self._source)
 
-    def _adopt(self, state: State) -> None:
+    def _note_dead(self, state: EpochState) -> None:
         """Notes what is to be deleted; of an epoch of another's the grace begins now, as clocks of hosts may differ."""
         if state.epoch > state.horizon:
             self._due.append((state.epoch, time.monotonic() + self._store.grace))
@@ -178,7 +185,7 @@ class _Compaction:
 
     def _empty_lists(self) -> None:
         """Deletes the blocks behind the horizon that are still named as replaced, and then their names."""
-        state, entries = self._epochs.state(), self._store.read_catalog_row(self._source.name).entries
+        state, entries = self._epochs.read_state(), self._store.read_catalog_row(self._source.name).entries
         names = entries.column("qualifier").filter(pc.equal(entries.column("family"), DIED_FAMILY))
         epochs = epochs_of_names(names)
         # What an aborted epoch was to replace lives on.
@@ -199,7 +206,7 @@ class _Compaction:
                 sink.delete_entries(SOURCES_TABLE, pa.RecordBatch.from_pydict(columns))
                 sink.flush()
 
-    def _remove_aborted(self, listing: Listing) -> None:
+    def _remove_aborted(self, listing: BlockListing) -> None:
         """Deletes the blocks of epochs that never were seen, and never will be."""
         rows = listing.rows[np.isin(listing.epochs, listing.view.state.aborted)]
         remove_blocks(self._store, self._source, [row.tobytes() for row in rows])

@@ -25,13 +25,13 @@ from watchfloor.store.layouts.block.blocks.block_keys import (
 )
 from watchfloor.store.layouts.block.blocks.block_writes import (
     SLAB_BLOCKS,
-    Labelled,
-    cut,
-    event_write,
-    index_writes,
+    LabelledColumn,
+    cut_events,
     make_block,
+    make_block_index_writes,
+    make_event_write,
 )
-from watchfloor.store.layouts.block.blocks.stored_blocks import Cells, column_of, label_of, sizes_of
+from watchfloor.store.layouts.block.blocks.stored_blocks import BlockCells, column_of, count_events_of, label_of
 from watchfloor.store.layouts.block.vectors.column import binary_column, make_column
 from watchfloor.store.layouts.block.vectors.vector import CODEC, decode_binary
 
@@ -39,7 +39,7 @@ FILE_BYTES = 16
 
 
 @dataclass(frozen=True)
-class Origin:
+class ItemOrigin:
     """Events that one work item has written: the tag of the item, and its file's identity."""
 
     tag: bytes
@@ -47,39 +47,44 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class _About:
+class _EventOrigins:
     """Of each event of some blocks the file, the item's tag and the offset in the file."""
 
     files: np.ndarray
     items: np.ndarray
     offsets: np.ndarray
 
-    def some(self, which: np.ndarray) -> _About:
-        return _About(self.files[which], self.items[which], self.offsets[which])
+    def select(self, which: np.ndarray) -> _EventOrigins:
+        return _EventOrigins(self.files[which], self.items[which], self.offsets[which])
 
-    def of(self, origin: Origin) -> np.ndarray:
+    def are_of(self, origin: ItemOrigin) -> np.ndarray:
         """Which events are an item's."""
         tag, file_id = (np.frombuffer(part, np.uint8) for part in (origin.tag, origin.file_id))
         return (self.items == tag).all(axis=1) & (self.files == file_id).all(axis=1)
 
 
-def holds_events_of(origin: Origin, row: bytes, cells: Cells) -> bool:
-    return bool(_about({row: cells}, sizes_of({row: cells})).of(origin).any())
+def has_events_of(origin: ItemOrigin, row: bytes, cells: BlockCells) -> bool:
+    return bool(_read_origins({row: cells}, count_events_of({row: cells})).are_of(origin).any())
 
 
 def write_merged(
-    sink: EntrySink, source: Source, blocks: Mapping[bytes, Cells], epoch: int, block_rows: int, without: Origin | None
+    sink: EntrySink,
+    source: Source,
+    blocks: Mapping[bytes, BlockCells],
+    epoch: int,
+    block_rows: int,
+    without: ItemOrigin | None,
 ) -> int:
     """Writes the events of blocks that are ``alike`` once more as blocks of an epoch, events before hits, durably.
 
     Those of the item ``without`` are left out. Returns how many events it has written.
     """
-    sizes = sizes_of(blocks)
-    about = _about(blocks, sizes)
-    kept = np.flatnonzero(~about.of(without)) if without is not None else np.arange(len(about.offsets))
+    sizes = count_events_of(blocks)
+    about = _read_origins(blocks, sizes)
+    kept = np.flatnonzero(~about.are_of(without)) if without is not None else np.arange(len(about.offsets))
     if not len(kept):
         return 0
-    about, places = about.some(kept), pa.array(kept)
+    about, places = about.select(kept), pa.array(kept)
     columns = []
     times = np.empty(0, np.int64)
     for field in source.fields:
@@ -87,12 +92,12 @@ def write_merged(
         if label is not None:
             values = column_of(field, blocks, sizes).take(places)
             column = make_column(field, values, CODEC)
-            columns.append(Labelled(field.name, label, column, field.is_indexed, field.is_reversed))
+            columns.append(LabelledColumn(field.name, label, column, field.is_indexed, field.is_reversed))
             if field.name == source.time_field:
                 times = values.cast(pa.int64()).to_numpy()
     first = np.ascontiguousarray(about.files[:, :8]).view(">u8").reshape(-1).astype(np.uint64)
     tag, made, shard = epoch_tag(epoch), [], 0
-    for number, events in enumerate(cut(times, mix_hashes(first, about.offsets), block_rows)):
+    for number, events in enumerate(cut_events(times, mix_hashes(first, about.offsets), block_rows)):
         named = blake2b(about.files[events].tobytes() + about.offsets[events].tobytes(), digest_size=4).digest()
         if number % SLAB_BLOCKS == 0:
             shard = (shard + 1 if number else int.from_bytes(named, "big")) % source.shards
@@ -100,23 +105,23 @@ def write_merged(
     made.sort(key=lambda block: block.row)
     label = label_of(FILE, blocks) or ""
     origin = [
-        Labelled(OFFSET_FIELD.name, label, make_column(OFFSET_FIELD, pa.array(about.offsets), CODEC)),
-        Labelled(FILE, label, binary_column(to_binary_array(about.files).dictionary_encode(), CODEC)),
-        Labelled(ITEM, label, binary_column(to_binary_array(about.items).dictionary_encode(), CODEC)),
+        LabelledColumn(OFFSET_FIELD.name, label, make_column(OFFSET_FIELD, pa.array(about.offsets), CODEC)),
+        LabelledColumn(FILE, label, binary_column(to_binary_array(about.files).dictionary_encode(), CODEC)),
+        LabelledColumn(ITEM, label, binary_column(to_binary_array(about.items).dictionary_encode(), CODEC)),
     ]
-    _put(sink, event_write(source, made, [*columns, *origin]))
+    _put_write(sink, make_event_write(source, made, [*columns, *origin]))
     sink.flush()
-    for write in index_writes(source, made, columns):
-        _put(sink, write)
+    for write in make_block_index_writes(source, made, columns):
+        _put_write(sink, write)
     sink.flush()
     return len(kept)
 
 
-def _put(sink: EntrySink, write: TableWrite) -> None:
+def _put_write(sink: EntrySink, write: TableWrite) -> None:
     (sink.write_rows if write.wide else sink.write_entries)(write.table, write.batch)
 
 
-def _about(blocks: Mapping[bytes, Cells], sizes: list[int]) -> _About:
+def _read_origins(blocks: Mapping[bytes, BlockCells], sizes: list[int]) -> _EventOrigins:
     files, items = [], []
     rows = np.frombuffer(b"".join(blocks), np.uint8).reshape(len(blocks), -1)[:, 4:]
     epochs, tags = epochs_of_blocks(rows), tags_of_blocks(rows)
@@ -129,4 +134,4 @@ def _about(blocks: Mapping[bytes, Cells], sizes: list[int]) -> _About:
             else np.broadcast_to(tags[number], (size, TAG_BYTES))
         )
     offsets = column_of(OFFSET_FIELD, blocks, sizes).to_numpy()
-    return _About(np.concatenate(files), np.concatenate(items), offsets)
+    return _EventOrigins(np.concatenate(files), np.concatenate(items), offsets)

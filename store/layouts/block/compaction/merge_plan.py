@@ -16,8 +16,8 @@ from watchfloor.store.layouts.block.blocks.block_keys import (
     epochs_of_blocks,
     tags_of_blocks,
 )
-from watchfloor.store.layouts.block.blocks.stored_blocks import stored_blocks
-from watchfloor.store.layouts.block.epochs.block_view import View, read_view
+from watchfloor.store.layouts.block.blocks.stored_blocks import list_block_rows
+from watchfloor.store.layouts.block.epochs.block_view import BlockView, read_view
 from watchfloor.store.layouts.block.vectors.vector import rows_of_each
 from watchfloor.store.reader import Reader
 
@@ -30,10 +30,10 @@ ROUND_FULL, ROUND_BLOCKS = 64, 4096
 
 
 @dataclass(frozen=True)
-class Listing:
+class BlockListing:
     """The blocks of a source: ``rows`` (n, 24) bytes, how many events each has, and whether a query sees it."""
 
-    view: View
+    view: BlockView
     rows: np.ndarray
     events: np.ndarray
     seen: np.ndarray
@@ -44,30 +44,30 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Group:
+class MergeGroup:
     """Blocks of one day that become few; ``events`` in all."""
 
     rows: list[bytes]
     events: int
 
 
-def list_blocks(reader: Reader, source: Source) -> Listing:
+def list_blocks(reader: Reader, source: Source) -> BlockListing:
     """All blocks of a source, and which of them are seen now."""
     view = read_view(reader, source.name)
     rows, events, seen = [], [], []
-    for names, files in stored_blocks(reader, source):
+    for names, files in list_block_rows(reader, source):
         rows.append(to_byte_rows(names, BLOCK_ROW_BYTES))
         events.append(rows_of_each(files))
-        which = view.sees_rows(names)
+        which = view.find_seen_rows(names)
         seen.append(np.ones(len(names), bool) if which is None else which)
     if not rows:
-        return Listing(view, np.empty((0, BLOCK_ROW_BYTES), np.uint8), np.empty(0, np.int64), np.empty(0, bool))
-    return Listing(view, np.concatenate(rows), np.concatenate(events), np.concatenate(seen))
+        return BlockListing(view, np.empty((0, BLOCK_ROW_BYTES), np.uint8), np.empty(0, np.int64), np.empty(0, bool))
+    return BlockListing(view, np.concatenate(rows), np.concatenate(events), np.concatenate(seen))
 
 
-def plan(
-    listing: Listing, settled: set[bytes], closed: int, block_rows: int, lacking: frozenset[bytes] = frozenset()
-) -> list[Group]:
+def plan_merges(
+    listing: BlockListing, settled: set[bytes], closed: int, block_rows: int, lacking: frozenset[bytes] = frozenset()
+) -> list[MergeGroup]:
     """Groups of two and more small blocks of days that ended before ``closed`` (µs).
 
     A block from ingest takes part if its work item's tag is in ``settled``. What comes of a group is fewer blocks, at
@@ -85,18 +85,18 @@ def plan(
     places = np.flatnonzero(fit)
     places = places[np.argsort(-newest[places], kind="stable")]
     days = newest[places] // DAY
-    groups: list[Group] = []
+    groups: list[MergeGroup] = []
     ends = [*(np.flatnonzero(np.diff(days)) + 1).tolist(), len(places)]
     for start, end in zip([0, *ends], ends, strict=False):
-        for part in _cut(places[start:end], listing.events, GROUP_FULL * block_rows):
+        for part in _cut_day(places[start:end], listing.events, GROUP_FULL * block_rows):
             if len(part) == 1 and not named[part[0]]:
                 continue
             rows = [listing.rows[place].tobytes() for place in part.tolist()]
-            groups.append(Group(rows, int(listing.events[part].sum())))
+            groups.append(MergeGroup(rows, int(listing.events[part].sum())))
     return groups
 
 
-def _cut(places: np.ndarray, events: np.ndarray, most: int) -> Iterator[np.ndarray]:
+def _cut_day(places: np.ndarray, events: np.ndarray, most: int) -> Iterator[np.ndarray]:
     """Blocks of a day in parts of at most so many events and of ``GROUP_BLOCKS``."""
     start, held = 0, 0
     for end, place in enumerate(places.tolist()):
@@ -108,9 +108,9 @@ def _cut(places: np.ndarray, events: np.ndarray, most: int) -> Iterator[np.ndarr
         yield places[start:]
 
 
-def rounds_of(groups: Sequence[Group], block_rows: int) -> Iterator[list[Group]]:
+def cut_into_rounds(groups: Sequence[MergeGroup], block_rows: int) -> Iterator[list[MergeGroup]]:
     """Groups by the epochs that merge them."""
-    batch: list[Group] = []
+    batch: list[MergeGroup] = []
     blocks = events = 0
     for group in groups:
         if batch and (blocks + len(group.rows) > ROUND_BLOCKS or events + group.events > ROUND_FULL * block_rows):

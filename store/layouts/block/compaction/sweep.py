@@ -17,13 +17,13 @@ from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import SHARD_BYTES
 from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_ROW_BYTES, epochs_of_blocks, item_tag, tags_of_blocks
 from watchfloor.store.layouts.block.blocks.block_writes import BLOCK_ROWS
-from watchfloor.store.layouts.block.blocks.stored_blocks import read_blocks, remove_blocks, stored_blocks
+from watchfloor.store.layouts.block.blocks.stored_blocks import list_block_rows, read_blocks, remove_blocks
 from watchfloor.store.layouts.block.epochs.block_view import read_view
-from watchfloor.store.layouts.block.epochs.epochs import Epochs, Superseded
+from watchfloor.store.layouts.block.epochs.epochs import EpochAbortedError, EpochWriter
 from watchfloor.store.layouts.block.vectors.vector import decode_binary
 from watchfloor.store.store import Store
 
-from .merge import Origin, holds_events_of, write_merged
+from .merge import ItemOrigin, has_events_of, write_merged
 
 _AT_ONCE = 16
 """Blocks that are read at once."""
@@ -32,34 +32,34 @@ _PATIENCE = 5.0
 _TRIES = 5
 
 
-def sweep(store: Store, source: Source, file_id: bytes, item_id: bytes, written: set[bytes]) -> None:
+def sweep_item(store: Store, source: Source, file_id: bytes, item_id: bytes, written: set[bytes]) -> None:
     """``written``: the rows of the item's blocks as they should be."""
-    store, source = _all_of(store, source)
-    origin, epochs = Origin(item_tag(item_id), file_id), Epochs(store, source)
+    store, source = _see_all_of(store, source)
+    origin, epochs = ItemOrigin(item_tag(item_id), file_id), EpochWriter(store, source)
     # Whoever has begun an epoch before now may be merging blocks of the item; who begins one from now on sees in the
     # ledger that the item is being read, and leaves them alone.
-    state = epochs.state()
-    own, merged = _blocks_of(store, source, origin)
+    state = epochs.read_state()
+    own, merged = _find_blocks_of(store, source, origin)
     if merged or state.owner:
-        _take_out(store, source, origin, epochs)
+        _replace_merged(store, source, origin, epochs)
     remove_blocks(store, source, sorted(own - written))
 
 
-def _all_of(store: Store, source: Source) -> tuple[Store, Source]:
+def _see_all_of(store: Store, source: Source) -> tuple[Store, Source]:
     """With all fields that a block can have by now, and seeing them: what was not seen would be lost."""
     source = store.catalog.read_sources()[source.name]
     return store.seeing_all_of(source), source
 
 
-def _blocks_of(store: Store, source: Source, origin: Origin) -> tuple[set[bytes], set[bytes]]:
+def _find_blocks_of(store: Store, source: Source, origin: ItemOrigin) -> tuple[set[bytes], set[bytes]]:
     """The blocks that the item has written, and the merged ones that are seen and have events of it."""
     view = read_view(store, source.name)
     tag, file_id = np.frombuffer(origin.tag, np.uint8), pa.scalar(origin.file_id, pa.binary())
     own: list[bytes] = []
     merged: list[bytes] = []
-    for rows, files in stored_blocks(store, source):
+    for rows, files in list_block_rows(store, source):
         keys = to_byte_rows(rows, BLOCK_ROW_BYTES)[:, SHARD_BYTES:]
-        seen = view.sees_rows(rows)
+        seen = view.find_seen_rows(rows)
         epochs = epochs_of_blocks(keys)
         candidates = (epochs > 0) if seen is None else (epochs > 0) & seen
         for found, which in ((own, (tags_of_blocks(keys) == tag).all(axis=1)), (merged, candidates)):
@@ -70,30 +70,30 @@ def _blocks_of(store: Store, source: Source, origin: Origin) -> tuple[set[bytes]
     holding: set[bytes] = set()
     for start in range(0, len(merged), _AT_ONCE):
         blocks = read_blocks(store, source, merged[start : start + _AT_ONCE])
-        holding.update(row for row, cells in blocks.items() if holds_events_of(origin, row, cells))
-    view.check(store, source.name)
+        holding.update(row for row, cells in blocks.items() if has_events_of(origin, row, cells))
+    view.check_still_right(store, source.name)
     return set(own), holding
 
 
-def _take_out(store: Store, source: Source, origin: Origin, epochs: Epochs) -> None:
+def _replace_merged(store: Store, source: Source, origin: ItemOrigin, epochs: EpochWriter) -> None:
     """Replaces the merged blocks that hold events of an item by blocks without these."""
     for _ in range(_TRIES):
-        state = epochs.begin(epochs.turn(_PATIENCE))
+        state = epochs.begin_epoch(epochs.await_turn(_PATIENCE))
         if state is None:
             continue
         try:
-            store, source = _all_of(store, source)
-            _, merged = _blocks_of(store, source, origin)
+            store, source = _see_all_of(store, source)
+            _, merged = _find_blocks_of(store, source, origin)
             with store.sink() as sink:
                 for row in sorted(merged):
                     blocks = read_blocks(store, source, [row])
                     write_merged(sink, source, blocks, state.begun, BLOCK_ROWS, without=origin)
-            epochs.replaces(state, merged)
-            epochs.commit()
+            epochs.list_replaced(state, merged)
+            epochs.commit_epoch()
             return
-        except Superseded:
+        except EpochAbortedError:
             continue
         except BaseException:
-            epochs.abort()
+            epochs.abort_epoch()
             raise
     raise StoreError(f"others are changing the blocks of {source.name} all the time; try again")

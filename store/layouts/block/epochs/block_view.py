@@ -30,7 +30,7 @@ EPOCH_BYTES = 4
 
 
 @dataclass(frozen=True)
-class State:
+class EpochState:
     """``epoch`` is the last one committed, ``begun`` the last one begun, by ``owner`` if it still is at work.
 
     Blocks that died by the epoch ``horizon`` may be gone. Of ``aborted`` epochs nothing is ever seen.
@@ -46,16 +46,16 @@ class State:
         return json.dumps(asdict(self)).encode()
 
     @classmethod
-    def from_json(cls, text: bytes) -> State:
+    def from_json(cls, text: bytes) -> EpochState:
         fields = json.loads(text)
         return cls(**{**fields, "aborted": tuple(fields["aborted"])})
 
 
 @dataclass
-class View:
+class BlockView:
     """What one query sees. ``died``: the IDs of blocks that it must not, as those of ``Hits``: the row, shard last."""
 
-    state: State = State()
+    state: EpochState = EpochState()
     died: pa.BinaryArray = field(default_factory=lambda: pa.array([], pa.binary()))
     read_at: float = field(default_factory=time.monotonic)
     """When its reading began, by the monotonic clock."""
@@ -64,7 +64,7 @@ class View:
     def age(self) -> float:
         return time.monotonic() - self.read_at
 
-    def sees(self, ids: np.ndarray) -> np.ndarray | None:
+    def find_seen(self, ids: np.ndarray) -> np.ndarray | None:
         """Which blocks are seen, of those with these IDs ((n, bytes): the row, shard last); None if all are."""
         epochs = epochs_of_blocks(ids)
         hidden = epochs > self.state.epoch
@@ -74,11 +74,11 @@ class View:
             hidden |= pc.is_in(to_binary_array(ids), value_set=self.died).to_numpy(zero_copy_only=False)
         return ~hidden if hidden.any() else None
 
-    def sees_rows(self, rows: pa.BinaryArray) -> np.ndarray | None:
+    def find_seen_rows(self, rows: pa.BinaryArray) -> np.ndarray | None:
         """As ``sees``, of blocks with these rows."""
-        return self.sees(np.roll(to_byte_rows(rows, BLOCK_ROW_BYTES), -SHARD_BYTES, axis=1))
+        return self.find_seen(np.roll(to_byte_rows(rows, BLOCK_ROW_BYTES), -SHARD_BYTES, axis=1))
 
-    def check(self, reader: Reader, name: str) -> None:
+    def check_still_right(self, reader: Reader, name: str) -> None:
         """To be called when a read by this view has ended: ``StoreError`` if blocks may have been deleted under it.
 
         Whoever commits an epoch waits for the grace before it deletes. So a younger view is right, one that is found
@@ -94,10 +94,10 @@ class View:
             self.read_at = now
 
 
-_VIEWS: Slot[dict[str, View]] = Slot(dict)
+_VIEWS: Slot[dict[str, BlockView]] = Slot(dict)
 
 
-def view_of(reader: Reader, source: Source) -> View:
+def view_of(reader: Reader, source: Source) -> BlockView:
     """Returns which blocks of a source a reader sees: at most seconds old, and always the same for one snapshot."""
     views = reader.get_slot(_VIEWS)
     if source.name not in views:
@@ -106,20 +106,22 @@ def view_of(reader: Reader, source: Source) -> View:
     return views[source.name]
 
 
-def read_view(reader: Reader, name: str) -> View:
+def read_view(reader: Reader, name: str) -> BlockView:
     """Reads the view of a source as it is now, by one look at its row in the catalog."""
     return parse_view(reader.read_catalog_row(name))
 
 
-def parse_view(row: CatalogRow) -> View:
+def parse_view(row: CatalogRow) -> BlockView:
     """Returns the view that the entries of one source in the catalog describe."""
     families, values = row.entries.column("family"), row.entries.column("value")
     states = values.filter(pc.equal(families, STATE_FAMILY))
     if not len(states):
-        return View(read_at=row.read_at)
-    state = State.from_json(states[0].as_py())
+        return BlockView(read_at=row.read_at)
+    state = EpochState.from_json(states[0].as_py())
     died = row.entries.column("qualifier").filter(pc.equal(families, DIED_FAMILY))
-    return View(state, _ids(died, state), row.read_at) if len(died) else View(state, read_at=row.read_at)
+    return (
+        BlockView(state, _find_dead(died, state), row.read_at) if len(died) else BlockView(state, read_at=row.read_at)
+    )
 
 
 def died_name(epoch: int, row: bytes) -> bytes:
@@ -131,7 +133,7 @@ def epochs_of_names(names: pa.BinaryArray) -> np.ndarray:
     return to_byte_rows(names, EPOCH_BYTES + BLOCK_ROW_BYTES)[:, :EPOCH_BYTES].copy().view(">u4").reshape(-1)
 
 
-def _ids(names: pa.BinaryArray, state: State) -> pa.BinaryArray:
+def _find_dead(names: pa.BinaryArray, state: EpochState) -> pa.BinaryArray:
     epochs = epochs_of_names(names)
     in_force = (epochs <= state.epoch) & ~np.isin(epochs, state.aborted)
     names = names.filter(pa.array(in_force))

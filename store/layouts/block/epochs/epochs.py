@@ -19,78 +19,78 @@ from watchfloor.store.admin.tables import SOURCES_TABLE
 from watchfloor.store.runtime.process_identity import ProcessIdentity, name_this_process
 from watchfloor.store.store import Store
 
-from .block_view import DIED_FAMILY, STATE, STATE_FAMILY, State, died_name, read_view
+from .block_view import DIED_FAMILY, STATE, STATE_FAMILY, EpochState, died_name, read_view
 
 _POLL_SECONDS = 0.1
 
 
-class Superseded(StoreError):
+class EpochAbortedError(StoreError):
     """Another has aborted the epoch that was to be committed."""
 
 
-class Epochs:
+class EpochWriter:
     """The epochs of one source, for one who changes its blocks."""
 
     def __init__(self, store: Store, source: Source) -> None:
         self._store, self._source = store, source
         self._me = f"{name_this_process()}:{secrets.token_hex(4)}"
 
-    def state(self) -> State:
+    def read_state(self) -> EpochState:
         return read_view(self._store, self._source.name).state
 
-    def turn(self, patience: float) -> State:
+    def await_turn(self, patience: float) -> EpochState:
         """The state when nobody is at work. An epoch that takes longer (s), or whose owner is dead, is aborted."""
         deadline, waited_for = 0.0, -1
-        while (state := self.state()).owner:
+        while (state := self.read_state()).owner:
             if state.begun != waited_for:
                 deadline, waited_for = time.monotonic() + patience, state.begun
             if time.monotonic() > deadline or _is_gone(state.owner):
-                self._swap(state, _aborted(state))
+                self._swap_state(state, _mark_aborted(state))
             else:
                 time.sleep(_POLL_SECONDS)
         return state
 
-    def begin(self, planned: State) -> State | None:
+    def begin_epoch(self, planned: EpochState) -> EpochState | None:
         """Begins the next epoch. None if another has begun one since the state was what it was for planning."""
-        state = self.state()
+        state = self.read_state()
         if planned.owner or state.owner or state.begun != planned.begun:
             return None
         mine = replace(state, begun=state.begun + 1, owner=self._me)
-        return mine if self._swap(state, mine) else None
+        return mine if self._swap_state(state, mine) else None
 
-    def replaces(self, state: State, rows: Iterable[bytes]) -> None:
+    def list_replaced(self, state: EpochState, rows: Iterable[bytes]) -> None:
         """Says durably which blocks the epoch that was begun replaces, for when it is committed."""
         name = self._source.name.encode()
         entries = [(name, DIED_FAMILY, died_name(state.begun, row), b"") for row in rows]
         if entries:
             self._store.put(SOURCES_TABLE, entries)
 
-    def commit(self) -> State:
+    def commit_epoch(self) -> EpochState:
         """From now on queries see the epoch that was begun. ``Superseded`` if another has aborted it."""
-        return self._leave(lambda mine: replace(mine, epoch=mine.begun, owner=""))
+        return self._end_epoch(lambda mine: replace(mine, epoch=mine.begun, owner=""))
 
-    def abort(self) -> None:
+    def abort_epoch(self) -> None:
         """Gives up the epoch that was begun; nothing of it is ever seen."""
-        with suppress(Superseded):
-            self._leave(_aborted)
+        with suppress(EpochAbortedError):
+            self._end_epoch(_mark_aborted)
 
     def pass_horizon(self, epoch: int) -> None:
         """Says that blocks that died by this epoch are being deleted."""
-        while (state := self.state()).horizon < epoch:
-            self._swap(state, replace(state, horizon=epoch))
+        while (state := self.read_state()).horizon < epoch:
+            self._swap_state(state, replace(state, horizon=epoch))
 
-    def _leave(self, change: Callable[[State], State]) -> State:
-        while (state := self.state()).owner == self._me:
-            if self._swap(state, changed := change(state)):
+    def _end_epoch(self, change: Callable[[EpochState], EpochState]) -> EpochState:
+        while (state := self.read_state()).owner == self._me:
+            if self._swap_state(state, changed := change(state)):
                 return changed
-        raise Superseded(f"the compaction of {self._source.name} was aborted by another; try again")
+        raise EpochAbortedError(f"the compaction of {self._source.name} was aborted by another; try again")
 
-    def _swap(self, old: State, new: State) -> bool:
+    def _swap_state(self, old: EpochState, new: EpochState) -> bool:
         cell = self._source.name.encode(), STATE_FAMILY, STATE
-        return self._store.swap(SOURCES_TABLE, cell, None if old == State() else old.to_json(), new.to_json())
+        return self._store.swap(SOURCES_TABLE, cell, None if old == EpochState() else old.to_json(), new.to_json())
 
 
-def _aborted(state: State) -> State:
+def _mark_aborted(state: EpochState) -> EpochState:
     return replace(state, owner="", aborted=(*state.aborted, state.begun))
 
 

@@ -25,36 +25,36 @@ _UNLIKE = 0.95
 """The share of distinct values in the sample from which on it is not."""
 
 
-class Column(Protocol):
+class VectorColumn(Protocol):
     """A field's values of a slab's events."""
 
-    def vector(self, events: np.ndarray) -> bytes | None:
+    def encode_events(self, events: np.ndarray) -> bytes | None:
         """The vector of these events, in this order; None if all their values are null."""
 
-    def indexed(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
+    def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         """Distinct encoded values, and per pair of a value and an event that has it: the value's place, the event."""
 
 
-def make_column(field: Field, values: pa.Array, compression: Compression) -> Column:
+def make_column(field: Field, values: pa.Array, compression: Compression) -> VectorColumn:
     """``values`` are of the field's Arrow type."""
     if field.is_list:
-        return _Lists(field, values, compression)
+        return _ListColumn(field, values, compression)
     if field.scalar in NUMBER_BYTES:
-        return _Numbers(field, values, compression)
+        return _NumberColumn(field, values, compression)
     if not field.is_indexed and _distinct_share(values) > _UNLIKE:
-        return _Unlike(encode_elements(field, values), compression)
+        return _PlainColumn(encode_elements(field, values), compression)
     words = values.dictionary_encode()
-    return _Words(words, encode_elements(field, words.dictionary), compression)
+    return _DictionaryColumn(words, encode_elements(field, words.dictionary), compression)
 
 
-def binary_column(values: pa.DictionaryArray, compression: Compression) -> Column:
+def binary_column(values: pa.DictionaryArray, compression: Compression) -> VectorColumn:
     """A column of bytes that are what they are and no field's values; none is null, their dictionary has none twice."""
-    return _Words(values, values.dictionary, compression)
+    return _DictionaryColumn(values, values.dictionary, compression)
 
 
 def encode_vector(field: Field, values: pa.Array, compression: Compression = CODEC) -> bytes | None:
     """One column as a vector; None if it has nothing but nulls."""
-    return make_column(field, values, compression).vector(np.arange(len(values)))
+    return make_column(field, values, compression).encode_events(np.arange(len(values)))
 
 
 def _distinct_share(values: pa.Array) -> float:
@@ -63,7 +63,7 @@ def _distinct_share(values: pa.Array) -> float:
     return len(pc.unique(sample.drop_null())) / known if known else 0.0
 
 
-class _Words:
+class _DictionaryColumn:
     """Strings and addresses, told apart by a dictionary of the whole slab."""
 
     def __init__(self, dictionary: pa.DictionaryArray, distinct: pa.BinaryArray, compression: Compression) -> None:
@@ -73,13 +73,13 @@ class _Words:
         rank[order.to_numpy()] = np.arange(len(distinct), dtype=np.int32)
         rank[-1] = len(distinct)
         self._values = distinct.take(order)
-        self._codes = rank.take(_codes(dictionary, len(distinct)))
+        self._codes = rank.take(_fill_null_codes(dictionary, len(distinct)))
         self._lengths = pc.binary_length(self._values).to_numpy().astype(np.int64)
         self._compression = compression
 
-    def vector(self, events: np.ndarray) -> bytes | None:
+    def encode_events(self, events: np.ndarray) -> bytes | None:
         places = self._codes.take(events)
-        found = _used(places, len(self._values))
+        found = _renumber_codes(places, len(self._values))
         if found is None:
             return None
         used, counts, codes = found
@@ -93,29 +93,29 @@ class _Words:
         taken = self._values.take(pa.array(places, mask=nulls if nulls.any() else None))
         return plain_vector(taken, bounds, self._compression)
 
-    def indexed(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
+    def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         events = np.flatnonzero(self._codes != len(self._values))
         return self._values, self._codes.take(events), events
 
 
-class _Unlike:
+class _PlainColumn:
     """Strings and addresses that hardly ever come twice."""
 
     def __init__(self, values: pa.BinaryArray, compression: Compression) -> None:
         self._values, self._compression = values, compression
 
-    def vector(self, events: np.ndarray) -> bytes | None:
+    def encode_events(self, events: np.ndarray) -> bytes | None:
         values = self._values.take(pa.array(events))
         if values.null_count == len(values):
             return None
         ends = pc.min_max(values)
         return plain_vector(values, (ends["min"].as_py(), ends["max"].as_py()), self._compression)
 
-    def indexed(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
+    def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         raise NotImplementedError("a field with an index has a dictionary")
 
 
-class _Numbers:
+class _NumberColumn:
     """Values that are numbers, with a dictionary where there are few of them or they are indexed."""
 
     def __init__(self, field: Field, values: pa.Array, compression: Compression) -> None:
@@ -123,7 +123,7 @@ class _Numbers:
         self._numbers = to_numbers(field.scalar, values)
         self._valid = values.is_valid().to_numpy(zero_copy_only=False) if values.null_count else None
         self._distinct: np.ndarray | None = None
-        if field.is_indexed or self._few():
+        if field.is_indexed or self._is_repetitive():
             dictionary = pa.array(self._numbers, mask=None if self._valid is None else ~self._valid)
             dictionary = dictionary.dictionary_encode()
             distinct = dictionary.dictionary.to_numpy()
@@ -131,16 +131,16 @@ class _Numbers:
             rank = np.empty(len(distinct) + 1, np.int32)
             rank[order] = np.arange(len(distinct), dtype=np.int32)
             rank[-1] = len(distinct)
-            self._distinct, self._codes = distinct[order], rank.take(_codes(dictionary, len(distinct)))
+            self._distinct, self._codes = distinct[order], rank.take(_fill_null_codes(dictionary, len(distinct)))
 
-    def _few(self) -> bool:
+    def _is_repetitive(self) -> bool:
         """Whether a dictionary can be the smaller form."""
         sample = self._numbers[:_SAMPLE]
         if NUMBER_BYTES[self._kind] == 1 or not len(sample) or int(sample.max()) - int(sample.min()) < 1 << 8:
             return False
         return len(np.unique(sample)) < 0.5 * len(sample)
 
-    def vector(self, events: np.ndarray) -> bytes | None:
+    def encode_events(self, events: np.ndarray) -> bytes | None:
         valid = None
         if self._valid is not None:
             valid = self._valid.take(events)
@@ -151,7 +151,7 @@ class _Numbers:
             return None
         numbers, width = self._numbers.take(events), NUMBER_BYTES[self._kind]
         if self._distinct is not None:
-            found = _used(self._codes.take(events), len(self._distinct))
+            found = _renumber_codes(self._codes.take(events), len(self._distinct))
             assert found is not None
             used, _, codes = found
             low, high = int(self._distinct[used[0]]), int(self._distinct[used[-1]])
@@ -161,36 +161,36 @@ class _Numbers:
                 return dictionary_vector(values, codes, self._compression)
         return numbers_vector(numbers, valid, width, self._compression)
 
-    def indexed(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
+    def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         assert self._distinct is not None
         events = np.flatnonzero(self._codes != len(self._distinct))
         return numbers_to_bytes(self._kind, self._distinct), self._codes.take(events), events
 
 
-class _Lists:
+class _ListColumn:
     def __init__(self, field: Field, values: pa.ListArray, compression: Compression) -> None:
         self._values, self._compression = values, compression
         self._elements = Field(field.name, field.scalar, field.indexes)
 
-    def vector(self, events: np.ndarray) -> bytes | None:
+    def encode_events(self, events: np.ndarray) -> bytes | None:
         lists = self._values.take(pa.array(events))
         if lists.null_count == len(lists):
             return None
         elements = lists.flatten()
-        inner = encode_vector(self._elements, elements, "none") or _nothing(self._elements, elements)
+        inner = encode_vector(self._elements, elements, "none") or _encode_no_values(self._elements, elements)
         valid = lists.is_valid().to_numpy(zero_copy_only=False) if lists.null_count else None
         return list_vector(np.diff(list_offsets(lists).to_numpy()), valid, inner, self._compression)
 
-    def indexed(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
+    def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         """A value counts once an event, however often its list has it."""
         elements = self._values.flatten()
-        values, codes, places = make_column(self._elements, elements, self._compression).indexed()
+        values, codes, places = make_column(self._elements, elements, self._compression).index_events()
         events = pc.list_parent_indices(self._values).to_numpy().astype(np.int64)[places]
         pairs = np.unique(codes.astype(np.int64) * len(self._values) + events)
         return values, pairs // max(1, len(self._values)), pairs % max(1, len(self._values))
 
 
-def _nothing(field: Field, elements: pa.Array) -> bytes:
+def _encode_no_values(field: Field, elements: pa.Array) -> bytes:
     """A vector of no values, or of nulls alone, as lists have them."""
     if field.scalar in NUMBER_BYTES:
         valid = np.zeros(len(elements), bool) if len(elements) else None
@@ -198,12 +198,12 @@ def _nothing(field: Field, elements: pa.Array) -> bytes:
     return dictionary_vector(pa.array([], pa.binary()), np.zeros(len(elements), np.uint8), "none")
 
 
-def _codes(dictionary: pa.DictionaryArray, null: int) -> np.ndarray:
+def _fill_null_codes(dictionary: pa.DictionaryArray, null: int) -> np.ndarray:
     indices = dictionary.indices
     return (indices.fill_null(null) if indices.null_count else indices).to_numpy()
 
 
-def _used(codes: np.ndarray, null: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+def _renumber_codes(codes: np.ndarray, null: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The codes that occur, how often each, and all codes renumbered among them (null last); None if only nulls."""
     counts = np.bincount(codes, minlength=null + 1)
     used = np.flatnonzero(counts[:null])
