@@ -1,1 +1,4 @@
-"""Densities and access-path selection: pure functions over a filter tree and counts."""
+"""The planner: access paths for a filter, their estimated times, and the choice among them; pure functions.
+
+Read ``planner.py`` first.
+"""

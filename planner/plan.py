@@ -8,7 +8,7 @@ from typing import Any
 from watchfloor.planner.access.paths import Access, IndexIntersection, IndexUnion, Lookup, Scan, Term, list_lookups
 from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import Filter
-from watchfloor.schema.units import format_duration, format_number, format_percent
+from watchfloor.schema.text import format_duration, format_number, format_percent
 
 from .estimate import Estimate
 

@@ -21,7 +21,7 @@ from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.filter.tree import Condition, Filter
 from watchfloor.schema.read_costs import ReadCosts
 from watchfloor.schema.source import Source
-from watchfloor.schema.units import format_duration
+from watchfloor.schema.text import format_duration
 
 from .estimate import Estimate, estimate_access, estimate_matches
 from .plan import Plan, WeighedPath

@@ -7,8 +7,8 @@ from typing import Any
 
 from watchfloor.planner.plan import Plan
 from watchfloor.query.batches.policy import Batch
+from watchfloor.schema.text import format_duration, format_number
 from watchfloor.schema.times import format_micros
-from watchfloor.schema.units import format_duration, format_number
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,4 @@
-"""Source definitions, field types, the filter tree and the errors: what every other room speaks of."""
+"""Sources and their fields, the filter language, times, settings and errors: the terms of every other room.
+
+Read ``source.py`` and ``filter/tree.py`` first.
+"""

@@ -21,14 +21,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from .shorten import shorten
+from .text import shorten
 
 _LONGEST_NAME = 200
-"""Characters of a field's name, as definitions have it; of more an error shows the beginning."""
+"""The most characters of a field's name in a definition; errors cut longer ones."""
 
 
 class WatchfloorError(Exception):
-    """Base of all errors that Watchfloor raises on purpose; its text is fit to be shown."""
+    """Base of all errors that Watchfloor raises on purpose. The message can be shown to users."""
 
 
 class UserError(WatchfloorError):
@@ -38,7 +38,7 @@ class UserError(WatchfloorError):
 class FilterError(UserError):
     """A filter that does not parse or does not fit its source.
 
-    ``text`` is the whole filter, ``position`` the 0-based character where the trouble begins.
+    ``text`` is the whole filter, ``position`` the 0-based character that the error points to.
     """
 
     def __init__(self, message: str, text: str = "", position: int = 0) -> None:
@@ -98,7 +98,7 @@ class InternalError(WatchfloorError):
 
 
 def point_at(text: str, position: int, width: int = 96) -> str:
-    """The line of ``text`` that holds ``position`` and a caret under it, cut to ``width`` around the place."""
+    """Returns the line of ``text`` around ``position``, at most ``width`` characters, and a caret under the position."""
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
     line = text[start : len(text) if end < 0 else end].replace("\t", " ")
@@ -108,7 +108,7 @@ def point_at(text: str, position: int, width: int = 96) -> str:
 
 
 def suggest_names(name: str, known: Iterable[str]) -> str:
-    """``"; did you mean a, b?"`` for the names nearest to ``name``, or the first few known ones."""
+    """Returns ``"; did you mean a, b?"`` with the names nearest to ``name``, or the first few known names."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     # A last part that fits ("orig_h" for "id.orig_h") is nearer to what was meant than its spelling shows.

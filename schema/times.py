@@ -39,10 +39,11 @@ FORMS = "2016-03-01, 2016-03-01T12:00:00+01:00, 1456833600, now or -4h"
 
 
 def parse_time(text: str, now: int) -> int:
-    """Microseconds since 1970 UTC of ISO 8601 (no zone means UTC), epoch seconds, ``now``, or ``-4h``, ``-1d12h``.
+    """Returns microseconds since 1970 UTC for ISO 8601, seconds since 1970, ``now``, or ``-4h``, ``-1d12h``.
 
-    ``now`` is the moment that relative times count from, in microseconds. Units are us, ms, s, m, h, d, w. Anything
-    finer than a microsecond is cut off. Raises ``TimeRangeError`` for what is no time in the years 1 to 9999.
+    Relative times count from ``now``, in microseconds. A time without a zone is in UTC. Units are us, ms, s, m, h, d,
+    w. Digits finer than a microsecond are cut off. Raises ``TimeRangeError`` for what is no time in the years 1 to
+    9999.
     """
     word = text.strip()
     if word.lower() == "now":
@@ -62,14 +63,14 @@ def parse_time(text: str, now: int) -> int:
 
 
 def parse_duration(text: str) -> int:
-    """Microseconds of ``1h``, ``90m``, ``1d12h`` or ``0s``. Raises ``TimeRangeError`` for anything else."""
+    """Returns the microseconds of ``1h``, ``90m``, ``1d12h`` or ``0s``; raises ``TimeRangeError`` for anything else."""
     if not _DURATION.fullmatch(text.strip()):
         raise TimeRangeError(f"{text!r} is no duration; write it as 1h, 90m or 1d12h (us, ms, s, m, h, d, w)")
     return sum(int(n) * _UNITS[unit] for n, unit in _STEP.findall(text.lower()))
 
 
 def epoch_micros(seconds: int | float | Decimal, text: str = "") -> int:
-    """Microseconds of a number of seconds since 1970; raises ``TimeRangeError`` beyond the years 1 to 9999."""
+    """Returns the microseconds of seconds since 1970; raises ``TimeRangeError`` beyond the years 1 to 9999."""
     try:
         micros = int((Decimal(str(seconds)) * 1_000_000).to_integral_value(rounding="ROUND_FLOOR"))
     except ArithmeticError:
@@ -78,12 +79,12 @@ def epoch_micros(seconds: int | float | Decimal, text: str = "") -> int:
 
 
 def to_micros(moment: datetime) -> int:
-    """Microseconds since 1970 UTC of an aware ``datetime``, exactly."""
+    """Returns the microseconds since 1970 UTC of an aware ``datetime``, exactly."""
     return (moment - EPOCH) // _MICROSECOND
 
 
 def from_micros(micros: int) -> datetime:
-    """The aware ``datetime`` in UTC; raises ``TimeRangeError`` beyond the years 1 to 9999."""
+    """Returns the aware ``datetime`` in UTC; raises ``TimeRangeError`` beyond the years 1 to 9999."""
     try:
         return EPOCH + timedelta(microseconds=micros)
     except OverflowError:

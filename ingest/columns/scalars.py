@@ -17,7 +17,7 @@ from ipaddress import IPv6Address
 from typing import Any
 
 from watchfloor.schema.field import FieldType
-from watchfloor.schema.shorten import shorten_value
+from watchfloor.schema.text import shorten_value
 from watchfloor.schema.times import YEAR_1, YEAR_10000, to_micros
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1

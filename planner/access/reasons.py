@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from watchfloor.schema.filter.print import to_short_text
 from watchfloor.schema.filter.tree import And, Compare, Filter, Not, Or
-from watchfloor.schema.units import format_number, format_percent
+from watchfloor.schema.text import format_number, format_percent
 
 from .paths import Lookup
 from .rule import Question

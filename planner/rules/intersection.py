@@ -10,7 +10,7 @@ from watchfloor.planner.access.paths import IndexIntersection, Lookup
 from watchfloor.planner.access.reasons import describe_finds, describe_kind
 from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
 from watchfloor.schema.filter.tree import And, Compare
-from watchfloor.schema.units import format_percent, join_words
+from watchfloor.schema.text import format_percent, join_words
 
 
 class IntersectionRule:

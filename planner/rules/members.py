@@ -15,7 +15,7 @@ from watchfloor.planner.access.paths import IndexUnion
 from watchfloor.planner.access.reasons import NO_FILTER, say_no_conjunct
 from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
 from watchfloor.schema.filter.tree import Compare, Filter, Or
-from watchfloor.schema.units import format_number, format_percent
+from watchfloor.schema.text import format_number, format_percent
 
 
 class MembersRule:

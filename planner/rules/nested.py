@@ -20,7 +20,7 @@ from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
 from watchfloor.schema.filter import tree as f
 from watchfloor.schema.filter.print import to_short_text
 from watchfloor.schema.source import Source
-from watchfloor.schema.units import format_number, format_percent
+from watchfloor.schema.text import format_number, format_percent
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from watchfloor.planner.access.counts import RuleCounts
 from watchfloor.planner.access.paths import Scan
 from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
 from watchfloor.schema.filter.tree import Condition
-from watchfloor.schema.units import format_number
+from watchfloor.schema.text import format_number
 
 
 class ScanRule:

@@ -9,7 +9,7 @@ from watchfloor.planner.access.reasons import describe_kind, explain_missing_ind
 from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
 from watchfloor.schema.filter.print import to_short_text
 from watchfloor.schema.filter.tree import Compare, Or
-from watchfloor.schema.units import format_number, format_percent
+from watchfloor.schema.text import format_number, format_percent
 
 
 class UnionRule:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from watchfloor.schema.units import format_duration
+from watchfloor.schema.text import format_duration
 
 from .distribution import MatchDistribution
 from .policy import BatchRange, BatchRun, BatchWidth, WidthSettings, describe_rows

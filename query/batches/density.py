@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from watchfloor.planner.estimate import PAGE
-from watchfloor.schema.units import format_percent
+from watchfloor.schema.text import format_percent
 
 from .adaptive import SHORTEST_SECONDS, AdaptivePolicy, describe_bound
 from .distribution import MatchDistribution

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from watchfloor.schema.units import format_number
+from watchfloor.schema.text import format_number
 
 
 @dataclass(frozen=True)

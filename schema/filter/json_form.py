@@ -1,4 +1,4 @@
-"""Filter tree ↔ JSON form, for programs that would rather not write text.
+"""Filter tree ↔ JSON form, for programs that do not write text.
 
 {"and": [FILTER, …]}    {"or": [FILTER, …]}    {"not": FILTER}
 {"field": "status", "op": ">=", "value": 500}           op: = != < <= > >= startswith endswith contains like
@@ -17,7 +17,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Any
 
 from watchfloor.schema.errors import FilterError
-from watchfloor.schema.shorten import shorten_value
+from watchfloor.schema.text import shorten_value
 
 from .parse import check_depth, check_terms
 from .print import format_value
@@ -42,13 +42,13 @@ from .tree import (
 from .values import parse_network
 
 _MOST_BITS = 1_024
-"""Of whole numbers: beyond them not even floats go."""
+"""The most bits of a whole number; floats are never larger."""
 OPERATORS = (*COMPARISONS, "in", "startswith", "endswith", "contains", "~", "like", "exists")
 _KEYS = {"in": {"value", "values", "from", "to"}, "~": {"value", "ignore_case"}, "exists": set[str]()}
 
 
 def to_json(tree: Filter) -> dict[str, Any]:
-    """The JSON form; times and addresses become strings, and so do infinite floats, which JSON cannot hold."""
+    """Returns the JSON form. Times, addresses and infinite floats become strings, as JSON cannot hold them."""
     match tree:
         case And(children):
             return {"and": [to_json(child) for child in children]}
@@ -75,14 +75,14 @@ def to_json(tree: Filter) -> dict[str, Any]:
 
 
 def from_json(form: Any) -> Filter:
-    """The untyped tree of a JSON form; raises ``FilterError`` that names the place, such as ``filter.and[1].op``."""
+    """Returns the untyped tree of a JSON form; raises ``FilterError`` with the place, such as ``filter.and[1].op``."""
     tree, terms = _read_node(form, "filter", 1)
     check_terms(terms)
     return tree
 
 
 def _read_node(form: Any, at: str, depth: int) -> tuple[Filter, int]:
-    """The tree of ``form`` and its number of terms."""
+    """Returns the tree of ``form`` and its number of terms. ``at`` is the place of ``form``, for errors."""
     check_depth(depth)
     if not isinstance(form, dict):
         raise FilterError(f"{at}: an object was expected, found {_describe_kind(form)}")

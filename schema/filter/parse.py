@@ -1,8 +1,8 @@
-"""The filter language's text → filter tree.
+"""Text of the filter language → untyped filter tree.
 
-``grammar.lark`` says what may be written; this turns what was read into the tree's dataclasses, which hold words
-(``str``) as values until ``type_check`` has fitted them to a source. The tree carries no positions, so they
-stand beside it: one ``Place`` per condition, in the order in which the text has them.
+``grammar.lark`` defines the language. The values of an untyped tree are the words (``str``) of the text;
+``type_check`` converts them to the types of a source's fields. The tree carries no positions; they are returned beside
+it, a ``ConditionPlace`` for each condition, left to right.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 
 from watchfloor.schema.errors import FilterError
-from watchfloor.schema.shorten import shorten_value
+from watchfloor.schema.text import shorten_value
 
 from .quoting import unquote_pattern, unquote_starred, unquote_text
 from .syntax_errors import make_syntax_error
@@ -42,16 +42,16 @@ from .tree import (
 from .values import parse_network
 
 MAX_LENGTH = 65_536
-"""Characters in a filter's text."""
+"""The most characters of a filter's text."""
 MAX_DEPTH = 64
-"""Levels of ``and``, ``or`` and ``not`` in one another."""
+"""The most levels of ``and``, ``or`` and ``not`` in one another."""
 MAX_TERMS = 4_096
-"""Conditions and the values of ``in`` lists, together."""
+"""The most conditions and values of ``in`` lists together."""
 
 
 @dataclass(frozen=True)
 class ConditionPlace:
-    """Where one condition stands: 0-based characters of its field and of each of its values."""
+    """The position of one condition in the text: 0-based characters of its field and of each of its values."""
 
     field: int
     values: tuple[int, ...] = ()
@@ -66,13 +66,16 @@ class ParsedFilter:
 
 
 def parse_filter(text: str) -> Filter:
-    """The untyped tree of a filter's text; raises ``FilterError`` with the place and what was expected there."""
+    """Returns the untyped tree of a text; raises ``FilterError`` with the place and what was expected there."""
     return parse_with_places(text).tree
 
 
 @lru_cache(maxsize=64)
 def parse_with_places(text: str) -> ParsedFilter:
-    """As ``parse_filter``, with the places of the conditions. Pure, so that reading a text again costs nothing."""
+    """Returns the untyped tree and the places of its conditions; raises ``FilterError``.
+
+    The last results are cached, because a text is parsed again to place the errors of its type check.
+    """
     if len(text) > MAX_LENGTH:
         raise FilterError(
             f"the filter has {len(text):,} characters; at most {MAX_LENGTH:,} are allowed", text, MAX_LENGTH
@@ -93,21 +96,21 @@ def parse_with_places(text: str) -> ParsedFilter:
 
 
 def check_terms(terms: int, text: str = "", places: Sequence[int] = ()) -> None:
-    """Raises ``FilterError`` if a filter has more terms than the servers are to be given; ``places`` are theirs."""
+    """Raises ``FilterError`` if there are more than ``MAX_TERMS`` terms; ``places`` are their positions in ``text``."""
     if terms > MAX_TERMS:
         message = f"the filter has {terms:,} terms (conditions and listed values); at most {MAX_TERMS:,} fit"
         raise FilterError(message, text, places[MAX_TERMS] if places else 0)
 
 
 def check_depth(depth: int, text: str = "", position: int = 0) -> None:
-    """Raises ``FilterError`` if a filter is nested deeper than is allowed."""
+    """Raises ``FilterError`` if a filter is nested deeper than ``MAX_DEPTH`` levels."""
     if depth > MAX_DEPTH:
         raise FilterError(f"the filter is nested deeper than {MAX_DEPTH} levels", text, position)
 
 
 @dataclass(frozen=True)
 class _Node:
-    """A part of the tree while it is built from its leaves up."""
+    """A part of the tree, with the places of its conditions and its depth, while the tree is built."""
 
     tree: Filter
     places: tuple[ConditionPlace, ...]
@@ -120,13 +123,15 @@ class _Node:
 
 @dataclass(frozen=True)
 class _Word:
+    """A word or quoted string of the text."""
+
     text: str
     position: int
 
 
 @dataclass(frozen=True)
 class _Operand:
-    """What a field is compared with: the texts before, between and after its stars."""
+    """The right side of a comparison: the texts before, between and after its stars."""
 
     parts: tuple[str, ...]
     position: int
@@ -134,7 +139,7 @@ class _Operand:
 
 @dataclass(frozen=True)
 class _Test:
-    """What follows a field's name: makes the condition once the name is known."""
+    """The part of a condition after the field's name; ``make`` returns the condition for a name."""
 
     make: Callable[[str], Condition]
     values: tuple[int, ...]
@@ -142,7 +147,10 @@ class _Test:
 
 @v_args(inline=True)
 class _Builder(Transformer[Token, Any]):
-    """Grammar rules → nodes. Runs while the text is parsed, so no depth of nesting can overflow the stack."""
+    """Makes nodes of grammar rules, while the text is parsed, so that no depth of nesting overflows the stack.
+
+    Each method has the name of a rule or alias in ``grammar.lark``.
+    """
 
     def any_of(self, *nodes: _Node) -> _Node:
         return _join_nodes(Or, nodes)

@@ -1,7 +1,7 @@
-"""The parts of an RE2 pattern: how much they are with all repeats written out, and which characters they name.
+"""The parts of an RE2 pattern: its size with all repeats written out, and the characters that it names.
 
-What is read here RE2 has accepted already, so nothing is checked again. Where RE2 and the tablet servers' RE2/J read a
-part differently, ``Parts`` says that it is there.
+RE2 has accepted the pattern already, so nothing is checked again. ``PatternParts`` also notes the parts that RE2 and
+the tablet servers' RE2/J read differently.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _MEMBER = re.compile(
 _CONTROLS = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _REPEATS = frozenset(("repeat", "least", "comma", "most"))
 _KINDS = frozenset("AbBCdDsSwWz")
-"""Escapes that are no character."""
+"""Escapes that stand for a class of characters or a position, not for a character."""
 
 
 @dataclass
 class PatternParts:
-    """What was found in a pattern."""
+    """The facts about a pattern that decide whether the tablet servers can run it."""
 
     steps: int = 0
     """Characters and operators once every counted repeat is written out: ``(ab){3}`` is about six."""
@@ -65,12 +65,15 @@ class PatternParts:
 
 
 def read_parts(pattern: str) -> PatternParts:
-    """Reads a pattern that RE2 accepts."""
+    """Returns the parts of a pattern that RE2 accepts."""
     return _PatternReader(pattern).parts
 
 
 class _PatternReader:
-    """One walk over a pattern, with the steps of each open group and of what was read last in it."""
+    """Reads a pattern from left to right.
+
+    ``sums`` has the steps of each open group, ``last`` those of the last item in the innermost one.
+    """
 
     def __init__(self, pattern: str) -> None:
         self.parts = PatternParts()
@@ -118,7 +121,7 @@ class _PatternReader:
                 self.add_escape(token)
 
     def add_item(self) -> None:
-        """What was read last is complete; this is one step."""
+        """Completes the last item of the group and begins one of a single step."""
         self.sums[-1] += self.last
         self.last = 1
 
@@ -145,7 +148,7 @@ class _PatternReader:
             self.add_character(character)
 
     def decode_escape(self, token: re.Match[str]) -> str | None:
-        """The character that an escape stands for, if it does."""
+        """Returns the character that an escape stands for; None for a class or a position."""
         name = token["class"] or token["letter"]
         if name or token["class"] is not None:
             self.parts.classes.add(name or "")
@@ -158,7 +161,7 @@ class _PatternReader:
         return None if token["escaped"] in _KINDS else _CONTROLS.get(token["escaped"], token["escaped"])
 
     def read_members(self, bracket: bool) -> None:
-        """What stands in brackets, up to the one that closes them; the first may be a bracket itself."""
+        """Reads the members in brackets, up to the closing one; with ``bracket`` the first member is a bracket."""
         low = "]" if bracket else None
         dashed = False
         for character in self.split_members():
@@ -173,7 +176,7 @@ class _PatternReader:
         self.parts.ranges += [(c, c) for c in (low, "-" if dashed else None) if c]
 
     def split_members(self) -> Iterator[str | None]:
-        """The members one by one; None for one that is a class. An escaped dash is taken for a plain one."""
+        """Yields the members one by one, None for a class. An escaped dash is taken for a plain one."""
         while self.at < len(self.pattern):
             token = _MEMBER.match(self.pattern, self.at)
             assert token is not None, "any character is at least a plain one"

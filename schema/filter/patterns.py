@@ -1,4 +1,4 @@
-"""Checks of regular expressions and wildcards, so that no pattern fails for the first time on a tablet server."""
+"""Checks of regular expressions and wildcards: a pattern that passes runs on the tablet servers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .pattern_parts import read_parts
 from .tree import Condition, Matches, Wildcard
 
 MAX_PATTERN = 1_000
-"""Characters in a regular expression or wildcard, counted repeats written out: ``(ab){3}`` has about six."""
+"""The most characters of a regular expression or wildcard, counted repeats written out: ``(ab){3}`` has about six."""
 MAX_PATTERNS = 10_000
-"""The same of all patterns of a filter together. Looking for a plain text (``contains``) costs nothing of it."""
+"""The most characters of all patterns of a filter together. Patterns of ``contains`` do not count."""
 MAX_STARS = 100
-"""Stars in a wildcard; several in a row are one."""
+"""The most stars in a wildcard; several in a row count as one."""
 
 _ONE_STRING = pa.array([""], pa.string())
-# The tablet servers' RE2 knows the scripts of an older Unicode than ours; these both know.
+# The tablet servers' RE2/J has the scripts of an older Unicode than RE2 here; these are in both.
 _CATEGORIES = "C Cc Cf Co Cs L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl Zp Zs"
 _SCRIPTS = (
     "Any Arabic Armenian Bengali Common Cyrillic Devanagari Ethiopic Georgian Greek Han Hangul Hebrew Hiragana "
@@ -28,14 +28,14 @@ _SCRIPTS = (
 _CLASSES = frozenset(f"{_CATEGORIES} {_SCRIPTS}".split())
 _CONTAINS = re.compile(r"\*(?:\\.|[^*?\\])*\*", re.DOTALL)
 _GROUP_NAME = re.compile(r"\w+", re.ASCII)
-# RE2/J looks for ever for the other cases of these, which are cases of letters that do not know of them.
+# RE2/J loops for ever on these where case is ignored: they are other cases of letters that do not list them.
 _ENDLESS = ("\u1c80", "\u1c8f")
 _MOST_REPEATS = 1_000
 
 
 @lru_cache(maxsize=256)
 def check_regex(pattern: str, ignore_case: bool) -> str:
-    """Why ``pattern`` cannot run as RE2 on the servers, or an empty string if it can."""
+    """Returns the reason why ``pattern`` cannot run as RE2 on the servers; an empty string if it can."""
     if len(pattern) > MAX_PATTERN:
         return _too_long(pattern)
     try:
@@ -73,7 +73,7 @@ def check_regex(pattern: str, ignore_case: bool) -> str:
 
 
 def measure_pattern(condition: Condition) -> int:
-    """How much a pattern adds to ``MAX_PATTERNS``; other conditions add nothing."""
+    """Returns the characters of a condition's pattern that count towards ``MAX_PATTERNS``; 0 for other conditions."""
     match condition:
         case Matches(_, pattern, _):
             return read_parts(pattern).steps
@@ -83,7 +83,7 @@ def measure_pattern(condition: Condition) -> int:
 
 
 def check_wildcard(pattern: str) -> str:
-    """Why ``pattern`` is no wildcard, or an empty string if it is one."""
+    """Returns the reason why ``pattern`` is no wildcard; an empty string if it is one."""
     if len(pattern) > MAX_PATTERN:
         return _too_long(pattern)
     rest = re.sub(r"\\[*?\\]", "", pattern)

@@ -1,4 +1,4 @@
-"""Filter tree → text of the filter language, which reads back as the same tree."""
+"""Filter tree → text of the filter language; the text parses to the same tree."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address
 
-from watchfloor.schema.shorten import shorten
+from watchfloor.schema.text import shorten
 from watchfloor.schema.times import format_moment
 
 from .quoting import quote_pattern, quote_text
@@ -17,7 +17,7 @@ _KEYWORDS = frozenset(("and", "or", "not", "in", "like", "startswith", "endswith
 
 
 def to_text(tree: Filter) -> str:
-    """The filter as one line of text.
+    """Returns the filter as one line of text.
 
     Strings are quoted; numbers, addresses, times and truth values stand bare. Parentheses keep the tree's nesting.
     """
@@ -52,14 +52,14 @@ def to_short_text(tree: Filter) -> str:
 
 
 def format_field(name: str) -> str:
-    """A field's name, in backticks if it is a keyword, in quotes if it holds odd characters."""
+    """Returns a field's name, in backticks if it is a keyword, in quotes if it holds other characters than names do."""
     if _FIELD.fullmatch(name):
         return f"`{name}`" if name.lower() in _KEYWORDS else name
     return quote_text(name)
 
 
 def format_value(value: Value) -> str:
-    """A value as the language writes it."""
+    """Returns a value as the language writes it."""
     match value:
         case str():
             return quote_text(value).replace("*", "\\*")  # after = a star is any run of characters

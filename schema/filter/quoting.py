@@ -15,9 +15,9 @@ _PLAIN_PATTERN = re.compile(r"(?:[^/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udff
 
 
 def unquote_text(written: str, position: int = 0) -> str:
-    """The text that ``written``, quotes included, stands for.
+    """Returns the text that ``written``, quotes included, stands for.
 
-    Raises ``FilterError`` at the escape that is not known; ``position`` is where ``written`` stands in its filter.
+    Raises ``FilterError`` at an unknown escape; ``position`` is the position of ``written`` in its filter.
     """
 
     def plain(match: re.Match[str]) -> str:
@@ -41,14 +41,14 @@ def unquote_text(written: str, position: int = 0) -> str:
 
 
 def quote_text(text: str) -> str:
-    """``text`` in double quotes, so that ``unquote`` gives it back."""
+    """Returns ``text`` in double quotes; ``unquote_text`` is the inverse."""
     return f'"{_UNSAFE.sub(_escape_character, text)}"'
 
 
 def unquote_starred(written: str, position: int = 0) -> list[str]:
-    """The texts before, between and after the stars of a quoted string; one that is escaped is no star.
+    """Returns the texts before, between and after the stars of a quoted string; an escaped star belongs to its text.
 
-    Raises ``FilterError`` as ``unquote``.
+    Raises ``FilterError`` as ``unquote_text`` does.
     """
     ends = [match.start() for match in re.finditer(r"\\.|\*", written, re.DOTALL) if match[0] == "*"]
     starts = [1, *(end + 1 for end in ends)]
@@ -57,7 +57,7 @@ def unquote_starred(written: str, position: int = 0) -> list[str]:
 
 
 def unquote_pattern(written: str, position: int = 0) -> tuple[str, bool]:
-    """Pattern and ignore-case flag of ``/pattern/i`` or ``"pattern"i``."""
+    """Returns the pattern and the ignore-case flag of ``/pattern/i`` or ``"pattern"i``; raises ``FilterError``."""
     end = written.rindex(written[0])
     flags = written[end + 1 :]
     if flags not in ("", "i"):
@@ -69,7 +69,7 @@ def unquote_pattern(written: str, position: int = 0) -> tuple[str, bool]:
 
 
 def quote_pattern(pattern: str, ignore_case: bool) -> str:
-    """A pattern between slashes, or in quotes where slashes could not give it back."""
+    """Returns a pattern between slashes, or in quotes if it would not read back between slashes."""
     flag = "i" if ignore_case else ""
     if not _PLAIN_PATTERN.fullmatch(pattern.replace("/", "")) or "\\/" in pattern:
         return quote_text(pattern) + flag

@@ -1,4 +1,4 @@
-"""What is said when a filter's text breaks off: what was expected, what stands there, and the likely remedy."""
+"""Error messages for filters that do not parse: what was expected, what was found, and the likely remedy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from lark import UnexpectedInput, UnexpectedToken
 
 from watchfloor.schema.errors import FilterError
+from watchfloor.schema.text import join_words
 
 # The grammar's terminals in words, in the order in which they are listed.
 _NAMES = {
@@ -33,7 +34,7 @@ _NAMES = {
     "COMMA": "a comma",
     "$END": "the end of the filter",
 }
-# What stands there, where it is likely meant (one of these terminals was expected), and what to write.
+# A pattern of what was found, the terminals of which one must have been expected, and the remedy.
 _HINTS = (
     (r"==", {"WORD"}, "equality is written ="),
     (r"<>", {"WORD"}, "inequality is written !="),
@@ -53,26 +54,24 @@ _FOUND = re.compile(r"[\w.@-]+|\S")
 
 
 def make_syntax_error(text: str, error: UnexpectedInput, accepts: Iterable[str]) -> FilterError:
-    """The error to show for what the parser could not read; ``accepts`` are the terminals it would have taken."""
+    """Returns the error for what the parser could not read; ``accepts`` are the terminals that it could have read."""
     ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
     position = len(text.rstrip()) if ended else error.pos_in_stream or 0
     accepted = set(accepts)
     expected = [name for terminal, name in _NAMES.items() if terminal in accepted]
-    message = f"expected {_listed(expected)}, found {_describe_found(text, position)}"
+    message = f"expected {join_words(expected, 'or')}, found {_describe_found(text, position)}"
     hint = _find_hint(text, position, accepted)
     return FilterError(f"{message}; {hint}" if hint else message, text, position)
 
 
-def _listed(names: list[str]) -> str:
-    return " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
 def _describe_found(text: str, position: int) -> str:
+    """Returns the word at ``position`` in quotes."""
     match = _FOUND.match(text, position)
     return f"{match[0][:30]!r}" if match else "the end of the filter"
 
 
 def _find_hint(text: str, position: int, accepted: set[str]) -> str:
+    """Returns the likely remedy; an empty string if there is none."""
     # A doubled operator is taken for its first half, so the trouble begins at its second.
     for start in (position - 1, position):
         for pattern, expected, hint in _HINTS:

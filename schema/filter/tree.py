@@ -1,6 +1,6 @@
 """The filter tree: a statement about one event of a source.
 
-Language, planner and store all speak it, so it stands here, in the lowest room. Logic is two-valued: a field that an
+Logic is two-valued: a field that an
 event lacks satisfies no condition, ``f != v`` is ``not f = v`` (so it holds where ``f`` is missing), and a condition
 on a list field holds when any element satisfies it.
 
@@ -40,6 +40,8 @@ class Or:
 
 @dataclass(frozen=True)
 class Not:
+    """The child does not hold."""
+
     child: Filter
 
 
@@ -114,22 +116,22 @@ Filter = Union[And, Or, Not, Condition]
 
 
 def make_starred(field: str, *parts: str) -> Wildcard:
-    """A string that has all these texts and any between them: it begins with the first and ends with the last."""
+    """Returns the condition that a string has all ``parts`` in order, begins with the first and ends with the last."""
     return Wildcard(field, "*".join(map(_escape_literal, parts)))
 
 
 def make_ends_with(field: str, text: str) -> Wildcard:
-    """A string that ends with ``text``."""
+    """Returns the condition that a string ends with ``text``."""
     return make_starred(field, "", text)
 
 
 def make_contains(field: str, text: str) -> Wildcard:
-    """A string that has ``text`` somewhere."""
+    """Returns the condition that a string has ``text`` somewhere."""
     return make_starred(field, "", text, "")
 
 
 def find_literal_ends(pattern: str) -> tuple[str, str, str]:
-    """What a string that fits a wildcard's pattern begins with and ends with, and the pattern between the two.
+    """Returns the literal beginning and ending of strings that fit a wildcard, and the pattern between them.
 
     A pattern without a star or a question mark is all beginning.
     """
@@ -146,12 +148,12 @@ def _join_unescaped(parts: list[str]) -> str:
 
 
 def _escape_literal(text: str) -> str:
-    """``text`` as a part of a wildcard's pattern."""
+    """Returns ``text`` with a backslash before each character that has a meaning in wildcards."""
     return re.sub(r"[*?\\]", r"\\\g<0>", text)
 
 
 def list_fields(tree: Filter) -> set[str]:
-    """The names of all fields that ``tree`` speaks of."""
+    """Returns the names of all fields in ``tree``."""
     if isinstance(tree, (And, Or)):
         return set().union(*(list_fields(child) for child in tree.children))
     if isinstance(tree, Not):

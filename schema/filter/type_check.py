@@ -1,4 +1,4 @@
-"""An untyped filter tree + a source → a typed tree: every field exists, every value is of its field's type."""
+"""The check of a filter against a source: every field exists, and every value becomes its field's type."""
 
 from __future__ import annotations
 
@@ -34,11 +34,14 @@ from .tree import (
 from .values import convert_value, parse_network, rank_value
 
 MAX_VALUES = 1_048_576
-"""Characters in all values of a filter together; only a filter in JSON can have so many."""
+"""The most characters in all values of a filter together; only a filter in JSON can have so many."""
 
 
 def read_filter(where: str | Mapping[str, Any] | None, source: Source, now: int | None = None) -> Filter | None:
-    """The typed tree of a request's ``where``: text, JSON form, or None for no filter. Raises ``FilterError``."""
+    """Returns the typed tree of a filter as text or in JSON form; None for no filter. Raises ``FilterError``.
+
+    ``now`` (µs since 1970 UTC; default: the clock) is the moment that relative times count from.
+    """
     if where is None:
         return None
     if isinstance(where, str):
@@ -47,11 +50,11 @@ def read_filter(where: str | Mapping[str, Any] | None, source: Source, now: int 
 
 
 def type_filter(tree: Filter, source: Source, text: str = "", now: int | None = None) -> Filter:
-    """``tree`` with each value converted to its field's type; a typed tree comes back equal.
+    """Returns ``tree`` with each value converted to its field's type; a typed tree comes back equal.
 
-    ``text`` is what the tree was parsed from, if anything: errors then show the place in it, and else the condition.
-    ``now`` (µs since 1970 UTC; default: the clock) is what relative times count from. Raises ``FilterError`` (unknown
-    fields: ``UnknownFieldError``) naming field, type and value.
+    ``text`` is the text that the tree was parsed from: errors then show the place in it, and otherwise the condition.
+    ``now`` is as for ``read_filter``. Raises ``FilterError`` (unknown fields: ``UnknownFieldError``) that names field,
+    type and value.
     """
     places: tuple[ConditionPlace, ...] = ()
     if text:
@@ -61,7 +64,7 @@ def type_filter(tree: Filter, source: Source, text: str = "", now: int | None = 
 
 
 class _TreeTyper:
-    """One walk over one tree; conditions are met in the order of the text, so the next place is always known."""
+    """One walk over a tree, left to right as in its text, so that each condition meets its place."""
 
     def __init__(self, source: Source, text: str, places: tuple[ConditionPlace, ...], now: int) -> None:
         self.source, self.text, self.now = source, text, now
@@ -104,7 +107,7 @@ def _list_values(tree: Condition) -> tuple[Value, ...]:
 
 
 class _ConditionTyper:
-    """Types one condition; knows where to point when it does not fit."""
+    """Types one condition; its errors point to the condition's place in the text."""
 
     def __init__(self, typer: _TreeTyper, tree: Condition, place: ConditionPlace | None) -> None:
         self.typer, self.tree, self.place = typer, tree, place
@@ -142,7 +145,7 @@ class _ConditionTyper:
         return tree
 
     def type_members(self, tree: In) -> Filter:
-        """An in-list; networks listed among addresses become conditions of their own."""
+        """Types a list of values; networks among addresses become conditions of their own."""
         if self.field.scalar is not FieldType.IP:
             return In(tree.field, tuple(self.convert_value(value, i) for i, value in enumerate(tree.values)))
         networks: list[Filter] = []

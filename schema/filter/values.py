@@ -1,4 +1,4 @@
-"""One value of a filter → a Python value of a field's type."""
+"""Conversion of one value of a filter to the Python type of a field."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from watchfloor.schema.field import FieldType
-from watchfloor.schema.shorten import shorten_value
+from watchfloor.schema.text import shorten_value
 from watchfloor.schema.times import epoch_micros, from_micros, parse_time
 
 from .tree import Value
@@ -22,22 +22,23 @@ _TRUTH = {"true": True, "t": True, "yes": True, "1": True, "false": False, "f": 
 
 
 def convert_value(value: Value, scalar: FieldType, now: int) -> Value:
-    """``value``, a word or already typed, as the Python type of ``scalar``; ``now`` in µs, for relative times.
+    """Returns ``value``, a word or already typed, as the Python type of ``scalar``.
 
-    Raises ``ValueError`` (times: ``TimeRangeError``) with a reason that names the value and the form that fits.
+    Relative times count from ``now`` (µs). Raises ``ValueError`` (times: ``TimeRangeError``) with a reason that names
+    the value and the form that fits.
     """
     return _CONVERTERS[scalar](value, now)
 
 
 def rank_value(value: Value) -> bytes | tuple[int, int] | float | datetime:
-    """What sorts as values of one type do: strings by their UTF-8 bytes, IPv4 before IPv6."""
+    """Returns a key that sorts as values of one type do: strings by their UTF-8 bytes, IPv4 before IPv6."""
     if isinstance(value, (IPv4Address, IPv6Address)):
         return value.version, int(value)
     return value.encode() if isinstance(value, str) else value
 
 
 def parse_network(value: Value) -> IPv4Network | IPv6Network | None:
-    """The network that a word such as ``10.0.0.0/8`` names, or None. As with addresses, zones (``%eth0``) are none."""
+    """Returns the network of a word such as ``10.0.0.0/8``; None if it is none, or has a zone (``%eth0``)."""
     if not isinstance(value, str) or "/" not in value or "%" in value:
         return None
     try:

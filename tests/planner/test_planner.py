@@ -52,7 +52,7 @@ from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import And, Compare, Condition, Filter, Not, Or, Prefix
 from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.read_costs import ReadCosts
-from watchfloor.schema.units import format_duration, format_number, format_percent
+from watchfloor.schema.text import format_duration, format_number, format_percent
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "planner"
 SOURCE = parse_definition(

@@ -12,7 +12,7 @@ import orjson
 from flask import Request
 from jsonschema import Draft202012Validator, ValidationError
 
-from watchfloor.schema.shorten import shorten
+from watchfloor.schema.text import shorten
 
 from .problems import Problem
 from .route import JsonSchema, Route

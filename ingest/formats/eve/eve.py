@@ -15,8 +15,8 @@ from watchfloor.ingest.formats.json.json_values import FieldNaming, Record, deco
 from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource, parse_lines
 from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.errors import UserError
-from watchfloor.schema.shorten import shorten_value
 from watchfloor.schema.source import Source
+from watchfloor.schema.text import shorten_value
 
 TYPE_KEY = "event_type"
 _NAMING = FieldNaming({}, frozenset({TYPE_KEY}))

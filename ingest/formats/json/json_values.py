@@ -29,8 +29,8 @@ from watchfloor.ingest.columns.scalars import (
 )
 from watchfloor.schema.definition import EXTRA_FIELD
 from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
-from watchfloor.schema.shorten import shorten, shorten_value
 from watchfloor.schema.source import Source
+from watchfloor.schema.text import shorten, shorten_value
 
 MAX_DEPTH = 32
 Record = dict[str, Any]
