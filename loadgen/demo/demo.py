@@ -26,7 +26,6 @@ from watchfloor.loadgen.harness.background import run_background, run_rest_servi
 from watchfloor.schema.errors import InputFileError, InternalError, StackError
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.times import from_micros
 from watchfloor.store.store import Store
 
 from .sample_logs import fetch_real_logs
@@ -34,8 +33,6 @@ from .sample_logs import fetch_real_logs
 WORKERS = 2
 TABLE = ("--format", "table")
 _WAIT_SECONDS = 600
-_DAYS = 7.0
-_END = from_micros(1_767_830_400_000_000)  # 2026-01-08: as `watchfloor generate` has it
 
 
 def main(argv: Sequence[str]) -> int:
@@ -76,7 +73,7 @@ def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 def prepare_files(
     settings: Settings, waiting: Path, more: Sequence[str], events: int
 ) -> tuple[list[Path], GenerationSummary]:
-    """Log files in a folder beside the watched one, and what is known of the generated ones."""
+    """Puts log files into a folder beside the watched one; returns them and the summary of the generated events."""
     shutil.rmtree(waiting, ignore_errors=True)
     waiting.mkdir(parents=True)
     found = fetch_real_logs(settings.home / "demo" / "cache", waiting)
@@ -88,7 +85,7 @@ def prepare_files(
     command = format_command("generate", "proxy.events", "--events", str(events), "--output", str(target))
     print(f"$ {command}")
     with target.open("wb") as file:
-        generated = generate_events(file, events, 1, _DAYS, _END)
+        generated = generate_events(file, events)
     found.append(target)
     size = sum(path.stat().st_size for path in found) / 1e6
     print(f"{len(found)} files, {size:,.1f} MB, {events:,} of the events generated", flush=True)
@@ -107,7 +104,7 @@ def ingest_files(settings: Settings, files: Sequence[Path], watched: Path) -> No
 
 
 def wait_until_loaded(settings: Settings, paths: Sequence[str]) -> None:
-    """Shows how ingest comes along until all files are done. ``StackError`` when it takes too long."""
+    """Prints the progress of ingest until all files are done. Raises StackError if that takes too long."""
     began, shown_at = time.monotonic(), 0.0
     with Store.open(settings) as store:
         ledger = Ledger(store)
@@ -161,7 +158,7 @@ def show_queries(settings: Settings, generated: GenerationSummary) -> None:
 
 
 def query_rest(settings: Settings, generated: GenerationSummary) -> None:
-    """The rare value's query through the service, as a program would ask."""
+    """Sends the query for the rare value to the REST service, as a program would."""
     print(f"$ {format_command('serve')} &", flush=True)
     with run_rest_service(settings, _log_path(settings, "serve")) as service:
         url = f"http://{service.host}:{service.port}/api/v1"
@@ -169,7 +166,7 @@ def query_rest(settings: Settings, generated: GenerationSummary) -> None:
         print(f"$ curl -H 'Authorization: Bearer …' {url}/query -d '{json.dumps(body)}'")
         headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{url}/query", json.dumps(body).encode(), headers)
-        for _ in range(2):  # the second time, as a service that has been running for a while answers
+        for _ in range(2):  # the second answer is that of a warm service
             with urllib.request.urlopen(request, timeout=60) as answer:
                 lines = answer.read().decode().splitlines()
         summary = json.loads(lines[-1])["summary"]
@@ -188,7 +185,7 @@ def format_command(*arguments: str) -> str:
 
 
 def run_command(settings: Settings, *arguments: str) -> None:
-    """Prints a command and runs it in this process. ``InternalError`` when it fails: a demo asks for nothing wrong."""
+    """Prints a command and runs it in this process. Raises InternalError if it fails, as none of them should."""
     print(f"$ {format_command(*arguments)}", flush=True)
     status = watchfloor(["--home", str(settings.home), *arguments])
     sys.stderr.flush()
@@ -198,7 +195,7 @@ def run_command(settings: Settings, *arguments: str) -> None:
 
 @contextmanager
 def run_in_background(settings: Settings, *arguments: str) -> Iterator[None]:
-    """Prints a command and runs it as a process of its own; its messages go to the stack's log folder."""
+    """Prints a command and runs it in a process of its own, whose messages go to the stack's log folder."""
     print(f"$ {format_command(*arguments)} &", flush=True)
     with run_background(settings, _log_path(settings, arguments[0]), *arguments):
         yield
@@ -209,10 +206,10 @@ def _log_path(settings: Settings, command: str) -> Path:
 
 
 def _format_farewell(settings: Settings) -> str:
-    where = "" if settings.home.name == ".watchfloor" else f"--home {settings.home} "
+    option = "" if settings.home.name == ".watchfloor" else f"--home {settings.home} "
     return f"""
-The stack goes on running (`watchfloor {where}status`). To go on, in this folder:
-  .venv/bin/watchfloor {where}query zeek.http --where 'status_code = 404' --limit 20
-  .venv/bin/watchfloor {where}load FILE --source web.access
-  .venv/bin/watchfloor {where}serve
+The stack goes on running (`watchfloor {option}status`). To go on, in this folder:
+  .venv/bin/watchfloor {option}query zeek.http --where 'status_code = 404' --limit 20
+  .venv/bin/watchfloor {option}load FILE --source web.access
+  .venv/bin/watchfloor {option}serve
 To stop it: make down. What it holds stays in {settings.home} and is there again after `watchfloor up`."""

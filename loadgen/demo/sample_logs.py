@@ -1,4 +1,4 @@
-"""Real logs to show: the small Zeek logs in the source distribution of the PyPI package zat (MIT licence)."""
+"""Real logs for the demo: the small Zeek logs in the source distribution of the PyPI package zat (MIT licence)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOGS = ("conn", "dns", "http", "files", "ssl", "x509", "weird", "notice", "dhcp
 
 
 def fetch_real_logs(cache: Path, target: Path) -> list[Path]:
-    """Writes the logs to ``target``; the distribution is fetched by pip once and kept in ``cache``."""
+    """Writes the logs to ``target``; returns their paths. pip downloads the distribution once into ``cache``."""
     archive = next(iter(sorted(cache.glob(f"{PACKAGE}-*.tar.gz"))), None) or _download_archive(cache)
     found = []
     with tarfile.open(archive) as tar:

@@ -1,5 +1,4 @@
-"""What an engine answered: how long it took, how many rows, whether they came in order, and a digest by which answers
-are compared."""
+"""An engine's answer: its time, its rows, their order, and a digest by which answers are compared."""
 
 from __future__ import annotations
 
@@ -19,17 +18,16 @@ from watchfloor.schema.source import Source
 from .question import EngineQuestion, QuestionKind
 
 AnswerRows: TypeAlias = pa.Table | list[dict[str, Any]]
-"""Rows as an engine's own client hands them out: in columns, or each event as the object that its JSON was."""
+"""Rows as an engine's own client returns them: in columns, or each event as an object parsed from its JSON."""
 
 _MAX_HASHED_ROWS = 10_000
 
 
 @dataclass(frozen=True)
 class EngineAnswer:
-    """``seconds`` from the question until the last row is in the caller's hands.
+    """``seconds`` from the question until the caller has the last row.
 
-    Of an answer that was checked, ``digest`` of its rows, and ``in_order``: False if they were to come newest first and
-    did not.
+    A checked answer has the ``digest`` of its rows; ``in_order`` is False if they should come newest first and do not.
     """
 
     seconds: float
@@ -39,13 +37,13 @@ class EngineAnswer:
 
 
 def check_answer(seconds: float, rows: pa.Table, source: Source, question: EngineQuestion) -> EngineAnswer:
-    """The answer to ``question`` that ``rows`` are, in the order in which they came."""
+    """Returns the checked answer to ``question`` for ``rows``, which are in the order in which they came."""
     in_order = question.kind is not QuestionKind.NEWEST or _is_newest_first(rows.column(source.time_field))
     return EngineAnswer(seconds, len(rows), digest_rows(rows, [field.name for field in source.fields]), in_order)
 
 
 def build_table(rows: AnswerRows, source: Source) -> pa.Table:
-    """Events as JSON has them become columns of the source's types."""
+    """Returns the rows as columns of the source's types."""
     if isinstance(rows, pa.Table):
         return rows
     columns = {}
@@ -57,10 +55,10 @@ def build_table(rows: AnswerRows, source: Source) -> pa.Table:
 
 
 def digest_rows(table: pa.Table, columns: Sequence[str]) -> str:
-    """The same for the same rows in any order, whatever Arrow types an engine has chosen for them.
+    """Returns a digest that does not depend on the order of rows or on an engine's choice of Arrow types.
 
-    Up to 10,000 rows it is a hash of all their values; of more, a sum over each column. A string that is missing is
-    taken for an empty one, which is how chDB keeps it.
+    It is a hash of all values for up to 10,000 rows, and of a sum of each column for more. A missing string counts as
+    an empty one, as chDB stores it.
     """
     plain = [_to_plain_type(table.column(name)) for name in columns]
     if len(table) <= _MAX_HASHED_ROWS:
@@ -70,13 +68,13 @@ def digest_rows(table: pa.Table, columns: Sequence[str]) -> str:
 
 
 def _is_newest_first(times: pa.ChunkedArray) -> bool:
-    """Events of the same time are in any order."""
+    """Returns whether times never ascend; events of the same time may come in any order."""
     micros = _to_plain_type(times).to_numpy()
     return bool((micros[:-1] >= micros[1:]).all())
 
 
 def _to_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """As int64, float64 or string; times in µs since 1970 UTC."""
+    """Returns a column as int64, float64 or string; times become µs since 1970 UTC."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _to_plain_type(column.cast(kind.value_type))
@@ -92,7 +90,7 @@ def _to_plain_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _sum_column(column: pa.ChunkedArray) -> int | float:
-    """Modulo 2**64; of strings, a sum of their checksums."""
+    """Returns the sum of a column modulo 2**64; for strings, the sum of their checksums."""
     if not pa.types.is_string(column.type):
         values = pc.fill_null(column, 0).to_numpy()
         return values.sum().item()

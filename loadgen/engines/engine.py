@@ -1,4 +1,4 @@
-"""The contract of the engines other than Watchfloor."""
+"""The contract of the engines that are compared with Watchfloor."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ class PeerEngine(Protocol):
     """An engine with one table of events."""
 
     def recreate_table(self) -> None:
-        """Drops the table if there is one, and makes an empty one, or, where a load makes it, what will hold it."""
+        """Drops the table if there is one, and creates an empty one, unless the load creates it."""
 
     def load_file(self, path: Path) -> None:
-        """Loads a file into the empty table; returns when the events are there for good, and found."""
+        """Loads a file into the empty table; returns when the events are durable and can be found."""
 
     def finish_merges(self) -> None:
-        """Does what the engine would do in time by itself: merges, checkpoints."""
+        """Does the merges and checkpoints that the engine would do by itself in time."""
 
     def measure_disk(self) -> int:
-        """The table's size on the disk."""
+        """Returns the table's bytes on disk."""
         ...
 
     def count_events(self) -> int:
-        """Those in the table."""
+        """Returns the number of events in the table."""
         ...
 
     def count_matches(self, question: EngineQuestion) -> int: ...
 
     def read_rows(self, question: EngineQuestion) -> Iterator[AnswerRows]:
-        """As the engine's users read them: all at once, or a page after the other."""
+        """Yields the rows as the engine's users read them: all at once, or page by page."""
         ...
 
     def close(self) -> None: ...

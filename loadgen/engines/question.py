@@ -1,4 +1,4 @@
-"""The questions, in no engine's words but Watchfloor's: each engine has its own way to ask them."""
+"""The questions that engines are asked. Each engine translates them into its own language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MANY_ROWS = 1000
 
 
 class QuestionKind(Enum):
-    """What is asked for of the events that match."""
+    """The part of the matching events that a question asks for."""
 
     NEWEST = "newest"  # in order, at most ``limit``, all columns
     EVERYTHING = "everything"  # in any order, all columns
@@ -24,7 +24,7 @@ class QuestionKind(Enum):
 
 @dataclass(frozen=True)
 class EngineQuestion:
-    """``field`` is ``value``, or has it as a ``pattern``."""
+    """A question for the events whose ``field`` equals ``value``, or matches it if ``pattern`` is true."""
 
     name: str
     kind: QuestionKind
@@ -35,14 +35,14 @@ class EngineQuestion:
 
     @property
     def where(self) -> str:
-        """Watchfloor's filter."""
+        """Returns the question's condition in Watchfloor's filter language."""
         if self.pattern:
             return f"{self.field} ~ {quote_text(self.value)}"
         return f"{self.field} = {format_value(self.value)}"
 
 
 def list_questions(made: GenerationSummary) -> list[EngineQuestion]:
-    """What is asked about generated events with marks."""
+    """Returns the questions about generated events with planted paths."""
     named = {"dense": made.popular.domain, "middling": made.middling.domain, "rare": made.rare.domain}
     dense, middling, rare = named.values()
     return [
@@ -60,13 +60,13 @@ def list_questions(made: GenerationSummary) -> list[EngineQuestion]:
 
 
 def list_value_questions(made: GenerationSummary) -> dict[str, EngineQuestion]:
-    """All events of a dense, a middling and a rare value, newest first."""
+    """Returns questions for all events of a dense, a middling and a rare value, newest first."""
     named = {"dense": made.popular, "middling": made.middling, "rare": made.rare}
     return {name: EngineQuestion(name, QuestionKind.NEWEST, "domain", value.domain) for name, value in named.items()}
 
 
 def list_scan_questions() -> list[EngineQuestion]:
-    """Filters that no index helps."""
+    """Returns questions with conditions on a field without an index."""
     return [
         EngineQuestion("scan, one hit", QuestionKind.SCAN, "path", SINGLE_PATH),
         EngineQuestion("scan, spread hits", QuestionKind.SCAN, "path", SPREAD_PATH),
@@ -75,7 +75,7 @@ def list_scan_questions() -> list[EngineQuestion]:
 
 
 def list_newest_questions(made: GenerationSummary) -> tuple[list[EngineQuestion], list[EngineQuestion]]:
-    """The 1st, the 100th and the 1,000th row of each value that has so many, newest first; and all of its rows."""
+    """Returns questions for the newest 1, 100 and 1,000 rows of each value that has more, and for all of its rows."""
     marks, whole = [], []
     for name, value in (("popular", made.popular), ("middling", made.middling), ("rare", made.rare)):
         last = EngineQuestion(f"{name}, last row", QuestionKind.NEWEST, "domain", value.domain)

@@ -1,5 +1,7 @@
-"""Rounds of questions: each party answers all of its questions before the next one does, so that a busy moment of the
-machine falls on all, and none finds the caches as its own last answer left them."""
+"""Rounds of questions: each participant answers all of its questions before the next one does.
+
+So a busy moment of the machine falls on all of them, and none finds the caches as its own last answer left them.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,16 @@ from .answer import EngineAnswer
 from .question import EngineQuestion
 
 WARM_UP_SECONDS = 0.1
-"""Seconds for which each question is asked beforehand, for each round in which answers count: servers that run for days
-have compiled what they do, and a few rounds are no time to compile in."""
+"""Seconds for which each question is asked beforehand, per counted round: servers that have run for days have
+compiled their code, and a few rounds do not suffice for that."""
 
 
 @dataclass(frozen=True)
 class Participant:
-    """An engine that holds ``events`` events. It answers in ``turns`` rounds at most. ``processes`` are pids of those
-    that work for an answer, by what they are; none where they are on other machines."""
+    """An engine that holds ``events`` events and answers in at most ``max_rounds`` rounds.
+
+    ``processes`` are the pids of the processes that work for an answer, by role; empty if they are on other machines.
+    """
 
     engine: str
     events: int
@@ -35,7 +39,7 @@ class Participant:
 
 @dataclass
 class AnswerSamples:
-    """What a party's answers to one question were like."""
+    """A participant's answers to one question: the seconds of each, and the rows and digest of the checked one."""
 
     seconds: list[float] = field(default_factory=list)
     rows: int = 0
@@ -43,15 +47,16 @@ class AnswerSamples:
 
 
 AnswerKey = tuple[str, int, str]
-"""Engine, events that it holds, name of the question."""
+"""The engine, the number of events that it holds, and the name of the question."""
 
 
 def run_rounds(parties: Sequence[Participant], repeats: int) -> Mapping[AnswerKey, AnswerSamples]:
-    """Answers count when each party is warm: when it has been asked each question for ``repeats * WARM_UP`` seconds,
-    and then all of them once more, in a round in which answers are checked; that one gives the digests. A party with
-    fewer turns than ``repeats`` is slow, and warm after this round.
+    """Asks all participants all of their questions in ``repeats`` rounds; returns the samples by engine and question.
 
-    Raises ``InternalError`` for rows that should come newest first and do not.
+    Before the rounds that count, each participant warms up: it is asked each question for ``repeats *
+    WARM_UP_SECONDS``, and then each once more in a round whose answers are checked and digested. A participant with
+    fewer rounds than ``repeats`` is slow and has only that round to warm up. Raises InternalError for rows that should
+    come newest first and do not.
     """
     found: dict[AnswerKey, AnswerSamples] = defaultdict(AnswerSamples)
     for party in parties:
@@ -77,15 +82,18 @@ def run_rounds(parties: Sequence[Participant], repeats: int) -> Mapping[AnswerKe
 
 @dataclass(frozen=True)
 class AnswerProfile:
-    """Seconds of an answer, a mean: by the clock, and of processors by the party's processes."""
+    """Mean seconds of an answer by the clock, and mean processor seconds of each of the participant's processes."""
 
     seconds: float
     cpu_seconds: Mapping[str, float]
 
 
 def profile_answers(party: Participant, seconds: float) -> dict[str, AnswerProfile]:
-    """Where the time of a warm party's answers goes, by question: each is asked again and again for ``seconds``, once
-    at least. Linux counts in hundredths of a second."""
+    """Returns where the time of a warm participant's answers goes, by question.
+
+    Each question is asked repeatedly for ``seconds``, at least once, because Linux counts processor time in hundredths
+    of a second.
+    """
     found = {}
     for question in party.questions:
         before = _read_cpu_seconds(party)
@@ -107,7 +115,7 @@ def _warm_up_participant(party: Participant, seconds: float) -> None:
 
 
 def _ask_repeatedly(party: Participant, question: EngineQuestion, seconds: float) -> list[EngineAnswer]:
-    """The answers to a question that is asked until ``seconds`` have gone by."""
+    """Asks a question until ``seconds`` have passed, at least once; returns the answers."""
     began = time.perf_counter()
     answers: list[EngineAnswer] = []
     while not answers or time.perf_counter() - began < seconds:

@@ -1,4 +1,4 @@
-"""Watchfloor as an engine: questions to the query service of this process."""
+"""Watchfloor as an engine: questions go to the query service in this process."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .question import EngineQuestion, QuestionKind
 
 
 class WatchfloorEngine:
-    """One source, in whatever layout it has."""
+    """One source, in its own layout."""
 
     def __init__(self, store: Store, source: str) -> None:
         self._service, self._source = QueryService(store), store.catalog.find_source(source)
 
     def ask_question(self, question: EngineQuestion, check: bool) -> EngineAnswer:
-        """``check``: look at the rows."""
+        """Returns the answer; ``check`` says whether to check and digest the rows."""
         started = time.perf_counter()
         if question.kind is QuestionKind.COUNT:
             count = self._service.count_events(self._source.name, field=question.field, value=question.value)
@@ -32,7 +32,7 @@ class WatchfloorEngine:
         return check_answer(seconds, table, self._source, question) if check else EngineAnswer(seconds, len(table))
 
     def time_first_rows(self, question: EngineQuestion) -> float:
-        """Seconds to the first rows of a question without a limit; it is let go of then."""
+        """Returns the seconds to the first rows of a question without a limit, which is then closed."""
         started = time.perf_counter()
         with closing(self._service.run(self._make_request(question))) as result:
             next(iter(result))

@@ -1,6 +1,6 @@
 """The process of one other engine: ``python -m watchfloor.loadgen.engines.peers.peer_main NAME FOLDER``.
 
-It reads a request a line and answers with a line, both JSON, until its input ends (``peers.py`` has the other side,
+It reads a request a line and answers with a line, both JSON, until its input ends (``peer_process`` has the other side,
 which makes the folder and removes it).
 """
 
@@ -27,7 +27,7 @@ SOURCE = "proxy.events"
 
 
 def open_engine(name: str, folder: Path, source: Source) -> PeerEngine:
-    """Raises ``StackError`` for a server that does not start."""
+    """Opens the engine of this name. Raises StackError for a server that does not start."""
     if name == "duckdb":
         from watchfloor.loadgen.engines.sql.duckdb_engine import DuckDbEngine
 
@@ -48,7 +48,7 @@ def open_engine(name: str, folder: Path, source: Source) -> PeerEngine:
 
 
 def main(name: str, folder: Path) -> None:
-    # What an engine prints must not get among the answers.
+    # Output of an engine must not mix with the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
 
@@ -76,9 +76,9 @@ def _describe_error(error: Exception) -> str:
 
 
 def answer_request(engine: PeerEngine, source: Source, request: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a ``PeerLoad`` or an ``Answer``."""
+    """Returns the fields of a ``PeerLoad`` or an ``EngineAnswer``."""
     if "load" in request:
-        # The clock of our own load does not run either while tables are dropped and made.
+        # Dropping and creating the table is not timed, as in Watchfloor's own load.
         engine.recreate_table()
         started = time.perf_counter()
         engine.load_file(Path(request["load"]))
@@ -98,7 +98,7 @@ def _answer_count(engine: PeerEngine, question: EngineQuestion) -> EngineAnswer:
 
 
 def _answer_rows(engine: PeerEngine, question: EngineQuestion, source: Source, check: bool) -> EngineAnswer:
-    """The clock runs while the engine works; pages are let go of as they are read, but for those to check."""
+    """Reads all rows of an answer. Only the engine's work is timed; pages are kept only if they are to be checked."""
     seconds, rows, kept = 0.0, 0, []
     started = time.perf_counter()
     for page in engine.read_rows(question):

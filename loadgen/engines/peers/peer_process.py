@@ -1,4 +1,4 @@
-"""Other engines, each in a process of its own: started and asked from here, run by ``peer.py``."""
+"""Other engines, each in a process of its own, which is started and asked from here and runs ``peer_main``."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from watchfloor.schema.errors import StackError
 
 SQL_PEERS = ("duckdb", "chdb")
 PEERS = (*SQL_PEERS, "tantivy", "opensearch")
-"""Packages' names, and that of a server."""
+"""The names of the engines' packages, and of one server."""
 _STOP_SECONDS = 20
 _POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
 class PeerLoad:
-    """Seconds until the events were in the table for good, and the table's bytes on the disk once it had settled."""
+    """Seconds until the events were durable in the table, and its bytes on disk after merges and checkpoints."""
 
     seconds: float
     rows: int
@@ -39,19 +39,19 @@ class PeerLoad:
 
 
 class PeerProcess:
-    """One engine. Raises ``StackError`` when it fails or dies."""
+    """One engine in its process. Its methods raise StackError when the engine fails or its process dies."""
 
     def __init__(self, name: str) -> None:
-        """Starts the process, and does not wait for it."""
+        """Starts the process without waiting for it."""
         self.name, self._is_open = name, False
-        # Not in the experiment's folder, which is its owner's alone: a server may have to run as another user. Made and
-        # removed here, as the process may have to be killed.
+        # The folder is not in the experiment's own, which only its owner may enter: a server may have to run as another
+        # user. It is made and removed here because the process may have to be killed.
         self._folder = TemporaryDirectory(prefix=f"watchfloor-{name}-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "watchfloor.loadgen.engines.peers.peer_main", name, self._folder.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # ^C is for the experiment, which then ends its peers. What they start is in the session too.
+            # Ctrl-C reaches only the experiment, which then ends its peers and what they have started in this session.
             start_new_session=True,
         )
 
@@ -60,7 +60,7 @@ class PeerProcess:
         return self._process.pid
 
     def wait_until_open(self) -> None:
-        """Returns when the engine is open. Raises ``StackError``, whose first line says why it did not start."""
+        """Waits until the engine is open. Raises StackError, whose first line says why it did not start."""
         if not self._is_open:
             self._read_answer("did not start")
             self._is_open = True
@@ -73,7 +73,7 @@ class PeerProcess:
         return EngineAnswer(**self._call_peer(ask=question, check=check))
 
     def close(self) -> None:
-        """Ends the process and what it has started, and removes their folder. A second call does nothing."""
+        """Ends the process and all that it started, and removes their folder. A second call does nothing."""
         assert self._process.stdin and self._process.stdout
         if self._process.stdout.closed:
             return
@@ -86,7 +86,7 @@ class PeerProcess:
         self._folder.cleanup()
 
     def _kill_group(self) -> None:
-        """Ends what is left of the group, a server too, and waits for it: what lives could write to the folder."""
+        """Kills what is left of the process group, a server too, and waits for it: it could write to the folder."""
         until = time.monotonic() + _STOP_SECONDS
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -113,7 +113,7 @@ class PeerProcess:
 
 
 def explain_missing(name: str) -> str:
-    """What is to be done to have an engine; empty if it is there."""
+    """Returns what a user has to do to get an engine; an empty text if it is there."""
     if name == "opensearch":
         return (
             ""
@@ -125,7 +125,7 @@ def explain_missing(name: str) -> str:
 
 @contextmanager
 def open_peers(names: Sequence[str]) -> Iterator[tuple[list[PeerProcess], list[str]]]:
-    """A peer for each engine of ``names`` that is there and starts; and which are left out and why, a line each.
+    """Yields a peer for each engine of ``names`` that is there and starts, and a line for each one left out and why.
 
     All peers are ended at the end.
     """

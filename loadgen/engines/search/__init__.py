@@ -1,0 +1,1 @@
+"""Search engines: Tantivy, a library, and OpenSearch, a server. Read ``tantivy_engine`` first."""

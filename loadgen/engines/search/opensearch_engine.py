@@ -1,5 +1,8 @@
-"""OpenSearch, a server, asked over its REST interface: terms for the indexed fields, each segment in order of time, so
-that the newest are found first; all else only in the event as it came."""
+"""OpenSearch, a server that is asked over its REST interface.
+
+Indexed fields are terms; each segment is in order of time, so that the newest events are found first. Other fields are
+only in the stored event.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +37,14 @@ _TYPES = {
 }
 _BULK_BYTES = 10 << 20
 _PAGE = 10_000
-"""Events of an answer: more it does not give at once."""
+"""The most events that one answer of the server has."""
 _KEEP_ALIVE = "5m"
-"""How long a point in time is kept between two pages."""
+"""The time for which the server keeps a point in time between two pages."""
 _TIMEOUT = 3600  # seconds: merging millions of events is one request
 
 
 class OpenSearchEngine:
-    """A server of its own with one index."""
+    """A server with one index, started for this engine."""
 
     def __init__(self, folder: Path, source: Source) -> None:
         self._time = source.time_field
@@ -86,9 +89,9 @@ class OpenSearchEngine:
         return int(self._client.send_request("POST", "/events/_count", {"query": _make_query(question)})["count"])
 
     def read_rows(self, question: EngineQuestion) -> Iterator[AnswerRows]:
-        """A question without a limit is read in pages, from one point in time."""
+        """Yields the rows; those of a question without a limit come in pages from one point in time."""
         body: dict[str, Any] = {"query": _make_query(question), "track_total_hits": False}
-        # Its own number tells an event from others of the same time where a page ends.
+        # ``_doc``, the document's own number, orders events of the same time across pages.
         body["sort"] = [{self._time: "desc"}, "_doc"] if question.kind is QuestionKind.NEWEST else ["_doc"]
         if question.limit is not None:
             body |= {"sort": body["sort"][:1], "size": question.limit}
@@ -108,20 +111,23 @@ class OpenSearchEngine:
         self._server.close()
 
     def _search_hits(self, path: str, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Without what is not looked at; the events as they came, and where each stands in the order."""
+        """Returns the hits of a search, only with each event and its sort key."""
         answer = self._client.send_request("POST", f"{path}?filter_path=hits.hits._source,hits.hits.sort", body)
         hits: list[dict[str, Any]] = answer.get("hits", {}).get("hits", [])
         return hits
 
 
 class OpenSearchClient:
-    """One open connection. Raises ``StackError`` for an answer that is an error, with its words."""
+    """One open HTTP connection to the server."""
 
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection(HOST, port, timeout=_TIMEOUT)
 
     def send_request(self, method: str, path: str, body: Mapping[str, Any] | bytes | None = None) -> dict[str, Any]:
-        """``body``: bytes are lines of JSON."""
+        """Sends a request and returns the parsed answer. A ``body`` of bytes is lines of JSON.
+
+        Raises StackError with the server's message for an answer that is an error.
+        """
         lines = isinstance(body, bytes)
         kind = {"Content-Type": "application/x-ndjson" if lines else "application/json"} if body is not None else {}
         sent = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
@@ -138,8 +144,11 @@ class OpenSearchClient:
 
 
 def _make_index_settings(source: Source) -> dict[str, Any]:
-    """As the guides advise for loading much and for logs: no replicas, no refresh while it loads, a longer log of
-    writes (a quarter of the heap), and only those fields mapped that are asked for."""
+    """Returns the settings that OpenSearch's guides advise for logs and for large loads.
+
+    There are no replicas, no refresh during the load and a longer log of writes (a quarter of the heap); only the
+    fields that are asked for are mapped.
+    """
     fields: dict[str, Any] = {
         field.name: {"type": _TYPES[field.type], "doc_values": False} for field in source.indexed_fields
     }
@@ -167,7 +176,7 @@ def _send_chunk(client: OpenSearchClient, chunk: Chunk) -> None:
 
 
 def _make_query(question: EngineQuestion) -> dict[str, Any]:
-    """In the context of a filter: no scores."""
+    """Returns the query in filter context, which computes no scores."""
     return {"bool": {"filter": [{"term": {question.field: question.value}}]}}
 
 

@@ -18,16 +18,16 @@ from watchfloor.store.stack.checks import free_ports
 HOST = "127.0.0.1"
 _START_SECONDS = 300
 _USER = "nobody"
-"""Whoever it runs as where root starts it, which it refuses to run as."""
+"""The user that the server runs as when root starts it: it refuses to run as root."""
 
 
 class OpenSearchServer:
-    """``port``: of its REST interface. Raises ``StackError`` if it does not start."""
+    """A running server; ``port`` is that of its REST interface. Raises StackError if it does not start."""
 
     def __init__(self, home: Path, folder: Path) -> None:
-        """``home`` has the distribution; configuration, data and logs go into ``folder``, which is empty.
+        """``home`` has the distribution; configuration, data and logs go into ``folder``, which must be empty.
 
-        Where root starts it, the folder becomes ``nobody``'s, who must be able to get there.
+        If root starts the server, the folder is given to ``nobody``, who must be able to reach it.
         """
         if not (home / "bin/opensearch").is_file():
             raise StackError(f"OPENSEARCH_HOME is {home}, which has no bin/opensearch")
@@ -38,7 +38,7 @@ class OpenSearchServer:
             _change_owner(folder, user)
         self._output_file = folder / "said.txt"
         with self._output_file.open("wb") as said:
-            # It stays in the group of this process, which is killed whole if this one does not end (``peers.py``).
+            # It stays in this process's group, which is killed whole if this process does not end (``peer_process``).
             self._process = subprocess.Popen(
                 [home / "bin/opensearch"],
                 stdin=subprocess.DEVNULL,
@@ -56,7 +56,7 @@ class OpenSearchServer:
             raise
 
     def close(self) -> None:
-        # Nothing of it is wanted any more, and a busy machine takes its time over an orderly stop.
+        # Its data is no longer needed, and an orderly stop takes long on a busy machine.
         self._process.kill()
         self._process.wait()
 
@@ -71,7 +71,7 @@ class OpenSearchServer:
 
 
 def _write_configuration(home: Path, folder: Path, port: int, transport: int) -> None:
-    """The distribution's own configuration, but for what names places, ports and memory."""
+    """Writes the distribution's own configuration with other paths, ports and memory."""
     config, logs = folder / "config", folder / "logs"
     shutil.copytree(home / "config", config)
     logs.mkdir()
@@ -96,7 +96,7 @@ indices.memory.index_buffer_size: 25%
 def _make_environment(home: Path, folder: Path) -> dict[str, str]:
     found = {"OPENSEARCH_PATH_CONF": str(folder / "config"), "OPENSEARCH_TMPDIR": str(folder), "HOME": str(folder)}
     if "OPENSEARCH_JAVA_HOME" not in os.environ:
-        # Distributions that are downloaded whole bring a Java of their own.
+        # Full distributions come with their own Java.
         found["OPENSEARCH_JAVA_HOME"] = str(home / "jdk" if (home / "jdk").is_dir() else find_java())
     return found
 

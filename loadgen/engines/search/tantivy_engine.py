@@ -1,5 +1,7 @@
-"""Tantivy, a search library in Rust, by its Python package: terms for the indexed fields, the time as a fast field, and
-each event as the line that it was, stored."""
+"""Tantivy, a search library in Rust, through its Python package.
+
+Indexed fields are terms, the time is a fast field, and each event's line is stored.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ from watchfloor.schema.source import Source
 
 _EVENT_FIELD = "event"
 _WRITER_BYTES = 1 << 30
-"""What its indexing threads together collect before they write segments."""
+"""The memory that all indexing threads together fill before they write segments."""
 _PAGE = 10_000
-"""Events of a page: whoever reads millions does not keep them all as Python's objects."""
+"""Events of a page: millions of events need not be Python objects at the same time."""
 
 
 class TantivyEngine:
@@ -32,9 +34,9 @@ class TantivyEngine:
         self._terms = [field.name for field in source.indexed_fields]
         builder = tantivy.SchemaBuilder()
         for name in self._terms:
-            # Whole values, of which no positions are asked.
+            # Terms are whole values, and no positions are needed.
             builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-        # Its dates are cut to seconds where rows are ordered by them.
+        # An integer, because Tantivy cuts dates to seconds when it orders by them.
         builder.add_integer_field(self._time, fast=True)
         builder.add_bytes_field(_EVENT_FIELD, stored=True)
         self._schema = builder.build()
@@ -81,7 +83,7 @@ class TantivyEngine:
         self._searcher = None
 
     def _reload_searcher(self) -> None:
-        """What has been written is what is found from now on."""
+        """Makes all committed documents visible to searches."""
         self._index.reload()
         self._searcher = self._index.searcher()
 

@@ -1,4 +1,4 @@
-"""chDB (ClickHouse in the process), as its own guides advise: a MergeTree in order of time, words as LowCardinality."""
+"""chDB (ClickHouse in the process), set up as its guides advise: a MergeTree by time, LowCardinality strings."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from watchfloor.schema.source import Source
 from .sql_engine import SqlEngine
 
 _HIGH_CARDINALITY = ("path", "query")
-"""Strings with more than the 10,000 values up to which LowCardinality is advised."""
+"""String fields with more than 10,000 values, for which LowCardinality is not advised."""
 _BLOOM_FILTERED = ("src_ip", "user", "dest_ip", "domain")
-"""Fields of many values, indexed in Watchfloor: they get the filters that ClickHouse's own log tables have."""
+"""Indexed fields of many values: they get Bloom filters, as ClickHouse's own log tables have."""
 _TYPES = {
     FieldType.STRING: "LowCardinality(String)",
     FieldType.IP: "LowCardinality(String)",
@@ -29,7 +29,7 @@ _TYPES = {
 
 
 class ChDbEngine(SqlEngine):
-    """A folder with one database."""
+    """A database in a folder."""
 
     PATTERN = "match"
 
@@ -46,7 +46,7 @@ class ChDbEngine(SqlEngine):
             ("max_insert_threads", THREADS),
             ("max_memory_usage", MEMORY_MB << 20),
             ("date_time_input_format", "'best_effort'"),
-            # It would remember, of a question that was asked before, which parts of the table hold no answer.
+            # Off, as the same questions are asked repeatedly: it remembers which parts of a table hold no match.
             ("use_query_condition_cache", 0),
         ):
             self._session.query(f"SET {setting} = {value}")
@@ -71,7 +71,7 @@ class ChDbEngine(SqlEngine):
         )
 
     def quote_literal(self, text: str) -> str:
-        """Its strings know backslashes."""
+        """Quotes a string for ClickHouse, whose literals have backslash escapes."""
         return super().quote_literal(text.replace("\\", r"\\"))
 
     def run_sql(self, sql: str) -> pa.Table:

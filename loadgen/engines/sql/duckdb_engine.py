@@ -1,4 +1,4 @@
-"""DuckDB, as its own guides advise: types given, rows in order of time, no index, a checkpoint after the load."""
+"""DuckDB, set up as its guides advise: types given, rows in order of time, no index, a checkpoint after the load."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TYPES = {
 
 
 class DuckDbEngine(SqlEngine):
-    """A database file."""
+    """A database in a file."""
 
     PATTERN = "regexp_matches"
 

@@ -1,4 +1,4 @@
-"""Questions in SQL, for the engines that are asked so."""
+"""The questions in SQL, for engines that are asked in SQL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from watchfloor.schema.source import Source
 
 
 class SqlEngine(ABC):
-    """An engine with one table, ``events``. ``PATTERN``: its function that searches a string for a pattern."""
+    """An engine with one table, ``events``.
+
+    ``PATTERN_FUNCTION`` is the SQL function that searches a string for a regular expression.
+    """
 
     PATTERN_FUNCTION: ClassVar[str]
 
@@ -25,7 +28,7 @@ class SqlEngine(ABC):
     def run_sql(self, sql: str) -> pa.Table: ...
 
     def quote_literal(self, text: str) -> str:
-        """As standard SQL writes it."""
+        """Quotes a string as standard SQL does."""
         return "'" + text.replace("'", "''") + "'"
 
     def count_events(self) -> int:
@@ -41,7 +44,7 @@ class SqlEngine(ABC):
         yield self.run_sql(sql if question.limit is None else f"{sql} LIMIT {question.limit}")
 
     def query_number(self, sql: str) -> int:
-        """The one cell of an answer."""
+        """Returns the only cell of an answer, a number."""
         return int(self.run_sql(sql).column(0)[0].as_py())
 
     def _format_condition(self, question: EngineQuestion) -> str:
