@@ -61,7 +61,7 @@ def _load_events(session: BenchSession, layout: str, events: int) -> tuple[Sourc
 
 def _describe_sample(generated: GenerationSummary) -> CalibrationSample:
     rare, middling, popular = (
-        SampleCondition(Compare("domain", "=", named.domain), named.events)
+        SampleCondition(Compare("domain", "=", named.value), named.events)
         for named in (generated.rare, generated.middling, generated.popular)
     )
     return CalibrationSample(

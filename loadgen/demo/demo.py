@@ -151,9 +151,9 @@ def list_sources(settings: Settings) -> list[str]:
 
 def show_queries(settings: Settings, generated: GenerationSummary) -> None:
     for frequency in (generated.popular, generated.middling, generated.rare):
-        arguments = ["query", "proxy.events", "--where", f"domain = {frequency.domain}", "--limit", "5"]
+        arguments = ["query", "proxy.events", "--where", f"domain = {frequency.value}", "--limit", "5"]
         arguments += ["--columns", "ts,src_ip,user,domain,status"]
-        print(f"\n{frequency.events:,} events have {frequency.domain}")
+        print(f"\n{frequency.events:,} events have {frequency.value}")
         run_command(settings, *arguments, *TABLE)
 
 
@@ -162,7 +162,7 @@ def query_rest(settings: Settings, generated: GenerationSummary) -> None:
     print(f"$ {format_command('serve')} &", flush=True)
     with run_rest_service(settings, _log_path(settings, "serve")) as service:
         url = f"http://{service.host}:{service.port}/api/v1"
-        body = {"source": "proxy.events", "where": f"domain = {generated.rare.domain}", "columns": ["ts", "domain"]}
+        body = {"source": "proxy.events", "where": f"domain = {generated.rare.value}", "columns": ["ts", "domain"]}
         print(f"$ curl -H 'Authorization: Bearer …' {url}/query -d '{json.dumps(body)}'")
         headers = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{url}/query", json.dumps(body).encode(), headers)

@@ -43,7 +43,7 @@ class EngineQuestion:
 
 def list_questions(made: GenerationSummary) -> list[EngineQuestion]:
     """Returns the questions about generated events with planted paths."""
-    named = {"dense": made.popular.domain, "middling": made.middling.domain, "rare": made.rare.domain}
+    named = {"dense": made.popular.value, "middling": made.middling.value, "rare": made.rare.value}
     dense, middling, rare = named.values()
     return [
         *(
@@ -62,7 +62,7 @@ def list_questions(made: GenerationSummary) -> list[EngineQuestion]:
 def list_value_questions(made: GenerationSummary) -> dict[str, EngineQuestion]:
     """Returns questions for all events of a dense, a middling and a rare value, newest first."""
     named = {"dense": made.popular, "middling": made.middling, "rare": made.rare}
-    return {name: EngineQuestion(name, QuestionKind.NEWEST, "domain", value.domain) for name, value in named.items()}
+    return {name: EngineQuestion(name, QuestionKind.NEWEST, "domain", value.value) for name, value in named.items()}
 
 
 def list_scan_questions() -> list[EngineQuestion]:
@@ -78,7 +78,7 @@ def list_newest_questions(made: GenerationSummary) -> tuple[list[EngineQuestion]
     """Returns questions for the newest 1, 100 and 1,000 rows of each value that has more, and for all of its rows."""
     marks, whole = [], []
     for name, value in (("popular", made.popular), ("middling", made.middling), ("rare", made.rare)):
-        last = EngineQuestion(f"{name}, last row", QuestionKind.NEWEST, "domain", value.domain)
+        last = EngineQuestion(f"{name}, last row", QuestionKind.NEWEST, "domain", value.value)
         whole.append(last)
         rows = (row for row in (1, 100, MANY_ROWS) if row < value.events)
         marks += [replace(last, name=f"{name}, row {row:,}", limit=row) for row in rows]

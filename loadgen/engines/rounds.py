@@ -50,7 +50,7 @@ AnswerKey = tuple[str, int, str]
 """The engine, the number of events that it holds, and the name of the question."""
 
 
-def run_rounds(parties: Sequence[Participant], repeats: int) -> Mapping[AnswerKey, AnswerSamples]:
+def run_rounds(participants: Sequence[Participant], repeats: int) -> Mapping[AnswerKey, AnswerSamples]:
     """Asks all participants all of their questions in ``repeats`` rounds; returns the samples by engine and question.
 
     Before the rounds that count, each participant warms up: it is asked each question for ``repeats *
@@ -59,19 +59,19 @@ def run_rounds(parties: Sequence[Participant], repeats: int) -> Mapping[AnswerKe
     come newest first and do not.
     """
     found: dict[AnswerKey, AnswerSamples] = defaultdict(AnswerSamples)
-    for party in parties:
-        if party.max_rounds >= repeats:
-            print_progress(f"questions: {party.engine} is warming up")
-            _warm_up_participant(party, repeats * WARM_UP_SECONDS)
+    for participant in participants:
+        if participant.max_rounds >= repeats:
+            print_progress(f"questions: {participant.engine} is warming up")
+            _warm_up_participant(participant, repeats * WARM_UP_SECONDS)
     for turn in range(-1, repeats):
-        for party in parties:
-            if turn >= party.max_rounds:
+        for participant in participants:
+            if turn >= participant.max_rounds:
                 continue
-            for question in party.questions:
-                answer = party.ask_question(question, turn < 0)
+            for question in participant.questions:
+                answer = participant.ask_question(question, turn < 0)
                 if not answer.in_order:
-                    raise InternalError(f"{party.engine} did not give the rows of {question.name!r} newest first")
-                asked = found[party.engine, party.events, question.name]
+                    raise InternalError(f"{participant.engine} did not give the rows of {question.name!r} newest first")
+                asked = found[participant.engine, participant.events, question.name]
                 if turn < 0:
                     asked.rows, asked.digest = answer.rows, answer.digest
                 else:
@@ -88,36 +88,36 @@ class AnswerProfile:
     cpu_seconds: Mapping[str, float]
 
 
-def profile_answers(party: Participant, seconds: float) -> dict[str, AnswerProfile]:
+def profile_answers(participant: Participant, seconds: float) -> dict[str, AnswerProfile]:
     """Returns where the time of a warm participant's answers goes, by question.
 
     Each question is asked repeatedly for ``seconds``, at least once, because Linux counts processor time in hundredths
     of a second.
     """
     found = {}
-    for question in party.questions:
-        before = _read_cpu_seconds(party)
-        answers = _ask_repeatedly(party, question, seconds)
-        after = _read_cpu_seconds(party)
+    for question in participant.questions:
+        before = _read_cpu_seconds(participant)
+        answers = _ask_repeatedly(participant, question, seconds)
+        after = _read_cpu_seconds(participant)
         clock = sum(answer.seconds for answer in answers)
         cpu = {name: (after[name] - before[name]) / len(answers) for name in before}
         found[question.name] = AnswerProfile(clock / len(answers), cpu)
     return found
 
 
-def _read_cpu_seconds(party: Participant) -> dict[str, float]:
-    return {name: sum(map(read_cpu_seconds, pids)) for name, pids in party.processes.items() if pids}
+def _read_cpu_seconds(participant: Participant) -> dict[str, float]:
+    return {name: sum(map(read_cpu_seconds, pids)) for name, pids in participant.processes.items() if pids}
 
 
-def _warm_up_participant(party: Participant, seconds: float) -> None:
-    for question in party.questions:
-        _ask_repeatedly(party, question, seconds)
+def _warm_up_participant(participant: Participant, seconds: float) -> None:
+    for question in participant.questions:
+        _ask_repeatedly(participant, question, seconds)
 
 
-def _ask_repeatedly(party: Participant, question: EngineQuestion, seconds: float) -> list[EngineAnswer]:
+def _ask_repeatedly(participant: Participant, question: EngineQuestion, seconds: float) -> list[EngineAnswer]:
     """Asks a question until ``seconds`` have passed, at least once; returns the answers."""
     began = time.perf_counter()
     answers: list[EngineAnswer] = []
     while not answers or time.perf_counter() - began < seconds:
-        answers.append(party.ask_question(question, False))
+        answers.append(participant.ask_question(question, False))
     return answers

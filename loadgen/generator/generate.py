@@ -46,11 +46,6 @@ class ValueFrequency:
     value: str
     events: int
 
-    @property
-    def domain(self) -> str:
-        """The value, where the main field is ``domain``, as it is in proxy events."""
-        return self.value
-
 
 @dataclass(frozen=True)
 class GenerationSummary:
@@ -102,9 +97,9 @@ def generate_events(
     started = time.perf_counter()
     feed = open_feed(source)
     until = round(end.timestamp() * 1_000_000)
-    clock = TimeSampler(until - round(days * DAY), until, feed.profile)
+    sampler = TimeSampler(until - round(days * DAY), until, feed.profile)
     tally = GenerationTally(feed)
-    for chunk in generate_chunks(feed, clock, events, seed):
+    for chunk in generate_chunks(feed, sampler, events, seed):
         if stop is not None and stop.is_set():
             break
         out.write(chunk.text)
@@ -120,12 +115,12 @@ def check_arguments(events: int, seed: int) -> None:
         raise UserError(f"--seed is {seed}; it must not be negative")
 
 
-def generate_chunks(feed: EventFeed, clock: TimeSampler, events: int, seed: int) -> Generator[EventChunk, None, None]:
-    """Yields ``events`` events at times of ``clock``. Each chunk has its own random numbers."""
+def generate_chunks(feed: EventFeed, sampler: TimeSampler, events: int, seed: int) -> Generator[EventChunk, None, None]:
+    """Yields ``events`` events at times of ``sampler``. Each chunk has its own random numbers."""
     for first in range(0, events, CHUNK_EVENTS):
         size = min(CHUNK_EVENTS, events - first)
         rng = np.random.Generator(np.random.PCG64([seed, first // CHUNK_EVENTS, *feed.seed_suffix]))
-        times = clock.sample_times(rng, first, size, events)
+        times = sampler.sample_times(rng, first, size, events)
         values = assign_values(rng, feed, first, size, events)
         lines = feed.render_lines(rng, times, values)
         _, offsets, text = lines.buffers()

@@ -23,8 +23,8 @@ REQUEST = (
     "store/bridge/requests.py",
     {
         "    server: ServerOptions = ServerOptions()\n": (
-        "    server: ServerOptions = ServerOptions()\n    skipped_rows: int = 0\n"
-    ),
+            "    server: ServerOptions = ServerOptions()\n    skipped_rows: int = 0\n"
+        ),
         "    most: int | None = None\n": "    most: int | None = None\n    sample: int | None = None\n",
     },
 )
@@ -37,8 +37,8 @@ JAVA = (
             '    sample = request.options("server").get("sample");\n'
         ),
         "extends EventStream {\n": (
-        "extends EventStream {\n  public final int skippedRows;\n  public final String sample;\n\n"
-    ),
+            "extends EventStream {\n  public final int skippedRows;\n  public final String sample;\n\n"
+        ),
     },
 )
 USER = (

@@ -229,12 +229,12 @@ def test_cold_tables_stand_in_other_files_and_answer_the_same(
     assert len(files() - first) == len(after)
     made = file[1]
     service = QueryService(query_store)
-    asked = time_rows(service, QueryRequest(loaded.name, where=f'domain = "{made.popular.domain}"'))
+    asked = time_rows(service, QueryRequest(loaded.name, where=f'domain = "{made.popular.value}"'))
     assert asked.rows == made.popular.events
     assert list(asked.milliseconds) == ["1", "100", "1000", "last"] and list(asked.milliseconds.values()) == sorted(
         asked.milliseconds.values()
     )
-    rare = time_rows(service, QueryRequest(loaded.name, where=f'domain = "{made.rare.domain}"'))
+    rare = time_rows(service, QueryRequest(loaded.name, where=f'domain = "{made.rare.value}"'))
     assert rare.rows == 10 and list(rare.milliseconds) == ["1", "last"]
 
 
@@ -264,7 +264,7 @@ def test_a_stalled_server_shows_in_the_latency_of_queries_by_a_schedule(
     """Shorter than ZooKeeper's patience, so the server is the same one afterwards."""
     made = file[1]
     requests = [
-        QueryRequest(loaded.name, where=f'domain = "{named.domain}"', limit=100)
+        QueryRequest(loaded.name, where=f'domain = "{named.value}"', limit=100)
         for named in (made.popular, made.middling, made.rare)
     ]
     mix = QueryMix(QueryService(query_store), requests, CLIENTS)

@@ -87,7 +87,7 @@ def _time_policies(
     for turn in range(-min(WARM_UP, turns), turns):
         for value, frequency in values.items():
             for policy in shuffle_cases(POLICIES, turn):
-                where, batching = f'domain = "{frequency.domain}"', BatchSettings(policy=policy)
+                where, batching = f'domain = "{frequency.value}"', BatchSettings(policy=policy)
                 row_times = time_rows(service, QueryRequest(source, where=where, batching=batching), upto)
                 if turn >= 0:
                     times[value, policy].append(row_times)

@@ -60,7 +60,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
             open_sessions = list_scan_sessions(session.store.connection, tables)
             return any(not scan.is_closed for scan in open_sessions) if reading else bool(open_sessions)
 
-        dense = QueryRequest(source.name, where=f'domain = "{file.generated.popular.domain}"', scheme="scan")
+        dense = QueryRequest(source.name, where=f'domain = "{file.generated.popular.value}"', scheme="scan")
         silent = QueryRequest(source.name, where=UNMATCHED_FILTER)
         half = min(_time_query(service, silent) for _ in range(WARM_UP)) / 2
         print_progress(f"to find that nothing matches takes {2000 * half:.0f} ms; it is cancelled after half of that")

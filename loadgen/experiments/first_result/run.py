@@ -64,7 +64,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     source, generated = _load_source(session, options.events, options.seed)
     values = {"rare": generated.rare, "middling": generated.middling, "dense": generated.popular}
-    cases = {(name, scheme): values[name].domain for name in values for scheme in SCHEMES}
+    cases = {(name, scheme): values[name].value for name in values for scheme in SCHEMES}
     direct: dict[ValueAndScheme, list[FirstTimes]] = defaultdict(list)
     rest: dict[ValueAndScheme, list[FirstTimes]] = defaultdict(list)
     log = session.folder / "serve.log"

@@ -161,7 +161,7 @@ class _QueryRunner:
         self._domains: Mapping[str, ValueFrequency] = dict(zip(QUERIES, domains, strict=True))
 
     def make_request(self, query: str, scheme: str, limit: int | None = None) -> QueryRequest:
-        where = f'domain = "{self._domains[query].domain}"'
+        where = f'domain = "{self._domains[query].value}"'
         return QueryRequest(self.source.name, until=self._until, where=where, scheme=scheme, limit=limit)
 
     def run_round(self, service: QueryService, state: str, kept: bool = True) -> None:
