@@ -100,10 +100,12 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
                 if case.file != "access log"
             }
             tablet_servers = find_servers(session.settings).get("tserver", [])
-            parties = list(_make_parties(whole, tenth, ours, tablet_servers, peers, options.repeats))
-            answers = run_rounds(parties, options.repeats)
+            participants = list(_make_participants(whole, tenth, ours, tablet_servers, peers, options.repeats))
+            answers = run_rounds(participants, options.repeats)
             firsts = _time_first_rows(whole, tenth, ours, options.repeats)
-            profiles = _profile_parties([party for party in parties if party.events == whole.events], options.repeats)
+            profiles = _profile_participants(
+                [participant for participant in participants if participant.events == whole.events], options.repeats
+            )
     return list(
         make_figures(BlockResults(whole, tenth, files, loads, peer_loads, disk, answers, firsts, profiles, left_out))
     )
@@ -150,7 +152,7 @@ def _measure_disk(session: BenchSession, source: Source) -> dict[str, TableFiles
     return table_files(session.store, source)
 
 
-def _make_parties(
+def _make_participants(
     whole: EventFile,
     tenth: EventFile,
     ours: dict[LoadCase, WatchfloorEngine],
@@ -179,16 +181,16 @@ def _make_parties(
         )
 
 
-def _profile_parties(parties: Sequence[Participant], repeats: int) -> dict[AnswerKey, AnswerProfile]:
-    """Profiles the answers of each party after the rounds.
+def _profile_participants(participants: Sequence[Participant], repeats: int) -> dict[AnswerKey, AnswerProfile]:
+    """Profiles the answers of each participant after the rounds.
 
     It is not done in the rounds, because an engine that is asked one question again and again has its caches to itself.
     """
     found = {}
-    for party in parties:
-        print_progress(f"questions: profile of {party.engine}")
-        for name, each in profile_answers(party, repeats * WARM_UP_SECONDS).items():
-            found[party.engine, party.events, name] = each
+    for participant in participants:
+        print_progress(f"questions: profile of {participant.engine}")
+        for name, each in profile_answers(participant, repeats * WARM_UP_SECONDS).items():
+            found[participant.engine, participant.events, name] = each
     return found
 
 

@@ -56,7 +56,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     with Store.open(session.settings, role="query") as store:
         service, tables = QueryService(store), source_tables(source)
 
-        def sessions(reading: bool) -> bool:
+        def has_sessions(reading: bool) -> bool:
             open_sessions = list_scan_sessions(session.store.connection, tables)
             return any(not scan.is_closed for scan in open_sessions) if reading else bool(open_sessions)
 
@@ -66,8 +66,8 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         print_progress(f"to find that nothing matches takes {2000 * half:.0f} ms; it is cancelled after half of that")
         for turn in range(-min(WARM_UP, options.repeats), options.repeats):
             for case, measure in {
-                "rows come": lambda: _cancel_while_rows_come(service, dense, sessions),
-                "none match": lambda: _cancel_while_waiting(service, silent, half, sessions),
+                "rows come": lambda: _cancel_while_rows_come(service, dense, has_sessions),
+                "none match": lambda: _cancel_while_waiting(service, silent, half, has_sessions),
             }.items():
                 for metric, millis in measure().items():
                     if turn >= 0:
@@ -86,10 +86,12 @@ def _time_query(service: QueryService, request: QueryRequest) -> float:
 
 
 SessionCheck = Callable[[bool], bool]
-"""Returns True if there are scan sessions of the query: with True, those that are being read for; with False, any."""
+"""Returns True if the query has scan sessions. The argument True counts only those that are being read for."""
 
 
-def _cancel_while_rows_come(service: QueryService, request: QueryRequest, sessions: SessionCheck) -> dict[str, float]:
+def _cancel_while_rows_come(
+    service: QueryService, request: QueryRequest, has_sessions: SessionCheck
+) -> dict[str, float]:
     """Closes a query after its first batch, and returns the milliseconds of each metric."""
     result = service.run(request)
     batches = iter(result)
@@ -97,11 +99,11 @@ def _cancel_while_rows_come(service: QueryService, request: QueryRequest, sessio
     began = time.perf_counter()
     result.close()
     list(batches)
-    return {FREE.name: (time.perf_counter() - began) * 1000, **_await_sessions_end(began, sessions)}
+    return {FREE.name: (time.perf_counter() - began) * 1000, **_await_sessions_end(began, has_sessions)}
 
 
 def _cancel_while_waiting(
-    service: QueryService, request: QueryRequest, after: float, sessions: SessionCheck
+    service: QueryService, request: QueryRequest, after: float, has_sessions: SessionCheck
 ) -> dict[str, float]:
     """Closes a query ``after`` seconds from its start, in another thread than the one that waits for the servers."""
     result = service.run(request)
@@ -116,18 +118,18 @@ def _cancel_while_waiting(
     time.sleep(after)
     began = time.perf_counter()
     result.close()
-    ends = _await_sessions_end(began, sessions)
+    ends = _await_sessions_end(began, has_sessions)
     waiting.join(PATIENCE)
     if not ended:
         raise StackError(f"a query that was cancelled had not ended {PATIENCE:.0f} s later")
     return {FREE.name: max(0.0, ended[0] - began) * 1000, **ends}
 
 
-def _await_sessions_end(began: float, sessions: SessionCheck) -> dict[str, float]:
+def _await_sessions_end(began: float, has_sessions: SessionCheck) -> dict[str, float]:
     """Waits until the servers have no session, and returns the milliseconds since ``began``. Raises ``StackError``."""
     times = {}
     for name, reading in ((STOPPED.name, True), (GONE.name, False)):
-        while sessions(reading):
+        while has_sessions(reading):
             if time.perf_counter() - began > PATIENCE:
                 raise StackError(f"a tablet server still had a session {PATIENCE:.0f} s after its query was cancelled")
             time.sleep(0.002)

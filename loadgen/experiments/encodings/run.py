@@ -194,11 +194,11 @@ def _time_answers(
 ) -> Iterator[Figure]:
     questions = list_questions(file.generated)
     names = {f"{n}": encoding for n, encoding in enumerate(sources)}
-    parties = [
+    participants = [
         Participant(name, file.events, WatchfloorEngine(store, sources[encoding].name).ask_question, questions, repeats)
         for name, encoding in names.items()
     ]
-    for (name, _, question), answers in run_rounds(parties, repeats).items():
+    for (name, _, question), answers in run_rounds(participants, repeats).items():
         labels = {**names[name].labels, "question": question}
         yield Figure(ANSWER, tuple(seconds * 1000 for seconds in answers.seconds), labels)
 

@@ -89,12 +89,12 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
             }
             row_questions, whole_questions = list_newest_questions(file.generated)
             few = min(_MOST_WHOLE_ANSWERS, options.repeats)
-            parties = [
+            participants = [
                 Participant(name, file.events, ask, questions, turns)
                 for name, ask in engines.items()
                 for questions, turns in ((row_questions, options.repeats), (whole_questions, few))
             ]
-            answers = run_rounds(parties, options.repeats)
+            answers = run_rounds(participants, options.repeats)
     return [
         *_make_figures(file, engine_loads, [*row_questions, *whole_questions], answers),
         compare_answers(answers, file.events, left_out),

@@ -18,7 +18,7 @@ from watchfloor.schema.errors import InternalError, StackError
 
 from .rates import DurableItem
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 _PATIENCE = 180.0
 _MAX_DEATHS = 3
 
@@ -40,16 +40,16 @@ class IngestClients:
 
     def find_durable(self, items: Sequence[WorkItem]) -> dict[bytes, DurableItem]:
         """Returns those of the items that are durable, by item identity. Raises ``InternalError`` if one has failed."""
-        wanted = {item.item_id for item in items}
-        found = {}
+        item_ids = {item.item_id for item in items}
+        durable = {}
         for row in self._ledger.read_files({item.file_id for item in items}):
             item, end = row.item, row.end
-            if item is None or end is None or item.item_id not in wanted:
+            if item is None or end is None or item.item_id not in item_ids:
                 continue
             if end.state != "done" or end.quarantined:
                 raise InternalError(f"{item.name} of generated events ended with {end}; see {self._log}")
-            found[item.item_id] = DurableItem(end.by, end.at - end.seconds, end.at, end.events, item.end - item.start)
-        return found
+            durable[item.item_id] = DurableItem(end.by, end.at - end.seconds, end.at, end.events, item.end - item.start)
+        return durable
 
     def await_durable(
         self, items: Sequence[WorkItem], enough: Callable[[Mapping[bytes, DurableItem]], bool] | None = None
@@ -61,14 +61,14 @@ class IngestClients:
         """
         last, before = time.monotonic() + _PATIENCE, 0
         while True:
-            found = self.find_durable(items)
-            if len(found) == len(items) if enough is None else enough(found):
-                return found
-            if len(found) > before:
-                last, before = time.monotonic() + _PATIENCE, len(found)
+            durable = self.find_durable(items)
+            if len(durable) == len(items) if enough is None else enough(durable):
+                return durable
+            if len(durable) > before:
+                last, before = time.monotonic() + _PATIENCE, len(durable)
             if time.monotonic() > last:
                 raise StackError(f"the ingest clients have ended nothing for {_PATIENCE:.0f} s; see {self._log}")
-            self.supervise(_LOOK_SECONDS)
+            self.supervise(_POLL_SECONDS)
 
     def supervise(self, seconds: float) -> None:
         """Restarts clients that die, for so many seconds. Raises ``StackError`` if they die again and again."""
@@ -77,7 +77,7 @@ class IngestClients:
             self._pool.restart_dead()
             if self._pool.least_deaths >= _MAX_DEATHS:
                 raise StackError(f"the ingest clients die as soon as they start; see {self._log}")
-            time.sleep(min(left, _LOOK_SECONDS))
+            time.sleep(min(left, _POLL_SECONDS))
 
 
 @contextmanager
