@@ -98,7 +98,7 @@ class InternalError(WatchfloorError):
 
 
 def point_at(text: str, position: int, width: int = 96) -> str:
-    """Returns the line of ``text`` around ``position``, at most ``width`` characters, and a caret under the position."""
+    """Returns at most ``width`` characters of the line of ``text`` around ``position``, and a caret under it."""
     start = text.rfind("\n", 0, position) + 1
     end = text.find("\n", position)
     line = text[start : len(text) if end < 0 else end].replace("\t", " ")
