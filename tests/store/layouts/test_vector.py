@@ -17,7 +17,7 @@ from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.schema.field import VALUE_INDEX, Field, FieldType
 from watchfloor.store.encoding.values import encode_value
 from watchfloor.store.layouts.block.vectors.column import encode_vector, make_column
-from watchfloor.store.layouts.block.vectors.vector import Compression, decode_binary, decode_vector, rows_of
+from watchfloor.store.layouts.block.vectors.vector import Compression, count_rows, decode_binary, decode_vector
 
 CODECS: tuple[Compression, ...] = ("none", "zstd", "lz4_raw")
 codecs = st.sampled_from(CODECS)
@@ -52,7 +52,7 @@ def test_columns_come_back(kind: FieldType, indexed: bool, data: st.DataObject, 
     decoded = decode_vector(field, vector)
     decoded.validate(full=True)
     assert decoded.equals(column)
-    assert rows_of(vector) == len(column)
+    assert count_rows(vector) == len(column)
     encoded = sorted(encode_value(kind, v) for v in drawn[len(drawn) - len(column) :] if v is not None)
     low, high = (int.from_bytes(vector[at : at + 2], "little") for at in (20, 22))
     assert vector[24 : 24 + low] == encoded[0][:64] and vector[24 + low : 24 + low + high] == encoded[-1][:64]

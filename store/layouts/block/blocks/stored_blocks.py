@@ -16,7 +16,7 @@ from watchfloor.store.encoding.keys import SHARD_BYTES, event_table
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.vectors.column import make_column
-from watchfloor.store.layouts.block.vectors.vector import decode_vector, rows_of
+from watchfloor.store.layouts.block.vectors.vector import count_rows, decode_vector
 from watchfloor.store.reader import Reader
 from watchfloor.store.store import Store
 
@@ -80,7 +80,7 @@ def _labels_agree(known: dict[str, str], labels: dict[str, str]) -> bool:
 
 def count_events_of(blocks: Mapping[bytes, BlockCells]) -> list[int]:
     """How many events each block has."""
-    return [rows_of(cells[FILE][1]) for cells in blocks.values()]
+    return [count_rows(cells[FILE][1]) for cells in blocks.values()]
 
 
 def label_of(name: str, blocks: Mapping[bytes, BlockCells]) -> str | None:

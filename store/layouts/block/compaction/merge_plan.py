@@ -18,7 +18,7 @@ from watchfloor.store.layouts.block.blocks.block_keys import (
 )
 from watchfloor.store.layouts.block.blocks.stored_blocks import list_block_rows
 from watchfloor.store.layouts.block.epochs.block_view import BlockView, read_view
-from watchfloor.store.layouts.block.vectors.vector import rows_of_each
+from watchfloor.store.layouts.block.vectors.vector import count_rows_of_each
 from watchfloor.store.reader import Reader
 
 SMALL_SHARE = 1 / 2
@@ -57,7 +57,7 @@ def list_blocks(reader: Reader, source: Source) -> BlockListing:
     rows, events, seen = [], [], []
     for names, files in list_block_rows(reader, source):
         rows.append(to_byte_rows(names, BLOCK_ROW_BYTES))
-        events.append(rows_of_each(files))
+        events.append(count_rows_of_each(files))
         which = view.find_seen_rows(names)
         seen.append(np.ones(len(names), bool) if which is None else which)
     if not rows:
