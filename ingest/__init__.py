@@ -1,1 +1,4 @@
-"""From log files to the store. Reading order: ``master``, ``worker``, ``load``; ``parsers`` has the formats."""
+"""From log files to the store. Reading order: ``intake/master.py`` (files become work items on the queue),
+``worker/worker.py`` (a worker takes items), ``reading/item_reader.py`` (an item becomes events); ``formats/`` holds a
+folder for each text format.
+"""

@@ -1,4 +1,4 @@
-"""Typed columns as events: the record batch that the store takes, and the lines that are left out with a reason."""
+"""Makes events of typed columns: the record batch that the store takes, and the rejected lines with their reasons."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .rows import Rows
 def event_batch(
     source: Source, columns: Mapping[str, pa.Array], rows: Rows, reasons: Reasons
 ) -> tuple[pa.RecordBatch, list[RejectedLine]]:
-    """The events of ``rows`` and the rejected among them.
+    """Returns the events of ``rows``, and the rejected lines among them.
 
-    ``columns`` has an array of ``len(rows)`` for each field that occurs, of the field's Arrow type; absent fields
-    are null. Rows with a reason, without an event time, or with one outside [1970-01-01, 2262-01-01) are rejected.
+    ``columns`` has an array of ``len(rows)`` for each field that occurs, of the field's Arrow type; absent fields are
+    null. Rows with a reason, without an event time, or with one outside [1970-01-01, 2262-01-01) are rejected.
     """
     _check_time(source.time_field, columns.get(source.time_field), len(rows), reasons)
     schema = source.arrow_schema.append(pa.field(OFFSET_COLUMN, pa.int64()))

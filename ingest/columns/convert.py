@@ -1,7 +1,7 @@
-"""Columns of text as columns of typed values, with a reason for every row that does not fit.
+"""Converts columns of text to columns of typed values, with a reason for every row that does not fit.
 
-Whole columns go through Arrow and numpy. A shortcut is taken only where it gives what ``scalars`` would give for
-every value; a column with a single doubtful value goes through ``scalars``, value by value.
+Whole columns go through Arrow and numpy. A shortcut is taken only where it gives what ``scalars`` would give for every
+value; a column with a single doubtful value goes through ``scalars``, value by value.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
 from .scalars import EPOCH_UNITS, YEAR_1, YEAR_10000, Unfit, scalar_parser, unfit_reason
 
 Reasons = dict[int, str]
-"""Row number → why its line is rejected. The first reason found stays."""
+"""By row number, why its line is rejected. The first reason found stays."""
 
 _DIGITS = np.zeros(256, bool)
 _DIGITS[np.frombuffer(b"0123456789-", np.uint8)] = True
@@ -32,12 +32,14 @@ _IPV4 = rf"^({_BYTE}\.){{3}}{_BYTE}$"
 
 
 def text_column(field: Field, text: pa.StringArray, time_format: str, reasons: Reasons) -> pa.Array:
-    """A scalar field's texts (null = no value) as its Arrow type; rows that do not fit become null and get a reason."""
+    """Converts a scalar field's texts (null: no value) to its Arrow type. Rows that do not fit become null and get a
+    reason."""
     return convert_texts(field.name, field.scalar, text, time_format, reasons)
 
 
 def text_list_column(field: Field, lists: pa.ListArray, time_format: str, reasons: Reasons) -> pa.ListArray:
-    """A list field's lists of texts as lists of its element type; an element that does not fit rejects its row."""
+    """Converts a list field's lists of texts to lists of its element type. An element that does not fit rejects its
+    row."""
     elements = lists.flatten()
     lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
     rows = np.repeat(np.arange(len(lists)), lengths)
@@ -48,7 +50,7 @@ def text_list_column(field: Field, lists: pa.ListArray, time_format: str, reason
 
 
 def text_octets(text: pa.StringArray) -> npt.NDArray[np.uint8]:
-    """The bytes of all the strings of an array, one after the other."""
+    """Returns the bytes of all the strings of an array, one after the other."""
     buffers = text.buffers()
     if len(text) == 0 or buffers[2] is None:
         return np.empty(0, np.uint8)
@@ -64,7 +66,10 @@ def convert_texts(
     reasons: Reasons,
     rows: npt.NDArray[np.int64] | None = None,
 ) -> pa.Array:
-    """Texts as values of a type; ``rows`` are their row numbers where these are not 0, 1, 2 … (elements of lists)."""
+    """Converts texts to values of a type.
+
+    ``rows`` are the row numbers of the texts where these are not 0, 1, 2 …: those of elements of lists.
+    """
     if kind is FieldType.STRING:
         return text
     if kind is FieldType.IP:
@@ -83,6 +88,7 @@ def convert_texts(
 
 
 def _convert_whole(kind: FieldType, text: pa.StringArray, time_format: str) -> pa.Array | None:
+    """Returns the column if a shortcut takes all of it; otherwise None."""
     match kind:
         case FieldType.INT if _DIGITS[text_octets(text)].all():
             return text.cast(pa.int64())
@@ -103,7 +109,7 @@ def _convert_whole(kind: FieldType, text: pa.StringArray, time_format: str) -> p
 
 
 def epoch_column(numbers: pa.Decimal128Array, time_format: str) -> pa.Array | None:
-    """Decimals of scale 9 as times; None where one is out of the range that this shortcut covers."""
+    """Converts decimals of scale 9 to times. Returns None if one is out of the range that this shortcut covers."""
     words = np.frombuffer(numbers.buffers()[1], np.int64, 2 * len(numbers), numbers.offset * 16).reshape(-1, 2)
     low, high = words[:, 0], words[:, 1]
     if numbers.null_count:
@@ -129,7 +135,7 @@ def _iso_column(text: pa.StringArray) -> pa.Array | None:
 
 
 def _looks_iso(text: pa.StringArray) -> bool:
-    """Whether each value has its date, time and seconds where the strict form has them; Arrow is laxer."""
+    """Returns true if each value has date, time and seconds where the strict form has them. Arrow alone is laxer."""
     bounds = np.frombuffer(text.buffers()[1], np.int32, len(text) + 1, text.offset * 4)
     begins = bounds[:-1]
     if text.null_count:
@@ -158,7 +164,7 @@ def _times_of_micros(micros: npt.NDArray[np.int64], like: pa.Array) -> pa.Array 
 def _convert_addresses(
     name: str, text: pa.StringArray, reasons: Reasons, rows: npt.NDArray[np.int64] | None
 ) -> pa.StringArray:
-    """IPv4 addresses as they are usually written are in normal form already; the others are parsed."""
+    """Converts addresses. An IPv4 address as it is usually written is in normal form already; the others are parsed."""
     usual = pc.match_substring_regex(text, _IPV4)
     if pc.all(usual).as_py() is not False:
         return text
@@ -174,7 +180,7 @@ def _parse_each(
     reasons: Reasons,
     rows: npt.NDArray[np.int64] | None,
 ) -> list[Any]:
-    """Value by value."""
+    """Parses value by value."""
     parse = scalar_parser(kind, time_format)
     out: list[Any] = []
     for place, value in enumerate(values):
@@ -197,7 +203,7 @@ def _parse_each_distinct(
     reasons: Reasons,
     rows: npt.NDArray[np.int64] | None,
 ) -> pa.Array:
-    """Each distinct value once."""
+    """Parses each distinct value once."""
     coded = text.dictionary_encode()
     distinct = coded.dictionary.to_pylist()
     faults: Reasons = {}

@@ -1,4 +1,4 @@
-"""The lines of a chunk as positions in its bytes, and columns cut out of them without a Python object per line."""
+"""Lines of a chunk as positions in its bytes. Columns are cut out of them without a Python object per line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rows:
 
     @property
     def offsets(self) -> Positions:
-        """Where each line begins in the file."""
+        """The offset in the file at which each line begins."""
         return self.starts + self.base
 
     def line_at(self, row: int) -> bytes:
@@ -53,7 +53,7 @@ class Rows:
 
 
 def split_rows(chunk: Chunk) -> Rows:
-    """The lines of a chunk that are not blank (empty, or of spaces, tabs and returns only)."""
+    """Returns the lines of a chunk that are not blank (empty, or of spaces, tabs and returns only)."""
     octets = np.frombuffer(chunk.data, np.uint8)
     ends = np.flatnonzero(octets == NEWLINE)
     if len(octets) and octets[-1] != NEWLINE:
@@ -77,7 +77,7 @@ def split_rows(chunk: Chunk) -> Rows:
 
 
 def utf8_rows(rows: Rows) -> tuple[Rows, list[RejectedLine]]:
-    """The lines that are UTF-8, and the others, each with the place of its first bad byte."""
+    """Returns the lines that are UTF-8, and the others as rejected lines, each with the place of its first bad byte."""
     if _is_utf8(rows.data) or not len(rows):
         return rows, []
     rejected = []
@@ -96,10 +96,10 @@ def utf8_rows(rows: Rows) -> tuple[Rows, list[RejectedLine]]:
 
 
 def cut_column(data: bytes, starts: Positions, ends: Positions) -> pa.StringArray:
-    """``data[starts[i]:ends[i]]`` as strings; the pieces must be in order, apart, and known to be UTF-8.
+    """Returns ``data[starts[i]:ends[i]]`` as strings; the pieces must be in order, apart, and known to be UTF-8.
 
-    An Arrow string array is one buffer and the places where each string ends, so the pieces and the gaps between
-    them are together an array over ``data`` as it is; taking every other element copies the pieces alone.
+    An Arrow string array is one buffer and the places where each string ends, so the pieces and the gaps between them
+    are together an array over ``data`` as it is; taking every other element copies the pieces alone.
     """
     count = len(starts)
     bounds = np.empty(2 * count + 1, np.int32)

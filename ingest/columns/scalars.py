@@ -1,8 +1,8 @@
-"""One value of text at a time: strict, with the reason where it does not fit.
+"""Parses one value of text at a time: strictly, and with the reason if it does not fit.
 
-These functions define what is accepted. The column converters take shortcuts for whole columns and come back here
-for every value of a column that a shortcut could not take whole, so that the outcome never depends on the company a
-value keeps.
+These functions define what is accepted. The column converters take shortcuts for whole columns and come back here for
+every value of a column that a shortcut could not take whole, so that what becomes of a value never depends on the other
+values of its column.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def parse_port(text: str) -> int:
 
 @lru_cache(1 << 16)
 def parse_ip(text: str) -> str:
-    """An address in its normal form (RFC 5952)."""
+    """Returns an address in its normal form (RFC 5952)."""
     try:
         if ":" in text:
             return str(IPv6Address(socket.inet_pton(socket.AF_INET6, text)))
@@ -85,7 +85,8 @@ def parse_ip(text: str) -> str:
 
 
 def parse_epoch(text: str, power: int = 6) -> int:
-    """Seconds (``power`` 6), milliseconds (3) or microseconds (0) since 1970 as microseconds, halves rounded up.
+    """Converts a number of seconds (``power`` 6), milliseconds (3) or microseconds (0) to microseconds, halves rounded
+    up.
 
     ISO 8601 is taken too: tools that write epochs can be set to write it.
     """
@@ -105,7 +106,7 @@ def epoch_number(number: Decimal | int, power: int) -> int:
 
 
 def parse_iso(text: str) -> int:
-    """ISO 8601 date and time, UTC where it has no zone, as microseconds since 1970, halves rounded up."""
+    """Returns microseconds since 1970, halves rounded up, for an ISO 8601 date and time; UTC if it has no zone."""
     match = _ISO.fullmatch(text)
     if match is None:
         raise Unfit("a time (ISO 8601)")
@@ -140,7 +141,7 @@ def strptime_parser(pattern: str) -> Callable[[str], int]:
 
 
 def time_parser(time_format: str) -> Callable[[str], int]:
-    """The parser of one of a definition's timestamp formats."""
+    """Returns the parser of one of a definition's timestamp formats."""
     if time_format in EPOCH_UNITS:
         power = EPOCH_UNITS[time_format]
         return lambda text: parse_epoch(text, power)
@@ -150,7 +151,7 @@ def time_parser(time_format: str) -> Callable[[str], int]:
 
 
 def scalar_parser(kind: FieldType, time_format: str) -> Callable[[str], Any]:
-    """The function that reads one text of this type, or raises ``Unfit``."""
+    """Returns the function that parses one text of this type, or raises ``Unfit``."""
     match kind:
         case FieldType.INT:
             return parse_int
@@ -169,7 +170,8 @@ def scalar_parser(kind: FieldType, time_format: str) -> Callable[[str], Any]:
 
 
 def in_years(micros: int) -> int:
-    """``micros`` if it lies in the years 1 to 9999, which is what calendars and Python can show."""
+    """Returns ``micros`` if it lies in the years 1 to 9999, which calendars and Python can show. Raises ``Unfit``
+    otherwise."""
     if not YEAR_1 <= micros < YEAR_10000:
         raise Unfit("a time (out of the years 1 to 9999)")
     return micros

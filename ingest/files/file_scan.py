@@ -1,4 +1,4 @@
-"""One pass over a log file: its identity, and the line-aligned ranges that become work items.
+"""One pass over a log file finds its identity, and the line-aligned ranges that become work items.
 
 A file's identity is the BLAKE2b of its content, uncompressed: a log that is renamed, or compressed by its rotation, is
 still the same file. A plain file is cut at line boundaries into ranges of about ``split`` bytes; a gzip file is one
@@ -29,7 +29,8 @@ _BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class QueuedMark:
-    """How far a file was queued earlier: its first ``length`` bytes (uncompressed) had the identity ``file_id``."""
+    """The part of a file that was queued earlier: its first ``length`` bytes (uncompressed), whose identity is
+    ``file_id``."""
 
     file_id: bytes
     length: int
@@ -37,10 +38,11 @@ class QueuedMark:
 
 @dataclass(frozen=True)
 class FileScan:
-    """What one pass over a file found.
+    """The result of one pass over a file.
 
-    ``ranges`` begin at ``base``. It is above 0 where the file begins with what an earlier ``Mark`` says: then they hold
-    only the lines since, and ``before`` is the mark's identity as hex. ``damaged``: the gzip stream breaks off.
+    ``ranges`` begin at ``base``. It is above 0 if the file begins with what an earlier ``QueuedMark`` says: then the
+    ranges hold only the lines since, and ``before`` is the mark's identity as hex. ``damaged``: the gzip stream breaks
+    off.
     """
 
     file_id: bytes
@@ -58,7 +60,7 @@ class FileScan:
 def scan_file(
     path: str | Path, split: int, mark: QueuedMark | None = None, cut_like: WorkItem | None = None
 ) -> FileScan:
-    """Identity and ranges of a file, in bounded memory. Raises ``InputFileError``.
+    """Finds identity and ranges of a file, in bounded memory. Raises ``InputFileError``.
 
     ``cut_like`` is an item of the very same content: the file is cut as that was. A plain file that grows meanwhile is
     taken as it was at the beginning of the pass.
@@ -109,7 +111,7 @@ def scan_file(
 
 
 def items_of(scan: FileScan, path: str, feed: str, header: bytes, ticket: str) -> tuple[WorkItem, ...]:
-    """The work items of a scanned file, in its order."""
+    """Returns the work items of a scanned file, in its order."""
     return tuple(
         WorkItem(
             path=path,
@@ -168,7 +170,7 @@ def open_regular(path: str | Path) -> BinaryIO:
 
 
 def _begins_with(mark: QueuedMark, digest: hashlib.blake2b, rest: bytes) -> bool:
-    """Whether the bytes in ``digest`` and then ``rest`` are those of ``mark``, which may have been a damaged stream."""
+    """Returns true if ``digest`` and then ``rest`` are the bytes of ``mark``, which may be of a damaged stream."""
     prefix = digest.copy()
     prefix.update(rest)
     if prefix.digest() == mark.file_id:
@@ -184,7 +186,7 @@ def _add_damage(digest: hashlib.blake2b, stream: _Content) -> None:
 
 
 class _Cutter:
-    """Finds the ends of ranges, from ``base`` on, in blocks that pass by; the last one begins at ``last_line``."""
+    """Finds the ends of ranges, from ``base`` on, in the blocks that it is fed. The last line begins at ``last_line``."""
 
     def __init__(self, split: int, base: int) -> None:
         self._split = split
@@ -213,8 +215,10 @@ class _Cutter:
 
 
 class _Content:
-    """Iterates over the uncompressed blocks of a file's first ``size`` bytes. A gzip stream that is damaged just ends,
-    and ``damaged`` is set."""
+    """Iterates over the uncompressed blocks of a file's first ``size`` bytes.
+
+    A gzip stream that is damaged just ends, and ``is_damaged`` is true then.
+    """
 
     def __init__(self, file: BinaryIO, compressed: bool, size: int) -> None:
         self._file, self._left = file, size

@@ -1,4 +1,4 @@
-"""Log files as chunks of whole lines, plain or gzip, in memory bounded by the chunk and not by the file."""
+"""Reads log files as chunks of whole lines, plain or gzip, in memory bounded by the chunk and not by the file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PEEK_BYTES = 4 << 10
 
 @dataclass(frozen=True)
 class RejectedLine:
-    """A line that became no event: where it starts in the uncompressed file, why, and its bytes (maybe cut)."""
+    """A line that became no event: its offset in the uncompressed file, the reason, and its bytes (maybe cut)."""
 
     offset: int
     reason: str
@@ -32,8 +32,8 @@ class RejectedLine:
 class Chunk:
     """Whole lines of a file. ``offset`` is the place of ``data`` in the uncompressed file.
 
-    The last line of a file may lack its newline. ``rejected`` are lines that are not in ``data`` because they are
-    over the limit, or because their gzip stream broke off inside them.
+    The last line of a file may lack its newline. ``rejected`` are lines that are not in ``data`` because they are over
+    the limit, or because their gzip stream broke off inside them.
     """
 
     offset: int
@@ -53,10 +53,10 @@ def read_chunks(
     chunk_bytes: int = CHUNK_BYTES,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Chunk]:
-    """The lines that begin in [start, end) of the file; ``start`` must be the beginning of a line.
+    """Reads the lines that begin in [start, end) of the file; ``start`` must be the beginning of a line.
 
-    A line over ``max_line_bytes`` is streamed past and rejected. A gzip stream that ends early or is damaged gives
-    what could be read, then a ``Rejected`` that says so. A range of a gzip file other than the whole raises
+    A line over ``max_line_bytes`` is streamed past and rejected. A gzip stream that ends early or is damaged gives what
+    could be read, then a ``RejectedLine`` that says so. A range of a gzip file other than the whole raises
     ``InputFileError``, as does a file that cannot be opened or read.
     """
     with _open_file(path) as file:
@@ -78,7 +78,7 @@ def _open_file(path: str | Path) -> BinaryIO:
 
 
 class _PlainBlocks:
-    """Blocks of a plain file, of whole lines as far as the end of the last can be seen: so they need not be copied."""
+    """Iterates over the blocks of a plain file. Most blocks end at a line end, so that they need not be copied."""
 
     fault = ""
 
@@ -90,7 +90,8 @@ class _PlainBlocks:
             yield block
 
     def _whole_lines(self) -> int:
-        """Bytes up to the last line end of the next block; a part of the block if there is none close to its end."""
+        """Returns the bytes up to the last line end of the next block; the whole block if there is none close to its
+        end."""
         begin = max(self._block_bytes - _PEEK_BYTES, 0)
         peeked = os.pread(self._file.fileno(), self._block_bytes - begin, self._file.tell() + begin)
         return begin + peeked.rfind(b"\n") + 1 or self._block_bytes
@@ -138,7 +139,8 @@ def _assemble_chunks(source: _PlainBlocks | GzipReader, start: int, end: int | N
 
 
 def _skip_long_line(blocks: Iterator[bytes], carry: bytes, at: int, limit: int) -> tuple[Chunk, bytes, int]:
-    """Reads past the rest of a long line that begins with ``carry``: its rejection, what follows it, and where."""
+    """Reads past the rest of a long line that begins with ``carry``. Returns its rejection, the rest, and where that
+    is."""
     raw, length = carry[:limit], len(carry)
     rest, after = b"", at + length
     for block in blocks:
@@ -154,7 +156,7 @@ def _skip_long_line(blocks: Iterator[bytes], carry: bytes, at: int, limit: int) 
 
 
 def _chunks_within_limit(data: bytes, at: int, limit: int) -> Iterator[Chunk]:
-    """``data`` as chunks, its long lines taken out."""
+    """Returns ``data`` as chunks, its long lines taken out."""
     begin = position = 0
     while len(data) - position > limit:
         newline = data.rfind(b"\n", position, position + limit + 1)

@@ -1,7 +1,7 @@
 """From a file to items on the queue, for the master and for ``load`` alike: sniff, register sources, cut, queue.
 
 The queue is told before the ledger. Should this process die in between, the file is offered again and its items are on
-the queue twice, which workers see by the ledger; the other way round they would be on it never.
+the queue twice, which workers see by the ledger; the other way round they would never be on it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ from watchfloor.store.store import Store
 from .sniff import sniff_file
 
 LONG_ITEM = 4
-"""Items of long files are so many times ``item_bytes`` at most."""
+"""The longest items are so many times ``item_bytes``."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What became of a file that was offered. ``queued`` are the items that were sent; ``items`` all of the file, also
-    those that were done before. ``grown``: its beginning had been queued earlier, and only what follows it is new."""
+    """The outcome of offering a file.
+
+    ``queued`` are the items that were sent; ``items`` all of the file, also those that were done before. ``grown``: its
+    beginning had been queued earlier, and only what follows it is new.
+    """
 
     path: str
     items: tuple[WorkItem, ...]
@@ -47,21 +50,22 @@ class Offer:
 
 
 class Intake:
-    """Offers files. Raises ``InputFileError`` for a file it refuses, ``StoreError``, ``QueueError``."""
+    """Queues files. Raises ``InputFileError`` for a file it refuses, ``StoreError``, ``QueueError``."""
 
     def __init__(self, store: Store, ledger: Ledger, producer: ItemProducer) -> None:
         self._store, self._ledger, self._producer = store, ledger, producer
 
     def known_sources(self) -> Mapping[str, Source]:
-        """All sources of the catalog."""
+        """Returns all sources of the catalog, by name."""
         return self._store.catalog.read_sources()
 
     def sniff_file(self, path: str, feed: str | None) -> SniffResult:
-        """What kind of file this is; looks only."""
+        """Returns how a file is to be read; changes nothing."""
         return sniff_file(path, feed, self.known_sources())
 
     def register_sources(self, files: Iterable[SniffResult]) -> None:
-        """Registers the sources of many files at once; those that a file adds fields to are left to its offer."""
+        """Registers the sources of many files at once, except those to which a file only adds fields: its offer does
+        that."""
         known = self.known_sources()
         first = {source.name: source for found in reversed(list(files)) for source in found.sources}
         self._store.catalog.register_all(source for name, source in first.items() if name not in known)
@@ -69,8 +73,8 @@ class Intake:
     def offer_file(self, path: str, feed: str | None, *, again: bool = False, all_open: bool = False) -> Offer:
         """Queues the items of a file that are not done, or all with ``again``.
 
-        Items that wait in the queue, or are worked on, are queued a second time only with ``all_open``, which one may
-        ask for to be sure: a queue may have been wiped.
+        Items that wait in the queue, or are worked on, are queued a second time only with ``all_open``: it makes sure,
+        as a queue may have been wiped.
         """
         path = os.path.realpath(path)
         found = self.sniff_file(path, feed)
@@ -104,13 +108,13 @@ class Intake:
         return Offer(path, tuple(sent.get(i.item_id, i) for i in items), queued, bool(scan.before), scan.damaged)
 
     def refuse_file(self, path: str, size: int, mtime_ns: int, reason: str) -> None:
-        """Records that a file is of no kind that is known, so that it is looked at again only when it changes."""
+        """Records that a file is in no known format, so that it is looked at again only when it changes."""
         self._ledger.write_seen(
             SeenFile(path, size, mtime_ns, "refused", time.time(), name_this_process(), reason=reason)
         )
 
     def _scan_file(self, path: str, found: SniffResult) -> tuple[FileScan, list[LedgerRow]]:
-        """The file's identity and ranges, and the ledger's rows of its items."""
+        """Returns the file's identity and ranges, and the ledger's rows of its items."""
         feed, seen, mark = found.feed, self._ledger.read_seen(path), None
         if seen is not None and seen.file_id and seen.length and seen.feed == feed:
             mark = QueuedMark(bytes.fromhex(seen.file_id), seen.length)
@@ -123,7 +127,7 @@ class Intake:
         return scan, rows
 
     def _earlier_items(self, items: tuple[WorkItem, ...]) -> tuple[WorkItem, ...]:
-        """Items of what the file held before it grew, step by step."""
+        """Returns the items of what the file held before it grew, step by step."""
         earlier: tuple[WorkItem, ...] = ()
         first = items[0] if items else None
         while first is not None and first.before:
@@ -142,10 +146,10 @@ class Intake:
 
 
 def item_bytes(settings: Settings, size: int) -> int:
-    """How long the items of a file of ``size`` bytes are, in bytes.
+    """Returns the length in bytes of the items of a file of ``size`` bytes.
 
-    An item costs a worker a start and an end, at which its threads have little to do. So those of a long file are
-    longer, while each partition still gets one. Those of a bulk load are long already; a file's are all of one length.
+    An item costs a worker a start and an end, at which its threads have little to do. So items of a long file are
+    longer, while each partition still gets one. Items of a bulk load are long already; all of a file have one length.
     """
     if settings.ingest_mode == "bulk":
         items = math.ceil(size / settings.item_bytes)

@@ -38,7 +38,7 @@ class LedgerWatcher:
 
     @property
     def problem(self) -> str:
-        """What the watcher waits for; empty if the store answers."""
+        """The failure that the watcher waits out; empty if the store answers."""
         if self._error:
             return self._error
         if time.monotonic() - self._heard > _SILENT_SECONDS:

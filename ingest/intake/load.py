@@ -1,4 +1,4 @@
-"""``load``: queue files, ingest them with workers of its own beside any others, and wait by the ledger.
+"""``load``: queues files, ingests them with workers of its own beside any others, and waits by the ledger.
 
 Iterate over a ``Load`` for its progress; ``result`` is there afterwards. Nothing is queued unless all files can be.
 """
@@ -27,13 +27,16 @@ from .log_paths import expand_paths, sum_sizes
 _TICK_SECONDS = 0.3
 _MAX_DEATHS = 6
 BULK_ITEM = 8, 32
-"""How much longer the work items of a load in bulk mode may be: if others share it, and if they need not. An import
-costs the servers the same for few events as for many, leaves files in each tablet, and is waited for."""
+"""The factors by which the work items of a bulk load may be longer: if other workers share it, and if none do. An
+import costs the servers the same for few events as for many, leaves files in each tablet, and is waited for."""
 
 
 class Load:
-    """One load. Raises ``InputFileError`` at once if any file cannot be loaded, ``StoreError`` or ``QueueError`` if a
-    server is down at the beginning; later failures of servers are waited for and shown in ``LoadProgress.problem``."""
+    """One load.
+
+    Raises ``InputFileError`` at once if any file cannot be loaded, ``StoreError`` or ``QueueError`` if a server is down
+    at the beginning. Later failures of servers are waited for and shown in ``LoadProgress.problem``.
+    """
 
     def __init__(
         self,
@@ -63,7 +66,7 @@ class Load:
 
     @property
     def log_file(self) -> Path:
-        """Where the load's own workers write."""
+        """The file to which the load's own workers write their log."""
         return self._settings.home / "log" / "load.log"
 
     def __iter__(self) -> Iterator[LoadProgress]:
@@ -120,8 +123,10 @@ class Load:
 
 
 def bulk_item_bytes(item_bytes: int, size: int, workers: int) -> int:
-    """How long the items of a bulk load of ``size`` bytes may be, in bytes: two for each worker, so that all have their
-    share; who works alone need not share."""
+    """Returns the length in bytes that items of a bulk load of ``size`` bytes may have.
+
+    There are two items for each worker, so that all have a share; a worker that is alone need not share.
+    """
     shared, alone = (item_bytes * times for times in BULK_ITEM)
     if workers < 2:
         return alone if workers else shared

@@ -1,4 +1,4 @@
-"""How far a load is, and what became of its files."""
+"""The progress of a load, and what became of its files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from .intake import Offer
 
 @dataclass(frozen=True)
 class LoadProgress:
-    """How far a load is. ``lag`` counts its items that are not done; ``problem`` is what it waits for, if anything."""
+    """The progress of a load. ``lag`` counts its items that are not done; ``problem`` is what it waits for, if
+    anything."""
 
     phase: str
     bytes: int

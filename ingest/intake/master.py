@@ -1,4 +1,4 @@
-"""The master: watches folders, and queues each file once when it is complete."""
+"""The master watches folders, and queues each file once when it is complete."""
 
 from __future__ import annotations
 

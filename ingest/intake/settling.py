@@ -28,7 +28,7 @@ class _Waiting:
 
 
 class Settling:
-    """Files that wait until they are complete: their writer closed them (or moved them in), or they stayed the same for
+    """Files that wait until they are complete: their writer closed them (or moved them in), or they did not change for
     ``seconds``. A file that was taken comes again only if it changes."""
 
     def __init__(self, seconds: float) -> None:
@@ -37,7 +37,8 @@ class Settling:
         self._taken: dict[str, tuple[int, int]] = {}
 
     def see(self, state: FileState, now: float, closed: bool = False) -> None:
-        """``closed``: the file was seen after a close after writing, or a move. ``now`` in seconds, monotonic."""
+        """Notes the state of a file. ``closed``: the file was just closed after writing, or moved in. ``now`` is
+        monotonic."""
         if self._taken.get(state.path) == (state.size, state.mtime_ns):
             return
         waiting = self._waiting.get(state.path)

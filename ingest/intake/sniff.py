@@ -1,4 +1,4 @@
-"""Tells by the first lines of a file in which format it is, and which sources its events need."""
+"""Tells by the first lines of a file which format it has, and which sources its events need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compaction of one source: only one at a time on this host, and only of what the ledger calls done."""
+"""Compacts one source: one compaction of it at a time on this host, and only items that the ledger calls done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def compact_source(
 
     ``index``: writes all blocks anew if there is an index that does not cover all events.
 
-    ``UserError`` for a source without blocks, ``OperatorError`` if a compaction of it is running, ``StoreError``.
+    Raises ``UserError`` for a source without blocks, ``OperatorError`` if a compaction of it is running,
+    ``StoreError``.
     """
     source = store.catalog.find_source(name)
     if source.layout != "block":
@@ -37,7 +38,7 @@ def compact_source(
 
 
 def settled_tags(store: Store) -> set[bytes]:
-    """The tags of blocks that are not written again unless somebody asks for it: those of items that are done."""
+    """Returns the tags of the blocks of items that are done: they are not written again unless somebody asks for it."""
     done: set[bytes] = set()
     others: set[bytes] = set()
     for row in Ledger(store).read_rows():

@@ -46,7 +46,7 @@ Events = list[tuple[Source, pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class RetryResult:
-    """``lines`` were looked at, ``events`` of them left the quarantine; ``kept`` says by reason how many did not."""
+    """``lines`` were tried, ``events`` of them left the quarantine; ``kept`` counts the others by reason."""
 
     lines: int
     events: int
@@ -102,7 +102,7 @@ class _Retry:
         return (line for line in self._quarantine.lines_of_item(item_id) if line.state == OPEN and wanted(line))
 
     def _complete_claims(self, item: WorkItem) -> None:
-        """Finishes retries that broke off."""
+        """Completes retries of an item that broke off."""
         open_claims: dict[str, list[int]] = defaultdict(list)
         written: set[str] = set()
         for line in self._quarantine.lines_of_item(item.item_id):
@@ -123,7 +123,7 @@ class _Retry:
             self._mark_retried(lines, claim)
 
     def _complete_anew(self, item: WorkItem) -> None:
-        """Finishes what has begun by the definitions as they are now."""
+        """Completes what has begun, by the definitions as they are now."""
         self._catalog = SourceResolver(self._store)
         self._complete_claims(item)
 
@@ -147,7 +147,8 @@ class _Retry:
             self._complete_anew(item)
 
     def _parse_lines(self, item: WorkItem, lines: list[QuarantinedLine]) -> tuple[Events, set[int]]:
-        """Events of lines, at the offsets where the lines stand in their file, and which lines those are."""
+        """Returns the events of lines, with the lines' offsets in their file, and the offsets of the lines that became
+        events."""
         raws = [line.raw + b"\n" for line in lines]
         starts = np.cumsum([0, *(len(raw) for raw in raws[:-1])])
         offsets = np.array([line.offset for line in lines], np.int64)
@@ -170,7 +171,7 @@ class _Retry:
         return not writer.lacks_index(self._store.catalog.read_sources())
 
     def _rewrite_events(self, item: WorkItem, claim: str, events: Events, rejected: list[int]) -> bool:
-        """Does as ``_write`` for a claim that may have written events before, by another definition perhaps.
+        """Does as ``_write_events`` for a claim that may have written events before, by another definition perhaps.
 
         ``rejected`` are the offsets of the claim's lines that are no events now. What the earlier writing has left is
         removed.
@@ -194,7 +195,7 @@ class _Retry:
             self._kept[reason] += count
 
     def _update_ledger(self, row: LedgerRow) -> None:
-        """The ledger's figures, from the quarantine's rows: not added to, so that a repetition changes nothing."""
+        """Writes the ledger's figures anew from the quarantine's rows, so that a repetition changes nothing."""
         assert row.item is not None and row.end is not None
         states = [line.state for line in self._quarantine.lines_of_item(row.item.item_id)]
         end = replace(row.end, quarantined=states.count(OPEN), retried=states.count(RETRIED))
@@ -203,7 +204,8 @@ class _Retry:
 
 
 def claim_of(item_id: bytes, offsets: Iterable[int]) -> str:
-    """The identity, as hex, under which the lines at ``offsets`` of an item count when they are retried together."""
+    """Returns the identity, as hex, under which the lines at ``offsets`` of an item count when they are retried
+    together."""
     digest = hashlib.blake2b(b"retry" + item_id, digest_size=ITEM_ID_BYTES)
     for offset in offsets:
         digest.update(offset.to_bytes(8, "big"))

@@ -1,4 +1,5 @@
-"""Items that one worker has from the queue and has not done: what to take next, and how far may be committed. Pure."""
+"""The items that one worker has from the queue and has not done: which is next, and which offsets may be committed.
+Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from .item import WorkItem
 
 @dataclass(frozen=True)
 class Delivery:
-    """An item as it came from the queue; ``item`` is None for a message that is not one (its ``problem`` says why)."""
+    """An item as it came from the queue; ``item`` is None for a message that is not one, and ``problem`` says why."""
 
     item: WorkItem | None
     partition: int
@@ -20,8 +21,11 @@ class Delivery:
 
 
 class ItemBuffer:
-    """Offsets are committed per partition, and committing one says that all before it are done; so what may be
-    committed is the first that is still in here. Times are monotonic seconds."""
+    """Holds the items of one consumer until they are done. Times are monotonic seconds.
+
+    Offsets are committed per partition, and committing one says that all before it are done. So the offset that may be
+    committed is the first that is still held.
+    """
 
     def __init__(self) -> None:
         self._ready: deque[Delivery] = deque()
@@ -30,7 +34,7 @@ class ItemBuffer:
         self._after: dict[int, int] = {}
 
     def add_delivery(self, delivery: Delivery) -> None:
-        """Takes in what the queue brought; what is here already, and came again after a rebalance, is left out."""
+        """Adds what the queue brought, unless it is held already and came again after a rebalance."""
         held = self._open[delivery.partition]
         if delivery.offset in held:
             return
@@ -39,7 +43,7 @@ class ItemBuffer:
         self._ready.append(delivery)
 
     def take_next(self, now: float) -> Delivery | None:
-        """The next item: one that was deferred until now, or the oldest."""
+        """Returns the next item: one that was deferred until now, or the oldest."""
         for entry in self._deferred:
             if entry[0] <= now:
                 self._deferred.remove(entry)
@@ -48,7 +52,7 @@ class ItemBuffer:
 
     @property
     def next_due(self) -> float:
-        """When the next deferred item is due; infinity without any."""
+        """The time at which the next deferred item is due; infinity if there is none."""
         return min((due for due, _ in self._deferred), default=math.inf)
 
     def defer(self, delivery: Delivery, until: float) -> None:
@@ -56,13 +60,13 @@ class ItemBuffer:
             self._deferred.append((until, delivery))
 
     def mark_done(self, delivery: Delivery) -> int:
-        """The offset that may be committed now that the item is done: all before it are."""
+        """Returns the offset that may be committed now that the item is done: all before it are."""
         held = self._open[delivery.partition]
         held.discard(delivery.offset)
         return min(held, default=max(self._after.get(delivery.partition, 0), delivery.offset + 1))
 
     def keep_partitions(self, partitions: set[int]) -> None:
-        """Forgets what belongs to other partitions than these: whoever has them now gets it."""
+        """Forgets the items of other partitions than these: other consumers have those now, and get the items."""
         for partition in [partition for partition in self._open if partition not in partitions]:
             del self._open[partition]
             self._after.pop(partition, None)

@@ -46,13 +46,13 @@ class WorkItem:
 
     @property
     def item_id(self) -> bytes:
-        """8 bytes: what the item's counts are keyed by."""
+        """The 8 bytes by which the item's counts are keyed."""
         text = b"%s\x00%s%d-%d" % (self.feed.encode(), self.file_id, self.start, self.end)
         return hashlib.blake2b(text, digest_size=ITEM_ID_BYTES).digest()
 
     @property
     def name(self) -> str:
-        """Short words for a log line."""
+        """The file and the range, for log lines."""
         return f"{self.path} [{self.start:,}, {self.end:,})"
 
     def to_json(self) -> bytes:
@@ -65,7 +65,7 @@ class WorkItem:
 
     @classmethod
     def from_json(cls, text: bytes) -> WorkItem:
-        """Raises ``InternalError`` for anything but what ``to_json`` wrote."""
+        """Returns the item that ``to_json`` wrote. Raises ``InternalError`` for anything else."""
         try:
             fields: dict[str, Any] = orjson.loads(text)
             fields["file_id"] = bytes.fromhex(fields["file_id"])

@@ -1,8 +1,9 @@
 """The queue of work items: a partitioned Kafka topic, read by all workers as one consumer group.
 
 kafka-python sends heartbeats from a thread of its own, so a long item does not cost a worker its membership. But a
-rebalance (a worker comes or goes) waits until every member has polled; ``ItemConsumer.busy`` therefore keeps polling
-while an item is worked on. Partitions are assigned cooperatively: a member keeps those it has unless they must move.
+rebalance (a worker comes or goes) waits until every member has polled; ``ItemConsumer.keep_membership`` therefore keeps
+polling while an item is worked on. Partitions are assigned cooperatively: a member keeps those it has unless they must
+move.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ _MAX_POLL_MS = 600_000
 _KEEP_SECONDS = 0.5
 _TURN_SECONDS = 0.2
 _GAP_SECONDS = 0.002
-"""How long who polls again and again leaves the consumer to others: a lock goes to who asks at the right moment, not
-first."""
+"""Seconds for which a thread that polls again and again leaves the consumer to other threads. A lock goes to the thread
+that asks at the right moment, not to the one that asked first."""
 _COMMIT_TRIES = 10
 _ASK_SECONDS = 5.0
 log = logging.getLogger(__name__)
@@ -84,7 +85,7 @@ def delete_topic(settings: Settings) -> None:
 
 
 def queue_lag(settings: Settings) -> int:
-    """Messages of the topic that the group has not committed; 0 if the topic is not there yet."""
+    """Returns the number of messages of the topic that the group has not committed; 0 if there is no topic yet."""
     with _queue_errors(settings, "reading its lag"), _open_admin(settings) as admin:
         if settings.topic not in admin.list_topics():
             return 0
@@ -103,7 +104,7 @@ def queue_lag(settings: Settings) -> int:
 
 
 def _ask_again(ask: Callable[[], Any]) -> Any:
-    """An answer that a broker gives only a little after it was started."""
+    """Asks until a broker answers: it does so only a little after it was started."""
     until = time.monotonic() + _CONNECT_MS / 1000
     while True:
         try:
@@ -137,7 +138,8 @@ class ItemProducer:
         self._next = randrange(self._partitions)
 
     def send(self, items: Iterable[WorkItem]) -> int:
-        """Sends all items, waits for the broker's word, and returns how many; ``QueueError`` if any is in doubt."""
+        """Sends all items, waits for the broker's acknowledgement, and returns their number. Raises ``QueueError`` if
+        any is in doubt."""
         with _queue_errors(self._settings, "sending"):
             sent = [
                 self._producer.send(self._settings.topic, value=item.to_json(), partition=self._next_partition())
@@ -163,7 +165,7 @@ class ItemProducer:
 
 
 def _partition_step(partitions: int) -> int:
-    """A step near partitions / golden ratio that has no factor in common with ``partitions``: it visits all of them."""
+    """Returns a step near partitions / golden ratio that has no factor in common with ``partitions``, so it visits all."""
     step = max(1, round(partitions * 0.618))
     while _gcd(step, partitions) != 1:
         step += 1
@@ -175,10 +177,10 @@ def _gcd(a: int, b: int) -> int:
 
 
 class ItemConsumer:
-    """One member of the group. For each item: ``poll``, work in ``busy``, then ``commit`` or ``defer``.
+    """One member of the group. For each item: ``poll``, work in ``keep_membership``, then ``commit`` or ``defer``.
 
-    What a poll brings beside the next item is kept here. kafka-python's own ways for that, to pause a partition
-    or to seek back, are of no use: its version 3.0.12 may forget a paused partition for good.
+    What a poll brings beside the next item is held here. kafka-python's own ways for that, to pause a partition or to
+    seek back, are of no use: its version 3.0.12 may forget a paused partition for good.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -203,7 +205,7 @@ class ItemConsumer:
         self._heard = time.monotonic()
 
     def poll(self, seconds: float) -> Delivery | None:
-        """The next item, or None if none came within ``seconds``. Raises ``QueueError``."""
+        """Returns the next item, or None if none came within ``seconds``. Raises ``QueueError``."""
         time.sleep(_GAP_SECONDS)
         with self._lock, _queue_errors(self._settings, "waiting for items"):
             now = time.monotonic()
@@ -218,7 +220,7 @@ class ItemConsumer:
             return found
 
     def commit(self, delivery: Delivery) -> None:
-        """Says that the item is done. If its partition has moved, the new owner reads the item again: harmless."""
+        """Commits that the item is done. If its partition has moved, the new owner reads it again, which is harmless."""
         partition = TopicPartition(self._settings.topic, delivery.partition)
         with self._lock, _queue_errors(self._settings, "committing an offset"):
             offset = self._inbox.mark_done(delivery)
@@ -234,7 +236,7 @@ class ItemConsumer:
                     self._poll_group(_TURN_SECONDS)
 
     def defer(self, delivery: Delivery, seconds: float) -> None:
-        """Gives the item back for ``seconds``; others go on meanwhile."""
+        """Gives the item back for ``seconds``; other items go on meanwhile."""
         with self._lock:
             self._inbox.defer(delivery, time.monotonic() + seconds)
 
@@ -264,7 +266,7 @@ class ItemConsumer:
                 log.warning("queue: %s; the item goes on", _describe_error(error))
 
     def _poll_group(self, seconds: float) -> None:
-        """Takes part in the group's life, and what item comes along."""
+        """Takes part in the group's life, and buffers an item if one comes."""
         self._mend_membership()
         for records in self._consumer.poll(timeout_ms=max(0, int(seconds * 1000)), max_records=1).values():
             for record in records:
@@ -273,7 +275,7 @@ class ItemConsumer:
         self._inbox.keep_partitions({partition.partition for partition in self._consumer.assignment()})
 
     def _mend_membership(self) -> None:
-        """Has the group joined anew if the library has lost itself on the way.
+        """Makes the consumer join the group anew if the library has lost its membership.
 
         In kafka-python 3.0.12 a poll that timed out goes on beside the next. When the first has joined the group, the
         second may ask to join once more and never look at the answer: a member without partitions, for good.

@@ -1,4 +1,4 @@
-"""One work item from its file into the store: two threads parse, one encodes, one writes."""
+"""Reads one work item from its file into the store: two threads parse, one encodes, one writes."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class ItemReader:
         self._ordered.shutdown()
 
     def _read_once(self, task: ReadTask) -> _Outcome:
-        """Reads the item by the present definitions, durably."""
+        """Reads the item by the present definitions. All is durable when it returns."""
         item = task.item
         check_unchanged(item)
         quarantine = Quarantine(task.store)
@@ -167,7 +167,7 @@ class ItemReader:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What became of one reading. ``rejected`` are the offsets of the lines that it has put in quarantine."""
+    """The result of one reading. ``rejected`` are the offsets of the lines that it has put in quarantine."""
 
     end: ItemEnd
     writers: list[ItemWriter]
@@ -200,7 +200,7 @@ class _ParsedLines:
 
 @dataclass
 class _EncodedChunk:
-    """What one chunk became. ``ended``: writers of parts that have ended with this chunk."""
+    """The entries of one chunk. ``ended``: writers of parts that have ended with this chunk."""
 
     upto: int
     rejected: list[RejectedLine]
@@ -217,8 +217,11 @@ class _EncodedChunk:
 
 @dataclass(frozen=True)
 class _EarlierLines:
-    """The item's lines that an earlier reading put in quarantine: the offsets of those that are still ``open``, and of
-    those ``claimed`` by a retry, which counts them; ``retried`` of the latter are events by now."""
+    """The item's lines that an earlier reading put in quarantine.
+
+    ``open`` are the offsets of those that still are there, ``claimed`` of those that a retry has claimed, which counts
+    them; ``retried`` of the latter are events by now.
+    """
 
     open: Offsets
     claimed: Offsets

@@ -11,7 +11,7 @@ from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
 
 PART_BYTES = 72 << 20
 """Counts of a long item (a large gzip file) are written for every so many bytes of it, so that memory stays bounded; an
-item of the usual size is one part. Never to be changed: what was counted in other parts would count twice."""
+item of the usual size is one part. Never change it: what was counted in other parts would count twice."""
 
 
 def part_id(item_id: bytes, part: int) -> bytes:

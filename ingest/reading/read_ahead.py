@@ -1,4 +1,4 @@
-"""Work that threads do a little ahead of the code that takes its results, in order."""
+"""Threads that do work a little ahead of the code that takes its results, in order."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def read_ahead(source: Generator[T, None, None], depth: int) -> Iterator[Generat
 def map_in_order(
     function: Callable[[S], T], things: Iterable[S], pool: Executor, depth: int
 ) -> Generator[T, None, None]:
-    """Maps a function over things in the threads of a pool, at most ``depth`` at a time; results come in order.
+    """Maps a function over things in the threads of a pool, at most ``depth`` at a time. Results come in order.
 
     An error is raised in its thing's place. Closing the generator waits for what is being done.
     """

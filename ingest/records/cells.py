@@ -1,4 +1,4 @@
-"""Small rows in and out of the instance's own tables: a row is a few cells, each a qualifier and its bytes."""
+"""Reads and writes small rows of the instance's own tables: a row is a few cells, each a qualifier and its bytes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from watchfloor.store.store import Store
 
 Cells = dict[str, bytes]
 Put = tuple[bytes, str, bytes]
-"""Row, qualifier, value."""
+"""A row, a qualifier, a value."""
 
 _BATCH_BYTES = 4 << 20
 
 
 def read_rows(store: Store, table: str, ranges: Iterable[tuple[bytes, bytes | None]]) -> Iterator[tuple[bytes, Cells]]:
-    """Rows in the ranges [start, end), in order within a range. Raises ``StoreError``."""
+    """Reads the rows in the ranges [start, end), in order within a range. Raises ``StoreError``."""
     wanted = Ranges()
     for start, end in ranges:
         wanted.add_rows(start, end)
@@ -39,12 +39,12 @@ def read_rows(store: Store, table: str, ranges: Iterable[tuple[bytes, bytes | No
 
 
 def read_prefix(store: Store, table: str, prefix: bytes) -> Iterator[tuple[bytes, Cells]]:
-    """Rows that start with ``prefix``."""
+    """Reads the rows that start with ``prefix``."""
     return read_rows(store, table, [(prefix, prefix_end(prefix))])
 
 
 def read_row(store: Store, table: str, row: bytes) -> Cells:
-    """The cells of one row; none if it is not there."""
+    """Returns the cells of one row; none if it is not there."""
     return next((cells for _, cells in read_rows(store, table, [(row, row + b"\x00")])), {})
 
 

@@ -1,4 +1,4 @@
-"""The catalog of sources as parsers see it: known sources at once, new ones registered on the way."""
+"""The catalog of sources as parsers use it: known sources at once, new ones registered on the way."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from watchfloor.store.store import Store
 
 
 class SourceResolver:
-    """A parser's ``resolve``. Remembers what it was told; one per work item, so that definitions are fresh."""
+    """Resolves the sources of a parser. It keeps what it has read; one serves one work item, so that definitions are
+    fresh."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known = store.catalog.read_sources()
 
     def __call__(self, name: str, derive: Callable[[], Source]) -> Source:
-        """The catalogued source ``name``, registered if it is new or lacks fields. Raises ``StoreError``."""
+        """Returns the catalogued source ``name``; registers it if it is new or lacks fields. Raises ``StoreError``."""
         known = self._known.get(name)
         try:
             wanted = derive()

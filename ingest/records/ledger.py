@@ -1,9 +1,9 @@
-"""The ledger: a row per work item in ``watchfloor.items``, and what the master has seen of each path.
+"""The ledger has a row per work item in ``watchfloor.items``, and one per path that the master has seen.
 
-An item's row has a cell for each that writes it, so that none overwrites another's: ``queued`` (who queued it),
-``run`` (the worker that is at it: attempt, progress) and ``end`` (how it ended). Its state is a function of the three.
-All three name the ticket of the queueing they belong to. Rows of items start with ``i``, file identity and item
-identity; rows of paths with ``p`` and the path.
+An item's row has a cell for each that writes it, so that none overwrites another's: ``queued`` (who queued it), ``run``
+(the worker that is at it: attempt, progress) and ``end`` (how it ended). Its state is a function of the three. All
+three name the ticket of the queueing they belong to. Rows of items start with ``i``, file identity and item identity;
+rows of paths with ``p`` and the path.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ITEM, _PATH = b"i", b"p"
 
 @dataclass(frozen=True)
 class ItemRun:
-    """A worker is, or was, at the item. ``at`` is epoch seconds of its last sign of life, 0 when it let go of it."""
+    """A worker's attempt at the item. ``at`` is epoch seconds of its last sign of life, 0 after it let go."""
 
     ticket: str
     attempt: int
@@ -44,7 +44,7 @@ class ItemRun:
 
 @dataclass(frozen=True)
 class ItemEnd:
-    """How an item ended: ``state`` is done or failed. ``events`` without the ``retried`` ones."""
+    """The end of an item: ``state`` is done or failed. ``events`` are without the ``retried`` ones."""
 
     ticket: str
     state: str
@@ -60,7 +60,7 @@ class ItemEnd:
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """What the ledger says of one work item, or of one refused file (then ``item`` is None)."""
+    """The state of one work item, or of one refused file (then ``item`` is None)."""
 
     state: str
     path: str
@@ -77,7 +77,7 @@ class LedgerRow:
 
     @property
     def events(self) -> int:
-        """Events in the store (of a running item: so far), those of retried lines included."""
+        """The events in the store (of a running item: so far), with those of retried lines."""
         if self.end and self.state in ("done", "failed"):
             return self.end.events + self.end.retried
         return self.run.events if self.run and self.state == "running" else 0
@@ -102,7 +102,7 @@ class LedgerRow:
 
     @property
     def progress(self) -> int:
-        """Bytes of the item's range that were read."""
+        """The bytes of the item's range that were read."""
         if self.item is None or self.state in ("queued", "refused"):
             return 0
         return self.item.end - self.item.start if self.state == "done" else self.run.bytes if self.run else 0
@@ -110,7 +110,7 @@ class LedgerRow:
 
 @dataclass(frozen=True)
 class SeenFile:
-    """What the master or a load last made of a path: ``state`` is queued or refused (with the reason)."""
+    """A path as the master or a load has last seen it: ``state`` is queued or refused (with the reason)."""
 
     path: str
     size: int
@@ -135,12 +135,12 @@ class Ledger:
         return item_row(read_row(self._store, ITEMS_TABLE, _item_key(item)))
 
     def read_files(self, file_ids: Iterable[bytes]) -> Iterator[LedgerRow]:
-        """The items of files, file by file."""
+        """Reads the items of files, file by file."""
         ranges = [(_ITEM + file_id, prefix_end(_ITEM + file_id)) for file_id in file_ids]
         return _item_rows(read_rows(self._store, ITEMS_TABLE, ranges))
 
     def read_rows(self, states: Sequence[str] = STATES) -> Iterator[LedgerRow]:
-        """All items, and refused files, that are in one of ``states``."""
+        """Reads all items, and refused files, that are in one of ``states``."""
         for row in _item_rows(read_prefix(self._store, ITEMS_TABLE, _ITEM)):
             if row.state in states:
                 yield row
@@ -194,7 +194,7 @@ class Ledger:
 
 
 def item_row(cells: Cells) -> LedgerRow | None:
-    """An item's row from its cells; None if it has none that says what the item is."""
+    """Returns an item's row from its cells; None if none of them says what the item is."""
     queued = _read_json(cells, "queued")
     if queued is None:
         return None
@@ -211,7 +211,7 @@ def item_row(cells: Cells) -> LedgerRow | None:
 
 
 def _is_final(end: ItemEnd, item: WorkItem) -> bool:
-    """Whether what ended under another ticket answers for the item too."""
+    """Returns true if an end under another ticket is the end of this item too."""
     return end.state == "done" and not item.again
 
 

@@ -1,11 +1,11 @@
-"""Quarantine: every line that became no event, in ``watchfloor.quarantine``, until it is one.
+"""Quarantine keeps every line that became no event, in ``watchfloor.quarantine``, until it is one.
 
-Row = item identity (8 bytes) and the line's offset (8 bytes); cells ``meta`` (JSON) and ``raw`` pieces of at most
-1 MiB. Rows are keyed by where the line stands, so reading an item again writes the same rows. A row is never deleted:
+Row = item identity (8 bytes) and the line's offset (8 bytes); cells ``meta`` (JSON) and ``raw`` pieces of at most 1
+MiB. Rows are keyed by where the line stands, so reading an item again writes the same rows. A row is never deleted:
 when its line has become an event its raw bytes are blanked and ``state`` says why it is no longer open:
 
-- ``retried``: the line is an event by ``retry`` (``retry.py``), counted under that retry's own item identity. Whoever
-  reads the whole item again leaves this line out, or it would be counted twice.
+- ``retried``: the line is an event by ``retry`` (``maintenance/retry.py``), counted under that retry's own identity.
+  A worker that reads the whole item again leaves this line out, or it would be counted twice.
 - ``cleared``: the whole item was read again, by other definitions, and the line is now one of its events.
 """
 
@@ -35,8 +35,11 @@ _META_ONLY = ServerIterator(30, "meta", "org.apache.accumulo.core.iterators.user
 
 @dataclass(frozen=True)
 class QuarantinedLine:
-    """One line in quarantine. ``whole`` is false where ``raw`` is only the beginning of the line, which then cannot be
-    retried. ``claim`` names the retry that took the line on, if any (``retry.py``)."""
+    """One line in quarantine.
+
+    ``whole`` is false if ``raw`` is only the beginning of the line, which then cannot be retried. ``claim`` names the
+    retry that has claimed the line, if any (``maintenance/retry.py``).
+    """
 
     item_id: bytes
     offset: int
@@ -51,7 +54,7 @@ class QuarantinedLine:
 
     @property
     def key(self) -> str:
-        """What a person names the line by."""
+        """The name of the line for people: ``ITEM:OFFSET``."""
         return f"{self.item_id.hex()}:{self.offset}"
 
 
@@ -86,7 +89,7 @@ class Quarantine:
         put_cells(sink, QUARANTINE_TABLE, cells())
 
     def claim_lines(self, sink: EntrySink, lines: Iterable[QuarantinedLine], claim: str) -> None:
-        """Says durably which retry takes these lines on."""
+        """Writes durably which retry claims these lines."""
         puts = [
             (_row_of_line(line.item_id, line.offset), "meta", _meta_of_line(replace(line, claim=claim)))
             for line in lines
@@ -95,12 +98,12 @@ class Quarantine:
         sink.flush()
 
     def lines_of_item(self, item_id: bytes) -> Iterator[QuarantinedLine]:
-        """All rows of an item, closed ones too, in the order of the file."""
+        """Reads all rows of an item, closed ones too, in the order of the file."""
         for row, cells in read_prefix(self._store, QUARANTINE_TABLE, item_id):
             yield _line_of_cells(row, cells)
 
     def open_lines(self, path: str | None = None, item_id: bytes | None = None) -> Iterator[QuarantinedLine]:
-        """The lines in quarantine: all, or those of one file or item."""
+        """Reads the lines in quarantine: all, or those of one file or item."""
         ranges = [(item_id, prefix_end(item_id))] if item_id else [(b"", None)]
         for row, cells in read_rows(self._store, QUARANTINE_TABLE, ranges):
             line = _line_of_cells(row, cells)
@@ -108,7 +111,7 @@ class Quarantine:
                 yield line
 
     def settled_claims(self) -> set[bytes]:
-        """The identities under which retries have written their events for good: a line of each is marked so."""
+        """Returns the claims whose events are written for good: a line of each is marked so."""
         everything = Ranges()
         everything.add_rows(b"", None)
         claims: set[bytes] = set()
@@ -119,7 +122,7 @@ class Quarantine:
         return claims
 
     def find_line(self, key: str) -> QuarantinedLine:
-        """The line named ``ITEM:OFFSET`` as ``list`` prints it. Raises ``UserError`` if there is none."""
+        """Returns the line named ``ITEM:OFFSET`` as ``list`` prints it. Raises ``UserError`` if there is none."""
         item, _, offset = key.partition(":")
         try:
             row = _row_of_line(bytes.fromhex(item), int(offset))

@@ -1,4 +1,4 @@
-"""What a worker does with an item that it was given, by what the ledger says of it. Pure."""
+"""Decides what a worker does with an item that it was given, from the ledger's row of the item. Pure."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ class ClaimAction(Enum):
 
 @dataclass(frozen=True)
 class Claim:
-    """``attempt`` counts from 1, for this queueing of the item."""
+    """What a worker does with an item. ``attempt`` counts from 1, for this queueing of the item."""
 
     action: ClaimAction
     attempt: int = 1
 
 
 class ClaimPolicy:
-    """Decides, and remembers for how long another worker's sign of life has stayed the same by this process's clock,
-    because clocks of other hosts may be wrong."""
+    """Decides about items.
+
+    It remembers for how long another worker's sign of life has stayed the same by this process's clock, because clocks
+    of other hosts may be wrong.
+    """
 
     def __init__(self) -> None:
         self._signs: dict[bytes, tuple[float, float]] = {}

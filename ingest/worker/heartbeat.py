@@ -13,11 +13,11 @@ BEAT_SECONDS = 2.0
 
 
 class Stopped(Exception):
-    """The worker was told to stop in the middle of an item."""
+    """Raised if the worker is told to stop in the middle of an item."""
 
 
 class Heartbeat:
-    """Writes an item's ``Run`` to the ledger, at once and then as often as is due."""
+    """Writes an item's ``ItemRun`` to the ledger, at once and then as often as is due."""
 
     def __init__(self, ledger: Ledger, item: WorkItem, run: ItemRun, stop: threading.Event) -> None:
         self._ledger, self._item, self._run, self._stop = ledger, item, run, stop

@@ -1,4 +1,4 @@
-"""What a worker does with one item: claims it by the ledger, reads it, and writes down how it ended."""
+"""Handles one work item: claims it by the ledger, reads it, and writes down how it ended."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A pool of worker processes: started as processes of their own, since a JVM survives no fork, and started again when
-they die."""
+"""A pool of worker processes. They are no forks, which a JVM does not survive, and are started again when they die."""
 
 from __future__ import annotations
 
@@ -38,7 +37,8 @@ class _WorkerSlot:
 
 
 class WorkerPool:
-    """``workers`` processes; call ``watch`` about every second. A context manager that stops them at its end."""
+    """Keeps ``workers`` processes; call ``restart_dead`` about every second. A context manager that stops them at its
+    end."""
 
     def __init__(self, settings: Settings, workers: int, log_file: Path | None = None) -> None:
         """Workers write their log to ``log_file`` (appended to), or to this process's standard error."""
@@ -47,7 +47,7 @@ class WorkerPool:
         self._seats = [_WorkerSlot() for _ in range(workers)]
 
     def restart_dead(self) -> None:
-        """Starts what should run and does not."""
+        """Starts the workers that are not running and due to be started."""
         now = time.monotonic()
         for seat in self._seats:
             if seat.process is not None and seat.process.poll() is not None:
@@ -65,7 +65,7 @@ class WorkerPool:
 
     @property
     def least_deaths(self) -> int:
-        """The least number of quick deaths in a row that any seat has seen: above a few, no worker can live here."""
+        """The least number of quick deaths in a row of any slot. If it is above a few, no worker can live here."""
         return min((seat.deaths for seat in self._seats), default=0)
 
     def run(self, stop: threading.Event) -> None:
@@ -76,7 +76,7 @@ class WorkerPool:
                 stop.wait(0.5)
 
     def stop(self, seconds: float = 12.0) -> None:
-        """SIGTERM, then SIGKILL to those that are still there after ``seconds``. Their items are read by others."""
+        """Sends SIGTERM, then SIGKILL to workers that still run after ``seconds``. Other workers read their items."""
         processes = [seat.process for seat in self._seats if seat.process is not None]
         for process in processes:
             process.terminate()

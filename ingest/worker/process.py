@@ -1,4 +1,4 @@
-"""What makes a worker a process: its settings, its log, its signals and its end."""
+"""Runs a worker as a process: its settings, its log, its signals and its end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _LOOK_SECONDS = 0.1
 def run_process(work: Callable[[Settings, threading.Event], None]) -> None:
     """Runs ``work`` with the settings from standard input until a signal or the end of the input; does not return.
 
-    What does not stop within seconds then, because it waits for a server, is left behind: nothing of it was promised.
+    A ``work`` that does not stop within seconds then, because it waits for a server, is abandoned: it has promised
+    nothing.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(message)s")
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # its every retry is a line; we say what matters
@@ -43,6 +44,6 @@ def run_process(work: Callable[[Settings, threading.Event], None]) -> None:
 
 
 def _stop_with_pool(stop: threading.Event) -> None:
-    """The pool holds the other end of the input: when it ends, the pool has."""
+    """Sets ``stop`` when the input ends. The pool holds its other end, so the pool has ended then."""
     sys.stdin.buffer.read()
     stop.set()

@@ -1,4 +1,4 @@
-"""What a worker holds open: store, sink and ledger, opened at their first use and again after a failure."""
+"""The connections of a worker: store, sink and ledger, opened at their first use and again after a failure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from watchfloor.store.store import Store
 
 
 class WorkerSession:
-    """Its properties raise ``StoreError`` while the store is down."""
+    """What a worker holds open for one item at a time. Its properties raise ``StoreError`` while the store is down."""
 
     def __init__(self, settings: Settings, log: logging.Logger) -> None:
         self._settings, self._log = settings, log

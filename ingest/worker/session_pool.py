@@ -12,7 +12,8 @@ from watchfloor.store.bridge.jvm import visit_jvm
 
 S = TypeVar("S")
 Work = Callable[[S, Callable[[], None]], None]
-"""Is called with a session that is free, and with what to call as soon as the next work may begin beside it."""
+"""It is called with a session that is free, and with a function to call as soon as the next work may begin beside it.
+"""
 
 
 class SessionPool(Generic[S]):

@@ -1,0 +1,1 @@
+"""Web servers' access logs: ``format.py`` is the format, ``access_log.py`` its parser."""

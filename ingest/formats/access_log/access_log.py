@@ -1,10 +1,9 @@
-"""Web access logs, common and combined:
+"""Parses web access logs, common and combined:
 
     client ident user [10/Oct/2000:13:55:36 -0700] "METHOD path HTTP/1.0" 200 2326 "referrer" "user agent"
 
-The quotes of all lines of a chunk are found at once; from them and the first three spaces of a line follow the places
-of its parts. Lines on which that does not work out (spaces in a user name, stray quotes) go through a regular
-expression.
+The quotes of all lines of a chunk are found at once; the places of a line's parts follow from them and from its first
+three spaces. Lines for which that does not work (spaces in a user name, stray quotes) go through a regular expression.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class AccessLogParser:
             self.parse_slowly(others, parsed)
 
     def parse_slowly(self, rows: Rows, parsed: ParsedChunk) -> None:
-        """Adds what becomes of UTF-8 lines, line by line; says what an access log line is."""
+        """Parses UTF-8 lines one by one. This defines what an access log line is."""
         reasons: Reasons = {}
         texts: dict[str, list[str | None]] = {name: [] for name in TEXT_PARTS}
         for row in range(len(rows)):
@@ -76,7 +75,7 @@ class AccessLogParser:
         self._add_events(rows, {name: pa.array(values, pa.string()) for name, values in texts.items()}, reasons, parsed)
 
     def _add_events(self, rows: Rows, texts: dict[str, pa.StringArray], reasons: Reasons, parsed: ParsedChunk) -> None:
-        """Texts of the parts, as they stand in the lines, to events."""
+        """Adds the events of lines, from the texts of the parts as they stand in the lines."""
         columns: dict[str, pa.Array] = {}
         fields = self._source.fields_by_name
         for name in ("ident", "user", "status", "bytes"):
@@ -94,7 +93,7 @@ Cuts = dict[str, tuple[Positions, Positions]]
 
 
 def _split_by_form(rows: Rows) -> tuple[tuple[Rows, Cuts] | None, tuple[Rows, Cuts] | None, Rows]:
-    """The lines of the common form and their parts, those of the combined form, and all others."""
+    """Returns the lines of the common form and their parts, those of the combined form, and all others."""
     data = rows.octets
     quotes = _find_unescaped(data, np.flatnonzero(data == QUOTE))
     first = np.searchsorted(quotes, rows.starts)
@@ -120,7 +119,7 @@ def _split_by_form(rows: Rows) -> tuple[tuple[Rows, Cuts] | None, tuple[Rows, Cu
 
 
 def _find_parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) -> tuple[Mask, Cuts]:
-    """The places of the parts of lines with 2 or 6 unescaped quotes, and which of the lines have them all there."""
+    """Finds the parts of lines with 2 or 6 unescaped quotes. Returns which lines have all parts, and the places."""
     data, last = rows.octets, len(rows.data) - 1
 
     def at(positions: Positions) -> npt.NDArray[np.uint8]:
@@ -160,7 +159,7 @@ def _find_parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) ->
 
 
 def _find_unescaped(data: npt.NDArray[np.uint8], quotes: Positions) -> Positions:
-    """The quotes that have an even number of backslashes before them."""
+    """Returns the quotes that have an even number of backslashes before them."""
     doubtful = np.flatnonzero((quotes > 0) & (data[quotes - 1] == BACKSLASH))
     if not len(doubtful):
         return quotes
@@ -174,7 +173,7 @@ def _find_unescaped(data: npt.NDArray[np.uint8], quotes: Positions) -> Positions
 
 
 def _request_columns(request: pa.StringArray) -> dict[str, pa.Array]:
-    """Method, path and protocol; or the request as it was written, where it is not made of these three."""
+    """Returns method, path and protocol; or the request as it was written, if it is not made of these three."""
     pieces = pc.extract_regex(request, r"^(?P<method>[!-~]+) (?P<path>(?s:.+)) (?P<protocol>HTTP/[0-9.]+)$")
     columns = {
         "method": pieces.field("method"),
@@ -192,7 +191,7 @@ def _absent_as_null(text: pa.StringArray) -> pa.StringArray:
 
 
 def _unescape_quotes(text: pa.StringArray) -> pa.StringArray:
-    r"""``\"`` and ``\\`` undone. Other escapes (``\x16``, ``\n``) stay as the server wrote them: they stand for bytes
+    r"""Undoes ``\"`` and ``\\``. Other escapes (``\x16``, ``\n``) stay as the server wrote them: they stand for bytes
     that it would not put into a log."""
     if not pc.any(pc.match_substring(text, "\\")).as_py():
         return text
@@ -200,12 +199,13 @@ def _unescape_quotes(text: pa.StringArray) -> pa.StringArray:
 
 
 def is_access_line(line: bytes) -> bool:
-    """Whether a line has the form, for telling files apart."""
+    """Returns true if a line has the form of an access log, for telling files apart."""
     return len(line) <= _LAX_BYTES and _STRICT.fullmatch(line.decode(errors="replace")) is not None
 
 
 def find_time_text(line: bytes) -> tuple[int, int] | None:
-    """Where the text of the time begins and ends in a line, its brackets left out; None if the line is not one."""
+    """Returns where the text of the time begins and ends in a line, without its brackets; None if the line has not the
+    form."""
     try:
         match = _match_line(line.decode())
     except UnicodeDecodeError:
@@ -217,5 +217,5 @@ def find_time_text(line: bytes) -> tuple[int, int] | None:
 
 
 def _match_line(line: str) -> re.Match[str] | None:
-    """The parts of a line, in the order of ``TEXT_PARTS``."""
+    """Matches the parts of a line, in the order of ``TEXT_PARTS``."""
     return _STRICT.fullmatch(line) or (_LAX.fullmatch(line) if len(line) <= _LAX_BYTES else None)

@@ -1,4 +1,4 @@
-"""The timestamps of access logs, ``10/Oct/2000:13:55:36 -0700``, by arithmetic on a matrix of their characters."""
+"""Parses timestamps of access logs, ``10/Oct/2000:13:55:36 -0700``, by arithmetic on a matrix of their characters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _parse = strptime_parser(TIME_FORMAT)
 
 
 def stamp_column(field: Field, text: pa.StringArray, reasons: Reasons) -> pa.Array:
-    """Texts as times (null where there is none); a text that is not a time rejects its row."""
+    """Converts texts to times (null stays null). A text that is not a time rejects its row."""
     micros = _matrix_times(text)
     if micros is not None:
         return pa.array(micros, pa.int64()).cast(ARROW_TYPES[FieldType.TIME])
@@ -36,7 +36,7 @@ def stamp_column(field: Field, text: pa.StringArray, reasons: Reasons) -> pa.Arr
 
 
 def _matrix_times(text: pa.StringArray) -> npt.NDArray[np.int64] | None:
-    """Microseconds since 1970, or None if any of the texts is not a time in the usual form."""
+    """Returns microseconds since 1970, or None if any of the texts is not a time in the usual form."""
     if text.null_count or len(text) == 0:
         return None
     lengths = pc.binary_length(text)

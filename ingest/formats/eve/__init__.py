@@ -1,0 +1,1 @@
+"""Suricata's EVE JSON: ``format.py`` is the format, ``eve.py`` its parser."""

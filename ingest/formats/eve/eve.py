@@ -1,4 +1,4 @@
-"""Suricata's EVE JSON: each line goes to the source of its ``event_type``, its nested names joined by dots."""
+"""Parses Suricata's EVE JSON: each line goes to the source of its ``event_type``, its nested names joined by dots."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from watchfloor.schema.text import shorten_value
 TYPE_KEY = "event_type"
 _NAMING = FieldNaming({}, frozenset({TYPE_KEY}))
 _PLAIN_SOURCE = "suricata.anomaly"
-"""The curated source whose fields, but for its own, are those that all EVE records share."""
+"""A curated source: its fields without those that begin with its own name are those that all EVE records share."""
 
 
 class EveParser:
@@ -79,7 +79,8 @@ def _add_events(source: Source, rows: Rows, records: list[Record], parsed: Parse
 
 
 def eve_source(kind: str) -> Source:
-    """The curated source of a type, or one with the fields that all records share; the rest is kept in ``extra``."""
+    """Returns the curated source of a type, or one with the fields that all records share, which keeps the rest in
+    ``extra``."""
     name = eve_source_name(kind)
     curated = builtin_definitions()
     if name in curated:
@@ -94,6 +95,6 @@ def eve_source(kind: str) -> Source:
 
 
 def eve_source_name(kind: str) -> str:
-    """``alert`` → ``suricata.alert``."""
+    """Returns ``suricata.alert`` for ``alert``."""
     part = re.sub(r"[^a-z0-9_]+", "_", kind.lower()).lstrip("_")
     return f"suricata.{part or 'unnamed'}"[:100]

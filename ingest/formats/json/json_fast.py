@@ -1,7 +1,7 @@
-"""JSON lines as typed columns in one go, by the JVM's reader (``docs/decisions/0006``).
+"""Reads JSON lines as typed columns at once, by the JVM's reader (``docs/decisions/0006``).
 
-A line that the reader does not take at once is *odd* and left to ``json_values``, which decides. What both accept,
-they accept with the same values.
+A line that the reader does not take at once is *odd* and left to ``json_values``, which decides. What both accept, they
+accept with the same values.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class FastJsonReader:
         self._java = JsonLines(columns, names, EPOCH_UNITS.get(source.time_format))
 
     def read(self, rows: Rows, parsed: ParsedChunk) -> Mask | None:
-        """Adds the events of ``rows``, which must be UTF-8, without the odd lines; which these are, if any."""
+        """Adds the events of ``rows``, which must be UTF-8, without the odd lines. Returns which these are; None if
+        there are none."""
         source = self._source
         batch, odd = self._java.read_lines(rows.data, rows.starts)
         if odd is not None:
@@ -53,7 +54,7 @@ class FastJsonReader:
 
 
 def _reader_type(field: Field, time_format: str) -> str:
-    """What the column is read as: texts of times in formats of their own are left to Python."""
+    """Returns the type that the JVM reads a column as. Times in formats of their own are read as texts."""
     kind = "string" if _is_text(field, time_format) else field.scalar.value
     return f"list:{kind}" if field.is_list else kind
 

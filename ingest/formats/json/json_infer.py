@@ -1,4 +1,4 @@
-"""Fields from a sample of Zeek's JSON lines, whose writer keeps a field's kind but does not say its type."""
+"""Infers fields from a sample of Zeek's JSON lines, whose writer keeps a field's kind but does not say its type."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _NAME = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@-]{0,199}")
 
 
 def infer_fields(sample: Iterable[Record], naming: FieldNaming) -> list[Field]:
-    """A field for each name whose values are all of one kind, in the order they come; others belong in ``extra``."""
+    """Returns a field for each name whose values are all of one kind, in the order they come. Others belong in
+    ``extra``."""
     kinds: dict[str, set[FieldType]] = {}
     lists: dict[str, set[bool]] = {}
     for record in sample:

@@ -1,4 +1,4 @@
-"""JSON lines of one source: by the fast way, and those that it does not take by the slow one."""
+"""Parses JSON lines of one source: first by the fast reader, then the lines that it does not take by the slow one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .json_values import PLAIN, FieldNaming, Record, decode_object, flatten_reco
 
 
 class JsonRowReader:
-    """Lines of JSON objects to events of a source. May be used by several threads at once."""
+    """Reads lines of JSON objects as events of one source. May be used by several threads at once."""
 
     def __init__(self, source: Source, naming: FieldNaming = PLAIN) -> None:
         self.source = source
@@ -23,7 +23,7 @@ class JsonRowReader:
         self._idle: list[FastJsonReader] = []
 
     def read_rows(self, rows: Rows, parsed: ParsedChunk) -> None:
-        """Adds the events of ``rows``, which must be UTF-8, and the rejected."""
+        """Adds the events of ``rows``, which must be UTF-8, and the rejected lines."""
         if not len(rows):
             return
         try:

@@ -1,4 +1,4 @@
-"""Where the event's time stands in a JSON line."""
+"""Finds where the event's time stands in a JSON line."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Decoded JSON objects as columns, value by value, with a precise reason for each line that does not fit.
+"""Converts decoded JSON objects to columns, value by value, with a precise reason for each line that does not fit.
 
-This is what JSON lines mean; ``json_fast`` gives the same for whole chunks without Python objects.
+This defines what JSON lines mean; ``json_fast`` gives the same for whole chunks without Python objects.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class FieldNaming:
-    """How keys become fields: other spellings of fields' names, and keys that are left out."""
+    """Maps keys to fields: ``aliases`` are other spellings of fields' names, ``ignored`` keys are left out."""
 
     aliases: Mapping[str, str]
     ignored: frozenset[str] = frozenset()
@@ -48,7 +48,8 @@ PLAIN = FieldNaming({})
 
 
 def decode_object(raw: bytes) -> Record:
-    """A line's JSON object, numbers with a fraction as ``Decimal``; ``Unfit`` says why it is none."""
+    """Returns a line's JSON object, numbers with a fraction as ``Decimal``. Raises ``Unfit``, which says why it is
+    none."""
     try:
         value = _decoder.decode(raw.decode().strip(" \t\r"))
         if b"\\ud" in raw or b"\\uD" in raw:
@@ -83,9 +84,9 @@ def _decode_quickly(raw: bytes) -> Record | None:
 
 
 def flatten_record(source: Source, value: Record, naming: FieldNaming) -> Record:
-    """Field name → value, nested names joined by dots; ``Unfit`` where a field is unknown or comes twice.
+    """Returns values by field name, nested names joined by dots. Raises ``Unfit`` if a field is unknown or comes twice.
 
-    Nulls are as missing fields. With ``unknown_fields`` ``extra``, what the source lacks becomes JSON text there.
+    A null is as a missing field. With ``unknown_fields`` ``extra``, what the source lacks becomes JSON text there.
     """
     known, unknown = {}, {}
     keep = source.unknown_fields == "extra"
@@ -127,7 +128,7 @@ def _extra_text(unknown: Record) -> str:
 
 
 def value_columns(source: Source, records: Sequence[Record], reasons: Reasons) -> dict[str, pa.Array]:
-    """The records' fields as typed arrays; values that do not fit become null and give their row a reason."""
+    """Returns the records' fields as typed arrays. Values that do not fit become null and give their row a reason."""
     present = set().union(*records) if records else set()
     columns: dict[str, pa.Array] = {}
     for field in source.fields:
@@ -258,7 +259,7 @@ def _describe_kind(value: Any) -> str:
 
 
 def _plain_number(value: Any) -> Any:
-    """A ``Decimal`` inside ``extra``; a number that no double holds stays as text."""
+    """Returns a ``Decimal`` inside ``extra`` as a float, or as text if no float holds it."""
     number = float(value)
     return number if math.isfinite(number) else str(value)
 

@@ -1,4 +1,4 @@
-"""Names of Zeek's logs and fields as Watchfloor has them, and which fields of a derived definition are indexed."""
+"""Maps names of Zeek's logs and fields to Watchfloor's, and chooses the fields of derived definitions to index."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FAMILY = "zeek"
 """The family of the sources of Zeek's logs."""
 TIME_FIELD = "ts"
 PATH_KEYS = ("_path", "@stream")
-"""Where a line of Zeek JSON may say which log it belongs to."""
+"""Keys under which a line of Zeek JSON may say which log it belongs to."""
 
 # The logs that Zeek's own scripts write.
 _LOGS = (
@@ -38,28 +38,29 @@ _BAD_PATH = re.compile(r"[^a-z0-9_]+")
 
 
 def source_name(path: str) -> str:
-    """``conn`` → ``zeek.conn``."""
+    """Returns ``zeek.conn`` for ``conn``."""
     part = _BAD_PATH.sub("_", path.lower()).lstrip("_")
     return f"zeek.{part or 'unnamed'}"[:100]
 
 
 def field_name(name: str) -> str:
-    """A column's name, changed only where a definition could not have it."""
+    """Returns a column's name, changed only where a definition could not have it."""
     name = _BAD_NAME.sub("_", name) or "_"
     return name[:200] if name[0].isalpha() or name[0] in "_@" else f"_{name}"[:200]
 
 
 def make_aliases(fields: tuple[Field, ...]) -> dict[str, str]:
-    """Underscore forms of dotted names → the names, where they are not names of fields themselves."""
+    """Maps the underscore forms of dotted names to these, unless a form is the name of a field itself."""
     names = {f.name for f in fields}
     forms = {f.name.replace(".", "_"): f.name for f in fields if "." in f.name}
     return {form: name for form, name in forms.items() if form not in names}
 
 
 def choose_indexed(fields: list[Field]) -> list[Field]:
-    """Addresses, ports, identifiers and the words by which analysts look things up: at most ten, in column order.
+    """Indexes addresses, ports, identifiers and the words by which analysts look things up: at most ten, in column
+    order.
 
-    The rule is made for ingest cost too: each indexed field is one more entry per event.
+    The limit is for the cost of ingest: each indexed field is one more entry per event.
     """
     out: list[Field] = []
     for f in fields:
@@ -72,7 +73,7 @@ def choose_indexed(fields: list[Field]) -> list[Field]:
 
 
 def zeek_definition(name: str, path: str, fields: list[Field], time_field: str) -> Source:
-    """A derived definition of a Zeek log: what its lines may later bring besides is kept in ``extra``."""
+    """Returns a derived definition of a Zeek log. What its lines may bring later besides is kept in ``extra``."""
     known = {f.name for f in fields}
     if "extra" not in known:
         fields = [*fields, Field("extra", FieldType.STRING)]

@@ -1,4 +1,4 @@
-r"""The ``#`` lines of Zeek's TSV logs: what separates, what stands for nothing, and each column's name and type."""
+"""Reads the ``#`` lines of Zeek's TSV logs: the separators, the texts for no value, and each column's name and type."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HEX = re.compile(rb"\\x([0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True)
 class ZeekHeader:
-    """What a log's header says. ``fault`` is not empty where its lines cannot be read with it, and says why."""
+    """The header of a log. ``fault`` says why lines cannot be read with it; it is empty if they can."""
 
     separator: bytes = b"\t"
     set_separator: bytes = b","
@@ -42,7 +42,7 @@ class ZeekHeader:
     fault: str = field(default="", compare=False)
 
     def with_line(self, line: bytes) -> ZeekHeader:
-        """The header after one more of its lines; unknown directives are comments."""
+        """Returns the header after one more of its lines. Unknown directives are comments."""
         if line.startswith(b"#separator "):
             separator = unescape_bytes(line[len(b"#separator ") :].strip())
             # A new header starts here: nothing of the one before holds on.
@@ -67,11 +67,11 @@ class ZeekHeader:
 
     @property
     def source_name(self) -> str:
-        """The source of this log's events."""
+        """The name of the source of this log's events."""
         return source_name(self.path)
 
     def find_problem(self) -> str:
-        """Why lines cannot be read with this header; empty if they can."""
+        """Returns why lines cannot be read with this header; empty if they can."""
         if self.fault:
             return self.fault
         if not self.names:
@@ -89,18 +89,18 @@ class ZeekHeader:
         return ""
 
     def make_fields(self) -> list[Field]:
-        """A field per column, in the log's order; indexes by ``choose_indexed``."""
+        """Returns a field per column, in the log's order, indexed as ``choose_indexed`` says."""
         types = self.types or (b"string",) * len(self.names)
         pairs = zip(self.names, types, strict=True)
         return choose_indexed([_make_field(field_name(name.decode(errors="replace")), kind) for name, kind in pairs])
 
     def time_column(self) -> str | None:
-        """The column that holds the events' time: ``ts``, or else the first that is a time."""
+        """Returns the column that holds the events' time: ``ts``, or else the first that is a time."""
         times = [f.name for f in self.make_fields() if f.type is FieldType.TIME]
         return TIME_FIELD if TIME_FIELD in times else times[0] if times else None
 
     def derive_source(self) -> Source:
-        """A definition out of the header alone; raises ``DefinitionError`` where it makes none."""
+        """Returns a definition made of the header alone. Raises ``DefinitionError`` if it makes none."""
         fields = self.make_fields()
         time_field = self.time_column()
         if time_field is None:
@@ -110,7 +110,7 @@ class ZeekHeader:
 
 
 def parse_header(data: bytes) -> ZeekHeader:
-    """The header that stands after all the ``#`` lines of ``data``."""
+    """Returns the header after all the ``#`` lines of ``data``."""
     header = ZeekHeader()
     for line in data.splitlines():
         if line.startswith(b"#"):
@@ -119,7 +119,7 @@ def parse_header(data: bytes) -> ZeekHeader:
 
 
 def unescape_bytes(text: bytes) -> bytes:
-    r"""``\xNN`` as bytes."""
+    r"""Replaces each ``\xNN`` by its byte."""
     return _HEX.sub(lambda match: bytes([int(match[1], 16)]), text)
 
 
@@ -131,7 +131,7 @@ def _make_field(name: str, kind: bytes) -> Field:
 
 
 def _parse_open_time(text: bytes) -> int | None:
-    """``2016-12-28-16-25-43``: the sensor's local time, zone unknown; taken as UTC."""
+    """Returns microseconds for ``2016-12-28-16-25-43``: the sensor's local time in an unknown zone, taken as UTC."""
     try:
         moment = datetime.strptime(text.decode().strip(), "%Y-%m-%d-%H-%M-%S")
     except ValueError:

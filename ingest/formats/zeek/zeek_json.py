@@ -1,4 +1,4 @@
-"""Zeek's logs as JSON lines, one log a file or several in one, told apart by ``_path`` or ``@stream``."""
+"""Parses Zeek's logs as JSON lines, one log a file or several in one, told apart by ``_path`` or ``@stream``."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ZeekJsonParser:
         return JsonRowReader(source, zeek_naming(source))
 
     def _resolve_source(self, path: str, sample: list[Record]) -> Source:
-        """The catalogued source as it is; only a log that nobody has seen gets its fields from a sample here.
+        """Returns the catalogued source as it is. Only a log that nobody has seen gets its fields from a sample here.
 
         So what becomes of a line depends on the catalog and not on the lines that happen to stand near it.
         """
@@ -90,7 +90,7 @@ def zeek_naming(source: Source) -> FieldNaming:
 
 
 def log_path(value: Record) -> str:
-    """Which log a line says it belongs to; empty if it does not say."""
+    """Returns the log that a line says it belongs to; empty if it does not say."""
     for key in PATH_KEYS:
         path = value.get(key)
         if isinstance(path, str) and path:
@@ -99,7 +99,8 @@ def log_path(value: Record) -> str:
 
 
 def sample_source(path: str, sample: Iterable[Record], known: Mapping[str, Source]) -> Source:
-    """The source of a log: the known or curated one, with the sample's further fields, or one from the sample."""
+    """Returns the source of a log: the known or curated one with the sample's further fields, or one made of the
+    sample."""
     name = source_name(path)
     base = known.get(name) or builtin_definitions().get(name)
     naming = zeek_naming(base) if base else FieldNaming(ID_ALIASES, frozenset(PATH_KEYS))

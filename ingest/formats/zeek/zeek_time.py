@@ -1,4 +1,4 @@
-"""Where the event's time stands in a line of Zeek's TSV logs."""
+"""Finds where the event's time stands in a line of Zeek's TSV logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Zeek's TSV logs: columns by their header, which may come again, changed, in the middle of a file."""
+"""Parses Zeek's TSV logs. Columns follow from the header, which may come again, changed, in the middle of a file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ZeekTsvParser:
         return parsed
 
     def _split_at_headers(self, rows: Rows) -> Iterator[Rows]:
-        """The lines between header lines; the header is brought up to date before each run."""
+        """Iterates over the lines between header lines. The header is brought up to date before each."""
         if not len(rows):
             return
         comments = np.flatnonzero(rows.octets[rows.starts] == _HASH)
@@ -84,7 +84,7 @@ class ZeekTsvParser:
 
 
 def header_source(header: ZeekHeader, base: Source | None = None) -> Source:
-    """The source for a header: ``base`` or the curated one with the header's further fields, or one of its own."""
+    """Returns the source for a header: ``base`` or the curated one with further fields, or one of the header's own."""
     base = base or builtin_definitions().get(header.source_name)
     if base is None:
         return header.derive_source()
@@ -92,7 +92,7 @@ def header_source(header: ZeekHeader, base: Source | None = None) -> Source:
 
 
 class _ColumnReader:
-    """How lines under one header become columns of its source."""
+    """Converts lines under one header to columns of its source."""
 
     def __init__(self, header: ZeekHeader, source: Source) -> None:
         self._source = source
@@ -153,7 +153,7 @@ class _ColumnReader:
         )
 
     def _undo_escapes(self, text: pa.StringArray) -> pa.StringArray:
-        """Texts with the empty string and escapes undone."""
+        """Returns texts with the mark of an empty string, and escapes, undone."""
         void = pc.equal(text, self._empty)
         if pc.any(void).as_py():
             text = pc.if_else(void, "", text)
@@ -165,7 +165,7 @@ class _ColumnReader:
 
 
 def unescape_text(text: str) -> str:
-    r"""``\xNN`` and ``\\`` undone; bytes that are then no UTF-8 keep their ``\xNN``."""
+    r"""Undoes ``\xNN`` and ``\\``. Bytes that are then no UTF-8 keep their ``\xNN``."""
     if "\\" not in text:
         return text
     octets = _ESCAPE.sub(lambda m: bytes([int(m[1], 16)]) if m[1] else b"\\", text.encode())
