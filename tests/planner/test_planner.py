@@ -1,29 +1,10 @@
-"""The planner: plans as data (``fixtures/planner/*.txt``), and promises that hold for any filter and counts.
-
-A fixture file holds cases of the form
-
-    == what the case shows
-    filter: status = 404 and src = 10.0.0.1
-    events: 1000000
-    count: status = 404 | 8000
-    scheme: auto
-    w: 10
-    --
-    the plan's text
-
-``filter`` may be missing (no filter), ``scheme`` is auto, ``w`` 10, ``layout`` cell, ``planner`` full and ``limit``
-none unless given. A ``count`` is a number of events, in as many places unless it is said (``8000 in 120``), all behind
-some newer events (``8000 in 120 behind 50000``), or ``unknown``: too many index entries to count. An equality without
-a count has 0 events, any other condition is unknown.
-"""
+"""The planner's promises for any filter and counts, the counts that it asks for, and what its costs decide."""
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -31,6 +12,7 @@ from drawn_filters import filters
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import holds
+from plan_requests import COSTS, NOTHING, SOURCE, counts_for, plan_of, request_of
 
 from watchfloor.planner import planner
 from watchfloor.planner.access.counts import ConditionCount, Counts, RuleCounts
@@ -38,12 +20,10 @@ from watchfloor.planner.access.index_use import (
     MAX_LOOKUPS,
     MAX_MULTI_VALUE,
     flatten_root,
-    is_indexed_equality,
     make_equality_lookup,
 )
 from watchfloor.planner.access.paths import Access, IndexIntersection, IndexUnion, Lookup, Scan, list_lookups
 from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
-from watchfloor.planner.plan import Plan
 from watchfloor.planner.planner import ALL_RULES, RULE_SETS, PlanRequest, list_conditions, make_plan
 from watchfloor.schema.choices import PLANNERS, SCHEMES
 from watchfloor.schema.definition import parse_definition
@@ -51,147 +31,7 @@ from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import And, Compare, Condition, Filter, Not, Or, Prefix
 from watchfloor.schema.filter.type_check import read_filter
-from watchfloor.schema.read_costs import ReadCosts
 from watchfloor.schema.text import format_duration, format_number, format_percent
-
-FOLDER = Path(__file__).parents[1] / "fixtures" / "planner"
-SOURCE = parse_definition(
-    {
-        "name": "web.proxy",
-        "parser": {"format": "json"},
-        "timestamp": {"field": "ts"},
-        "fields": [
-            {"name": "ts", "type": "time"},
-            {"name": "src", "type": "ip", "indexed": True},
-            {"name": "domain", "type": "string", "indexed": True, "reversed": True},
-            {"name": "status", "type": "int", "indexed": True},
-            {"name": "port", "type": "port", "indexed": True},
-            {"name": "tags", "type": "list", "items": "string", "indexed": True},
-            {"name": "ratio", "type": "float", "indexed": True},
-            {"name": "ok", "type": "bool", "indexed": True},
-            {"name": "seen", "type": "time", "indexed": True},
-            {"name": "uri", "type": "string"},
-            {"name": "bytes", "type": "int"},
-        ],
-    }
-)
-
-
-NOTHING = ConditionCount(0, 0, 0)
-COSTS = {
-    "cell": ReadCosts(1, 5e-3, 6.5e-6, 0.5e-6, 0.0, 5e-3, 70e-6, 2e-6, 1e-6),
-    "block": ReadCosts(16384, 6e-3, 8e-9, 40e-9, 6e-4, 7e-3, 1e-3, 0.0, 1.4e-6),
-}
-"""Costs of layouts as they were when the fixtures' plans were looked over."""
-
-
-def request_of(tree: Filter | None, layout: str = "block", **options: Any) -> PlanRequest:
-    return PlanRequest(tree, SOURCE.replace_layout(layout), options.pop("costs", COSTS[layout]), **options)
-
-
-def counts_for(
-    request: PlanRequest,
-    total: int,
-    known: Mapping[Condition, ConditionCount | None] | None = None,
-    missing: ConditionCount | None = NOTHING,
-) -> Counts:
-    """The counts that a request needs: equalities without one have ``missing``, other conditions are unknown."""
-    known = known or {}
-    return Counts(
-        total,
-        {
-            condition: known.get(condition, missing if is_indexed_equality(condition, request.source) else None)
-            for condition in list_conditions(request)
-        },
-    )
-
-
-def plan_of(
-    tree: Filter | None,
-    total: int,
-    known: Mapping[Condition, ConditionCount | None] | None = None,
-    missing: ConditionCount | None = NOTHING,
-    **options: Any,
-) -> Plan:
-    request = request_of(tree, **options)
-    return make_plan(request, counts_for(request, total, known, missing))
-
-
-@dataclass
-class Case:
-    title: str
-    where: str | None = None
-    scheme: str = "auto"
-    w: float = 10.0
-    total: int = 0
-    layout: str = "cell"
-    planner: str = "full"
-    limit: int | None = None
-    known: dict[Condition, ConditionCount | None] = field(default_factory=dict)
-    expected: str = ""
-
-    def plan_text(self) -> str:
-        tree = read_filter(self.where, SOURCE, now=0)
-        options = {"scheme": self.scheme, "w": self.w, "limit": self.limit, "planner": self.planner}
-        return plan_of(tree, self.total, self.known, layout=self.layout, **options).to_text()
-
-
-def count_of(text: str) -> ConditionCount | None:
-    """``8000``, ``8000 in 120``, ``8000 in 120 behind 50000``, ``unknown``."""
-    if text == "unknown":
-        return None
-    text, _, newer = text.partition(" behind ")
-    events, _, places = text.partition(" in ")
-    return ConditionCount(int(events), int(places or events), int(places or events), int(newer or 0))
-
-
-def cases_of(path: Path) -> Iterator[Case]:
-    for block in path.read_text("utf-8").split("== ")[1:]:
-        head, _, expected = block.partition("\n--\n")
-        title, *lines = head.strip().splitlines()
-        case = Case(title, expected=expected.strip("\n"))
-        for line in lines:
-            key, _, value = line.partition(": ")
-            match key:
-                case "filter":
-                    case.where = value
-                case "events":
-                    case.total = int(value)
-                case "scheme":
-                    case.scheme = value
-                case "w":
-                    case.w = float(value)
-                case "count":
-                    condition, _, count = value.rpartition(" | ")
-                    tree = read_filter(condition, SOURCE, now=0)
-                    assert tree is not None and not isinstance(tree, (And, Or, Not))
-                    case.known[tree] = count_of(count)
-                case "layout":
-                    case.layout = value
-                case "planner":
-                    case.planner = value
-                case "limit":
-                    case.limit = int(value)
-                case _:
-                    raise AssertionError(f"{path.name}: {line!r}")
-        yield case
-
-
-CASES = [
-    pytest.param(case, id=f"{path.stem}: {case.title}")
-    for path in sorted(FOLDER.glob("*.txt"))
-    for case in cases_of(path)
-]
-
-
-def test_there_are_enough_cases() -> None:
-    assert len(CASES) >= 60
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_plan_text(case: Case) -> None:
-    assert case.plan_text() == case.expected
-
 
 TREES = filters(
     SOURCE,
@@ -405,16 +245,15 @@ def test_numbers_have_units() -> None:
     ]  # fmt: skip
 
 
-def _rewrite() -> None:
-    """Writes today's plans into the fixtures: ``REWRITE=1 python tests/planner/test_planner.py``; read the diff."""
-    for path in sorted(FOLDER.glob("*.txt")):
-        parts = path.read_text("utf-8").split("== ")
-        blocks = [
-            f"{block.partition(chr(10) + '--' + chr(10))[0].rstrip()}\n--\n{case.plan_text()}\n\n"
-            for block, case in zip(parts[1:], cases_of(path), strict=True)
-        ]
-        path.write_text(("== ".join([parts[0], *blocks])).rstrip("\n") + "\n", "utf-8")
-
-
-if __name__ == "__main__" and os.environ.get("REWRITE"):
-    _rewrite()
+def test_an_index_that_does_not_reach_back_is_not_used() -> None:
+    fields = [{"name": "ts", "type": "time"}, {"name": "n", "type": "int", "indexed": True}]
+    fields[1]["indexed_from"] = "1970-01-01T00:00:01Z"
+    late = parse_definition({**SOURCE.definition, "fields": fields})
+    tree = read_filter("n = 1", late)
+    for since, asked in ((None, ()), (999_999, ()), (1_000_000, (tree,))):
+        request = PlanRequest(tree, late, COSTS["block"], since)
+        assert list_conditions(request) == asked
+        plan = make_plan(request, Counts(10, {tree: NOTHING} if asked else {}))
+        assert plan.uses_index == bool(asked)
+    reason = "n = 1 is about the field n, which has no index of all the time range"
+    assert reason in make_plan(PlanRequest(tree, late, COSTS["block"]), Counts(10)).to_text()
