@@ -1,4 +1,4 @@
-"""One local stack for the whole run, others where a test wants an empty one, and the real logs where they are."""
+"""Fixtures and scheduling of all tests: one local stack for the whole run, and the real logs where they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line itself: commands found, options, exit statuses; the documentation names everything."""
+"""The command line finds commands, checks options and returns the documented exit statuses."""
 
 from __future__ import annotations
 

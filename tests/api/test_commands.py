@@ -1,4 +1,4 @@
-"""Commands: what they print, on which stream, and their exit status."""
+"""Commands print what they should, on the right stream, and return the right exit status."""
 
 from __future__ import annotations
 

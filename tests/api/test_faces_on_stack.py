@@ -1,4 +1,4 @@
-"""Command line and REST service over a real store: a small access log goes in, and is asked for.
+"""Command line and REST service load a small access log into a real store and answer questions about it.
 
 What comes out is compared in both layouts; what is said of lines, items and mistakes knows no layout.
 """

@@ -1,4 +1,4 @@
-"""Writers of result formats, on files, pipes and terminals."""
+"""Writers of result formats write to files, pipes and terminals."""
 
 from __future__ import annotations
 

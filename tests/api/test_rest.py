@@ -1,4 +1,4 @@
-"""The REST service: its answers."""
+"""The REST service answers queries, counts and watches with the right records."""
 
 from __future__ import annotations
 

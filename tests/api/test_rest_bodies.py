@@ -1,4 +1,4 @@
-"""REST: null in a body, and numbers in bodies and addresses."""
+"""REST reads null and numbers in bodies and addresses as JSON clients mean them."""
 
 from __future__ import annotations
 

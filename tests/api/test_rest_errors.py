@@ -1,4 +1,4 @@
-"""REST: errors in their one shape, whatever goes wrong."""
+"""REST reports every error in one shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""REST: the declared routes, their schemas, and that the documentation names them."""
+"""REST routes declare schemas that their answers fit, and the documentation names all of them."""
 
 from __future__ import annotations
 

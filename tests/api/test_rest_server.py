@@ -1,4 +1,4 @@
-"""REST on a real server: streaming, clients that leave, limits; and the tokens of its callers."""
+"""A real REST server streams, notices clients that leave, keeps its limits and checks the tokens of its callers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Files that are read again by another definition, which takes other lines: scans, counts, top lists, timelines and
-the tables themselves agree afterwards, in both layouts."""
+"""Scans, counts, timelines and tables agree after files are read again by a definition that takes other lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How soon a line of a slow feed is found: small files that a master watches and one worker reads."""
+"""Lines of a slow feed are found soon: a master watches small files and one worker reads them."""
 
 from __future__ import annotations
 

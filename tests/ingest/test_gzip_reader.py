@@ -1,4 +1,4 @@
-"""The one reader of gzip files: identity, ranges and lines are those of the two readers that it took the place of."""
+"""The one reader of gzip files gives the identity, ranges and lines of the two readers that it replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker holds of the queue, and how far it may commit."""
+"""A worker's inbox holds items of the queue and commits only as far as they are done."""
 
 from __future__ import annotations
 

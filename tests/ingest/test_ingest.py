@@ -1,4 +1,4 @@
-"""Ingest on a real stack: loads, the ledger, the master, and items that cannot be read.
+"""Ingest loads files on a real stack: the ledger, the master, and items that cannot be read.
 
 What is written differs between the layouts, so tests of loading and reading again run in both. Those of the master, the
 queue, and of whose turn it is never come to what is written: they run in the default layout only, for some are slow.

@@ -1,4 +1,4 @@
-"""Work items and how files become some: identity, ranges, growth."""
+"""Files become work items with stable identities and ranges, also when they grow."""
 
 from __future__ import annotations
 

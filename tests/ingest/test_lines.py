@@ -1,4 +1,4 @@
-"""Reading files as chunks of whole lines."""
+"""Files are read as chunks of whole lines."""
 
 from __future__ import annotations
 

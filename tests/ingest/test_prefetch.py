@@ -1,4 +1,4 @@
-"""Things made in a thread ahead of their taker."""
+"""A thread makes things ahead of their consumer."""
 
 from __future__ import annotations
 

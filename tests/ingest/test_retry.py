@@ -1,4 +1,4 @@
-"""Lines that are no events: listed, shown, tried again with another definition; exactly once whatever breaks off."""
+"""Quarantined lines are listed, shown and tried again with another definition, exactly once whatever is interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the master takes a file for complete, and which it looks at."""
+"""The master decides by plain functions when a file is complete and which files it looks at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The experiments: small runs on the stack, and that every metric has a definition."""
+"""Experiments run small on the stack, and every metric has a definition."""
 
 from __future__ import annotations
 

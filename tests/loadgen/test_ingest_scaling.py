@@ -1,4 +1,4 @@
-"""``bench ingest`` on a stack of this module's own, to which it adds a tablet server; and servers that pause.
+"""``bench ingest`` runs on a stack of this module's own, adds a tablet server, and detects servers that pause.
 
 A server that stands still shows in the latency of all that was due meanwhile. A client that waits for its answer before
 it goes on would have noticed once: coordinated omission.

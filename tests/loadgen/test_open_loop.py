@@ -1,4 +1,4 @@
-"""Open-loop load: requests are due by a schedule, and waiting counts."""
+"""Open-loop requests are due by a schedule, and their waiting time counts."""
 
 from __future__ import annotations
 

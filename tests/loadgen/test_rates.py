@@ -1,4 +1,4 @@
-"""Rates of ingest runs: what is durable when, the steady state, and where more clients bring no more."""
+"""Rates of ingest runs follow from what is durable when: the steady state, and the point of saturation."""
 
 from __future__ import annotations
 

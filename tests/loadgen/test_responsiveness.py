@@ -1,5 +1,4 @@
-"""What the responsiveness experiment is made of: a feeder at a rate, cold tables, a stall seen from a schedule, the
-paper's values."""
+"""``bench responsiveness`` feeds at a rate, makes tables cold, sees stalls and shows the paper's values."""
 
 from __future__ import annotations
 

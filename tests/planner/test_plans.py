@@ -1,4 +1,4 @@
-"""Plans as data (``fixtures/planner/*.txt``).
+"""Plans are those of the files ``fixtures/planner/*.txt``.
 
 A fixture file holds cases of the form
 

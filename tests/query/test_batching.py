@@ -1,4 +1,4 @@
-"""Batching policies: whatever rows and seconds come back, batches cover the range once, newest first, and end."""
+"""Batch policies cover the range once, newest first, and end, whatever rows and seconds come back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages: a cursor goes on exactly after the last row, and the pages together are the whole answer."""
+"""A cursor continues exactly after the last row, and all pages together are the whole answer."""
 
 from __future__ import annotations
 

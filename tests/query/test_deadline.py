@@ -1,4 +1,4 @@
-"""Queries that are ended early: cancelled by another thread or at their deadline, while rows come and while none do."""
+"""Queries end early when another thread cancels them or their deadline passes, while rows come and while none do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of query batches: by ``--explain`` before they run, by the summary when they have."""
+"""``--explain`` describes query batches before they run, and the summary describes them afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sees what, in both layouts on real servers: as if the hidden fields were not there, in events and in counts."""
+"""Users see events and counts in both layouts on real servers as if the fields hidden from them did not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""However large a result is and however slowly it is read, only so much of it waits in the client."""
+"""The client holds only a bounded part of a result, however large it is and however slowly it is read."""
 
 from __future__ import annotations
 

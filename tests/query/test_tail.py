@@ -1,4 +1,4 @@
-"""``query --watch``: events as they arrive, each once, while a worker ingests."""
+"""``query --watch`` gives each arriving event once while a worker ingests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The curated source definitions, and definitions that break their schema."""
+"""The curated source definitions are valid, and definitions that break their schema are refused."""
 
 from __future__ import annotations
 

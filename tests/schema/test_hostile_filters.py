@@ -1,4 +1,4 @@
-"""Filters that are meant to hurt, against real servers, in both layouts and through REST.
+"""Filters that are meant to hurt are answered or refused in bounded time by real servers and through REST.
 
 Each is either refused with an error for its writer, or gives the events that plain Python finds; nothing hangs, and the
 servers are as well afterwards as before.

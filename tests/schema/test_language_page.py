@@ -1,4 +1,4 @@
-"""The page of the filter language: whatever it shows is so."""
+"""Everything that the page of the filter language shows is true."""
 
 from __future__ import annotations
 

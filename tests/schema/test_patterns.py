@@ -1,4 +1,4 @@
-"""Patterns: what they cost, and that the servers' RE2/J takes and means what RE2 does of those that are let through."""
+"""Patterns have bounded costs, and the servers' RE2/J means the same by them as RE2."""
 
 from __future__ import annotations
 

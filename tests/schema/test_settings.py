@@ -1,4 +1,4 @@
-"""Settings: where a value comes from, and what is said about a bad one."""
+"""Settings come from their sources in order, and a bad value is reported with its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries in the order of their keys: the same entries as went in, sorted as their bytes are."""
+"""Entries sorted by their keys are the same entries in the order of their bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reversed values in the index: what stands there against plain Python, with and without servers, in both layouts."""
+"""The index of reversed values agrees with plain Python, with and without servers, in both layouts."""
 
 from __future__ import annotations
 

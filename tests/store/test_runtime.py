@@ -1,4 +1,4 @@
-"""What processes of one machine know of each other: locks on files, and whether a process still lives."""
+"""Processes of one machine see locks on files, and whether another process still lives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stack of this module's own: interrupted, started, started again, crashed, repaired, stopped, started anew."""
+"""A stack of this module's own survives interruption, repeated starts, crashes and repair, and stops cleanly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stack's parts without a stack: pid files, errors, what is checked before a start."""
+"""The stack's parts work without a stack: pid files, errors, and checks before a start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tablet servers say of themselves: where tablets are, and that a compaction is seen while it runs."""
+"""Tablet servers report where tablets are, and a compaction is visible while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The typed bytes: they come back as they went in, and sort as the values do."""
+"""Typed bytes come back as they were written, and sort as their values do."""
 
 from __future__ import annotations
 

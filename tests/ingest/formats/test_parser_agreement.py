@@ -1,4 +1,4 @@
-"""The quick ways through a parser give what the careful ones give."""
+"""The quick paths of a parser give the same events as the careful ones."""
 
 from __future__ import annotations
 

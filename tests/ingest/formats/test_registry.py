@@ -1,4 +1,4 @@
-"""The text formats: that all folders are found, and that a definition names one of them."""
+"""All folders of text formats are found, and a definition names one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telling what kind of log a file is."""
+"""The kind of a log file is recognised from its content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated events in the store: each feed in its own source with its named values, and a live one that is followed."""
+"""Generated events of each feed are found in their own source, also while a live file is followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The event generator: the same bytes for the same arguments, promised frequencies, fields that fit together."""
+"""The generator gives the same bytes for the same arguments, promised frequencies, and fields that fit together."""
 
 from __future__ import annotations
 

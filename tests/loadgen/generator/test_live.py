@@ -1,4 +1,4 @@
-"""Lines written by a schedule: when, how late, and what is left when it ends early."""
+"""Lines are written by a schedule, with known delays, and end whole when they are stopped early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replayed logs: every line parses as it did, with its time shifted and nothing else changed."""
+"""Replayed lines parse as before, with their times shifted and nothing else changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing runs: a run is like itself, what is slower is named, and noise is not."""
+"""Comparisons of runs find a run equal to itself, name what is slower, and do not report noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports: every number is in the samples, nothing comes from elsewhere, and a browser shows all of it."""
+"""Reports take every number from the samples, load nothing from elsewhere, and a browser shows all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``bench all``: one experiment after the other, resumed and interrupted, and that nothing runs afterwards."""
+"""``bench all`` runs one experiment after another, can be interrupted and resumed, and leaves nothing running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes killed in the middle of a load: it ends without help, and every count is exact.
+"""A load whose processes are killed in its middle ends without help, and every count is exact.
 
 A worker's death comes between writes that differ from layout to layout, so it is tried in both. A server's death meets
 the writers of entries and the queue, which know no layout: each is tried with the default one, blocks, and that of one

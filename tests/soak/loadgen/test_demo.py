@@ -1,4 +1,4 @@
-"""``make demo``, small, on a stack of its own, because other tests count the sources that its logs fill.
+"""``make demo`` runs, small, on a stack of its own, because other tests count the sources that its logs fill.
 
 In `make soak`: a demonstration on a new stack takes most of a minute.
 """

@@ -1,4 +1,4 @@
-"""Conditions of many values through the index, on real servers: where it leads against brute force, in both layouts.
+"""Conditions of many values through the index give what brute force finds, on real servers in both layouts.
 
 In `make soak`: each question is compared with brute force, for most of a minute.
 """

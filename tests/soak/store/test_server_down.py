@@ -1,4 +1,4 @@
-"""A query whose server goes down: an error that names the table, in bounded time; and it works again after ``up``.
+"""A query whose server goes down ends in bounded time with an error that names the table, and works again after ``up``.
 
 One death of the servers for both layouts, since it takes them most of a minute: a query of each is under way.
 

@@ -1,4 +1,4 @@
-"""The block layout's entries and what is read from them, without a server, against plain Python."""
+"""The block layout's entries and what is read from them agree with plain Python, without a server."""
 
 from __future__ import annotations
 

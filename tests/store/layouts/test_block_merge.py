@@ -1,4 +1,4 @@
-"""Merging of blocks without a server: what is planned, what merged blocks hold, and which blocks a view sees."""
+"""Merges of blocks are planned, give the right blocks, and are seen by the right views, without a server."""
 
 from __future__ import annotations
 

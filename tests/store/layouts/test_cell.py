@@ -1,4 +1,4 @@
-"""The cell layout's entries, without a server: keys, index and counts against plain Python."""
+"""The cell layout's keys, index entries and counts agree with plain Python, without a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compaction on real servers: right answers before, during and after it, however it ends, whatever goes on beside."""
+"""Answers are right before, during and after a compaction on real servers, however it ends and whatever else runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compaction of what came through the queue: only what the ledger calls done; reading again finds merged events."""
+"""Compaction merges only items that the ledger calls done, and items that are read again find their merged events."""
 
 from __future__ import annotations
 

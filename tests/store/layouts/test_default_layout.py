@@ -1,4 +1,4 @@
-"""How a source is stored that does not say it: new ones as blocks, those of an older catalog in cells, for good."""
+"""New sources are stored as blocks by default, and sources of an older catalog stay in cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Late events on real servers: days old, out of order, on midnight and on the ends of a range, out of several items.
+"""Late events are found on real servers: days old, out of order, at midnight, at ends of a range, of several items.
 
 Each example has twelve days of its own, so that all may lie in the same tables, and those before it are history.
 """

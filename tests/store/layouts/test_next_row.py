@@ -1,4 +1,4 @@
-"""A scan of blocks knows which row comes next, so events need not wait for the block after theirs to be read."""
+"""A scan of blocks knows the next row, so events are given out before the following block is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors: columns come back as they went in, and a damaged one is refused."""
+"""Column vectors come back as they were written, and a damaged one is refused."""
 
 from __future__ import annotations
 
