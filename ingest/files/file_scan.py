@@ -186,7 +186,7 @@ def _add_damage(digest: hashlib.blake2b, stream: _Content) -> None:
 
 
 class _Cutter:
-    """Finds the ends of ranges, from ``base`` on, in the blocks that it is fed. The last line begins at ``last_line``."""
+    """Finds the ends of ranges, from ``base`` on, in blocks that it is fed. The last line begins at ``last_line``."""
 
     def __init__(self, split: int, base: int) -> None:
         self._split = split

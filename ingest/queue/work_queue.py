@@ -165,7 +165,7 @@ class ItemProducer:
 
 
 def _partition_step(partitions: int) -> int:
-    """Returns a step near partitions / golden ratio that has no factor in common with ``partitions``, so it visits all."""
+    """Returns a step near partitions / golden ratio, without a factor in common with ``partitions``: it visits all."""
     step = max(1, round(partitions * 0.618))
     while _gcd(step, partitions) != 1:
         step += 1
@@ -220,7 +220,7 @@ class ItemConsumer:
             return found
 
     def commit(self, delivery: Delivery) -> None:
-        """Commits that the item is done. If its partition has moved, the new owner reads it again, which is harmless."""
+        """Commits that the item is done. If its partition has moved, the new owner reads it again: harmless."""
         partition = TopicPartition(self._settings.topic, delivery.partition)
         with self._lock, _queue_errors(self._settings, "committing an offset"):
             offset = self._inbox.mark_done(delivery)

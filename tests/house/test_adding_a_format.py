@@ -87,14 +87,14 @@ from pathlib import Path
 from watchfloor.api.cli.main import main
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_parser, open_time_finder
-from watchfloor.ingest.intake.sniff import sniff
+from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.schema.definition import parse_definition
 
 definition, log = sys.argv[1:]
 assert main(["sources", "check", definition]) == 0
 source = parse_definition(Path(definition).read_text())
-sniffed = sniff(log, None, {source.name: source})
-assert sniffed == sniff(log, "lab.at", {source.name: source})
+sniffed = sniff_file(log, None, {source.name: source})
+assert sniffed == sniff_file(log, "lab.at", {source.name: source})
 parser = open_parser(sniffed.feed, sniffed.header, lambda name, derive: source)
 (parsed,) = map(parser.parse, read_chunks(log))
 finder, form = open_time_finder(sniffed)
