@@ -1,2 +1,2 @@
 """The queue of work items: ``item.py`` is what it carries, ``work_queue.py`` sends and receives through Kafka,
-``inbox.py`` decides what may be committed."""
+``item_buffer.py`` decides what may be committed."""

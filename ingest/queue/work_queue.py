@@ -24,8 +24,8 @@ from kafka.structs import OffsetAndMetadata
 from watchfloor.schema.errors import InternalError, QueueError
 from watchfloor.schema.settings.settings import Settings
 
-from .inbox import Delivery, ItemBuffer
 from .item import WorkItem
+from .item_buffer import Delivery, ItemBuffer
 
 _CONNECT_MS = 5_000
 _REQUEST_MS = 8_000
@@ -201,7 +201,7 @@ class ItemConsumer:
             )
             self._consumer.subscribe([settings.topic])
         self._lock = threading.Lock()
-        self._inbox = ItemBuffer()
+        self._buffer = ItemBuffer()
         self._heard = time.monotonic()
 
     def poll(self, seconds: float) -> Delivery | None:
@@ -209,10 +209,10 @@ class ItemConsumer:
         time.sleep(_GAP_SECONDS)
         with self._lock, _queue_errors(self._settings, "waiting for items"):
             now = time.monotonic()
-            found = self._inbox.take_next(now)
+            found = self._buffer.take_next(now)
             if found is None:
-                self._poll_group(min(seconds, self._inbox.next_due - now))
-                found = self._inbox.take_next(time.monotonic())
+                self._poll_group(min(seconds, self._buffer.next_due - now))
+                found = self._buffer.take_next(time.monotonic())
             if found is None and time.monotonic() - self._heard > _ASK_SECONDS:
                 # A consumer whose broker is gone just finds nothing; only a question tells.
                 self._consumer.end_offsets([TopicPartition(self._settings.topic, 0)], timeout_ms=_CONNECT_MS)
@@ -223,7 +223,7 @@ class ItemConsumer:
         """Commits that the item is done. If its partition has moved, the new owner reads it again: harmless."""
         partition = TopicPartition(self._settings.topic, delivery.partition)
         with self._lock, _queue_errors(self._settings, "committing an offset"):
-            offset = self._inbox.mark_done(delivery)
+            offset = self._buffer.mark_done(delivery)
             for left in reversed(range(_COMMIT_TRIES)):
                 if partition not in self._consumer.assignment():
                     return
@@ -238,7 +238,7 @@ class ItemConsumer:
     def defer(self, delivery: Delivery, seconds: float) -> None:
         """Gives the item back for ``seconds``; other items go on meanwhile."""
         with self._lock:
-            self._inbox.defer(delivery, time.monotonic() + seconds)
+            self._buffer.defer(delivery, time.monotonic() + seconds)
 
     @contextmanager
     def keep_membership(self) -> Iterator[None]:
@@ -271,8 +271,8 @@ class ItemConsumer:
         for records in self._consumer.poll(timeout_ms=max(0, int(seconds * 1000)), max_records=1).values():
             for record in records:
                 self._heard = time.monotonic()
-                self._inbox.add_delivery(_make_delivery(record))
-        self._inbox.keep_partitions({partition.partition for partition in self._consumer.assignment()})
+                self._buffer.add_delivery(_make_delivery(record))
+        self._buffer.keep_partitions({partition.partition for partition in self._consumer.assignment()})
 
     def _mend_membership(self) -> None:
         """Makes the consumer join the group anew if the library has lost its membership.

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 
-from watchfloor.ingest.queue.inbox import Delivery
+from watchfloor.ingest.queue.item_buffer import Delivery
 from watchfloor.ingest.queue.work_queue import ItemConsumer
 from watchfloor.ingest.reading.item_reader import ItemReader
 from watchfloor.schema.errors import QueueError

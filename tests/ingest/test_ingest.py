@@ -35,7 +35,7 @@ from ingest_support import (
 from watchfloor.ingest.intake.intake import Intake
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.intake.master import watch_folders
-from watchfloor.ingest.queue.inbox import Delivery
+from watchfloor.ingest.queue.item_buffer import Delivery
 from watchfloor.ingest.queue.work_queue import ItemConsumer, ItemProducer, queue_lag
 from watchfloor.ingest.records.ledger import ItemRun, Ledger
 from watchfloor.ingest.worker import claim
@@ -303,7 +303,7 @@ def test_a_load_reports_a_file_that_vanished(store_settings: Settings, store: St
 
 POISON = """
 import os, signal
-import watchfloor.ingest.worker.reading as reading
+import watchfloor.ingest.reading.item_reader as reading
 import watchfloor.ingest.worker.claim as claim
 claim.STALE_SECONDS = 4.0  # until the next worker takes the item
 original = reading.read_chunks
@@ -336,7 +336,7 @@ def test_an_item_that_kills_its_workers_fails_in_the_end(
 
 SLOW_DISK = """
 import time
-import watchfloor.ingest.worker.reading as reading
+import watchfloor.ingest.reading.item_reader as reading
 original = reading.read_chunks
 def read_chunks(path, *rest):
     for chunk in original(path, *rest):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchfloor.ingest.queue.inbox import Delivery, ItemBuffer
+from watchfloor.ingest.queue.item_buffer import Delivery, ItemBuffer
 
 
 def delivery(partition: int, offset: int) -> Delivery:
