@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Literal, Protocol
 
-from watchfloor.store.bridge.jvm import visit_jvm
+from watchfloor.store.bridge.threads import start_timer
 
 StopReason = Literal["cancelled", "deadline"]
 
@@ -29,9 +29,7 @@ class QueryStop:
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
         if seconds is not None:
-            self._timer = threading.Timer(seconds, visit_jvm()(self.end_query), ["deadline"])
-            self._timer.daemon = True
-            self._timer.start()
+            self._timer = start_timer(seconds, self.end_query, "deadline")
 
     def end_query(self, reason: StopReason) -> None:
         """Ends the scans of the query, also those that it begins later."""

@@ -8,7 +8,6 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -21,8 +20,8 @@ from watchfloor.schema.errors import UnknownSourceError
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import SOURCES_TABLE
 from watchfloor.store.bridge.connection import Cell
-from watchfloor.store.bridge.jvm import visit_jvm
 from watchfloor.store.bridge.requests import EntryScan
+from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.encoding.ranges import Ranges
 
 from .newest_event import newest_event
@@ -142,8 +141,8 @@ class Catalog:
 
     def register_all(self, sources: Iterable[Source]) -> None:
         """Registers several sources, a few at a time: each waits for the manager more than it works."""
-        with ThreadPoolExecutor(_REGISTER_THREADS) as pool:
-            list(pool.map(visit_jvm()(self.register), sources))
+        with JavaThreadPool(_REGISTER_THREADS) as pool:
+            list(pool.map(self.register, sources))
 
     def complete_indexes(self, source: Source) -> Source:
         """Stores that the indexes which a source had when it was ``source`` cover all its events by now."""

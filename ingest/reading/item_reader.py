@@ -22,8 +22,8 @@ from watchfloor.ingest.records.definitions import SourceResolver
 from watchfloor.ingest.records.ledger import ItemEnd
 from watchfloor.ingest.records.quarantine import CLEARED, OPEN, RETRIED, Quarantine
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.bridge.jvm import visit_jvm
 from watchfloor.store.bridge.sinks import EntrySink
+from watchfloor.store.bridge.threads import attach_thread
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.item_writer import ItemWriter, WriteSink
@@ -259,7 +259,8 @@ def _read_item_chunks(settings: Settings, item: WorkItem) -> Iterator[Chunk]:
 def _encode_for_jvm(
     chunks: Iterator[_ParsedLines], task: ReadTask, claimed: Offsets
 ) -> Generator[_EncodedChunk, None, None]:
-    with visit_jvm():  # what the JVM has parsed goes back to it here
+    # Record batches that the JVM has parsed are released in this thread.
+    with attach_thread():
         yield from _encode_chunks(chunks, task, claimed)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from types import TracebackType
 from typing import Generic, TypeVar
 
-from watchfloor.store.bridge.jvm import visit_jvm
+from watchfloor.store.bridge.threads import JavaThreadPool
 
 S = TypeVar("S")
 Work = Callable[[S, Callable[[], None]], None]
@@ -24,7 +24,7 @@ class SessionPool(Generic[S]):
 
     def __init__(self, sessions: Sequence[S]) -> None:
         self._free = list(sessions)
-        self._threads = ThreadPoolExecutor(len(sessions), "session")
+        self._threads = JavaThreadPool(len(sessions), "session")
         self._in_flight: dict[Future[None], S] = {}
         self._next_allowed = threading.Event()
         self._next_allowed.set()
@@ -41,7 +41,7 @@ class SessionPool(Generic[S]):
     def begin(self, work: Work[S]) -> None:
         """Begins work, once ``wait`` has returned."""
         session, self._next_allowed = self._free.pop(), threading.Event()
-        self._in_flight[self._threads.submit(visit_jvm()(_run_work), work, session, self._next_allowed)] = session
+        self._in_flight[self._threads.submit(_run_work, work, session, self._next_allowed)] = session
 
     def __enter__(self) -> SessionPool[S]:
         return self

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -11,7 +10,7 @@ import jpype
 
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.connection import Connection
-from watchfloor.store.bridge.jvm import visit_jvm
+from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table, shard_names, source_namespace
 
 SOURCES_TABLE = "watchfloor.sources"
@@ -38,9 +37,8 @@ def create_source_tables(connection: Connection, source: Source, readers: Sequen
     splits = shard_names(source.shards)[1:]
     names = source_tables(source)
     # Side by side: while one table waits for the manager, the next is on its way. It takes two thirds of the time.
-    with ThreadPoolExecutor(len(names)) as pool:
-        create = visit_jvm()(lambda name: _create_table(connection, name, splits, _choose_properties(source, name)))
-        list(pool.map(create, names))
+    with JavaThreadPool(len(names)) as pool:
+        list(pool.map(lambda name: _create_table(connection, name, splits, _choose_properties(source, name)), names))
 
 
 def create_instance_tables(connection: Connection, readers: Sequence[str]) -> None:
@@ -81,9 +79,8 @@ def begin_file_compactions(connection: Connection, tables: Sequence[str]) -> Non
     """Has all files of tables written anew, but nothing that is in memory; does not wait for the compactions' end."""
     operations = connection.client.tableOperations()
     # Side by side: the manager takes some time with each.
-    with ThreadPoolExecutor(len(tables)) as pool:
-        begin = visit_jvm()(lambda name: operations.compact(name, None, None, False, False))
-        list(pool.map(begin, tables))
+    with JavaThreadPool(len(tables)) as pool:
+        list(pool.map(lambda name: operations.compact(name, None, None, False, False), tables))
 
 
 def delete_rows(connection: Connection, table: str, rows: Iterable[bytes]) -> None:

@@ -11,8 +11,6 @@ import atexit
 import gc
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +94,8 @@ def start_jvm(jars: Path, heap: str = "256m") -> None:
 
 
 def is_running() -> bool:
-    return _owner is not None
+    """Returns whether a JVM runs in this process; after a fork it runs in the parent alone."""
+    return _owner == os.getpid()
 
 
 def _stop_calling_python() -> None:
@@ -115,22 +114,6 @@ def java_class(name: str) -> Any:
         raise InternalError("the JVM has not been started")
     _check_owner()
     return jpype.JClass(name)
-
-
-@contextmanager
-def visit_jvm() -> Iterator[None]:
-    """Around what a thread does that may call Java and ends soon; ``visit()(function)`` is a function that does it so.
-
-    The JVM keeps what it knows of a thread, 8 KB, until the thread says that it leaves. One that it does not know costs
-    it most of a millisecond each time that it lets go of one of Java's batches.
-    """
-    if _owner == os.getpid():
-        jpype.JClass("java.lang.Thread").attachAsDaemon()
-    try:
-        yield
-    finally:
-        if _owner == os.getpid():
-            jpype.JClass("java.lang.Thread").detach()
 
 
 def _check_owner() -> None:

@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.call import BatchTransfer, call_java
+from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.encoding.key_order import sorted_entries, sorted_rows
 from watchfloor.store.store import Store
 
@@ -52,7 +53,7 @@ class BulkSink:
         self._held: dict[str, _Held] = {}
         self._bytes = 0
         self._folders: dict[str, _Folder] = {}
-        self._threads = ThreadPoolExecutor(_THREADS, "bulk")
+        self._threads = JavaThreadPool(_THREADS, "bulk")
         self._writing: list[Future[None]] = []
         self._closed = threading.Event()
 
@@ -99,7 +100,7 @@ class BulkSink:
         return list(held.items())
 
     def _begin(self, jobs: list[Callable[[], None]]) -> None:
-        self._writing = [self._threads.submit(jvm.visit_jvm()(job)) for job in jobs]
+        self._writing = [self._threads.submit(job) for job in jobs]
 
     def _wait(self) -> None:
         """Returns when nothing is being written; raises what went wrong there."""

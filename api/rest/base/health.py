@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from watchfloor.schema.errors import StoreError
-from watchfloor.store.bridge.jvm import visit_jvm
+from watchfloor.store.bridge.threads import start_thread
 
 FRESH_SECONDS = 1.0
 MAX_WAIT_SECONDS = 3.0
@@ -36,7 +36,7 @@ class Health:
             if not self._is_probing and time.monotonic() - self._probed_at >= FRESH_SECONDS:
                 self._is_probing, self._probed_at = True, time.monotonic()
                 self._done.clear()
-                threading.Thread(target=visit_jvm()(self._run_probe), name="health", daemon=True).start()
+                start_thread(self._run_probe, "health")
         if not self._done.wait(max(0.0, self._probed_at + self._max_wait - time.monotonic())):
             raise StoreError(f"the store has not answered for {time.monotonic() - self._probed_at:.0f} s")
         if isinstance(self._answer, Exception):

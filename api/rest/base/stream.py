@@ -13,7 +13,7 @@ from flask import Response
 
 from watchfloor.api.formats.ndjson_writer import encode_ndjson
 from watchfloor.api.results import StreamedResult
-from watchfloor.store.bridge.jvm import visit_jvm
+from watchfloor.store.bridge.threads import start_thread
 
 from .problems import to_problem
 
@@ -94,10 +94,7 @@ class DisconnectWatcher:
         with self._lock:
             self._streams[stream] = is_client_gone
             if self._thread is None:
-                self._thread = threading.Thread(
-                    target=visit_jvm()(self._poll_clients), name="disconnected-clients", daemon=True
-                )
-                self._thread.start()
+                self._thread = start_thread(self._poll_clients, "disconnected-clients")
 
     def remove_stream(self, stream: QueryStream) -> None:
         with self._lock:
