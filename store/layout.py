@@ -1,6 +1,6 @@
-"""The seam between what events are and how they are stored.
+"""The protocol of layouts: how events are stored in tables and read again.
 
-Planner, batching and executor know a layout by this protocol only; so does the ingest worker.
+Queries and the ingest worker know a layout by this protocol only. Read ``Layout`` first.
 """
 
 from __future__ import annotations
@@ -23,24 +23,26 @@ from .reader import Reader
 from .store import Store
 
 FieldValue = tuple[Field, Value]
-"""``field = value``, typed, of an indexed field."""
+"""An indexed field and a typed value: the condition ``field = value``."""
 
 
 @dataclass(frozen=True)
 class IndexCount:
-    """What the index knows of a condition: about how many ``events`` satisfy it, to how many ``places`` it leads
-    (events, or blocks of events), and how many ``entries`` were read to know that. ``newest``: none of the events is
-    newer (µs); None if that is not known."""
+    """What the index tells about a condition.
+
+    About ``events`` events satisfy it. Its hits are ``hits`` events, or blocks of events, depending on the layout.
+    ``entries`` of the index were read to learn that. No event is newer than ``newest`` (µs); None: not known.
+    """
 
     events: int
-    places: int
+    hits: int
     entries: int
     newest: int | None = None
 
 
 @dataclass(frozen=True)
 class TableWrite:
-    """Entries for one table. ``wide``: a row per event and a column per cell, else a row per entry."""
+    """Entries for one table: with ``wide`` a row per event and a column per cell, otherwise a row per entry."""
 
     table: str
     batch: pa.RecordBatch
@@ -50,10 +52,10 @@ class TableWrite:
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """Which events a read is for: those in [since, until) (µs) that satisfy ``where``, and which ``columns`` of them.
+    """Asks for ``columns`` of the events in [since, until) (µs) that satisfy ``where``; None: of all of them.
 
-    ``first_rows`` is after how many events the first batch is handed over. With a ``limit`` no more than the newest so
-    many are wanted; others may come too.
+    The first batch is handed over after about ``first_rows`` events. With a ``limit`` only the newest so many events
+    are needed; more may be returned.
     """
 
     since: int
@@ -71,7 +73,7 @@ def event_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
 
 
 class Encoder(Protocol):
-    """Turns the events of one work item into entries. How they are cut into batches makes no difference."""
+    """Turns the events of one work item into entries. The result does not depend on how events are cut into batches."""
 
     def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
         """Returns entries of a batch of events, which has the source's columns and ``keys.OFFSET_COLUMN``.
@@ -80,46 +82,50 @@ class Encoder(Protocol):
         """
 
     def finish(self) -> list[TableWrite]:
-        """What is left, and the item's counts."""
+        """Returns the remaining entries and those of the item's counts."""
 
     def sweep_earlier(self, store: Store, rejected: np.ndarray) -> None:
-        """After a second reading, which is durable: removes what an earlier one wrote and this one did not write again.
+        """Removes what an earlier reading of the item wrote and this one, now durable, did not write again.
 
-        ``rejected`` are the offsets of lines of the item that are no events now. What is removed are events, index
-        entries and counts, so that all three say the same. A sweep that is cut off can be done again.
+        ``rejected`` are the offsets of the item's lines that are not events any more. Events, index entries and counts
+        are removed, so that all three agree. A sweep that was interrupted can be repeated.
         """
 
 
 class ValueCounts(Protocol):
-    """Counts of the events that have a value, in [since, until) (µs)."""
+    """Counts the events in [since, until) (µs) by the values of indexed fields."""
 
     def estimate_conditions(
         self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
     ) -> list[IndexCount | None]:
-        """What there is of each condition on an indexed field: equalities, and those of many values.
+        """Returns what the index tells about each condition on an indexed field.
 
-        None for one of many values of which a shard has more than ``most`` entries; those are not read to the end.
+        The result is None for a condition of many values that has more than ``most`` entries in a shard: reading it
+        is given up. With ``most`` None nothing is given up.
         """
 
     def count_events(self, reader: Reader, source: Source, term: FieldValue, since: int, until: int) -> int:
-        """Exactly how many events have the term."""
+        """Returns the exact number of events that have the value."""
 
     def count_over_time(
         self, reader: Reader, source: Source, term: FieldValue, width: int, since: int, until: int
     ) -> Counter[int]:
-        """Exact counts by the start of their bucket. ``width`` (µs): a minute, an hour or a day."""
+        """Returns exact counts by the start of their bucket, whose ``width`` (µs) is a minute, an hour or a day."""
 
     def count_values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
-        """Exact counts of all values of an indexed field, as they stand in index rows."""
+        """Returns the exact count of every value of an indexed field, values as they stand in index rows."""
 
 
 class Layout(Protocol):
+    """Writes the events of a source to its tables and reads them."""
+
     name: str
     hits_exact: bool
-    """Whether every hit of an equality is an event that satisfies it, or only leads to some."""
+    """True if every hit of an equality is an event that satisfies it; false if it is a block that may hold some."""
     costs: ReadCosts
+    """What reading costs if it was not measured on the store at hand."""
     most_entries: int
-    """So many entries a shard may a condition of many values have, for its look-up to be worth its while."""
+    """A condition of many values with more index entries in a shard than this is not worth looking up."""
 
     @property
     def counts(self) -> ValueCounts: ...
@@ -129,19 +135,22 @@ class Layout(Protocol):
     ) -> Encoder:
         """Returns an encoder of one work item's events.
 
-        ``reread`` is the store, if the item was read to its end before, and may have been compacted since. ``again``
-        says that some of the item may have been written before, so that ``sweep`` will be called.
+        ``reread`` is the store if the item was read to its end before, and may have been compacted since. ``again``
+        says that parts of the item may have been written before, so that ``sweep_earlier`` will be called.
         """
 
-    def scan_events(self, reader: Reader, source: Source, wanted: ReadRequest) -> Iterator[pa.RecordBatch]:
-        """Returns the events that are wanted, newest first: batches by ``event_schema``. Ties are ordered by key."""
+    def scan_events(self, reader: Reader, source: Source, request: ReadRequest) -> Iterator[pa.RecordBatch]:
+        """Returns the requested events, newest first, in batches by ``event_schema``. Ties are ordered by key."""
 
     def find_hits(
         self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int
     ) -> list[pa.Array]:
-        """What the index has for each condition in [since, until): opaque binary IDs, sorted, which is newest first."""
+        """Returns the hits of each condition in [since, until): opaque binary IDs, sorted, which is newest first."""
 
     def fetch_events(
-        self, reader: Reader, source: Source, hits: pa.Array, wanted: ReadRequest
+        self, reader: Reader, source: Source, hits: pa.Array, request: ReadRequest
     ) -> Iterator[pa.RecordBatch]:
-        """As ``scan``, of the events of sorted hits: some of those that ``hits`` gave for no wider a time range."""
+        """Returns events as ``scan_events`` does, of sorted hits.
+
+        The hits are some of those that ``find_hits`` has returned for a time range that covers the request's.
+        """

@@ -1,4 +1,7 @@
-"""Counts in the aggregate table, read as the fewest buckets that cover a time range (``aggregates`` writes them)."""
+"""Reads counts from the aggregate table, as the fewest buckets that cover a time range.
+
+``item_counts.py`` writes them.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class BucketCover:
-    """How a time range is read: whole days, whole hours (not in the days), and the edges that are left."""
+    """A time range as whole days, whole hours outside these days, and the remaining edges."""
 
     days: tuple[Span, ...]
     hours: tuple[Span, ...]
@@ -46,7 +49,7 @@ class BucketCover:
 
 
 def cover_range(since: int, until: int) -> BucketCover:
-    """The fewest buckets that cover [since, until), in microseconds."""
+    """Returns the fewest buckets that cover [since, until), in microseconds."""
     hours = (-(-since // HOUR) * HOUR, until // HOUR * HOUR)
     if hours[0] >= hours[1]:
         return BucketCover((), (), drop_empty_spans((since, until)))
@@ -58,17 +61,17 @@ def cover_range(since: int, until: int) -> BucketCover:
 
 
 def drop_empty_spans(*spans: Span) -> tuple[Span, ...]:
-    """Those of the spans that are not empty."""
+    """Returns the spans that are not empty."""
     return tuple(span for span in spans if span[0] < span[1])
 
 
 def hours_around(since: int, until: int) -> Span:
-    """The whole hours that touch [since, until)."""
+    """Returns the range of whole hours that touch [since, until)."""
     return since // HOUR * HOUR, -(-until // HOUR) * HOUR
 
 
 def bucket_row(source: Source, term: FieldValue | None) -> bytes:
-    """The aggregate row of a ``field = value``; of all events with None."""
+    """Returns the aggregate row of ``field = value``; that of all events for None."""
     name = TOTAL if term is None else term[0].name
     value = b"" if term is None else to_index_value(encode_value(term[0].scalar, term[1]))
     return aggregate_shard(name, value, source.shards) + index_prefix(name) + value
@@ -83,13 +86,13 @@ def range_of_row(row: bytes) -> Ranges:
 def read_counts(
     reader: Reader, source: Source, ranges: Ranges, cells: bytes, by: str
 ) -> Iterator[tuple[bytes, int, int]]:
-    """(row, start of the bucket, count) of the ``cells`` in ``ranges``, summed ``by`` ``row`` or ``bucket``."""
+    """Returns (row, start of the bucket, count) of the ``cells`` in ``ranges``, summed ``by`` ``row`` or ``bucket``."""
     with begin_counts(reader, source, ranges, cells, by) as batches:
         yield from iterate_counts(batches)
 
 
 def begin_counts(reader: Reader, source: Source, ranges: Ranges, cells: bytes, by: str) -> Batches:
-    """The same as a scan that is read ahead from now on; for ``counts_in``."""
+    """Begins the same as a scan that reads ahead from now on; ``iterate_counts`` or ``sum_buckets`` read it."""
     options: dict[str, str | bytes] = {"mode": "cells", "ranges": cells, "by": by}
     # One range is sooner read by one request after the other, which come without a pool of threads.
     ordered = len(ranges) == 1
@@ -98,14 +101,14 @@ def begin_counts(reader: Reader, source: Source, ranges: Ranges, cells: bytes, b
 
 
 def iterate_counts(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[bytes, int, int]]:
-    """(row, start of the bucket, count); the start is 0 of what was summed by row."""
+    """Returns (row, start of the bucket, count); the start is 0 if the counts were summed by row."""
     for batch in batches:
         starts, counts = _read_columns(batch)
         yield from zip(batch.column("row").to_pylist(), starts.tolist(), counts.tolist(), strict=True)
 
 
 def sum_buckets(batches: Iterable[pa.RecordBatch]) -> tuple[np.ndarray, np.ndarray]:
-    """Starts of buckets, ascending, and the count of each over all rows, of what was summed by bucket."""
+    """Returns the starts of buckets, ascending, and the count of each over all rows, of a scan summed by bucket."""
     parts = [_read_columns(batch) for batch in batches]
     if not parts:
         return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -125,17 +128,17 @@ def _read_columns(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cells_of_cover(parts: BucketCover) -> bytes:
-    """The cells that a cover sums. A cell of family ``s`` counts for its hour and for its day."""
+    """Returns the cells that a cover sums. A cell of family ``s`` counts for its hour and for its day."""
     days = b"".join(cells_of(family, span) for family in "ds" for span in parts.days)
     return days + b"".join(cells_of(family, span) for family in "hs" for span in parts.hours)
 
 
 def bucket_cells(width: int, span: Span) -> bytes:
-    """The cells that make up the buckets of a width, whole ones, in ``span``."""
+    """Returns the cells of the whole buckets of a width in ``span``."""
     families = {MINUTE: "m", HOUR: "hs", DAY: "ds"}[width]
     return b"".join(cells_of(family, span) for family in families)
 
 
 def cells_of(family: str, span: Span) -> bytes:
-    """Buckets of a family that start in ``span``, as the iterator reads them: reversed, half-open."""
+    """Returns the cells of a family that start in ``span``, as the iterator reads them: a reversed, half-open range."""
     return struct.pack(">B1sQQ", 1, family.encode(), MAX_TIME - span[1] + 1, MAX_TIME - span[0] + 1)

@@ -1,4 +1,4 @@
-"""Where the index has its entries: of ``field = value`` a row a shard, of other conditions a range of rows."""
+"""Rows of the index: ``field = value`` has one row in each shard, other conditions have a range of rows."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _REGEX_PREFIX = re.compile(r"(?:\^|\\A)((?:[\w /@:,;=&%#~!'\"<>-]|\\[^\w\s])+)(?
 
 @dataclass(frozen=True)
 class ValueRows:
-    """The index rows whose values may satisfy a condition, as what follows the shard: [start, end).
+    """The index rows [start, end), without their shard, whose values may satisfy a condition.
 
-    ``skip``: bytes of it before the value. ``test``: the filter program that tells which of the values do satisfy it;
-    None if all do. Values over ``index_values.MAX_INDEXED`` bytes are cut, so that rows may be among them that do not.
+    The value begins after ``skip`` bytes. ``test`` is the filter program that decides which of the values satisfy the
+    condition; None if all do. Long values are cut in the index, so that some of these rows may not satisfy it.
     ``reversed``: the rows have the values backwards.
     """
 
@@ -47,12 +47,12 @@ class ValueRows:
 
 
 def index_suffixes(terms: Sequence[FieldValue]) -> list[bytes]:
-    """What follows the shard in the index rows of each term."""
+    """Returns the index row of each ``field = value``, without the shard."""
     return [index_prefix(field.name) + to_index_value(encode_value(field.scalar, value)) for field, value in terms]
 
 
 def index_ranges(source: Source, suffixes: Iterable[bytes], low: bytes, high: bytes) -> Ranges:
-    """The qualifiers in [low, high) of these rows in all shards."""
+    """Returns the ranges of the qualifiers [low, high) of these rows in all shards."""
     ranges = Ranges()
     for suffix in suffixes:
         for shard in shard_names(source.shards):
@@ -61,7 +61,7 @@ def index_ranges(source: Source, suffixes: Iterable[bytes], low: bytes, high: by
 
 
 def value_rows(condition: Condition, source: Source) -> ValueRows:
-    """The rows of a typed condition on an indexed field; lists have their elements there."""
+    """Returns the rows of a typed condition on an indexed field; the index of a list has its elements."""
     kind = source.find_field(condition.field).scalar
     match condition:
         case Compare(_, op, value) if op in ("<", "<=", ">", ">="):
@@ -90,7 +90,7 @@ def value_rows(condition: Condition, source: Source) -> ValueRows:
 
 
 def _rows_with_prefix(condition: Condition, start: bytes, test: bytes | None, backwards: bool = False) -> ValueRows:
-    """Values that start with some bytes, or reversed ones that do."""
+    """Returns the rows of values that start with some bytes, or of reversed values that do."""
     prefix = reversed_prefix(condition.field) if backwards else index_prefix(condition.field)
     end = prefix_end(prefix + start[:CUT_BYTES])
     assert end is not None  # a field's name does not consist of 0xFF
@@ -100,7 +100,10 @@ def _rows_with_prefix(condition: Condition, start: bytes, test: bytes | None, ba
 def _rows_between(
     condition: Condition, low: bytes, high: bytes | None, after_low: bool = False, with_high: bool = True
 ) -> ValueRows:
-    """Encoded values from ``low``, or after it, to ``high``, or before it; None is the last there is."""
+    """Returns the rows of the encoded values between ``low`` and ``high``; None: up to the last value.
+
+    ``after_low`` excludes ``low`` itself, ``with_high`` includes ``high``.
+    """
     prefix = index_prefix(condition.field)
     start = prefix + low[:CUT_BYTES] + (b"\x00" if after_low and len(low) <= CUT_BYTES else b"")
     if high is None:

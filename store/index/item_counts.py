@@ -28,14 +28,14 @@ from watchfloor.store.encoding.keys import (
 )
 
 TOTAL = ""
-"""The field name, and the value, of a source's total."""
+"""The field name, and the value, under which all events of a source are counted."""
 
 _FOLD_AFTER = 200_000
-"""Pending groups of a field after which they are summed, to bound memory."""
+"""Pending groups of a field are summed when they are more than this, to bound memory."""
 
 
 class ItemCounts:
-    """Counts of one source's events within one work item."""
+    """Counts one source's events within one work item."""
 
     def __init__(self, source: Source, item_id: bytes) -> None:
         self._source, self._item_id = source, item_id
@@ -43,7 +43,7 @@ class ItemCounts:
         self._minutes: dict[int, int] = defaultdict(int)
 
     def add_total(self, times: np.ndarray) -> None:
-        """Counts a batch's events; ``times`` int64 microseconds."""
+        """Counts the events of a batch; ``times`` int64 microseconds."""
         for minute, count in zip(*np.unique(times // MINUTE, return_counts=True), strict=True):
             self._minutes[int(minute)] += int(count)
 
@@ -67,7 +67,7 @@ class ItemCounts:
             self._groups[field.name] = [_sum_groups(pending)]
 
     def make_entries(self) -> list[pa.RecordBatch]:
-        """The cells, ready for the sink."""
+        """Returns the entries of all counts."""
         batches = [self._total_entries()] if self._minutes else []
         for name, pending in self._groups.items():
             batches.append(self._field_entries(name, _sum_groups(pending)))
@@ -126,7 +126,7 @@ class ItemCounts:
 
 
 def constant_column(value: bytes, rows: int) -> pa.DictionaryArray:
-    """A column with the same bytes in each row."""
+    """Returns a column with the same bytes in each row."""
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value], pa.binary()))
 
 

@@ -1,4 +1,4 @@
-"""Counts of events: all of a source's from the aggregate table, those with a value from wherever its layout has them.
+"""Counts of a source's events, from the aggregate table, and of those with a value, from where the layout has them.
 
 A time range is read as the fewest buckets that cover it: whole days, then whole hours at both ends. What is left at
 the edges is counted exactly from the events.
@@ -48,11 +48,11 @@ _EDGE_ROWS = 4096
 
 @dataclass(frozen=True, eq=False)
 class EventSurvey:
-    """What there is in a time range [since, until), in µs.
+    """What is known of the events in [since, until) (µs) before they are read.
 
-    ``hours``: the starts of the hours that touch it and have events, ascending; ``events`` of each. ``busy``: these
-    hours, merged, newest first. ``total``: of all. ``counts``: what the index has for each condition; None if that is
-    too much to read.
+    ``hours`` are the starts of the hours that touch the range and have events, ascending, and ``events`` the number of
+    events in each; ``busy`` are these hours, merged, newest first. ``total`` is the number of all events. ``counts``
+    has what the index tells about each condition; None if that is too much to read.
     """
 
     since: int
@@ -64,13 +64,13 @@ class EventSurvey:
     counts: list[IndexCount | None]
 
     def estimate_newer(self, time: int) -> int:
-        """About how many of the events are newer than ``time``."""
+        """Returns about how many of the events are newer than ``time``."""
         shares = np.clip((self.hours + HOUR - time) / HOUR, 0, 1)
         return int(self.events @ shares)
 
 
 class CountReader:
-    """Counts of one source. ``None`` as a field means all events of the source."""
+    """Counts events of one source. A field of None means all its events."""
 
     def __init__(self, reader: Reader, source: Source) -> None:
         self._reader, self._source, self._layout = reader.snapshot(), source, layout_of(source)
@@ -78,9 +78,10 @@ class CountReader:
     def read_survey(
         self, conditions: Sequence[Condition], since: int | None, until: int | None, thorough: bool = False
     ) -> EventSurvey:
-        """What a plan needs to know of [since, until), where None is as far as there are events: scans at once.
+        """Returns what a plan needs to know of [since, until), where None is as far as there are events.
 
-        Conditions of many values are given up where the layout finds it not worth its while, unless ``thorough``.
+        Everything is read at once. A condition of many values is given up if it has more entries than the layout finds
+        worth reading, unless ``thorough``.
         """
         most = None if thorough else self._layout.most_entries
         low, high = 0 if since is None else since, END_OF_TIME if until is None else until
@@ -98,7 +99,7 @@ class CountReader:
         return EventSurvey(since, until, buckets, events, busy, int(events.sum()), found)
 
     def count_events(self, since: int, until: int, field: Field | None = None, value: Value | None = None) -> int:
-        """Exactly how many events in [since, until) there are, or have this value."""
+        """Returns the exact number of events in [since, until), or of those with this value."""
         if field is not None and value is not None:
             return self._layout.counts.count_events(self._reader, self._source, (field, value), since, until)
         parts = cover_range(since, until)
@@ -112,7 +113,7 @@ class CountReader:
     def count_over_time(
         self, bucket: str, since: int, until: int, field: Field | None = None, value: Value | None = None
     ) -> list[tuple[int, int]]:
-        """(start of the bucket, count) of the buckets in [since, until) that have events, oldest first."""
+        """Returns (start, count) of each bucket in [since, until) that has events, oldest first."""
         if bucket not in BUCKETS:
             raise UserError(f"unknown bucket {bucket!r}; known are {', '.join(BUCKETS)}")
         width = BUCKET_WIDTHS[bucket]
@@ -131,12 +132,12 @@ class CountReader:
         return sorted(counts.items())
 
     def find_bounds(self) -> Span | None:
-        """[start of the oldest day with events, end of the newest); None for a source without events."""
+        """Returns the start of the oldest day with events and the end of the newest; None if there are no events."""
         days = [start for _, start, _ in self._read_totals(cells_of("d", (0, MAX_TIME // DAY * DAY)), "bucket")]
         return (min(days), max(days) + DAY) if days else None
 
     def rank_values(self, field: Field, since: int, until: int, limit: int) -> list[tuple[object, int]]:
-        """The values of an indexed field with the most events in [since, until), exactly; ties by value."""
+        """Returns the values of an indexed field with the most events in [since, until), exactly; ties by value."""
         counts = self._layout.counts.count_values(self._reader, self._source, field, since, until)
         best = heapq.nsmallest(limit, counts.items(), key=lambda item: (-item[1], item[0]))
         return [(decode_index_value(field.scalar, value), count) for value, count in best]
@@ -145,7 +146,7 @@ class CountReader:
         return list(read_counts(self._reader, self._source, range_of_row(bucket_row(self._source, None)), cells, by))
 
     def _read_times(self, span: Span) -> np.ndarray:
-        """The times of the events in ``span``, read from the events."""
+        """Reads the times of the events in ``span`` from the events themselves."""
         name = self._source.time_field
         batches = self._layout.scan_events(self._reader, self._source, ReadRequest(*span, None, [name], _EDGE_ROWS))
         times = [batch.column(0).cast(pa.int64()).to_numpy() for batch in batches]
@@ -153,7 +154,7 @@ class CountReader:
 
 
 def _merge_hours(hours: np.ndarray) -> list[Span]:
-    """Ascending hours, merged where they touch, newest first."""
+    """Merges ascending hours where they touch; the result is newest first."""
     if not len(hours):
         return []
     first = np.concatenate(([True], np.diff(hours) > HOUR))
@@ -162,7 +163,7 @@ def _merge_hours(hours: np.ndarray) -> list[Span]:
 
 
 def _split_minutes(edges: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Edges as whole minutes, of which a source's total has cells, and what is left of them."""
+    """Splits edges into whole minutes, for which there are counts of all events, and the rest."""
     minutes = [(-(-since // MINUTE) * MINUTE, until // MINUTE * MINUTE) for since, until in edges]
     inner = tuple(span for span in minutes if span[0] < span[1])
     outer = [

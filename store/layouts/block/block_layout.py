@@ -92,14 +92,14 @@ class BlockLayout:
         generation = read_view(reread, source.name).state.begun if reread is not None else 0
         return BlockEncoder(source, file_id, item_id, generation=generation)
 
-    def scan_events(self, reader: Reader, source: Source, wanted: ReadRequest) -> Iterator[pa.RecordBatch]:
-        if wanted.since >= wanted.until:
+    def scan_events(self, reader: Reader, source: Source, request: ReadRequest) -> Iterator[pa.RecordBatch]:
+        if request.since >= request.until:
             return
-        low, high = block_bounds(wanted.since, wanted.until)
+        low, high = block_bounds(request.since, request.until)
         ranges = Ranges()
         for shard in shard_names(source.shards):
             ranges.add_rows(shard + low, shard + high)
-        blocks = _BlockReader(reader, source, wanted)
+        blocks = _BlockReader(reader, source, request)
         runs = EventMerger()
         with blocks.begin_read(ranges, ordered=True) as begun:
             for events in blocks.check_view(begun):
@@ -115,11 +115,11 @@ class BlockLayout:
         return [hits.ids.take(pc.sort_indices(hits.ids)) for hits in found]
 
     def fetch_events(
-        self, reader: Reader, source: Source, hits: pa.Array, wanted: ReadRequest
+        self, reader: Reader, source: Source, hits: pa.Array, request: ReadRequest
     ) -> Iterator[pa.RecordBatch]:
-        blocks = _BlockReader(reader, source, wanted)
+        blocks = _BlockReader(reader, source, request)
         runs = EventMerger()
-        with closing(_look_up_blocks(blocks, hits, wanted.limit)) as found:
+        with closing(_look_up_blocks(blocks, hits, request.limit)) as found:
             for events, done in found:
                 if events is not None:
                     blocks.add_seen(runs, events)

@@ -56,13 +56,13 @@ class CellLayout:
     ) -> CellEncoder:
         return CellEncoder(source, file_id, item_id, again)
 
-    def scan_events(self, reader: Reader, source: Source, wanted: ReadRequest) -> Iterator[pa.RecordBatch]:
-        low, high = key_bounds(wanted.since, wanted.until)
+    def scan_events(self, reader: Reader, source: Source, request: ReadRequest) -> Iterator[pa.RecordBatch]:
+        low, high = key_bounds(request.since, request.until)
         ranges = Ranges()
         for shard in shard_names(source.shards):
             ranges.add_rows(shard + low, shard + high)
-        request = _request_events(source, ranges, wanted, wanted.first_rows, ordered=True)
-        yield from _read_events(reader, source, request, wanted.columns)
+        events = _request_events(source, ranges, request, request.first_rows, ordered=True)
+        yield from _read_events(reader, source, events, request.columns)
 
     def find_hits(
         self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int
@@ -78,14 +78,14 @@ class CellLayout:
         return [found[condition] for condition in conditions]
 
     def fetch_events(
-        self, reader: Reader, source: Source, hits: pa.Array, wanted: ReadRequest
+        self, reader: Reader, source: Source, hits: pa.Array, request: ReadRequest
     ) -> Iterator[pa.RecordBatch]:
-        start, step = 0, wanted.first_rows
+        start, step = 0, request.first_rows
         while start < len(hits):
             keys = hits.slice(start, step)
             rows = join_bytes(pc.binary_slice(keys, KEY_BYTES, ROW_BYTES), pc.binary_slice(keys, 0, KEY_BYTES))
-            request = _request_events(source, Ranges.exact_rows(rows), wanted, BATCH_ROWS, ordered=False)
-            parts = list(_read_events(reader, source, request, wanted.columns))
+            looked_up = _request_events(source, Ranges.exact_rows(rows), request, BATCH_ROWS, ordered=False)
+            parts = list(_read_events(reader, source, looked_up, request.columns))
             if parts:
                 events = pa.concat_batches(parts)
                 yield events.take(pc.sort_indices(events.column(KEY_COLUMN)))
@@ -93,13 +93,13 @@ class CellLayout:
             step = min(step * 4, BATCH_ROWS)
 
 
-def _request_events(source: Source, ranges: Ranges, wanted: ReadRequest, first_rows: int, ordered: bool) -> EventScan:
-    program = compile_filter(wanted.where, source) if wanted.where is not None else None
+def _request_events(source: Source, ranges: Ranges, request: ReadRequest, first_rows: int, ordered: bool) -> EventScan:
+    program = compile_filter(request.where, source) if request.where is not None else None
     return EventScan(
         _STREAM,
         event_table(source),
         ranges,
-        columns={name: bridge_type(source.find_field(name)) for name in wanted.columns if name != source.time_field},
+        columns={name: bridge_type(source.find_field(name)) for name in request.columns if name != source.time_field},
         first_rows=first_rows,
         batch_rows=BATCH_ROWS,
         ordered=ordered,
