@@ -36,7 +36,7 @@ class AtLinesParser:
         return parse_lines(chunk, self._read_rows)
 
     def _read_rows(self, rows, parsed):
-        texts = [rows.raw(row).decode().removeprefix("@").split(" ", 1) for row in range(len(rows))]
+        texts = [rows.line_at(row).decode().removeprefix("@").split(" ", 1) for row in range(len(rows))]
         reasons = {row: "not a time and a name" for row, cells in enumerate(texts) if len(cells) != 2}
         columns = {}
         for number, field in enumerate(self._source.fields):
