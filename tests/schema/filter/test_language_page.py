@@ -17,7 +17,7 @@ from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_PATTERNS, MAX_STA
 from watchfloor.schema.filter.type_check import MAX_VALUES, read_filter
 from watchfloor.schema.times import parse_time
 
-PAGE = (Path(__file__).parents[2] / "docs/using/query-language.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/using/query-language.md").read_text("utf-8")
 KEYWORDS = ("and", "or", "not", "in", "like", "startswith", "endswith", "contains", "exists")
 TYPES = {
     "ts": "time", "status": "int", "bytes": "int", "in": "int", "src": "ip", "id.orig_h": "ip", "tags": "list",

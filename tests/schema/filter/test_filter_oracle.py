@@ -67,7 +67,7 @@ def test_no_jvm_is_needed() -> None:
 
 
 def test_the_documentation_is_right() -> None:
-    docs = Path(__file__).parents[2] / "docs"
+    docs = Path(__file__).parents[3] / "docs"
     planner = (docs / "planner.md").read_text("utf-8")
     for word in (*SCHEMES, *(rule.name for rule in ALL_RULES), *(field.name for field in fields(ReadCosts))):
         assert re.search(rf"\b{word}\b", planner), word

@@ -14,7 +14,7 @@ from typing import Any
 from watchfloor.schema.filter.parse import MAX_DEPTH, MAX_LENGTH, MAX_TERMS
 from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_PATTERNS
 
-_FOLDER = Path(__file__).parents[1] / "fixtures" / "hostile_filters"
+_FOLDER = Path(__file__).parents[2] / "fixtures" / "hostile_filters"
 _ODD_CHARACTERS = (
     "\x00\x01\x08\x0b\x0c\r\x1b\x1f\x7f\x80\x85\xa0\xad\u200b\u200d\u200e\u2028\u202e\u2060\u3000"
     "\ufeff\ufffe\uffff\ud800\udfff\udcc0\U0001f600\U0010ffff"
