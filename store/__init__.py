@@ -1,5 +1,5 @@
-"""Everything that touches the JVM or a server.
+"""Everything that touches the JVM or a server: Accumulo, its tables, and the local stack.
 
-Reading order: ``store`` (the connection), ``layout`` and ``cell`` (how events become entries), ``writer`` (how they get
-in), ``counts`` (the aggregates), ``bridge`` (how batches cross into Java), ``stack`` (the local servers).
+Read ``store.py`` first, then ``catalog.py`` and ``snapshot.py``; ``layout.py`` says how events become entries, and
+``layouts/`` holds the two ways. ``bridge/`` crosses into Java, ``stack/`` runs the local servers.
 """

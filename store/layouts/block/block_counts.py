@@ -1,6 +1,6 @@
-"""Counts of ``field = value`` in the block layout: the index says how many hits each block has.
+"""Counts of ``field = value`` in the block layout: the index has the number of hits in each block.
 
-Blocks that lie wholly in a time range are counted by the index alone; those across an end of it are read.
+Blocks that lie wholly in a time range are counted by the index alone; blocks across an end of it are read.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class BlockHits:
         return BlockHits(self.ids.filter(pa.array(which)), *arrays, self.entries, self.complete)
 
     def select_overlapping(self, since: int, until: int) -> BlockHits:
-        """Those that may have events in [since, until)."""
+        """Returns the blocks that may have events in [since, until)."""
         return self.select((self.newest >= since) & (self.oldest < until))
 
     def are_inside(self, since: int, until: int) -> np.ndarray:
-        """Which blocks lie wholly in [since, until)."""
+        """Returns which blocks lie wholly in [since, until)."""
         return (self.oldest >= since) & (self.newest < until)
 
 
@@ -121,7 +121,7 @@ def _read_hits_of_many(
 def _read_hits_by_suffix(
     reader: Reader, source: Source, suffixes: Sequence[bytes], since: int, until: int
 ) -> dict[bytes, BlockHits]:
-    """By the end of an index row, behind the shard."""
+    """Reads the hits of index rows, which are given without their shard."""
     ranges = index_ranges(source, suffixes, *block_bounds(since, until))
     numbered = {suffix: number for number, suffix in enumerate(suffixes)}
     found: dict[bytes, list[BlockHits]] = {suffix: [] for suffix in suffixes}
@@ -164,7 +164,7 @@ def _concat_hits(parts: list[BlockHits]) -> BlockHits:
 
 
 class BlockCounts:
-    """Counts from the index's hits."""
+    """Counts events by the hits in the index."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -172,7 +172,7 @@ class BlockCounts:
     def estimate_conditions(
         self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
     ) -> list[IndexCount | None]:
-        """Hits of the blocks that reach into the hours around the range, as far as they do."""
+        """Estimates hits in the whole hours around the range; a block across their end counts by its share of time."""
         since, until = hours_around(since, until)
         estimated: list[IndexCount | None] = []
         for found in read_block_hits(reader, source, conditions, since, until, most):
@@ -226,7 +226,7 @@ class BlockCounts:
     def _read_times(
         self, reader: Reader, source: Source, term: FieldValue, found: BlockHits, since: int, until: int
     ) -> Iterator[np.ndarray]:
-        """The times of the events with the term in some blocks."""
+        """Reads the times of the events that have the value in some blocks."""
         for events in self._fetch_column(
             reader, source, found.ids, since, until, _make_equality(term), source.time_field
         ):

@@ -34,7 +34,7 @@ from watchfloor.store.store import Store
 
 
 class BlockEncoder:
-    """Entries of one work item's events of one source."""
+    """Makes the entries of one work item's events of one source."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class BlockEncoder:
         compression: Compression = CODEC,
         generation: int = 0,
     ) -> None:
-        """``generation``: 0, or of an item that has been read to its end before the last epoch that was begun."""
+        """``generation``: 0, or the last epoch that was begun if the item was read to its end before."""
         self._source, self._file_id, self._item_id = source, file_id, item_id
         self._block_rows, self._compression = block_rows, compression
         self._counts = ItemCounts(source, item_id)
@@ -61,7 +61,7 @@ class BlockEncoder:
         self._written: set[bytes] = set()
 
     def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
-        """Entries of the slabs that are full now; the rest waits for more events, or for ``finish``."""
+        """Returns entries of the slabs that are full now; other events wait for more, or for ``finish``."""
         writes: list[TableWrite] = []
         size = SLAB_BLOCKS * self._block_rows
         while len(events):
@@ -113,7 +113,7 @@ class BlockEncoder:
         return [make_event_write(source, blocks, [*columns, *about]), *make_block_index_writes(source, blocks, columns)]
 
     def _cut_blocks(self, shard: int, times: np.ndarray, offsets: np.ndarray) -> list[Block]:
-        """The blocks of a slab, in the order of their rows."""
+        """Returns the blocks of a slab, in the order of their rows."""
         tag, found = item_tag(self._item_id), []
         for events in cut_events(times, event_hashes(self._file_id, offsets), self._block_rows):
             own = blake2b(self._origin + offsets[events].tobytes(), digest_size=4).digest()

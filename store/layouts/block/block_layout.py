@@ -1,8 +1,8 @@
 """The ``block`` layout: some thousands of events a row, a column vector a field (``docs/keys.md``).
 
-The index finds blocks, the filter finds events: a hit is a block that may hold some, and the tablet servers evaluate
-the whole filter on it. Blocks are read by their newest event; events are held back until no block that is still to
-come can have newer ones.
+The index finds blocks and the filter finds events: a hit is a block that may hold matching events, and the tablet
+servers evaluate the whole filter on it. Blocks are read in the order of their newest events. Events are held back until
+no block that is still to come can have newer ones.
 """
 
 from __future__ import annotations
@@ -52,31 +52,31 @@ from .block_encoder import BlockEncoder
 from .costs import BLOCK_COSTS
 
 _STREAM = "watchfloor.block.BlockStream"
-"""``row`` is null but at the first event of a block. Blocks without the first wanted column are left out."""
+"""Its batches have the block's row at the first event of each block, and null at the others."""
 FEW_BLOCKS = 10
-"""Hits that are looked up all at once, if a limit does not say that fewer will do: two first and the others after them
-would bring the first rows in two thirds of the time, and all of them, less than a screen shows, a fifth later."""
+# Two first would bring the first rows in two thirds of the time, and all rows, less than a screen, a fifth later.
+"""Up to so many hits are looked up all at once, unless a limit needs fewer."""
 FIRST_BLOCKS = 2
-"""Blocks that are looked up first of more."""
+"""Number of blocks that are looked up first if there are more hits."""
 FEW_ROWS = 1000
-"""If no more events than these make a first batch, few blocks are read before the others: one may have thousands."""
+"""If the first batch shall have no more events than this, few blocks are read first: one block may have thousands."""
 BATCH_BLOCKS = 8
-"""Blocks that a scan hands over at once, then."""
+"""Number of blocks in a batch of a scan."""
 FETCH_BLOCKS = 64
-"""Blocks that are looked up at once, at most."""
+"""Largest number of blocks that are looked up at once."""
 
 REQUEST_BLOCKS = 4
-"""Blocks that are worth a request of their own, if they are looked up."""
+"""A look-up makes one request for every so many blocks."""
 
 MANY_EVENTS = 1 << 15
-"""About so many events are looked up at once, at most: the servers look more up while something is made of them."""
+"""Look-ups have about so many events at most, so that the servers read the next ones while these are decoded."""
 
 SPARE = 1.25
-"""How many times the blocks that should have what is still missing to the limit are looked up."""
+"""Factor on the estimated number of blocks that hold what is still missing to the limit."""
 
 
 class BlockLayout:
-    """Reading and writing of blocks."""
+    """Writes events as blocks and reads them."""
 
     name = "block"
     hits_exact = False
@@ -132,9 +132,9 @@ class BlockLayout:
 def _look_up_blocks(
     reader: _BlockReader, hits: pa.BinaryArray, limit: int | None
 ) -> Generator[tuple[pa.RecordBatch | None, int], None, None]:
-    """The events of some blocks after those of others, newest blocks first, and how many blocks have been looked up.
+    """Yields the events of blocks, newest blocks first, and the number of blocks that have been looked up so far.
 
-    The servers look the next ones up while these are made something of, unless these may be all that is wanted.
+    Look-ups run one batch ahead of decoding, unless the events read so far may be all that the limit needs.
     """
     few = FEW_BLOCKS if limit is None else min(limit, FEW_BLOCKS)
     step = few if len(hits) <= few else reader.first_looked_up
@@ -157,7 +157,7 @@ def _look_up_blocks(
 
 
 class _BlockReader:
-    """Reads the events of some blocks that are wanted, and checks that it may."""
+    """Reads requested events of blocks, by one view of the blocks, and checks that the view is still right."""
 
     def __init__(self, reader: Reader, source: Source, wanted: ReadRequest) -> None:
         self._reader, self._source, self._columns, self._limit = reader, source, wanted.columns, wanted.limit
@@ -173,7 +173,7 @@ class _BlockReader:
         }
 
     def begin_read(self, ranges: Ranges, ordered: bool) -> Batches:
-        """Batches of blocks' events from now on; see ``_add`` for the columns."""
+        """Begins to read the events of blocks; ``_add_typed`` says which columns the batches have."""
         request = EventScan(
             _STREAM,
             event_table(self._source),
@@ -188,29 +188,30 @@ class _BlockReader:
         return self._reader.begin_events(request)
 
     def check_view(self, begun: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """What was begun, as long as the view of its blocks is right. Raises ``StoreError``."""
+        """Yields the batches of a read. Raises ``StoreError`` if blocks of the view may have been deleted meanwhile."""
         for events in begun:
             self._view.check_still_right(self._reader, self._source.name)
             yield events
         self._view.check_still_right(self._reader, self._source.name)
 
     def add_seen(self, runs: EventMerger, events: pa.RecordBatch) -> None:
-        """Adds those events to ``runs`` of which the view sees the block."""
+        """Adds the events whose blocks the view sees to ``runs``."""
         _add_typed(runs, _select_seen(self._view, events), self._source, self._columns)
 
 
 def _rows_of_hits(hits: pa.BinaryArray) -> Ranges:
-    """The rows of blocks."""
+    """Returns the rows of blocks as ranges."""
     shards = pc.binary_slice(hits, BLOCK_KEY_BYTES, BLOCK_KEY_BYTES + SHARD_BYTES)
     return Ranges.exact_rows(join_bytes(shards, pc.binary_slice(hits, 0, BLOCK_KEY_BYTES)))
 
 
 def _to_moment(micros: int) -> datetime:
+    """Returns a time (µs) as a datetime; times that datetime cannot express become the nearest one that it can."""
     return from_micros(min(max(micros, 0), YEAR_10000 - 1))
 
 
 def _find_next_time(events: pa.RecordBatch) -> int:
-    """The time that no event of the blocks to come is newer than: as the batch tells, or of its last block."""
+    """Returns a time (µs) that no event of later blocks exceeds: from the metadata, or that of the last block."""
     row = bytes.fromhex((events.schema.metadata or {}).get(NEXT_ROW, b"").decode())
     if len(row) < SHARD_BYTES + REVTS_BYTES:
         rows = events.column(0).drop_null()
@@ -219,7 +220,7 @@ def _find_next_time(events: pa.RecordBatch) -> int:
 
 
 def _select_seen(view: BlockView, events: pa.RecordBatch) -> pa.RecordBatch:
-    """Without the events of blocks that the view does not see."""
+    """Returns the events whose blocks the view sees."""
     rows = events.column(0)
     blocks = view.find_seen_rows(rows.drop_null())
     if blocks is None:
@@ -229,10 +230,10 @@ def _select_seen(view: BlockView, events: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _add_typed(runs: EventMerger, events: pa.RecordBatch, source: Source, columns: Sequence[str]) -> None:
-    """Adds typed events to ``runs``, if there are any.
+    """Adds events, if there are any, to ``runs`` as a batch by ``event_schema``.
 
-    The columns of ``events``, as the bridge gives them: the block's row, null but at its first event, the time, FILE,
-    OFFSET, and those of ``columns`` that are not the time.
+    ``events`` come from the bridge with these columns: the block's row, which is null except at its first event, the
+    time, FILE, OFFSET, and those of ``columns`` that are not the time.
     """
     if not len(events):
         return
@@ -248,7 +249,10 @@ def _add_typed(runs: EventMerger, events: pa.RecordBatch, source: Source, column
 
 
 def _compute_hashes(files: pa.BinaryArray, offsets: pa.BinaryArray) -> np.ndarray:
-    """HASH of events; where the reader may not see what it is made of, so that ties stay as they are in the block."""
+    """Returns HASH of events; ``UNKNOWN_HASH`` where the reader may not see the file or the offset.
+
+    Events of one time with unknown hashes stay in the order of the block.
+    """
     hashes = np.full(len(files), UNKNOWN_HASH, np.uint64)
     shown = pc.and_(files.is_valid(), offsets.is_valid())
     known = shown.to_numpy(zero_copy_only=False)

@@ -1,4 +1,4 @@
-"""Blocks of events as entries: what ingest and the merging of blocks have in common (``docs/keys.md``)."""
+"""Makes the entries of blocks, for ingest and for the merging of blocks (``docs/keys.md``)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .block_keys import block_row
 from .event_order import order_newest_first
 
 BLOCK_ROWS = 16384
-"""Events that a block has at most."""
+"""Largest number of events in a block."""
 SLAB_BLOCKS = 4
-"""Blocks' worth of events that stand in one shard, so that an index row takes all their hits in one mutation."""
+"""So many blocks in a row stand in one shard, so that an index row takes all their hits in one mutation."""
 _MOST_CELLS = 1 << 20
 
 
 @dataclass(frozen=True)
 class Block:
-    """Events, as places among those that are written together, newest first, and the row that they go to."""
+    """The row of a block and its events, newest first, as positions among the events that are written together."""
 
     row: bytes
     shard: int
@@ -36,7 +36,7 @@ class Block:
 
 @dataclass(frozen=True)
 class LabelledColumn:
-    """A column of the events that are written together: a field's, or one about them."""
+    """A column of the events that are written together, with its label: a field, or the offset, file or item."""
 
     name: str
     visibility: str
@@ -46,7 +46,7 @@ class LabelledColumn:
 
 
 def cut_events(times: np.ndarray, hashes: np.ndarray, block_rows: int) -> Iterator[np.ndarray]:
-    """Events as places, newest first, at most ``block_rows`` at a time and all of one day."""
+    """Yields the positions of events, newest first, at most ``block_rows`` at a time and all of one day."""
     order = order_newest_first(times, hashes)
     days = times[order] // DAY
     start = 0
@@ -57,12 +57,12 @@ def cut_events(times: np.ndarray, hashes: np.ndarray, block_rows: int) -> Iterat
 
 
 def make_block(shard: int, events: np.ndarray, times: np.ndarray, tag: bytes, own: bytes) -> Block:
-    """``own`` (4 bytes) tells the block from others with its ``tag``."""
+    """Returns a block whose ID is ``tag`` and ``own``, 4 bytes each."""
     return Block(block_row(shard, int(times[events[0]]), int(times[events[-1]]), tag + own), shard, events)
 
 
 def make_event_write(source: Source, blocks: Sequence[Block], columns: Sequence[LabelledColumn]) -> TableWrite:
-    """A row a block, a cell a column that has values in it."""
+    """Returns a row for each block, with a cell for each column that has values in it."""
     fields, arrays = [pa.field("row", pa.binary())], [pa.array([block.row for block in blocks], pa.binary())]
     for labelled in columns:
         array = pa.array([labelled.column.encode_events(block.events) for block in blocks], pa.binary())
@@ -78,9 +78,9 @@ def make_event_write(source: Source, blocks: Sequence[Block], columns: Sequence[
 def make_block_index_writes(
     source: Source, blocks: Sequence[Block], columns: Sequence[LabelledColumn]
 ) -> Iterator[TableWrite]:
-    """An entry per value and block with its number of hits, grouped by row. ``blocks`` are sorted by row.
+    """Yields an entry per value and block, with the number of hits, grouped by row. ``blocks`` are sorted by row.
 
-    Of columns that are ``reversed`` a second one, in the row of the reversed value.
+    Columns that are ``reversed`` get a second entry, in the row of the reversed value.
     """
     block_of = np.empty(sum(len(block.events) for block in blocks), np.int64)
     for number, block in enumerate(blocks):
@@ -104,7 +104,7 @@ def make_block_index_writes(
 
 
 def _count_pairs(pairs: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct numbers among ``pairs``, all below ``most``, ascending, and how often each occurs."""
+    """Returns the distinct numbers among ``pairs``, all below ``most``, ascending, and how often each occurs."""
     if most > max(_MOST_CELLS, 4 * len(pairs)):
         return np.unique(pairs, return_counts=True)
     counts = np.bincount(pairs, minlength=1)

@@ -1,4 +1,4 @@
-"""Events newest first: within a block, and out of blocks whose times overlap."""
+"""Sorts events newest first: within a block, and over blocks whose times overlap."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import KEY_BYTES, KEY_COLUMN, hashes_of_keys, times_of_keys
 
 PIECE_ROWS = 4096
-"""Events that are given out at once, at most."""
+"""Largest number of events in a batch that is returned."""
 
 
 def order_newest_first(times: np.ndarray, hashes: np.ndarray) -> np.ndarray:
-    """The order of events, newest first and then by hash."""
+    """Returns the order of events: newest first, then by hash."""
     order = np.argsort(-times, kind="stable")
     ordered = times[order]
     same = ordered[1:] == ordered[:-1]
@@ -27,7 +27,7 @@ def order_newest_first(times: np.ndarray, hashes: np.ndarray) -> np.ndarray:
 
 
 def sort_newest_first(events: pa.RecordBatch, times: np.ndarray, hashes: np.ndarray) -> pa.RecordBatch:
-    """The events newest first. They often are, and to find that out costs little beside moving all their values."""
+    """Returns the events newest first."""
     same = times[1:] == times[:-1]
     if (times[1:] <= times[:-1]).all() and (hashes[:-1][same] <= hashes[1:][same]).all():
         return events
@@ -35,7 +35,7 @@ def sort_newest_first(events: pa.RecordBatch, times: np.ndarray, hashes: np.ndar
 
 
 class EventMerger:
-    """Batches of events, each newest first, that come out as one: what is newer than anything still to come.
+    """Merges batches of events, each newest first, into one order.
 
     The column ``KEY_COLUMN`` of a batch has its events' keys.
     """
@@ -49,7 +49,7 @@ class EventMerger:
             self._runs.append((run, -times_of_keys(keys)))
 
     def take_newer(self, upto: int | None = None) -> Iterator[pa.RecordBatch]:
-        """The events newer than ``upto`` (µs; None: all there are), in pieces. The rest is held back."""
+        """Yields the events newer than ``upto`` (µs; None: all), in pieces. The others are kept for later."""
         heads, held = [], []
         for run, ages in self._runs:
             cut = len(ages) if upto is None else int(np.searchsorted(ages, -upto))

@@ -1,4 +1,4 @@
-"""Blocks as they are stored: which there are, their cells, their hits, and how they are removed."""
+"""Lists, reads and removes stored blocks."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from .block_keys import FILE, ITEM, OFFSET
 from .block_writes import Block, LabelledColumn, make_block_index_writes
 
 BlockCells = dict[str, tuple[str, bytes]]
-"""A block's cells: by qualifier the label and the vector."""
+"""Label and vector of each cell of a block, by qualifier."""
 
 _FIRST_ENTRY = ServerIterator(20, "first", "org.apache.accumulo.core.iterators.FirstEntryInRowIterator")
 _KEYS = pa.schema([(name, pa.binary()) for name in ("row", "qualifier", "visibility")])
 _AT_ONCE = 64
-"""Blocks that are removed at once."""
+"""Number of blocks that are removed together."""
 
 
 def list_block_rows(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryArray, pa.BinaryArray]]:
-    """All blocks that there are, seen or not, in any order: their rows, and their vectors of files' identities.
+    """Yields the rows of all blocks, seen or not, in any order, and their vectors of files' identities.
 
-    Those are the first cell of a row, and tell how many events it has: nothing else is read.
+    These vectors are the first cells of their rows, and tell how many events a block has: nothing else is read.
     """
     everything = Ranges()
     everything.add_rows(b"", None)
@@ -45,7 +45,7 @@ def list_block_rows(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryA
 
 
 def read_blocks(reader: Reader, source: Source, rows: Iterable[bytes]) -> dict[bytes, BlockCells]:
-    """The cells of those blocks among ``rows`` that there are, in the order of their rows."""
+    """Reads the cells of the blocks among ``rows`` that exist, in the order of their rows."""
     known = {FILE, ITEM, OFFSET, *source.fields_by_name}
     ranges = Ranges()
     for row in rows:
@@ -62,7 +62,7 @@ def read_blocks(reader: Reader, source: Source, rows: Iterable[bytes]) -> dict[b
 
 
 def group_by_labels(blocks: Mapping[bytes, BlockCells]) -> list[dict[bytes, BlockCells]]:
-    """Blocks in groups within which a column has one label only: almost always one group."""
+    """Groups blocks so that within a group each column has only one label: almost always one group."""
     groups: list[tuple[dict[str, str], dict[bytes, BlockCells]]] = []
     for row, cells in blocks.items():
         labels = {name: label for name, (label, _) in cells.items()}
@@ -79,17 +79,17 @@ def _labels_agree(known: dict[str, str], labels: dict[str, str]) -> bool:
 
 
 def count_events_of(blocks: Mapping[bytes, BlockCells]) -> list[int]:
-    """How many events each block has."""
+    """Returns the number of events of each block."""
     return [count_rows(cells[FILE][1]) for cells in blocks.values()]
 
 
 def label_of(name: str, blocks: Mapping[bytes, BlockCells]) -> str | None:
-    """The label of a column of blocks that are ``alike``; None if none has it."""
+    """Returns the label of a column of one group of blocks; None if no block has the column."""
     return next((cells[name][0] for cells in blocks.values() if name in cells), None)
 
 
 def column_of(field: Field, blocks: Mapping[bytes, BlockCells], sizes: Sequence[int]) -> pa.Array:
-    """A field's values of all events of blocks, one after the other."""
+    """Returns a field's values in all events of blocks, one block after the other."""
     parts = []
     for cells, size in zip(blocks.values(), sizes, strict=True):
         values = decode_vector(field, cells[field.name][1]) if field.name in cells else pa.nulls(size, field.arrow)
@@ -100,7 +100,7 @@ def column_of(field: Field, blocks: Mapping[bytes, BlockCells], sizes: Sequence[
 
 
 def make_hits_of(source: Source, blocks: Mapping[bytes, BlockCells]) -> Iterator[TableWrite]:
-    """The index entries of blocks that are ``alike``, and sorted."""
+    """Yields the index entries of one group of blocks, which are sorted."""
     sizes = count_events_of(blocks)
     ends = np.cumsum(sizes)
     places = [
@@ -117,7 +117,7 @@ def make_hits_of(source: Source, blocks: Mapping[bytes, BlockCells]) -> Iterator
 
 
 def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
-    """Deletes blocks after their hits, durably, each at once, so that it can be cut off and done again."""
+    """Deletes blocks, durably. Their hits go first, so that a removal that was interrupted can be repeated."""
     with store.sink() as sink:
         for start in range(0, len(rows), _AT_ONCE):
             blocks = read_blocks(store, source, rows[start : start + _AT_ONCE])

@@ -34,20 +34,20 @@ from .merge import write_merged
 from .merge_plan import BlockListing, MergeGroup, cut_into_rounds, list_blocks, plan_merges
 
 PATIENCE = 120.0
-"""Seconds that another's epoch may take before it is aborted."""
+"""Seconds that an epoch of another process may take before it is aborted."""
 _DELETED_AT_ONCE = 1024
 
 ReportStep = Callable[[str], None]
-"""Is told what has just been done."""
+"""Called with the name of each step that was done."""
 ListSettledTags = Callable[[], set[bytes]]
-"""The tags of the work items whose blocks may be merged now: those that nobody writes, unless told to do so again."""
+"""Returns the tags of the work items whose blocks may be merged now: no worker is writing them."""
 
 
 @dataclass(frozen=True)
 class CompactionResult:
-    """``before`` and ``after``: blocks of the source. ``events`` were moved to other blocks, in so many ``rounds``.
+    """Numbers of blocks ``before`` and ``after``, and of ``events`` that moved to other blocks in ``rounds`` epochs.
 
-    ``lacking``: blocks that still lack index entries, as their work items are not done.
+    ``lacking`` blocks still lack index entries, as their work items are not done.
     """
 
     before: int
@@ -91,9 +91,9 @@ class _Compaction:
         self._closed, self._block_rows, self._step = closed, block_rows, step
         self._epochs = EpochWriter(store, source)
         self._index, self._lacking = index, frozenset[bytes]()
-        """Blocks that were there when the index had been defined, and may lack entries of it."""
+        """Blocks that existed when the index was defined, and may lack its entries."""
         self._due: deque[tuple[int, float]] = deque()
-        """Epochs of which the dead are still there, and from when on they may go, by the monotonic clock."""
+        """Epochs whose replaced blocks still exist, and from when on these may be deleted, by the monotonic clock."""
 
     def run(self) -> CompactionResult:
         began, before, events, rounds = time.monotonic(), -1, 0, 0
@@ -132,7 +132,7 @@ class _Compaction:
         return CompactionResult(before, seen, events, rounds, time.monotonic() - began, len(self._lacking))
 
     def _run_round(self, state: EpochState, groups: Sequence[MergeGroup]) -> tuple[EpochState, int] | None:
-        """One epoch: the state after it and the events moved. None if the blocks are not what was planned for."""
+        """Runs one epoch. Returns the state after it and the moved events; None if others have changed the blocks."""
         mine = self._epochs.begin_epoch(state)
         if mine is None:
             return None
@@ -164,17 +164,17 @@ class _Compaction:
         return committed, events
 
     def _read_definition(self) -> None:
-        """Has all fields that a block can have by now, and sees them: what it did not see would be lost."""
+        """Reads the current definition and its labels: values of fields that were not seen would be lost."""
         self._source = self._store.catalog.read_sources()[self._source.name]
         self._store = self._store.seeing_all_of(self._source)
 
     def _note_dead(self, state: EpochState) -> None:
-        """Notes what is to be deleted; of an epoch of another's the grace begins now, as clocks of hosts may differ."""
+        """Notes that replaced blocks are to be deleted. Their grace begins now, as hosts' clocks may differ."""
         if state.epoch > state.horizon:
             self._due.append((state.epoch, time.monotonic() + self._store.grace))
 
     def _delete_dead(self) -> None:
-        """Deletes what was replaced by epochs whose grace is over."""
+        """Deletes the blocks that were replaced by epochs whose grace is over."""
         horizon = 0
         while self._due and self._due[0][1] <= time.monotonic():
             horizon, _ = self._due.popleft()
@@ -184,7 +184,7 @@ class _Compaction:
             self._empty_lists()
 
     def _empty_lists(self) -> None:
-        """Deletes the blocks behind the horizon that are still named as replaced, and then their names."""
+        """Deletes the blocks up to the horizon that are still listed as replaced, and then their names in the list."""
         state, entries = self._epochs.read_state(), self._store.read_catalog_row(self._source.name).entries
         names = entries.column("qualifier").filter(pc.equal(entries.column("family"), DIED_FAMILY))
         epochs = epochs_of_names(names)
@@ -207,6 +207,6 @@ class _Compaction:
                 sink.flush()
 
     def _remove_aborted(self, listing: BlockListing) -> None:
-        """Deletes the blocks of epochs that never were seen, and never will be."""
+        """Deletes the blocks of aborted epochs, which are never seen."""
         rows = listing.rows[np.isin(listing.epochs, listing.view.state.aborted)]
         remove_blocks(self._store, self._source, [row.tobytes() for row in rows])

@@ -1,4 +1,4 @@
-"""Many blocks as few: their events, sorted anew and cut into full blocks of a new epoch."""
+"""Merges blocks: their events are sorted again and cut into full blocks of a new epoch."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FILE_BYTES = 16
 
 @dataclass(frozen=True)
 class ItemOrigin:
-    """Events that one work item has written: the tag of the item, and its file's identity."""
+    """Identifies the events that one work item wrote: by the item's tag and its file's identity."""
 
     tag: bytes
     file_id: bytes
@@ -48,7 +48,7 @@ class ItemOrigin:
 
 @dataclass(frozen=True)
 class _EventOrigins:
-    """Of each event of some blocks the file, the item's tag and the offset in the file."""
+    """The file, the item's tag and the offset in the file of each event of some blocks."""
 
     files: np.ndarray
     items: np.ndarray
@@ -58,7 +58,7 @@ class _EventOrigins:
         return _EventOrigins(self.files[which], self.items[which], self.offsets[which])
 
     def are_of(self, origin: ItemOrigin) -> np.ndarray:
-        """Which events are an item's."""
+        """Returns which events an item wrote."""
         tag, file_id = (np.frombuffer(part, np.uint8) for part in (origin.tag, origin.file_id))
         return (self.items == tag).all(axis=1) & (self.files == file_id).all(axis=1)
 
@@ -75,9 +75,9 @@ def write_merged(
     block_rows: int,
     without: ItemOrigin | None,
 ) -> int:
-    """Writes the events of blocks that are ``alike`` once more as blocks of an epoch, events before hits, durably.
+    """Writes the events of one group of blocks as blocks of an epoch, durably, events before hits.
 
-    Those of the item ``without`` are left out. Returns how many events it has written.
+    The events of the item ``without`` are left out. Returns the number of events that were written.
     """
     sizes = count_events_of(blocks)
     about = _read_origins(blocks, sizes)

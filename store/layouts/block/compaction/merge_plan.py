@@ -1,4 +1,7 @@
-"""Which blocks are merged with which: small ones of a closed day, neighbours in time. Pure, but for the listing."""
+"""Plans which blocks are merged: small blocks of a closed day that are neighbours in time.
+
+All is pure except the listing of blocks.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,16 @@ from watchfloor.store.layouts.block.vectors.vector import count_rows_of_each
 from watchfloor.store.reader import Reader
 
 SMALL_SHARE = 1 / 2
-"""A block with less than so much of the events that it may have is small."""
+"""A block with less than this share of ``block_rows`` events is small."""
 GROUP_FULL, GROUP_BLOCKS = 16, 2048
-"""Full blocks' worth of events, and blocks, that are merged together at most: what must fit into memory."""
+"""Most that is merged together, as it must fit into memory: events, in full blocks, and number of blocks."""
 ROUND_FULL, ROUND_BLOCKS = 64, 4096
-"""And what one epoch replaces at most."""
+"""Most that one epoch replaces: events, in full blocks, and number of blocks."""
 
 
 @dataclass(frozen=True)
 class BlockListing:
-    """The blocks of a source: ``rows`` (n, 24) bytes, how many events each has, and whether a query sees it."""
+    """The blocks of a source: ``rows`` (n, 24) bytes, the number of ``events`` of each, and which are ``seen``."""
 
     view: BlockView
     rows: np.ndarray
@@ -45,14 +48,14 @@ class BlockListing:
 
 @dataclass(frozen=True)
 class MergeGroup:
-    """Blocks of one day that become few; ``events`` in all."""
+    """Blocks of one day that are merged, and the number of all their events."""
 
     rows: list[bytes]
     events: int
 
 
 def list_blocks(reader: Reader, source: Source) -> BlockListing:
-    """All blocks of a source, and which of them are seen now."""
+    """Lists all blocks of a source and which of them are seen now."""
     view = read_view(reader, source.name)
     rows, events, seen = [], [], []
     for names, files in list_block_rows(reader, source):
@@ -68,7 +71,7 @@ def list_blocks(reader: Reader, source: Source) -> BlockListing:
 def plan_merges(
     listing: BlockListing, settled: set[bytes], closed: int, block_rows: int, lacking: frozenset[bytes] = frozenset()
 ) -> list[MergeGroup]:
-    """Groups of two and more small blocks of days that ended before ``closed`` (µs).
+    """Returns groups of two and more small blocks of days that ended before ``closed`` (µs).
 
     A block from ingest takes part if its work item's tag is in ``settled``. What comes of a group is fewer blocks, at
     most one of them small; so a day with one small block is done with. The blocks ``lacking`` index entries are
@@ -97,7 +100,7 @@ def plan_merges(
 
 
 def _cut_day(places: np.ndarray, events: np.ndarray, most: int) -> Iterator[np.ndarray]:
-    """Blocks of a day in parts of at most so many events and of ``GROUP_BLOCKS``."""
+    """Cuts the blocks of a day into parts of at most ``most`` events and ``GROUP_BLOCKS`` blocks."""
     start, held = 0, 0
     for end, place in enumerate(places.tolist()):
         if end > start and (held + events[place] > most or end - start == GROUP_BLOCKS):
@@ -109,7 +112,7 @@ def _cut_day(places: np.ndarray, events: np.ndarray, most: int) -> Iterator[np.n
 
 
 def cut_into_rounds(groups: Sequence[MergeGroup], block_rows: int) -> Iterator[list[MergeGroup]]:
-    """Groups by the epochs that merge them."""
+    """Yields the groups that each epoch merges."""
     batch: list[MergeGroup] = []
     blocks = events = 0
     for group in groups:

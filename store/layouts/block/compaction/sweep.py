@@ -1,4 +1,4 @@
-"""Removes what an earlier reading of a work item has left and the last one has not written again.
+"""Removes the blocks of an earlier reading of a work item that the last reading did not write again.
 
 A reading makes the same blocks as the one before unless its events or the definition differ: a field was added, a
 retry has taken lines on, or blocks were merged in between. The item's own blocks are known by their rows, which name
@@ -26,14 +26,14 @@ from watchfloor.store.store import Store
 from .merge import ItemOrigin, has_events_of, write_merged
 
 _AT_ONCE = 16
-"""Blocks that are read at once."""
+"""Number of blocks that are read together."""
 _PATIENCE = 5.0
-"""Seconds that a sweep waits for another's epoch: other workers must not take this one for dead."""
+"""Seconds that a sweep waits for another's epoch; waiting longer, this worker would be taken for dead."""
 _TRIES = 5
 
 
 def sweep_item(store: Store, source: Source, file_id: bytes, item_id: bytes, written: set[bytes]) -> None:
-    """``written``: the rows of the item's blocks as they should be."""
+    """Removes the item's blocks except those whose rows are in ``written``, also from merged blocks."""
     store, source = _see_all_of(store, source)
     origin, epochs = ItemOrigin(item_tag(item_id), file_id), EpochWriter(store, source)
     # Whoever has begun an epoch before now may be merging blocks of the item; who begins one from now on sees in the
@@ -46,13 +46,13 @@ def sweep_item(store: Store, source: Source, file_id: bytes, item_id: bytes, wri
 
 
 def _see_all_of(store: Store, source: Source) -> tuple[Store, Source]:
-    """With all fields that a block can have by now, and seeing them: what was not seen would be lost."""
+    """Returns the current definition and a store that sees all its labels: what was not seen would be lost."""
     source = store.catalog.read_sources()[source.name]
     return store.seeing_all_of(source), source
 
 
 def _find_blocks_of(store: Store, source: Source, origin: ItemOrigin) -> tuple[set[bytes], set[bytes]]:
-    """The blocks that the item has written, and the merged ones that are seen and have events of it."""
+    """Returns the blocks that the item wrote, and the merged blocks that are seen and have events of it."""
     view = read_view(store, source.name)
     tag, file_id = np.frombuffer(origin.tag, np.uint8), pa.scalar(origin.file_id, pa.binary())
     own: list[bytes] = []
@@ -76,7 +76,7 @@ def _find_blocks_of(store: Store, source: Source, origin: ItemOrigin) -> tuple[s
 
 
 def _replace_merged(store: Store, source: Source, origin: ItemOrigin, epochs: EpochWriter) -> None:
-    """Replaces the merged blocks that hold events of an item by blocks without these."""
+    """Replaces merged blocks that have events of an item by blocks without these events."""
     for _ in range(_TRIES):
         state = epochs.begin_epoch(epochs.await_turn(_PATIENCE))
         if state is None:

@@ -1,4 +1,4 @@
-"""Which blocks of a source one query sees, while compaction replaces many by few (``docs/compaction.md``).
+"""The blocks of a source that one query sees while compaction replaces blocks (``docs/compaction.md``).
 
 A source's row in the catalog has two families beside its definition: ``compaction`` holds the state (``State``), and
 ``died`` the names of the blocks that an epoch has replaced, until they are deleted. Keys sort so that the state is
@@ -31,7 +31,7 @@ EPOCH_BYTES = 4
 
 @dataclass(frozen=True)
 class EpochState:
-    """``epoch`` is the last one committed, ``begun`` the last one begun, by ``owner`` if it still is at work.
+    """``epoch`` is the last committed epoch, ``begun`` the last one that was begun, by ``owner`` if it is at work.
 
     Blocks that died by the epoch ``horizon`` may be gone. Of ``aborted`` epochs nothing is ever seen.
     """
@@ -53,19 +53,19 @@ class EpochState:
 
 @dataclass
 class BlockView:
-    """What one query sees. ``died``: the IDs of blocks that it must not, as those of ``Hits``: the row, shard last."""
+    """What one query sees. ``died`` are the IDs of blocks that it must not see: rows with the shard moved last."""
 
     state: EpochState = EpochState()
     died: pa.BinaryArray = field(default_factory=lambda: pa.array([], pa.binary()))
     read_at: float = field(default_factory=time.monotonic)
-    """When its reading began, by the monotonic clock."""
+    """The start of reading the view, by the monotonic clock."""
 
     @property
     def age(self) -> float:
         return time.monotonic() - self.read_at
 
     def find_seen(self, ids: np.ndarray) -> np.ndarray | None:
-        """Which blocks are seen, of those with these IDs ((n, bytes): the row, shard last); None if all are."""
+        """Returns which of the blocks with these IDs, (n, 24) bytes, are seen; None if all are."""
         epochs = epochs_of_blocks(ids)
         hidden = epochs > self.state.epoch
         if self.state.aborted and epochs.any():
@@ -75,14 +75,15 @@ class BlockView:
         return ~hidden if hidden.any() else None
 
     def find_seen_rows(self, rows: pa.BinaryArray) -> np.ndarray | None:
-        """As ``sees``, of blocks with these rows."""
+        """Returns which of the blocks with these rows are seen; None if all are."""
         return self.find_seen(np.roll(to_byte_rows(rows, BLOCK_ROW_BYTES), -SHARD_BYTES, axis=1))
 
     def check_still_right(self, reader: Reader, name: str) -> None:
-        """To be called when a read by this view has ended: ``StoreError`` if blocks may have been deleted under it.
+        """Raises ``StoreError`` if blocks of this view may have been deleted during a read that has just ended.
 
-        Whoever commits an epoch waits for the grace before it deletes. So a younger view is right, one that is found
-        to be the newest still is as good as new, and any other is as long as the horizon has not passed it.
+        Blocks that an epoch replaced are deleted when the grace after its commit is over. So a view that is younger
+        than the grace is right, a view whose epoch is still the newest is as good as new, and any other is right as
+        long as the horizon has not passed it.
         """
         if self.age < reader.grace * SAFE_SHARE:
             return
@@ -125,7 +126,7 @@ def parse_view(row: CatalogRow) -> BlockView:
 
 
 def died_name(epoch: int, row: bytes) -> bytes:
-    """The qualifier that says that an epoch has replaced a block."""
+    """Returns the qualifier that says that an epoch has replaced a block."""
     return epoch.to_bytes(EPOCH_BYTES, "big") + row
 
 

@@ -1,4 +1,4 @@
-"""Who changes the blocks of a source, and when it is seen: one at a time, by compare-and-set (``docs/compaction.md``).
+"""Changes the blocks of a source in epochs: one at a time, by compare-and-set (``docs/compaction.md``).
 
 An epoch is begun, its blocks are written where nobody sees them, and it is committed by one swap of the state. Who
 finds another at work waits a while and then aborts it, on which that one's commit fails: so nobody needs to know
@@ -25,11 +25,11 @@ _POLL_SECONDS = 0.1
 
 
 class EpochAbortedError(StoreError):
-    """Another has aborted the epoch that was to be committed."""
+    """Raised when another process has aborted the epoch that was to be committed."""
 
 
 class EpochWriter:
-    """The epochs of one source, for one who changes its blocks."""
+    """Begins and ends epochs of one source, for a process that changes its blocks."""
 
     def __init__(self, store: Store, source: Source) -> None:
         self._store, self._source = store, source
@@ -39,7 +39,10 @@ class EpochWriter:
         return read_view(self._store, self._source.name).state
 
     def await_turn(self, patience: float) -> EpochState:
-        """The state when nobody is at work. An epoch that takes longer (s), or whose owner is dead, is aborted."""
+        """Waits until no epoch is open and returns the state.
+
+        An epoch that is open for longer than ``patience`` (s), or whose owner is dead, is aborted.
+        """
         deadline, waited_for = 0.0, -1
         while (state := self.read_state()).owner:
             if state.begun != waited_for:
@@ -51,7 +54,7 @@ class EpochWriter:
         return state
 
     def begin_epoch(self, planned: EpochState) -> EpochState | None:
-        """Begins the next epoch. None if another has begun one since the state was what it was for planning."""
+        """Begins the next epoch and returns its state; None if another epoch was begun since the state ``planned``."""
         state = self.read_state()
         if planned.owner or state.owner or state.begun != planned.begun:
             return None
@@ -59,23 +62,23 @@ class EpochWriter:
         return mine if self._swap_state(state, mine) else None
 
     def list_replaced(self, state: EpochState, rows: Iterable[bytes]) -> None:
-        """Says durably which blocks the epoch that was begun replaces, for when it is committed."""
+        """Writes durably which blocks the open epoch will have replaced when it is committed."""
         name = self._source.name.encode()
         entries = [(name, DIED_FAMILY, died_name(state.begun, row), b"") for row in rows]
         if entries:
             self._store.put(SOURCES_TABLE, entries)
 
     def commit_epoch(self) -> EpochState:
-        """From now on queries see the epoch that was begun. ``Superseded`` if another has aborted it."""
+        """Commits the open epoch, which queries then see. Raises ``EpochAbortedError`` if another has aborted it."""
         return self._end_epoch(lambda mine: replace(mine, epoch=mine.begun, owner=""))
 
     def abort_epoch(self) -> None:
-        """Gives up the epoch that was begun; nothing of it is ever seen."""
+        """Aborts the open epoch; nothing of it is ever seen."""
         with suppress(EpochAbortedError):
             self._end_epoch(_mark_aborted)
 
     def pass_horizon(self, epoch: int) -> None:
-        """Says that blocks that died by this epoch are being deleted."""
+        """Writes that the blocks which were replaced up to this epoch are being deleted."""
         while (state := self.read_state()).horizon < epoch:
             self._swap_state(state, replace(state, horizon=epoch))
 
@@ -95,6 +98,6 @@ def _mark_aborted(state: EpochState) -> EpochState:
 
 
 def _is_gone(owner: str) -> bool:
-    """Whether an owner was a process of this host that is no more."""
+    """Returns whether an owner was a process of this host that does not run any more."""
     host, pid, _ = owner.rsplit(":", 2)
     return ProcessIdentity(host, int(pid)).is_gone()

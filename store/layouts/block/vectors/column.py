@@ -1,4 +1,4 @@
-"""A column of many events, made ready once, from which each block takes its vector.
+"""Columns of many events, prepared once, from which each block takes its vector.
 
 What is costly is done for all blocks of a slab together: finding the distinct values and sorting them. Arrays are
 picked from by ``take``, which numpy does in half the time of an index, or a quarter for rows of bytes.
@@ -20,23 +20,23 @@ from watchfloor.store.encoding.values import encode_elements
 from .vector import CODEC, Compression, dictionary_vector, list_vector, numbers_vector, plain_vector, unsigned_width
 
 _SAMPLE = 1024
-"""Values that are looked at to tell whether a dictionary is worth its making."""
+"""Number of values that are sampled to decide whether a dictionary is worth making."""
 _UNLIKE = 0.95
-"""The share of distinct values in the sample from which on it is not."""
+"""If more than this share of the sample is distinct, no dictionary is made."""
 
 
 class VectorColumn(Protocol):
-    """A field's values of a slab's events."""
+    """A field's values in the events of a slab."""
 
     def encode_events(self, events: np.ndarray) -> bytes | None:
-        """The vector of these events, in this order; None if all their values are null."""
+        """Returns the vector of these events, in this order; None if all their values are null."""
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
-        """Distinct encoded values, and per pair of a value and an event that has it: the value's place, the event."""
+        """Returns the distinct encoded values, and for each pair of a value and an event the numbers of both."""
 
 
 def make_column(field: Field, values: pa.Array, compression: Compression) -> VectorColumn:
-    """``values`` are of the field's Arrow type."""
+    """Returns the column of ``values``, which have the field's Arrow type."""
     if field.is_list:
         return _ListColumn(field, values, compression)
     if field.scalar in NUMBER_BYTES:
@@ -48,12 +48,12 @@ def make_column(field: Field, values: pa.Array, compression: Compression) -> Vec
 
 
 def binary_column(values: pa.DictionaryArray, compression: Compression) -> VectorColumn:
-    """A column of bytes that are what they are and no field's values; none is null, their dictionary has none twice."""
+    """Returns a column of bytes that are stored as they are; none is null and the dictionary has no value twice."""
     return _DictionaryColumn(values, values.dictionary, compression)
 
 
 def encode_vector(field: Field, values: pa.Array, compression: Compression = CODEC) -> bytes | None:
-    """One column as a vector; None if it has nothing but nulls."""
+    """Returns one column as a vector; None if it has only nulls."""
     return make_column(field, values, compression).encode_events(np.arange(len(values)))
 
 
@@ -64,10 +64,10 @@ def _distinct_share(values: pa.Array) -> float:
 
 
 class _DictionaryColumn:
-    """Strings and addresses, told apart by a dictionary of the whole slab."""
+    """Strings and addresses, with a dictionary of the whole slab."""
 
     def __init__(self, dictionary: pa.DictionaryArray, distinct: pa.BinaryArray, compression: Compression) -> None:
-        """``distinct``: the dictionary's values, encoded."""
+        """``distinct`` are the encoded values of the dictionary."""
         order = pc.sort_indices(distinct)
         rank = np.empty(len(distinct) + 1, np.int32)
         rank[order.to_numpy()] = np.arange(len(distinct), dtype=np.int32)
@@ -99,7 +99,7 @@ class _DictionaryColumn:
 
 
 class _PlainColumn:
-    """Strings and addresses that hardly ever come twice."""
+    """Strings and addresses that hardly ever repeat."""
 
     def __init__(self, values: pa.BinaryArray, compression: Compression) -> None:
         self._values, self._compression = values, compression
@@ -116,7 +116,7 @@ class _PlainColumn:
 
 
 class _NumberColumn:
-    """Values that are numbers, with a dictionary where there are few of them or they are indexed."""
+    """Numbers, with a dictionary if there are few distinct ones or the field is indexed."""
 
     def __init__(self, field: Field, values: pa.Array, compression: Compression) -> None:
         self._kind, self._compression = field.scalar, compression
@@ -134,7 +134,7 @@ class _NumberColumn:
             self._distinct, self._codes = distinct[order], rank.take(_fill_null_codes(dictionary, len(distinct)))
 
     def _is_repetitive(self) -> bool:
-        """Whether a dictionary can be the smaller form."""
+        """Returns whether a dictionary may be the smaller form."""
         sample = self._numbers[:_SAMPLE]
         if NUMBER_BYTES[self._kind] == 1 or not len(sample) or int(sample.max()) - int(sample.min()) < 1 << 8:
             return False
@@ -182,7 +182,7 @@ class _ListColumn:
         return list_vector(np.diff(list_offsets(lists).to_numpy()), valid, inner, self._compression)
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
-        """A value counts once an event, however often its list has it."""
+        """Returns the same as other columns do; a value that a list has several times counts once."""
         elements = self._values.flatten()
         values, codes, places = make_column(self._elements, elements, self._compression).index_events()
         events = pc.list_parent_indices(self._values).to_numpy().astype(np.int64)[places]
@@ -191,7 +191,7 @@ class _ListColumn:
 
 
 def _encode_no_values(field: Field, elements: pa.Array) -> bytes:
-    """A vector of no values, or of nulls alone, as lists have them."""
+    """Returns a vector of no values, or of nulls alone, for the elements of lists."""
     if field.scalar in NUMBER_BYTES:
         valid = np.zeros(len(elements), bool) if len(elements) else None
         return numbers_vector(np.zeros(len(elements), np.uint64), valid, NUMBER_BYTES[field.scalar], "none")
@@ -204,7 +204,7 @@ def _fill_null_codes(dictionary: pa.DictionaryArray, null: int) -> np.ndarray:
 
 
 def _renumber_codes(codes: np.ndarray, null: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The codes that occur, how often each, and all codes renumbered among them (null last); None if only nulls."""
+    """Returns the codes that occur, their counts, and all codes renumbered, null last; None if all are null."""
     counts = np.bincount(codes, minlength=null + 1)
     used = np.flatnonzero(counts[:null])
     if not len(used):
