@@ -103,7 +103,7 @@ def _convert_whole(kind: FieldType, text: pa.StringArray, time_format: str) -> p
             return truth if pc.all(known).as_py() is not False else None
         case FieldType.TIME if time_format in EPOCH_UNITS and _DECIMAL[text_octets(text)].all():
             return epoch_column(text.cast(pa.decimal128(28, _EPOCH_SCALE)), time_format)
-        case FieldType.TIME if (time_format == "iso8601" or time_format in EPOCH_UNITS) and _looks_iso(text):
+        case FieldType.TIME if (time_format == "iso8601" or time_format in EPOCH_UNITS) and _is_iso(text):
             return _iso_column(text)
     return None
 
@@ -134,7 +134,7 @@ def _iso_column(text: pa.StringArray) -> pa.Array | None:
     return _times_of_micros((nanos + 500) // 1000, text)
 
 
-def _looks_iso(text: pa.StringArray) -> bool:
+def _is_iso(text: pa.StringArray) -> bool:
     """Returns true if each value has date, time and seconds where the strict form has them. Arrow alone is laxer."""
     bounds = np.frombuffer(text.buffers()[1], np.int32, len(text) + 1, text.offset * 4)
     begins = bounds[:-1]

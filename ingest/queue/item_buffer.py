@@ -30,16 +30,16 @@ class ItemBuffer:
     def __init__(self) -> None:
         self._ready: deque[Delivery] = deque()
         self._deferred: list[tuple[float, Delivery]] = []
-        self._open: dict[int, set[int]] = defaultdict(set)
-        self._after: dict[int, int] = {}
+        self._held: dict[int, set[int]] = defaultdict(set)
+        self._next_offsets: dict[int, int] = {}
 
     def add_delivery(self, delivery: Delivery) -> None:
         """Adds what the queue brought, unless it is held already and came again after a rebalance."""
-        held = self._open[delivery.partition]
+        held = self._held[delivery.partition]
         if delivery.offset in held:
             return
         held.add(delivery.offset)
-        self._after[delivery.partition] = max(delivery.offset + 1, self._after.get(delivery.partition, 0))
+        self._next_offsets[delivery.partition] = max(delivery.offset + 1, self._next_offsets.get(delivery.partition, 0))
         self._ready.append(delivery)
 
     def take_next(self, now: float) -> Delivery | None:
@@ -56,19 +56,19 @@ class ItemBuffer:
         return min((due for due, _ in self._deferred), default=math.inf)
 
     def defer(self, delivery: Delivery, until: float) -> None:
-        if delivery.offset in self._open[delivery.partition]:
+        if delivery.offset in self._held[delivery.partition]:
             self._deferred.append((until, delivery))
 
     def mark_done(self, delivery: Delivery) -> int:
         """Returns the offset that may be committed now that the item is done: all before it are."""
-        held = self._open[delivery.partition]
+        held = self._held[delivery.partition]
         held.discard(delivery.offset)
-        return min(held, default=max(self._after.get(delivery.partition, 0), delivery.offset + 1))
+        return min(held, default=max(self._next_offsets.get(delivery.partition, 0), delivery.offset + 1))
 
     def keep_partitions(self, partitions: set[int]) -> None:
         """Forgets the items of other partitions than these: other consumers have those now, and get the items."""
-        for partition in [partition for partition in self._open if partition not in partitions]:
-            del self._open[partition]
-            self._after.pop(partition, None)
+        for partition in [partition for partition in self._held if partition not in partitions]:
+            del self._held[partition]
+            self._next_offsets.pop(partition, None)
         self._ready = deque(d for d in self._ready if d.partition in partitions)
         self._deferred = [(due, d) for due, d in self._deferred if d.partition in partitions]

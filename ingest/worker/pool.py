@@ -44,12 +44,12 @@ class WorkerPool:
         """Workers write their log to ``log_file`` (appended to), or to this process's standard error."""
         self._settings = settings
         self._log_file = log_file
-        self._seats = [_WorkerSlot() for _ in range(workers)]
+        self._slots = [_WorkerSlot() for _ in range(workers)]
 
     def restart_dead(self) -> None:
         """Starts the workers that are not running and due to be started."""
         now = time.monotonic()
-        for seat in self._seats:
+        for seat in self._slots:
             if seat.process is not None and seat.process.poll() is not None:
                 self._note_death(seat, now)
             if seat.process is None and now >= seat.next_start:
@@ -57,16 +57,16 @@ class WorkerPool:
 
     @property
     def alive(self) -> int:
-        return sum(seat.process is not None and seat.process.poll() is None for seat in self._seats)
+        return sum(seat.process is not None and seat.process.poll() is None for seat in self._slots)
 
     @property
     def pids(self) -> list[int]:
-        return [seat.process.pid for seat in self._seats if seat.process is not None]
+        return [seat.process.pid for seat in self._slots if seat.process is not None]
 
     @property
     def least_deaths(self) -> int:
         """The least number of quick deaths in a row of any slot. If it is above a few, no worker can live here."""
-        return min((seat.deaths for seat in self._seats), default=0)
+        return min((seat.deaths for seat in self._slots), default=0)
 
     def run(self, stop: threading.Event) -> None:
         """Keeps the pool going until ``stop``, then stops it."""
@@ -77,7 +77,7 @@ class WorkerPool:
 
     def stop(self, seconds: float = 12.0) -> None:
         """Sends SIGTERM, then SIGKILL to workers that still run after ``seconds``. Other workers read their items."""
-        processes = [seat.process for seat in self._seats if seat.process is not None]
+        processes = [seat.process for seat in self._slots if seat.process is not None]
         for process in processes:
             process.terminate()
         until = time.monotonic() + seconds
@@ -89,7 +89,7 @@ class WorkerPool:
                 process.wait()
             if process.stdin is not None:
                 process.stdin.close()
-        for seat in self._seats:
+        for seat in self._slots:
             seat.process = None
 
     def __enter__(self) -> WorkerPool:

@@ -79,7 +79,7 @@ def expected_rows(path: Path, takes: Callable[[dict[str, Any]], bool], colour_is
 
 
 def assert_agree(store: Store, kind: Source, rows: list[tuple[Any, ...]]) -> None:
-    """All ways to ask say what ``rows`` say, and so do the tables."""
+    """Asserts that every way to ask gives what ``rows`` say, and that the tables hold it."""
     service, name = QueryService(store), kind.name
 
     def scan(where: str | None = None, scheme: str = "auto") -> list[tuple[Any, ...]]:

@@ -1,7 +1,7 @@
 """Ingest loads files on a real stack: the ledger, the master, and items that cannot be read.
 
-What is written differs between the layouts, so tests of loading and reading again run in both. Those of the master, the
-queue, and of whose turn it is never come to what is written: they run in the default layout only, for some are slow.
+The two layouts write differently, so tests of loading and reading again run in both. Those of the master, the queue and
+claims never reach the writing: they run in the default layout only, for some are slow.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def test_reading_with_another_definition_leaves_nothing_of_the_first(
 ) -> None:
     """Every other line has a field that the first definition lacks. Another file's events, not read again, stay.
 
-    What is left of the first reading is removed also if that breaks off half-way.
+    The rest of the first reading is removed also if the removal breaks off half-way.
     """
     settings, kind = own(store_settings, "wider"), store.catalog.register(source("wider", layout))
     file = tmp_path / "a.log"
@@ -190,17 +190,17 @@ def test_the_master_queues_each_file_once(
             wait_for(lambda: counts(store, kind) == exactly(kind, 1500))
             (folder / "now.log").rename(folder / "now.log.1")
             time.sleep(3)
-        lag = _sent(settings)
+        lag = count_messages(settings)
         with running_master(settings, folder, kind.name, settle=0.5, polling=True):
             log_file(folder / "after.log", 50, "a" + name)
             wait_for(lambda: counts(store, kind) == exactly(kind, 1550))
             time.sleep(2)
-        assert _sent(settings) == lag + 1
+        assert count_messages(settings) == lag + 1
     assert len([row for row in Ledger(store).read_rows() if row.path.startswith(str(folder))]) == 5
 
 
-def _sent(settings: Settings) -> int:
-    """Messages that the topic has ever held."""
+def count_messages(settings: Settings) -> int:
+    """Returns the number of messages that the topic has ever held."""
     return queue_lag(replace(settings, group=f"{settings.group}.nobody"))
 
 
@@ -240,7 +240,7 @@ def test_a_worker_that_its_group_forgot_gets_items_again(
         consumer.close()
 
 
-def test_who_polls_again_and_again_lets_others_commit(store_settings: Settings) -> None:
+def test_a_thread_that_polls_again_and_again_lets_others_commit(store_settings: Settings) -> None:
     """As a worker does that waits for an item while another one is imported."""
     consumer, stop, polls = ItemConsumer(own(store_settings, "fair")), threading.Event(), 0
 

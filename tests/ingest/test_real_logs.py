@@ -34,7 +34,7 @@ COMPARED = ("conn", "dns", "http")
 
 
 def lines_of(path: Path) -> int:
-    """The lines of a log, counted without any of the parsers: neither blank nor a Zeek header."""
+    """Returns the lines of a log, counted without any of the parsers: neither blank lines nor Zeek headers."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rb") as file:
         return sum(1 for line in file if line.strip() and not line.startswith(b"#"))
@@ -45,7 +45,7 @@ def scanned(service: QueryService, name: str, column: str) -> int:
 
 
 def state(settings: Settings) -> dict[str, tuple[int, int, tuple[tuple[object, int], ...]]]:
-    """Per source: events by scanning, events by the aggregates, the top values of its first indexed field."""
+    """Returns per source its events by scanning, by the aggregates, and the top values of its first indexed field."""
     with Store.open(settings, role="query") as store:
         service = QueryService(store)
         found = {}
@@ -80,7 +80,7 @@ def logs(layout: str, data_dir: Path, access_log: Path) -> list[Path]:
 
 @pytest.fixture
 def stack(layout: str, logs: list[Path]) -> Iterator[Settings]:
-    """An empty stack where all sources of the logs will have the layout; they have two shards each."""
+    """Starts an empty stack on which all sources of the logs have the layout, with two shards each."""
     with stack_folder() as settings:
         up(settings)
         settings = replace(settings, shards=2)

@@ -28,7 +28,7 @@ def open_keys(store: Store, path: Path) -> list[str]:
 
 
 def bad_lines(path: Path) -> Path:
-    """300 lines, of which 100 carry a field that the definition lacks, and three are no events by any."""
+    """Writes 300 lines, of which 100 carry a field that the definition lacks, and three are no events by any."""
     texts = [line(i, extra=i) if i % 3 == 0 else line(i) for i in range(297)]
     path.write_text("\n".join([*texts, "{", '{"host": "no time"}', "x" * 300]) + "\n")
     return path

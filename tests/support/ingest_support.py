@@ -1,4 +1,4 @@
-"""What the tests of ingest share: sources of their own, files of known content, counts read straight from tables."""
+"""Common parts of the tests of ingest: own sources, files of known content, counts read straight from tables."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ RUN = secrets.token_hex(3)
 
 
 def own(settings: Settings, name: str, **changes: object) -> Settings:
-    """Settings with a queue of this test's own, and small pieces so that a small file is long work."""
+    """Returns settings with a queue of this test's own, and small items so that a small file is long work."""
     queue = f"{name}.{secrets.token_hex(3)}"
     small: dict[str, object] = {"partitions": 4, "item_bytes": 32 << 10, "chunk_bytes": 32 << 10}
     return replace(settings, topic=queue, group=queue, **{**small, **changes})  # type: ignore[arg-type]
 
 
 def source(name: str, layout: str = DEFAULT_LAYOUT, extra: tuple[dict[str, object], ...] = ()) -> Source:
-    """A source of a test's own; its names in the two layouts differ."""
+    """Returns a source of a test's own; its names in the two layouts differ."""
     fields = [
         {"name": "ts", "type": "time"},
         {"name": "host", "type": "string", "indexed": True},
@@ -76,7 +76,7 @@ def ledger_rows(store: Store, path: Path) -> list[LedgerRow]:
 
 @dataclass(frozen=True)
 class Counts:
-    """What the three tables say of a whole source, each on its own."""
+    """The sums of a whole source in its three tables, each on its own."""
 
     events: int
     index: int
@@ -88,7 +88,7 @@ class Counts:
 
 
 def counts(store: Store, source: Source) -> Counts:
-    """Counted by hand from the tables' bytes: the code under test has no part in it."""
+    """Counts from the tables' bytes; the code under test has no part in it."""
     events, index = _blocks(store, source) if source.layout == "block" else _cells(store, source)
     sums: Counter[tuple[bytes, bytes]] = Counter()
     for batch in _scan(store, aggregate_table(source)):
@@ -107,7 +107,7 @@ def counts(store: Store, source: Source) -> Counts:
 
 
 def _cells(store: Store, source: Source) -> tuple[int, int]:
-    """Events, and entries of the index."""
+    """Returns the numbers of events and of entries of the index."""
     rows = set()
     for batch in _scan(store, event_table(source)):
         rows.update(batch.column("row").to_pylist())
@@ -115,7 +115,7 @@ def _cells(store: Store, source: Source) -> tuple[int, int]:
 
 
 def _blocks(store: Store, source: Source) -> tuple[int, int]:
-    """Events, and hits of the index. Fails if two blocks have the same line."""
+    """Returns the numbers of events and of hits in the index. Fails if two blocks have the same line."""
     lines: list[tuple[bytes, int]] = []
     vectors: dict[bytes, dict[bytes, bytes]] = defaultdict(dict)
     for batch in _scan(store, event_table(source)):
@@ -131,7 +131,7 @@ def _blocks(store: Store, source: Source) -> tuple[int, int]:
 
 
 def exactly(source: Source, events: int) -> Counts:
-    """The counts of ``events`` events that have all fields. In blocks it is the index that counts values."""
+    """Returns the counts of ``events`` events that have all fields. In blocks the index counts values."""
     hosts = events if source.layout == "cell" else 0
     return Counts(events, 2 * events, events, events, events, hosts, hosts)
 
@@ -144,7 +144,7 @@ def _scan(store: Store, table: str) -> Iterator:  # type: ignore[type-arg]
 
 @contextmanager
 def worker_here(settings: Settings) -> Iterator[None]:
-    """A worker in this process, whose JVM is warm: seconds sooner at work than a process of its own."""
+    """Runs a worker in this process, whose JVM is warm: it is at work seconds sooner than a process of its own."""
     stop = threading.Event()
     thread = threading.Thread(target=run_worker, args=(settings, stop))
     thread.start()
@@ -188,7 +188,7 @@ def pool(settings: Settings, workers: int = 1) -> Iterator[WorkerPool]:
 
 
 def workers_of(settings: Settings) -> list[psutil.Process]:
-    """Worker processes that this process has started."""
+    """Returns the worker processes that this process has started."""
     found = []
     for child in psutil.Process().children():
         if child.is_running() and "watchfloor.ingest.worker.worker" in child.cmdline():

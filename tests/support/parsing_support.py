@@ -1,4 +1,4 @@
-"""What the tests of lines, parsers and sniffing share."""
+"""Common parts of the tests of lines, parsers and sniffing."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ DATA = Path(os.environ.get("WATCHFLOOR_TEST_DATA") or CHECKOUT.parent / "shared"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def shared(name: str) -> Path:
-    """A file of the shared logs; skips the test where they are absent."""
+def shared_log(name: str) -> Path:
+    """Returns the path of a shared log; skips the test if it is absent."""
     path = DATA / name
     if not path.exists():
         pytest.skip(f"the shared logs are absent: {path}; set WATCHFLOOR_TEST_DATA to their folder")
     return path
 
 
-def unzipped(name: str, folder: Path) -> Path:
-    with zipfile.ZipFile(shared(name)) as archive:
+def unzip_log(name: str, folder: Path) -> Path:
+    with zipfile.ZipFile(shared_log(name)) as archive:
         return Path(archive.extract(archive.namelist()[0], folder))
 
 
-class Catalog:
-    """A catalog in memory: ``resolve`` as ingest has it."""
+class MemoryCatalog:
+    """A catalog in memory, which resolves sources as ingest does."""
 
     def __init__(self, sources: Iterable[Source] = ()) -> None:
         self.sources = {source.name: source for source in sources}
@@ -59,8 +59,8 @@ class Catalog:
 
 
 @dataclass
-class Loaded:
-    """All that became of a file."""
+class ParsedFile:
+    """The events and rejected lines of a file."""
 
     sniffed: SniffResult | None = None
     events: list[tuple[Source, pa.RecordBatch]] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Loaded:
         return sum(batch.num_rows for _, batch in self.events)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Events in file order: source, ``_offset`` and the fields that have a value."""
+        """Returns events in file order: source, ``_offset`` and the fields that have a value."""
         out = []
         for source, batch in self.events:
             names = batch.schema.names
@@ -86,8 +86,8 @@ class Loaded:
         return [(r.offset, r.reason) for r in self.rejected]
 
 
-def outcome(loaded: Loaded) -> list[dict[str, Any]]:
-    """Events and rejected lines, as fixtures have them."""
+def outcome(loaded: ParsedFile) -> list[dict[str, Any]]:
+    """Returns events and rejected lines, as fixtures have them."""
     faults = [{"rejected": offset, "reason": reason} for offset, reason in sorted(loaded.faults())]
     return loaded.rows() + faults
 
@@ -100,10 +100,10 @@ def _plain(column: pa.Array) -> list[Any]:
     return column.to_pylist()
 
 
-def parse_chunks(chunks: Iterable[Chunk], feed: str, header: bytes, catalog: Catalog) -> Loaded:
+def parse_chunks(chunks: Iterable[Chunk], feed: str, header: bytes, catalog: MemoryCatalog) -> ParsedFile:
     start_jvm()
     parser = open_parser(feed, header, catalog)
-    loaded = Loaded()
+    loaded = ParsedFile()
     for chunk in chunks:
         parsed = parser.parse(chunk)
         assert parsed.lines == parsed.count + len(parsed.rejected)
@@ -117,7 +117,7 @@ def parse_chunks(chunks: Iterable[Chunk], feed: str, header: bytes, catalog: Cat
 
 
 def check_batch(source: Source, batch: pa.RecordBatch) -> None:
-    """A batch is what the contract of events in memory says."""
+    """Asserts that a batch is what the contract of events in memory says."""
     batch.validate(full=True)
     assert batch.schema == source.arrow_schema.append(pa.field("_offset", pa.int64()))
     times = batch.column(source.time_field)
@@ -126,17 +126,17 @@ def check_batch(source: Source, batch: pa.RecordBatch) -> None:
     assert not micros or (min(micros) >= 0 and max(micros) < 9_214_646_400_000_000)
 
 
-def load(path: Path, feed: str | None = None, chunk_bytes: int = 4 << 20) -> Loaded:
-    """A file as ingest reads it: sniffed, its sources registered, parsed."""
+def parse_file(path: Path, feed: str | None = None, chunk_bytes: int = 4 << 20) -> ParsedFile:
+    """Reads a file as ingest does: sniffed, its sources registered, parsed."""
     sniffed = sniff_file(path, feed, {})
     chunks = read_chunks(path, chunk_bytes=chunk_bytes)
-    loaded = parse_chunks(chunks, sniffed.feed, sniffed.header, Catalog(sniffed.sources))
+    loaded = parse_chunks(chunks, sniffed.feed, sniffed.header, MemoryCatalog(sniffed.sources))
     loaded.sniffed = sniffed
     return loaded
 
 
 def log_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Offset and bytes of each line that counts, read in the plainest way."""
+    """Iterates over offset and bytes of each line that counts, read in the plainest way."""
     offset = 0
     data = b"".join(chunk.data for chunk in read_chunks(path))
     for line in data.split(b"\n"):

@@ -30,7 +30,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @st.composite
 def gzip_files(draw: st.DrawFn) -> bytes:
-    """Files of one member or several, empty ones too, padded, with something behind them, cut off, or altered."""
+    """Draws files of one member or several, empty ones too, padded, with something behind them, cut off, or altered."""
     data = b"".join(gzip.compress(member, mtime=0) + draw(PADDING) for member in draw(MEMBERS)) + draw(TAILS)
     match draw(st.sampled_from(["whole", "whole", "cut", "altered"])):
         case "cut":
@@ -42,7 +42,7 @@ def gzip_files(draw: st.DrawFn) -> bytes:
 
 
 def inflate_as_before(data: bytes, read_bytes: int) -> tuple[bytes, bool]:
-    """The content of a file, and whether it is damaged, by the rules that the ledgers of all stores were made by."""
+    """Returns a file's content, and whether it is damaged, by the rules that the ledgers of all stores were made by."""
     file, content, pending = io.BytesIO(data), b"", b""
     inflater = zlib.decompressobj(wbits=31)
     while True:

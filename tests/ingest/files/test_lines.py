@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lines_of(chunks: list[Chunk]) -> list[tuple[int, bytes]]:
-    """Offset and bytes of every line, blank ones left out."""
+    """Returns offset and bytes of every line, without blank ones."""
     out = []
     for chunk in chunks:
         rows = split_rows(chunk)
@@ -32,7 +32,7 @@ def lines_of(chunks: list[Chunk]) -> list[tuple[int, bytes]]:
 
 
 def expected(data: bytes, limit: int) -> tuple[list[tuple[int, bytes]], list[tuple[int, int]]]:
-    """The lines within the limit, and (offset, length) of those over it."""
+    """Returns the lines within the limit, and (offset, length) of those over it."""
     good, long, offset = [], [], 0
     for line in data.split(b"\n"):
         if len(line) > limit:

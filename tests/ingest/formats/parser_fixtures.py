@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parsing_support import Catalog, Loaded, parse_chunks
+from parsing_support import MemoryCatalog, ParsedFile, parse_chunks
 
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.schema.source import Source
@@ -13,5 +13,5 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "sources"
 NAMES = sorted(path.name for path in FIXTURES.iterdir())
 
 
-def parse(feed: str, data: bytes, header: bytes = b"", sources: tuple[Source, ...] = ()) -> Loaded:
-    return parse_chunks([Chunk(0, data)], feed, header, Catalog(sources))
+def parse(feed: str, data: bytes, header: bytes = b"", sources: tuple[Source, ...] = ()) -> ParsedFile:
+    return parse_chunks([Chunk(0, data)], feed, header, MemoryCatalog(sources))

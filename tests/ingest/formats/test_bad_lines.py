@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parser_fixtures import FIXTURES, NAMES, parse
-from parsing_support import Catalog, load
+from parsing_support import MemoryCatalog, parse_file
 
 from watchfloor.ingest.formats.registry import open_parser
 from watchfloor.schema.errors import UnknownSourceError
@@ -82,12 +82,12 @@ def test_a_long_line_and_a_cut_gzip_are_among_the_rejected(tmp_path: Path) -> No
     line = b'192.0.2.1 - - [05/Mar/2024:08:00:01 +0100] "GET / HTTP/1.1" 200 5\n'
     path = tmp_path / "access.log"
     path.write_bytes(line + b"x" * (10 << 20) + b"\n" + line)
-    loaded = load(path)
+    loaded = parse_file(path)
     assert (loaded.count, loaded.lines) == (2, 3)
     assert "10485760 bytes long" in loaded.rejected[0].reason
     packed = gzip.compress(line * 5000)
     (tmp_path / "cut.gz").write_bytes(packed[:-20])
-    loaded = load(tmp_path / "cut.gz")
+    loaded = parse_file(tmp_path / "cut.gz")
     assert loaded.count == len(loaded.rows()) < 5000
     assert ["ends early" in reason for _, reason in loaded.faults()] == [True]
 
@@ -95,23 +95,23 @@ def test_a_long_line_and_a_cut_gzip_are_among_the_rejected(tmp_path: Path) -> No
 @pytest.mark.parametrize("feed", FEEDS)
 def test_an_empty_file_has_no_events(feed: str, tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
-    assert load(tmp_path / "empty", feed).lines == 0
+    assert parse_file(tmp_path / "empty", feed).lines == 0
 
 
 def test_an_unknown_source_is_named() -> None:
     with pytest.raises(UnknownSourceError, match=r"'proxy.event'; did you mean proxy.events"):
-        open_parser("proxy.event", b"", Catalog())
+        open_parser("proxy.event", b"", MemoryCatalog())
 
 
 MEMORY = """
 import re, sys
 from pathlib import Path
-from parsing_support import Catalog
+from parsing_support import MemoryCatalog
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.registry import open_parser
 
 def peak(path):
-    parser = open_parser("web.access", b"", Catalog())
+    parser = open_parser("web.access", b"", MemoryCatalog())
     events = sum(parser.parse(chunk).count for chunk in read_chunks(path))
     # Not getrusage: its peak has that of the process that forked this one in it.
     return events, int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024

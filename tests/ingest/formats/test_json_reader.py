@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from parsing_support import Loaded, check_batch, outcome
+from parsing_support import ParsedFile, check_batch, outcome
 
 from watchfloor.ingest.columns.rows import Rows, split_rows, utf8_rows
 from watchfloor.ingest.files.lines import Chunk
@@ -27,7 +27,7 @@ WHEN = {"epoch": "1700000000", "epoch_us": "1700000000000000", "iso8601": '"2024
 
 
 def wide(time_format: str) -> Source:
-    """A source of all types and lists of them, with names of several parts."""
+    """Returns a source of all types and lists of them, with names of several parts."""
     fields = [{"name": "ts", "type": "time"}, *({"name": name, "type": kind} for name, kind in NAMES.items())]
     fields += [{"name": f"{kind}s", "type": "list", "items": kind} for kind in SCALARS]
     return parse_definition(
@@ -98,7 +98,7 @@ blanks = st.sampled_from(["", "", "", "", " ", "\t", "  ", "\r"])
 
 
 def fitting(kind: str, time_format: str) -> st.SearchStrategy[str]:
-    """Values that the reader must take at once."""
+    """Draws values that the reader must take at once."""
     match kind:
         case "string":
             return st.text(st.characters(exclude_categories=("Cs",)), max_size=9).flatmap(
@@ -128,7 +128,7 @@ def fitting(kind: str, time_format: str) -> st.SearchStrategy[str]:
 
 @st.composite
 def objects(draw: st.DrawFn, members: list[tuple[str, str]]) -> str:
-    """Members as an object; each name as one key or as several objects in each other, of which some come twice."""
+    """Draws an object of members. Each name is one key or several nested ones, and some come twice."""
     out: list[str] = []
     for name, value in members:
         parts = name.split(".")
@@ -148,7 +148,7 @@ def lists(draw: st.DrawFn, elements: st.SearchStrategy[str]) -> str:
 
 @st.composite
 def any_line(draw: st.DrawFn, time_format: str) -> str:
-    """An object of which most members fit; now and then with a byte too few, too many, or another."""
+    """Draws an object of which most members fit; now and then a byte is missing, added, or another."""
     fields = SOURCES[time_format].fields[1:]
     members = [("ts", draw(st.one_of(st.just(WHEN[time_format]), fitting("time", time_format), scalars)))]
     for field in draw(st.lists(st.sampled_from(fields), max_size=5)):
@@ -167,7 +167,7 @@ def any_line(draw: st.DrawFn, time_format: str) -> str:
 
 
 def result(parsed: ParsedChunk) -> list[dict[str, Any]]:
-    return outcome(Loaded(None, parsed.events, parsed.rejected))
+    return outcome(ParsedFile(None, parsed.events, parsed.rejected))
 
 
 def read_both(time_format: str, rows: Rows, naming: FieldNaming) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -257,9 +257,10 @@ def test_a_reader_forgets_the_chunk_before() -> None:
     "special", ['\\"', "\\n", "\x00", "\x1f", " ", "!", "#", "[", "]", "\x7f", "é", "\U0001f600", '"', "\\"]
 )
 def test_strings_end_where_they_end(special: str) -> None:
-    """Of all lengths, with each character that is one, or could be mistaken for one, that ends them, at each place.
+    """Strings of all lengths, with each character that ends them, or could be mistaken for one that does, at each
+    place.
 
-    They are read by words of eight bytes: as values and as keys, the last one up to the end of all that there is.
+    They are read by words of eight bytes: as values and as keys, the last one up to the end of the data.
     """
     before = '{"ts":"2024-03-05T08:00:00Z","s.string":'
     lines = []

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from parsing_support import Loaded, outcome
+from parsing_support import ParsedFile, outcome
 
 from watchfloor.ingest.columns import scalars
 from watchfloor.ingest.columns.convert import convert_texts
@@ -65,7 +65,7 @@ def test_fast_and_slow_json_agree(lines: list[str], tail: str) -> None:
     reader.read_rows_slowly(rows, slow)
 
     def result(parsed: ParsedChunk) -> list[dict[str, Any]]:
-        return outcome(Loaded(None, parsed.events, parsed.rejected))
+        return outcome(ParsedFile(None, parsed.events, parsed.rejected))
 
     assert result(fast) == result(slow)
     one_by_one = ParsedChunk()
@@ -133,4 +133,6 @@ def test_fast_and_slow_access_lines_agree(lines: list[str]) -> None:
     chunk = Chunk(0, "\n".join(lines).encode())
     fast, slow = parser.parse(chunk), ParsedChunk()
     parser.parse_slowly(split_rows(chunk), slow)
-    assert outcome(Loaded(None, fast.events, fast.rejected)) == outcome(Loaded(None, slow.events, slow.rejected))
+    assert outcome(ParsedFile(None, fast.events, fast.rejected)) == outcome(
+        ParsedFile(None, slow.events, slow.rejected)
+    )

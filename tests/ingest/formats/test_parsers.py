@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 from parser_fixtures import FIXTURES, NAMES, parse
-from parsing_support import Catalog, load, outcome, parse_chunks
+from parsing_support import MemoryCatalog, outcome, parse_chunks, parse_file
 
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.intake.sniff import sniff_file
@@ -25,21 +25,21 @@ def feed_of(name: str) -> str | None:
 def test_fixture(name: str) -> None:
     path = FIXTURES / name / "in.log"
     expected = [json.loads(line) for line in (FIXTURES / name / "out.ndjson").read_text("utf-8").split("\n") if line]
-    assert outcome(load(path, feed_of(name))) == expected
+    assert outcome(parse_file(path, feed_of(name))) == expected
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("size", [1, 17, 200, 1000])
 def test_chunk_size_changes_nothing(name: str, size: int) -> None:
     path = FIXTURES / name / "in.log"
-    assert outcome(load(path, feed_of(name), size)) == outcome(load(path, feed_of(name)))
+    assert outcome(parse_file(path, feed_of(name), size)) == outcome(parse_file(path, feed_of(name)))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_compression_changes_nothing(name: str, tmp_path: Path) -> None:
     path = FIXTURES / name / "in.log"
     (tmp_path / "in.log.gz").write_bytes(gzip.compress(path.read_bytes()))
-    assert outcome(load(tmp_path / "in.log.gz", feed_of(name))) == outcome(load(path, feed_of(name)))
+    assert outcome(parse_file(tmp_path / "in.log.gz", feed_of(name))) == outcome(parse_file(path, feed_of(name)))
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "zeek.headers"])
@@ -50,10 +50,10 @@ def test_a_range_needs_only_the_header(name: str) -> None:
     assert found.splittable
     middle = path.read_bytes().index(b"\n", path.stat().st_size // 2) + 1
     parts = [
-        parse_chunks(read_chunks(path, start, end), found.feed, found.header, Catalog(found.sources))
+        parse_chunks(read_chunks(path, start, end), found.feed, found.header, MemoryCatalog(found.sources))
         for start, end in [(0, middle), (middle, None)]
     ]
-    assert [row for part in parts for row in part.rows()] == load(path, feed_of(name)).rows()
+    assert [row for part in parts for row in part.rows()] == parse_file(path, feed_of(name)).rows()
 
 
 def test_nul_and_separator_bytes_survive_in_values() -> None:

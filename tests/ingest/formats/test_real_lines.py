@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from parsing_support import DATA, load, log_lines, shared, unzipped
+from parsing_support import DATA, log_lines, parse_file, shared_log, unzip_log
 
 
 def logs(pattern: str) -> list[str]:
@@ -33,8 +33,8 @@ TIMELESS = "loaded_scripts"
 
 @pytest.mark.parametrize("name", [*ZEEK_LOGS, *logs("suricata/*/*.json"), "web_access/elastic_apache_logs"])
 def test_real_lines_are_events_or_rejected(name: str) -> None:
-    path = shared(name)
-    loaded = load(path)
+    path = shared_log(name)
+    loaded = parse_file(path)
     lines = [(offset, line) for offset, line in log_lines(path) if not (line.startswith(b"#") and "zeek" in name)]
     assert loaded.lines == len(lines)
     rejected = {r.offset: r for r in loaded.rejected}
@@ -54,8 +54,8 @@ def test_real_lines_are_events_or_rejected(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "lines"), [("nasa-50k.log.gz", 50_000), ("access3.log.zip", 206_860)])
 def test_real_access_logs_are_events(name: str, lines: int, tmp_path: Path) -> None:
-    path = unzipped(f"web_access/{name}", tmp_path) if name.endswith(".zip") else shared(f"web_access/{name}")
-    loaded = load(path)
+    path = unzip_log(f"web_access/{name}", tmp_path) if name.endswith(".zip") else shared_log(f"web_access/{name}")
+    loaded = parse_file(path)
     assert (loaded.count, loaded.rejected) == (lines, [])
 
 
@@ -90,7 +90,7 @@ def zeek_value(kind: str, text: str) -> Any:
 
 @pytest.mark.parametrize("log", ["conn", "dns", "http", "files", "notice", "smtp", "pe"])
 def test_brobeat_field_by_field(log: str) -> None:
-    path = shared(f"zeek/brobeat/{log}.log")
+    path = shared_log(f"zeek/brobeat/{log}.log")
     with path.open(encoding="utf-8", newline="\n") as file:
         rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     names = next(row[1:] for row in rows if row[0] == "#fields")
@@ -100,7 +100,7 @@ def test_brobeat_field_by_field(log: str) -> None:
         if not row[0].startswith("#"):
             values = {n: zeek_value(k, text) for n, k, text in zip(names, kinds, row, strict=True)}
             expected.append({"source": f"zeek.{log}", **{n: v for n, v in values.items() if v is not None}})
-    got = [{k: v for k, v in row.items() if k != "_offset"} for row in load(path).rows()]
+    got = [{k: v for k, v in row.items() if k != "_offset"} for row in parse_file(path).rows()]
     assert got == expected
 
 
@@ -108,12 +108,12 @@ ACCESS = re.compile(r'(\S+) (\S+) (.+) \[(.+?)\] "(.*)" (\d+) (\S+) "(.*)" "(.*)
 
 
 def test_access3_field_by_field(tmp_path: Path) -> None:
-    path = unzipped("web_access/access3.log.zip", tmp_path)
+    path = unzip_log("web_access/access3.log.zip", tmp_path)
     wanted = 40_000
     lines = path.read_bytes().split(b"\n")[:wanted]
     path.write_bytes(b"\n".join(lines))
     offset = 0
-    for line, row in zip(lines, load(path).rows(), strict=True):
+    for line, row in zip(lines, parse_file(path).rows(), strict=True):
         match = ACCESS.fullmatch(line.decode())
         assert match, line
         client, ident, user, when, request, status, size, referrer, agent = match.groups()
@@ -136,8 +136,8 @@ def test_access3_field_by_field(tmp_path: Path) -> None:
 
 
 def test_suricata_value_by_value() -> None:
-    path = shared("suricata/stratosphere/test6-malicious.suricata.json")
-    for (_, line), row in zip(log_lines(path), load(path).rows(), strict=True):
+    path = shared_log("suricata/stratosphere/test6-malicious.suricata.json")
+    for (_, line), row in zip(log_lines(path), parse_file(path).rows(), strict=True):
         raw = json.loads(line)
         assert row["source"] == f"suricata.{raw['event_type']}"
         moment = datetime.strptime(raw["timestamp"], "%Y-%m-%dT%H:%M:%S.%f%z")

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from parsing_support import shared
+from parsing_support import shared_log
 
 from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.schema.definition import builtin_definitions, parse_definition
@@ -202,10 +202,10 @@ def test_an_unknown_source_and_a_missing_file(write, tmp_path: Path) -> None:
     ],
 )
 def test_real_files(name: str, feed: str) -> None:
-    assert sniff_file(shared(name), None, {}).feed == feed
+    assert sniff_file(shared_log(name), None, {}).feed == feed
 
 
 @pytest.mark.parametrize("name", ["mail/maillog", "squid/log.squid", "auth/auth.log", "auth/lanl_auth_sample.csv"])
 def test_real_files_of_other_kinds(name: str) -> None:
     with pytest.raises(InputFileError):
-        sniff_file(shared(name), None, {})
+        sniff_file(shared_log(name), None, {})

@@ -1,4 +1,4 @@
-"""Whose turn it is with an item, and what state the ledger shows: pure functions of what was written."""
+"""What a worker does with an item, and the state that the ledger shows, are pure functions of the ledger's cells."""
 
 from __future__ import annotations
 

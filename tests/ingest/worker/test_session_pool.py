@@ -1,4 +1,4 @@
-"""Work in pool: one after the other, as far as the work does not say that the next may begin."""
+"""A pool of sessions does one work after the other, unless the work says that the next may begin."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_with_one_session_all_is_done_in_turn() -> None:
 
 
 def test_the_next_begins_when_it_may_at_a_session_of_its_own() -> None:
-    """The first goes on until the second has begun, and a third finds no session before one of them has ended."""
+    """The first goes on until the second has begun, and a third finds no free session before one of them has ended."""
     sessions: list[str] = []
     begun, over = [threading.Event() for _ in range(3)], threading.Event()
     at_once, most = 0, 0

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 import pytest
-from parsing_support import Catalog, parse_chunks
+from parsing_support import MemoryCatalog, parse_chunks
 
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.intake.sniff import sniff_file
@@ -67,7 +67,7 @@ def test_every_line_is_an_event_of_its_source(feed: str, tmp_path: Path) -> None
     path.write_bytes(text)
     found = sniff_file(path, None, {})
     assert found.feed == feed, "its content tells which source it is"
-    parsed = parse_chunks([Chunk(0, text)], feed, b"", Catalog(found.sources))
+    parsed = parse_chunks([Chunk(0, text)], feed, b"", MemoryCatalog(found.sources))
     assert not parsed.rejected and parsed.count == done.events
     (source,) = found.sources
     names = tuple(field.name for field in source.fields)

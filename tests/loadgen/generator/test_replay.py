@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from parsing_support import Catalog, load, parse_chunks, shared
+from parsing_support import MemoryCatalog, parse_chunks, parse_file, shared_log
 
 from watchfloor.api.cli import main as cli
 from watchfloor.ingest.columns.scalars import Unfit, time_parser
@@ -68,12 +68,12 @@ def replayed(path: Path, source: str | None = None, schedule: ReplaySchedule | N
 
 def shifts(path: Path) -> set[int]:
     """By how much a replay shifts the times of a log's events (µs); fails if anything else about an event is new."""
-    like = load(path)
+    like = parse_file(path)
     data = b"".join(chunk.data for chunk in read_chunks(path))
     text, lines, retimed = replayed(path)
     assert text.count(b"\n") == data.count(b"\n")
     before, after = (
-        parse_chunks([Chunk(0, log)], like.sniffed.feed, like.sniffed.header, Catalog(like.sniffed.sources))
+        parse_chunks([Chunk(0, log)], like.sniffed.feed, like.sniffed.header, MemoryCatalog(like.sniffed.sources))
         for log in (data, text)
     )
     assert (lines, retimed) == (before.lines, before.count) == (after.lines, after.count)
@@ -88,7 +88,7 @@ def shifts(path: Path) -> set[int]:
 
 @pytest.mark.parametrize("name", LOGS)
 def test_real_logs_parse_as_before_with_all_times_shifted_alike(name: str) -> None:
-    (shift,) = shifts(shared(name))
+    (shift,) = shifts(shared_log(name))
     assert shift % 1_000_000 == 0
 
 
