@@ -49,7 +49,7 @@ _owner: int | None = None
 
 
 def _find_jvm_library(home: Path) -> Path:
-    """The JVM's shared library in a Java home."""
+    """Returns the JVM's shared library in a Java home. Raises ``StoreError`` if there is none."""
     for name in ("libjvm.so", "libjvm.dylib"):
         if (home / "lib/server" / name).exists():
             return home / "lib/server" / name
@@ -57,7 +57,7 @@ def _find_jvm_library(home: Path) -> Path:
 
 
 def start_jvm(jars: Path, heap: str = "256m") -> None:
-    """Starts the JVM if it does not run yet; later calls find it running, whatever they ask for.
+    """Starts the JVM if it does not run yet; later calls change nothing, whatever they ask for.
 
     ``jars`` is the folder that the Maven module filled, ``heap`` what the JVM reads after ``-Xmx``. Raises
     ``StackError`` if there is no Java 17 or 21, ``StoreError`` if it does not start, and ``InternalError`` in a process
@@ -109,7 +109,7 @@ def _stop_calling_python() -> None:
 
 
 def java_class(name: str) -> Any:
-    """A Java class by its full name; ``InternalError`` if there is no JVM in this process."""
+    """Returns a Java class by its full name. Raises ``InternalError`` if no JVM runs in this process."""
     if _owner is None:
         raise InternalError("the JVM has not been started")
     _check_owner()

@@ -27,16 +27,16 @@ class WriteSink(Protocol):
 
 
 class ItemWriter:
-    """What is written is a pure function of the events, ``file_id`` (16 bytes) and ``item_id`` (8 bytes).
+    """Writes the events of one work item. Its methods raise ``StoreError``.
 
-    Nothing is promised to be durable, or counted, before ``finish`` has returned, or the sink's ``flush`` after
-    the ``rest`` was put. Raises ``StoreError``.
+    The entries are a pure function of the events, ``file_id`` (16 bytes) and ``item_id`` (8 bytes). They are durable,
+    and the events counted, when ``finish`` has returned, or the sink's ``flush`` after ``encode_rest`` was put.
     """
 
     def __init__(
         self, sink: WriteSink, item_id: bytes, file_id: bytes, reread: Store | None = None, again: bool = False
     ) -> None:
-        """``reread`` is the store, if the item was read to its end before; ``again`` if some of it may be written."""
+        """``reread`` is the store if the item was read to its end before; ``again``: some of it may have been written."""
         self._sink, self.item_id, self._file_id = sink, item_id, file_id
         self._reread, self._again = reread, again
         self._encoders: dict[str, Encoder] = {}
@@ -45,12 +45,12 @@ class ItemWriter:
         self.entries = 0
 
     def encode(self, source: Source, events: pa.RecordBatch) -> list[TableWrite]:
-        """Entries of a batch; counts it. To be called in the order of the file."""
+        """Returns the entries of a batch, and counts its events. Batches must come in the order of the file."""
         self.events += len(events)
         return self._encoder_of(source).encode(events)
 
     def put_writes(self, writes: list[TableWrite]) -> None:
-        """Hands entries to the sink; waits while it is full."""
+        """Hands entries to the sink, and waits while it is full."""
         for write in writes:
             if write.wide:
                 self._sink.write_rows(write.table, write.batch)
@@ -59,30 +59,32 @@ class ItemWriter:
             self.entries += write.entries
 
     def write_events(self, source: Source, events: pa.RecordBatch) -> None:
+        """Encodes a batch and hands its entries to the sink."""
         self.put_writes(self.encode(source, events))
 
     def encode_rest(self) -> list[TableWrite]:
-        """Entries of what is left when all events have been encoded, and the counts."""
+        """Returns the remaining entries when all events have been encoded, and those of the counts."""
         return [write for encoder in self._encoders.values() for write in encoder.finish()]
 
     def finish(self) -> tuple[int, int]:
-        """Writes the rest and makes everything durable; the numbers of events and of entries."""
+        """Writes the rest, makes everything durable, and returns the numbers of events and of entries."""
         self.put_writes(self.encode_rest())
         self._sink.flush()
         return self.events, self.entries
 
     def lacks_index(self, now: Mapping[str, Source]) -> bool:
-        """Whether what was written lacks index entries by the definitions ``now`` in the catalog.
+        """Returns whether the written events lack index entries that the definitions ``now`` ask for.
 
-        To be asked, of a catalog that is read then, when all is durable; if so, it must be written again by these.
+        These definitions must be read from the catalog after everything is durable. If entries are lacking, the item
+        must be written again by them.
         """
         return any(name in now and lacks_index(source, now[name]) for name, source in self._sources.items())
 
     def sweep_earlier(self, store: Store, rejected: np.ndarray, sources: Iterable[Source] = ()) -> None:
-        """When all is durable, if the item was read before: removes what that reading wrote and this one did not.
+        """Removes what an earlier reading of the item wrote and this one, now durable, did not write again.
 
-        ``rejected`` are the offsets of lines that are no events now. ``sources`` are further ones to which that
-        reading may have written, though this one did not.
+        ``rejected`` are the offsets of lines that are not events any more. ``sources`` are further sources to which
+        the earlier reading may have written.
         """
         for source in sources:
             self._encoder_of(source)

@@ -1,4 +1,4 @@
-"""The layouts there are, by name."""
+"""The table of layouts."""
 
 from __future__ import annotations
 
@@ -11,4 +11,5 @@ _LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (CellLayout(), 
 
 
 def layout_of(source: Source) -> Layout:
+    """Returns the layout in which a source is stored."""
     return _LAYOUTS[source.layout]

@@ -1,8 +1,8 @@
 """Changes the blocks of a source in epochs: one at a time, by compare-and-set (``docs/compaction.md``).
 
-An epoch is begun, its blocks are written where nobody sees them, and it is committed by one swap of the state. Who
-finds another at work waits a while and then aborts it, on which that one's commit fails: so nobody needs to know
-whether the other is slow or dead.
+An epoch is begun, its blocks are written where no query sees them, and it is committed by one swap of the state. A
+process that finds an epoch of another open waits a while and then aborts it, so that the other's commit fails: it need
+not know whether the other is slow or dead.
 """
 
 from __future__ import annotations
