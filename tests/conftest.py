@@ -16,7 +16,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from watchfloor.ingest.worker import pool
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.stack import up
+from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 
 pytest_plugins = ("oracle_questions",)
@@ -85,7 +85,7 @@ def layout(request: pytest.FixtureRequest) -> str:
 def store_settings() -> Iterator[Settings]:
     """The stack of this test run, or of this process of it."""
     with stack_folder() as settings:
-        up(settings)
+        start_stack(settings)
         yield settings
 
 

@@ -10,8 +10,8 @@ from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.sinks import EntrySink
-from watchfloor.store.bulk.bulk import BulkSink
-from watchfloor.store.bulk.folders import remove_left_overs
+from watchfloor.store.bulk.bulk_sink import BulkSink
+from watchfloor.store.bulk.import_folders import remove_stale_folders
 from watchfloor.store.layouts.item_writer import WriteSink
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
@@ -48,7 +48,7 @@ class WorkerSession:
             yield self.sink
             return
         if not self._tidied:
-            for name in remove_left_overs(self.store):
+            for name in remove_stale_folders(self.store):
                 self._log.info("removed what a killed worker has left: %s", name)
             self._tidied = True
         with BulkSink(self.store, waiting) as sink:

@@ -10,7 +10,7 @@ from pathlib import Path
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import begin_file_compactions, read_table_ids, source_tables
-from watchfloor.store.bulk.tablet_files import file_names
+from watchfloor.store.bulk.tablet_files import list_file_names
 
 from .session import BenchSession
 
@@ -26,11 +26,11 @@ def make_cold(session: BenchSession, source: Source) -> None:
     Entries that are not yet in files stay in memory; call ``tables.compact`` first, which leaves none.
     """
     names = source_tables(source)
-    before = file_names(session.store, source)
+    before = list_file_names(session.store, source)
     # Accumulo's own way of waiting is too slow: the manager looks every half second a tablet.
     begin_file_compactions(session.store.connection, names)
     until = time.monotonic() + _PATIENCE
-    while before & file_names(session.store, source):
+    while before & list_file_names(session.store, source):
         if time.monotonic() > until:
             raise StackError(f"the tables of {source.name} are not compacted after {_PATIENCE:.0f} s")
         time.sleep(_TICK)

@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.process import find
+from watchfloor.store.stack.process import find_process
 
 CpuPart = tuple[str, str]
 """A process (``worker``, ``tserver``, ``other servers``, ``machine``) and a kind of its threads."""
@@ -40,7 +40,7 @@ def find_servers(settings: Settings) -> dict[str, list[int]]:
     """Returns the pids of the local stack's tablet servers and of all its other servers; empty for a cluster."""
     found: dict[str, list[int]] = {}
     for pid_file in sorted((settings.home / "run").glob("*.json")):
-        if process := find(pid_file):
+        if process := find_process(pid_file):
             name = "tserver" if pid_file.stem.startswith("tserver") else "other servers"
             found.setdefault(name, []).append(process.pid)
     return found

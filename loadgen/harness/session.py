@@ -20,7 +20,7 @@ from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.admin import tables
-from watchfloor.store.stack.stack import down, up
+from watchfloor.store.stack.stack import start_stack, stop_stack
 from watchfloor.store.store import Store
 
 
@@ -91,7 +91,7 @@ def open_session(
         settings = replace(settings, topic=topic, group=topic)
         try:
             if home is None:
-                up(settings, report=lambda line: print_progress(f"  {line}"))
+                start_stack(settings, report=lambda line: print_progress(f"  {line}"))
             with Store.open(replace(settings, jvm_heap=jvm_heap or settings.jvm_heap)) as store:
                 session = BenchSession(settings, store, folder)
                 try:
@@ -100,6 +100,6 @@ def open_session(
                     session.close()
         finally:
             if home is None:
-                down(settings, report=lambda line: print_progress(f"  {line}"))
+                stop_stack(settings, report=lambda line: print_progress(f"  {line}"))
             else:
                 delete_topic(settings)

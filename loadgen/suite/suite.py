@@ -24,7 +24,7 @@ from watchfloor.schema.errors import UserError, suggest_names
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.stack import down, up
+from watchfloor.store.stack.stack import start_stack, stop_stack
 
 from .child_process import run_child
 from .progress import SuiteProgress
@@ -149,10 +149,10 @@ def _open_stack(home: str | None, sharing: Sequence[Experiment]) -> Iterator[Set
         overrides = {"tservers": 1, "tserver_heap": max(heaps, key=parse_size)}
         settings = load_settings(home=Path(name).resolve() / "home", overrides=overrides)
         try:
-            up(settings, report=lambda line: print_progress(f"  {line}"))
+            start_stack(settings, report=lambda line: print_progress(f"  {line}"))
             yield settings
         finally:
-            down(settings, report=lambda line: print_progress(f"  {line}"))
+            stop_stack(settings, report=lambda line: print_progress(f"  {line}"))
 
 
 def _make_command(name: str, arguments: Sequence[str], stack: Settings | None) -> tuple[list[str], dict[str, str]]:

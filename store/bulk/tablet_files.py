@@ -23,30 +23,30 @@ class TableFiles:
     entries: int
 
 
-def table_files(store: Store, source: Source) -> dict[str, TableFiles]:
+def read_table_files(store: Store, source: Source) -> dict[str, TableFiles]:
     """What the files of a source's tables hold, by ``event``, ``index`` and ``aggregate``."""
     found = {}
     for table in source_tables(source):
-        files = [file for _, _, file in _files(store, table)]
+        files = [file for _, _, file in _list_files(store, table)]
         found[table.rpartition(".")[2]] = TableFiles(sum(f.bytes for f in files), sum(f.entries for f in files))
     return found
 
 
-def most_files(store: Store, tables: Sequence[str]) -> tuple[str, int]:
+def find_fullest_table(store: Store, tables: Sequence[str]) -> tuple[str, int]:
     """The table, among those named, that has the tablet with the most files, and how many these are."""
     most = "", 0
     for table in tables:
-        tablets = Counter(tablet for tablet, _, _ in _files(store, table))
+        tablets = Counter(tablet for tablet, _, _ in _list_files(store, table))
         most = max(most, (table, max(tablets.values(), default=0)), key=lambda found: found[1])
     return most
 
 
-def file_names(store: Store, source: Source) -> set[bytes]:
+def list_file_names(store: Store, source: Source) -> set[bytes]:
     """The files of a source's tables, as the metadata table names them."""
-    return {name for table in source_tables(source) for _, name, _ in _files(store, table)}
+    return {name for table in source_tables(source) for _, name, _ in _list_files(store, table)}
 
 
-def _files(store: Store, table: str) -> Iterator[tuple[bytes, bytes, TableFiles]]:
+def _list_files(store: Store, table: str) -> Iterator[tuple[bytes, bytes, TableFiles]]:
     """Each file of a table: its tablet's row in the metadata, its name, and what it holds. One that two tablets share
     comes with both."""
     table_id = store.connection.client.tableOperations().tableIdMap().get(table)

@@ -22,32 +22,32 @@ SLICE_BYTES = 4 << 20
 _LONG = ("row", "family", "qualifier", "visibility", "value")
 
 
-def sorted_rows(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def sort_rows(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Wide batches (``EntrySink.write_rows``) as one, sorted by row, its columns by qualifier and label; in slices."""
     rows = pa.concat_arrays([batch.column(0) for batch in batches])
-    cells = _cells(batches)
+    cells = _collect_cells(batches)
     batches.clear()
     names = sorted(cells)
     columns = [rows, *(pa.concat_arrays(cells.pop(name)) for name in names)]
     fields = [pa.field("row", pa.binary())]
-    fields += [pa.field(str(i), pa.binary(), metadata=_metadata(name)) for i, name in enumerate(names)]
+    fields += [pa.field(str(i), pa.binary(), metadata=_cell_metadata(name)) for i, name in enumerate(names)]
     whole = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
-    for places in _slices(_order(_numbers(rows), len(rows)), whole.nbytes):
+    for places in _slice_order(_sort_order(_to_numbers(rows), len(rows)), whole.nbytes):
         yield whole.take(pa.array(places))
 
 
-def sorted_entries(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def sort_entries(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Long batches (``EntrySink.write_entries``; all have the same columns) as one, sorted by key; in slices."""
     names = [name for name in _LONG if name in batches[0].schema.names]
     entries, size = sum(map(len, batches)), sum(batch.nbytes for batch in batches)
-    columns = {name: _Column([batch.column(name) for batch in batches]) for name in names}
+    columns = {name: _SortColumn([batch.column(name) for batch in batches]) for name in names}
     batches.clear()
-    keys = [numbers for name in names if name != "value" for numbers in columns[name].numbers()]
-    for places in _slices(_order(keys, entries), size):
+    keys = [numbers for name in names if name != "value" for numbers in columns[name].to_numbers()]
+    for places in _slice_order(_sort_order(keys, entries), size):
         yield pa.RecordBatch.from_arrays([columns[name].take(places) for name in names], names=names)
 
 
-class _Column:
+class _SortColumn:
     """A column of all batches. Of a dictionary the distinct values are sorted, and each entry has its value's rank."""
 
     def __init__(self, chunks: list[pa.Array]) -> None:
@@ -63,10 +63,10 @@ class _Column:
         else:
             self._values = pa.concat_arrays(chunks)
 
-    def numbers(self) -> list[np.ndarray]:
+    def to_numbers(self) -> list[np.ndarray]:
         """Arrays of numbers, the most significant first, that sort as the values do."""
         if self._ranks is None:
-            return _numbers(self._values)
+            return _to_numbers(self._values)
         return [self._ranks] if len(self._values) > 1 else []
 
     def take(self, places: np.ndarray) -> pa.Array:
@@ -79,27 +79,27 @@ class _Column:
         return pa.DictionaryArray.from_arrays(pa.array(ranks - first), values)
 
 
-def _numbers(values: pa.BinaryArray) -> list[np.ndarray]:
+def _to_numbers(values: pa.BinaryArray) -> list[np.ndarray]:
     """Byte strings as numbers, the most significant first, without those that are the same for all."""
     lengths = pc.min_max(pc.binary_length(values))
     width = lengths["max"].as_py() or 0
     if lengths["min"].as_py() != width:
-        return _Column([values.dictionary_encode()]).numbers()
+        return _SortColumn([values.dictionary_encode()]).to_numbers()
     padded = np.zeros((len(values), -(-width // 8) * 8), np.uint8)
     padded[:, :width] = to_byte_rows(values, width) if width else 0
     words = padded.view(">u8").astype(np.uint64)
     return [np.ascontiguousarray(word) for word in words.T if word.min() != word.max()]
 
 
-def _order(keys: list[np.ndarray], rows: int) -> np.ndarray:
+def _sort_order(keys: list[np.ndarray], rows: int) -> np.ndarray:
     if not keys:
         return np.arange(rows)
-    whole = _as_one(keys)
+    whole = _combine_keys(keys)
     # Batches are in order for the most part each for itself, and a stable sort of one key merges what is in order.
     return np.lexsort(keys[::-1]) if whole is None else np.argsort(whole, kind="stable")
 
 
-def _as_one(keys: list[np.ndarray]) -> np.ndarray | None:
+def _combine_keys(keys: list[np.ndarray]) -> np.ndarray | None:
     """One number that sorts as all keys do; None if it would be too large."""
     sizes = [int(key.max()) + 1 for key in keys]
     if math.prod(sizes) >= 1 << 63:
@@ -110,26 +110,26 @@ def _as_one(keys: list[np.ndarray]) -> np.ndarray | None:
     return whole
 
 
-def _slices(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
+def _slice_order(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
     rows = max(1, len(order) * SLICE_BYTES // max(1, size))
     for start in range(0, len(order), rows):
         yield order[start : start + rows]
 
 
-def _cells(batches: list[pa.RecordBatch]) -> dict[tuple[bytes, bytes], list[pa.Array]]:
+def _collect_cells(batches: list[pa.RecordBatch]) -> dict[tuple[bytes, bytes], list[pa.Array]]:
     """By qualifier and label the cells of all batches, batch by batch."""
     cells: dict[tuple[bytes, bytes], list[pa.Array]] = {}
     for number, batch in enumerate(batches):
         for field, column in zip(list(batch.schema)[1:], batch.columns[1:], strict=True):
-            chunks = cells.setdefault(_cell(field), [pa.nulls(len(b), pa.binary()) for b in batches])
+            chunks = cells.setdefault(_read_cell(field), [pa.nulls(len(b), pa.binary()) for b in batches])
             chunks[number] = column.cast(pa.binary())
     return cells
 
 
-def _cell(field: pa.Field) -> tuple[bytes, bytes]:
+def _read_cell(field: pa.Field) -> tuple[bytes, bytes]:
     metadata = field.metadata or {}
     return metadata.get(b"qualifier", field.name.encode()), metadata.get(b"visibility", b"")
 
 
-def _metadata(cell: tuple[bytes, bytes]) -> dict[str, bytes]:
+def _cell_metadata(cell: tuple[bytes, bytes]) -> dict[str, bytes]:
     return {"qualifier": cell[0], "visibility": cell[1]}

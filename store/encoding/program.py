@@ -45,37 +45,41 @@ def compile_filter(tree: Filter, source: Source) -> bytes:
         case Not(child):
             return bytes([_NOT]) + compile_filter(child, source)
         case Compare(name, "=", value):
-            return bytes([_EQUAL]) + _field(name, source) + _bytes(encode_value(source.find_field(name).scalar, value))
+            return (
+                bytes([_EQUAL])
+                + _encode_field(name, source)
+                + _frame_bytes(encode_value(source.find_field(name).scalar, value))
+            )
         case Compare(name, "!=", value):
             return compile_filter(Not(Compare(name, "=", value)), source)
         case Compare(name, op, value):
             constant = encode_value(source.find_field(name).scalar, value)
             inclusive = op.endswith("=")
             return (
-                _range(name, source, hi=constant, hi_inclusive=inclusive)
+                _compile_range(name, source, hi=constant, hi_inclusive=inclusive)
                 if op[0] == "<"
-                else _range(name, source, lo=constant, lo_inclusive=inclusive)
+                else _compile_range(name, source, lo=constant, lo_inclusive=inclusive)
             )
         case In(name, values):
             kind = source.find_field(name).scalar
             constants = sorted({encode_value(kind, v) for v in values})
-            head = bytes([_IN]) + _field(name, source) + struct.pack(">I", len(constants))
-            return head + b"".join(map(_bytes, constants))
+            head = bytes([_IN]) + _encode_field(name, source) + struct.pack(">I", len(constants))
+            return head + b"".join(map(_frame_bytes, constants))
         case Between(name, low, high):
             kind = source.find_field(name).scalar
             bounds = encode_value(kind, low), encode_value(kind, high)
-            return _range(name, source, lo=bounds[0], hi=bounds[1], hi_inclusive=True)
+            return _compile_range(name, source, lo=bounds[0], hi=bounds[1], hi_inclusive=True)
         case Cidr(name, network):
             first, last = network_bounds(network)
-            return _range(name, source, lo=first, hi=last, hi_inclusive=True)
+            return _compile_range(name, source, lo=first, hi=last, hi_inclusive=True)
         case Prefix(name, prefix):
-            return _range(name, source, lo=prefix.encode(), hi=prefix_end(prefix.encode()))
+            return _compile_range(name, source, lo=prefix.encode(), hi=prefix_end(prefix.encode()))
         case Matches(name, pattern, ignore_case):
-            return _regex(name, source, pattern, ignore_case)
+            return _compile_regex(name, source, pattern, ignore_case)
         case Wildcard(name, pattern):
-            return _regex(name, source, wildcard_regex(pattern), False)
+            return _compile_regex(name, source, wildcard_regex(pattern), False)
         case Exists(name):
-            return bytes([_EXISTS]) + _field(name, source)
+            return bytes([_EXISTS]) + _encode_field(name, source)
     raise InternalError(f"no program for {tree!r}")
 
 
@@ -84,19 +88,21 @@ def wildcard_regex(pattern: str) -> str:
     # Stars in a row say no more than one, and each would cost the servers a step more for every character.
     parts = re.findall(r"\\.|\*+|\?|[^*?\\]+|\\", pattern, re.DOTALL)
     words = {"*": ".*", "?": "."}
-    body = (words.get(part[0]) or _quote(part[1:] if len(part) == 2 and part[0] == "\\" else part) for part in parts)
+    body = (
+        words.get(part[0]) or _quote_regex(part[1:] if len(part) == 2 and part[0] == "\\" else part) for part in parts
+    )
     return r"(?s)\A" + "".join(body) + r"\z"
 
 
-def _quote(text: str) -> str:
+def _quote_regex(text: str) -> str:
     return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", text)
 
 
-def _regex(name: str, source: Source, pattern: str, ignore_case: bool) -> bytes:
-    return bytes([_REGEX]) + _field(name, source) + bytes([ignore_case]) + _bytes(pattern.encode())
+def _compile_regex(name: str, source: Source, pattern: str, ignore_case: bool) -> bytes:
+    return bytes([_REGEX]) + _encode_field(name, source) + bytes([ignore_case]) + _frame_bytes(pattern.encode())
 
 
-def _range(
+def _compile_range(
     name: str,
     source: Source,
     lo: bytes | None = None,
@@ -106,15 +112,15 @@ def _range(
 ) -> bytes:
     flags = (_HAS_LO | _LO_INCLUSIVE * lo_inclusive) * (lo is not None)
     flags |= (_HAS_HI | _HI_INCLUSIVE * hi_inclusive) * (hi is not None)
-    bounds = b"".join(_bytes(b) for b in (lo, hi) if b is not None)
-    return bytes([_RANGE]) + _field(name, source) + bytes([flags]) + bounds
+    bounds = b"".join(_frame_bytes(b) for b in (lo, hi) if b is not None)
+    return bytes([_RANGE]) + _encode_field(name, source) + bytes([flags]) + bounds
 
 
-def _field(name: str, source: Source) -> bytes:
+def _encode_field(name: str, source: Source) -> bytes:
     kind = _TIME if name == source.time_field else _LIST if source.find_field(name).is_list else _SCALAR
     encoded = name.encode()
     return struct.pack(">BH", kind, len(encoded)) + encoded
 
 
-def _bytes(value: bytes) -> bytes:
+def _frame_bytes(value: bytes) -> bytes:
     return struct.pack(">I", len(value)) + value

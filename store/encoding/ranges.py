@@ -27,18 +27,18 @@ class Ranges:
 
     def add_rows(self, start: bytes, end: bytes | None) -> None:
         """Rows in [start, end); to the table's end with None."""
-        self._add(start, None, end, None)
+        self._add_range(start, None, end, None)
 
     def add_prefix(self, prefix: bytes) -> None:
         """Adds the rows that start with ``prefix``."""
-        self._add(prefix, None, prefix_end(prefix), None)
+        self._add_range(prefix, None, prefix_end(prefix), None)
 
     def add_row(self, row: bytes) -> None:
-        self._add(row, None, row + b"\x00", None)
+        self._add_range(row, None, row + b"\x00", None)
 
     def add_qualifiers(self, row: bytes, start: bytes, end: bytes) -> None:
         """Qualifiers in [start, end) of one row."""
-        self._add(row, start, row, end)
+        self._add_range(row, start, row, end)
 
     @classmethod
     def exact_rows(cls, rows: pa.BinaryArray) -> Ranges:
@@ -59,6 +59,6 @@ class Ranges:
     def __len__(self) -> int:
         return len(self.to_batch()) if self._batch is not None else len(self._columns[0])
 
-    def _add(self, *values: bytes | None) -> None:
+    def _add_range(self, *values: bytes | None) -> None:
         for column, value in zip(self._columns, values, strict=True):
             column.append(value)

@@ -20,20 +20,20 @@ DISK_BYTES = 1 << 30
 _HOST = "127.0.0.1"
 
 
-def free_ports(count: int, taken: Collection[int] = ()) -> list[int]:
+def find_free_ports(count: int, taken: Collection[int] = ()) -> list[int]:
     """``count`` ports of the loopback address that nobody listens on now, drawn at random, none of ``taken``."""
     found: list[int] = []
     for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
         if len(found) == count:
             break
-        if port not in taken and is_free(port):
+        if port not in taken and is_port_free(port):
             found.append(port)
     if len(found) < count:
         raise StackError(f"no free ports left between {_PORTS.start} and {_PORTS.stop}")
     return found
 
 
-def is_free(port: int) -> bool:
+def is_port_free(port: int) -> bool:
     """Whether a server could listen on ``port`` of the loopback address."""
     with socket.socket() as probe:
         # Java's servers set this too: a connection that was closed a moment ago does not hold the port.
@@ -53,16 +53,16 @@ def check_ports(ports: Mapping[str, int], seconds: float = 5) -> None:
     """
     deadline = time.monotonic() + seconds
     for name, port in ports.items():
-        while not is_free(port) and not holder(port) and time.monotonic() < deadline:
+        while not is_port_free(port) and not describe_holder(port) and time.monotonic() < deadline:
             time.sleep(0.1)
-        if not is_free(port):
+        if not is_port_free(port):
             raise StackError(
-                f"port {port} of {name} is taken{holder(port)}: end that process, "
+                f"port {port} of {name} is taken{describe_holder(port)}: end that process, "
                 "or remove the port from conf/stack.json to have another one chosen"
             )
 
 
-def holder(port: int) -> str:
+def describe_holder(port: int) -> str:
     """``" by PID (command line)"``, empty when the system does not tell."""
     with contextlib.suppress(psutil.Error, OSError):
         for connection in psutil.net_connections("tcp"):
@@ -75,7 +75,7 @@ def holder(port: int) -> str:
 
 def check_memory(wanted: int) -> None:
     """StackError when less than ``wanted`` bytes are available on the machine, or to the container we run in."""
-    available = min(psutil.virtual_memory().available, _container_memory())
+    available = min(psutil.virtual_memory().available, _read_container_memory())
     if available < wanted:
         raise StackError(
             f"not enough memory: the servers to start may use {wanted >> 20} MiB, {available >> 20} MiB are available; "
@@ -93,7 +93,7 @@ def check_disk(home: Path) -> None:
         )
 
 
-def _container_memory() -> int:
+def _read_container_memory() -> int:
     group = Path("/sys/fs/cgroup")
     with contextlib.suppress(OSError, ValueError):
         limit = int((group / "memory.max").read_text())

@@ -21,7 +21,7 @@ from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.core_site import CORE_SITE
 
-from .checks import free_ports
+from .checks import find_free_ports
 
 LOOPBACK = "127.0.0.1"
 INSTANCE = "watchfloor"
@@ -53,7 +53,7 @@ def load_state(settings: Settings) -> StackState | None:
 
 def save_state(settings: Settings, state: StackState) -> StackState:
     """Writes ``state`` in one step, so that a reader never sees half of it."""
-    write(settings.conf_folder / "stack.json", json.dumps(dataclasses.asdict(state), indent=1) + "\n")
+    write_file(settings.conf_folder / "stack.json", json.dumps(dataclasses.asdict(state), indent=1) + "\n")
     return state
 
 
@@ -61,7 +61,7 @@ def grow_state(state: StackState | None, tservers: int) -> StackState:
     """``state`` with a port for each server and ``tservers`` tablet servers; known ports stay as they are."""
     state = state or StackState(kafka_id=str(uuid.uuid4()))
     missing = [name for name in (*_FIXED, *tserver_names(tservers)) if name not in state.ports]
-    ports = dict(zip(missing, free_ports(len(missing), taken=set(state.ports.values())), strict=True))
+    ports = dict(zip(missing, find_free_ports(len(missing), taken=set(state.ports.values())), strict=True))
     return dataclasses.replace(state, ports=state.ports | ports, tservers=tservers)
 
 
@@ -70,7 +70,7 @@ def tserver_names(count: int) -> list[str]:
     return [f"tserver{n}" for n in range(1, count + 1)]
 
 
-def write(path: Path, text: str, mode: int = 0o644) -> None:
+def write_file(path: Path, text: str, mode: int = 0o644) -> None:
     """Replaces a file in one step; never readable by more than ``mode``, not even for a moment."""
     temporary = path.with_name(path.name + ".new")
     temporary.unlink(missing_ok=True)
@@ -100,34 +100,34 @@ def make_secrets(settings: Settings) -> None:
     for name in ("root.password", "query.password", "instance.secret"):
         path = settings.secret_folder / name
         if not path.exists():
-            write(path, secrets.token_urlsafe(24) + "\n", mode=0o600)
+            write_file(path, secrets.token_urlsafe(24) + "\n", mode=0o600)
 
 
-def write_conf(settings: Settings, state: StackState, native: Path | None) -> None:
+def write_configuration(settings: Settings, state: StackState, native: Path | None) -> None:
     """Every server's configuration. ``native``: the folder of the native map library, None for the Java map."""
     conf, data, ports = settings.conf_folder, settings.home / "data", state.ports
     zookeepers = f"{LOOPBACK}:{ports['zookeeper']}"
     timeout = settings.zookeeper_timeout
     secret = (settings.secret_folder / "instance.secret").read_text().strip()
-    write(conf / "zoo.cfg", _lines(_zookeeper(data, ports["zookeeper"], timeout)))
-    accumulo = _accumulo(settings, zookeepers, secret, native is not None)
-    write(conf / "accumulo.properties", _lines(accumulo), mode=0o600)
+    write_file(conf / "zoo.cfg", _format_properties(_zookeeper_properties(data, ports["zookeeper"], timeout)))
+    accumulo = _accumulo_properties(settings, zookeepers, secret, native is not None)
+    write_file(conf / "accumulo.properties", _format_properties(accumulo), mode=0o600)
     client: dict[str, object] = {
         "instance.name": INSTANCE,
         "instance.zookeepers": zookeepers,
         "instance.zookeepers.timeout": f"{timeout}s",
     }
-    write(conf / "accumulo-client.properties", _lines(client))
-    write(conf / "kafka.properties", _lines(_kafka(settings, data, ports)))
-    write(conf / "core-site.xml", CORE_SITE)
-    write(conf / "log4j2.properties", LOGGING)
+    write_file(conf / "accumulo-client.properties", _format_properties(client))
+    write_file(conf / "kafka.properties", _format_properties(_kafka_properties(settings, data, ports)))
+    write_file(conf / "core-site.xml", CORE_SITE)
+    write_file(conf / "log4j2.properties", LOGGING)
 
 
-def _lines(properties: dict[str, object]) -> str:
+def _format_properties(properties: dict[str, object]) -> str:
     return "".join(f"{name}={value}\n" for name, value in properties.items())
 
 
-def _zookeeper(data: Path, port: int, timeout: int) -> dict[str, object]:
+def _zookeeper_properties(data: Path, port: int, timeout: int) -> dict[str, object]:
     return {
         "dataDir": data / "zookeeper",
         "clientPort": port,
@@ -142,7 +142,7 @@ def _zookeeper(data: Path, port: int, timeout: int) -> dict[str, object]:
     }
 
 
-def _accumulo(settings: Settings, zookeepers: str, secret: str, native: bool) -> dict[str, object]:
+def _accumulo_properties(settings: Settings, zookeepers: str, secret: str, native: bool) -> dict[str, object]:
     heap, maps, cores = parse_size(settings.tserver_heap), parse_size(settings.tserver_maps), os.cpu_count() or 1
     # The Java map lives in the heap, beside the caches: it gets a quarter of it.
     maps = maps if native else min(maps, heap // 4)
@@ -173,7 +173,7 @@ def _accumulo(settings: Settings, zookeepers: str, secret: str, native: bool) ->
     }
 
 
-def _kafka(settings: Settings, data: Path, ports: dict[str, int]) -> dict[str, object]:
+def _kafka_properties(settings: Settings, data: Path, ports: dict[str, int]) -> dict[str, object]:
     broker, controller = f"{LOOPBACK}:{ports['kafka']}", f"{LOOPBACK}:{ports['kafka_controller']}"
     one = dict.fromkeys(
         (

@@ -25,8 +25,8 @@ from watchfloor.store.runtime.core_site import CORE_SITE
 from watchfloor.store.runtime.jars import client_class_path, list_archivable_jars
 from watchfloor.store.runtime.java_home import find_java
 
-from .errand import run
-from .stack import down, up
+from .command import run_command
+from .stack import start_stack, stop_stack
 
 _SECONDS = 240
 # The calls that every client makes sooner or later, on tables that every stack has.
@@ -63,12 +63,12 @@ def make_archives(settings: Settings) -> None:
     deadline = time.monotonic() + _SECONDS
     try:
         with _record_loaded_classes(_class_list_folder(servers)):
-            up(settings)
+            start_stack(settings)
         with _record_loaded_classes(_class_list_folder(clients)):
-            run(settings, "client", [sys.executable, "-c", _CLIENT, str(settings.home)], deadline)
+            run_command(settings, "client", [sys.executable, "-c", _CLIENT, str(settings.home)], deadline)
     finally:
         with _record_loaded_classes(_class_list_folder(servers)):
-            down(settings)
+            stop_stack(settings)
     _dump_archive(settings, servers, [folder / "core-site.jar", *jars], deadline)
     _dump_archive(settings, clients, client_class_path(settings.jars)[:-1], deadline)
 
@@ -99,7 +99,7 @@ def _dump_archive(settings: Settings, archive: Path, class_path: list[Path] | li
     command = [str(find_java() / "bin/java"), "-Xshare:dump", "-Xlog:disable", "-Xmx512m"]
     command += [f"-XX:SharedClassListFile={lists / 'all'}", f"-XX:SharedArchiveFile={unfinished}"]
     command += ["-cp", ":".join(map(str, class_path))]
-    run(settings, "archive", command, deadline)
+    run_command(settings, "archive", command, deadline)
     unfinished.rename(archive)
     shutil.rmtree(lists)
 

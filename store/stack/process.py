@@ -22,9 +22,9 @@ import psutil
 from watchfloor.schema.errors import StackError
 from watchfloor.store.runtime.process_identity import ProcessIdentity
 
-from .conf import LOOPBACK, write
+from .conf import LOOPBACK, write_file
 
-State = Literal["running", "not answering", "died", "stopped"]
+ServerState = Literal["running", "not answering", "died", "stopped"]
 _POLL = 0.05
 
 
@@ -36,7 +36,7 @@ class Server:
     command: tuple[str, ...]
     home: Path
     ports: dict[str, int]
-    answers: Callable[[int], bool]
+    is_ready: Callable[[int], bool]
     memory: int = 0
 
     @property
@@ -44,11 +44,11 @@ class Server:
         return self.home / "run" / f"{self.name}.json"
 
     @property
-    def log(self) -> Path:
+    def log_file(self) -> Path:
         return self.home / "log" / f"{self.name}.log"
 
     @property
-    def out(self) -> Path:
+    def out_file(self) -> Path:
         return self.home / "log" / f"{self.name}.out"
 
     @property
@@ -56,7 +56,7 @@ class Server:
         return next(iter(self.ports.values()))
 
 
-def find(pid_file: Path) -> psutil.Process | None:
+def find_process(pid_file: Path) -> psutil.Process | None:
     """The living process that a pid file names; None if there is no file, or it tells of a process that has ended."""
     try:
         record = json.loads(pid_file.read_text())
@@ -64,10 +64,10 @@ def find(pid_file: Path) -> psutil.Process | None:
         process = identity.find_process()
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
-    return None if process is None or _ended(process) else process
+    return None if process is None or _has_ended(process) else process
 
 
-def _ended(process: psutil.Process) -> bool:
+def _has_ended(process: psutil.Process) -> bool:
     """A child of ours stays a zombie until it is waited for, and holds its ports until its last thread is gone."""
     try:
         return os.waitpid(process.pid, os.WNOHANG)[0] != 0
@@ -75,16 +75,16 @@ def _ended(process: psutil.Process) -> bool:
         return bool(process.status() == psutil.STATUS_ZOMBIE)
 
 
-def state(server: Server) -> State:
+def read_state(server: Server) -> ServerState:
     """How the server is now."""
-    if find(server.pid_file) is None:
+    if find_process(server.pid_file) is None:
         return "died" if server.pid_file.exists() else "stopped"
-    return "running" if server.answers(server.port) else "not answering"
+    return "running" if server.is_ready(server.port) else "not answering"
 
 
-def start(server: Server) -> None:
+def start_server(server: Server) -> None:
     """Starts the process in a session of its own, so that neither Ctrl-C nor a closed terminal reaches it."""
-    with server.out.open("wb") as out:
+    with server.out_file.open("wb") as out:
         process = subprocess.Popen(
             server.command,
             stdin=subprocess.DEVNULL,
@@ -96,26 +96,26 @@ def start(server: Server) -> None:
     try:
         started = ProcessIdentity.of_pid(process.pid).started
     except psutil.Error:
-        raise StackError(f"{server.name} ended at once{tail(server)}") from None
+        raise StackError(f"{server.name} ended at once{read_log_tail(server)}") from None
     finally:
         # It outlives this process on purpose; told so, Python does not warn of it.
         process.returncode = 0
-    write(server.pid_file, json.dumps({"pid": process.pid, "started": started}) + "\n")
+    write_file(server.pid_file, json.dumps({"pid": process.pid, "started": started}) + "\n")
 
 
 def await_ready(server: Server, deadline: float) -> None:
     """Returns when the server answers. StackError with the log's last lines when it ends or ``deadline`` passes."""
-    while not server.answers(server.port):
-        if find(server.pid_file) is None:
-            raise StackError(f"{server.name} ended while it started{tail(server)}")
+    while not server.is_ready(server.port):
+        if find_process(server.pid_file) is None:
+            raise StackError(f"{server.name} ended while it started{read_log_tail(server)}")
         if time.monotonic() > deadline:
-            raise StackError(f"{server.name} does not answer on port {server.port}{tail(server)}")
+            raise StackError(f"{server.name} does not answer on port {server.port}{read_log_tail(server)}")
         time.sleep(_POLL)
 
 
 def await_end(pid_file: Path, deadline: float) -> bool:
     """Whether the process has ended by ``deadline``; its pid file is then gone too."""
-    while find(pid_file) is not None:
+    while find_process(pid_file) is not None:
         if time.monotonic() > deadline:
             return False
         time.sleep(_POLL)
@@ -123,35 +123,35 @@ def await_end(pid_file: Path, deadline: float) -> bool:
     return True
 
 
-def send(pid_file: Path, number: signal.Signals) -> None:
+def send_signal(pid_file: Path, number: signal.Signals) -> None:
     """Sends a signal to the process that the pid file names, if it lives."""
-    process = find(pid_file)
+    process = find_process(pid_file)
     if process is not None:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.send_signal(number)
 
 
-def stop(pid_file: Path, seconds: float) -> bool:
+def stop_process(pid_file: Path, seconds: float) -> bool:
     """SIGTERM, and SIGKILL when that did not end the process within ``seconds``. Whether SIGTERM was enough."""
-    send(pid_file, signal.SIGTERM)
+    send_signal(pid_file, signal.SIGTERM)
     if await_end(pid_file, time.monotonic() + seconds):
         return True
-    send(pid_file, signal.SIGKILL)
+    send_signal(pid_file, signal.SIGKILL)
     await_end(pid_file, time.monotonic() + 10)
     return False
 
 
-def tail(server: Server, lines: int = 8) -> str:
+def read_log_tail(server: Server, lines: int = 8) -> str:
     """The last lines of what the server printed and logged, to stand at the end of an error."""
     found = []
-    for path in (server.out, server.log):
+    for path in (server.out_file, server.log_file):
         with contextlib.suppress(OSError), path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - 16_384))
             found += [f"  {line[:300]}" for line in file.read().decode(errors="replace").splitlines()[-lines:] if line]
-    return f"; see {server.log}\n" + "\n".join(found[-2 * lines :]) if found else f"; see {server.log}"
+    return f"; see {server.log_file}\n" + "\n".join(found[-2 * lines :]) if found else f"; see {server.log_file}"
 
 
-def exchange(port: int, request: bytes, least: int = 1, seconds: float = 1.0) -> bytes:
+def ask_port(port: int, request: bytes, least: int = 1, seconds: float = 1.0) -> bytes:
     """What a server on the loopback address answers to ``request``; empty when it does not."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout=seconds) as connection:
@@ -165,7 +165,7 @@ def exchange(port: int, request: bytes, least: int = 1, seconds: float = 1.0) ->
         return b""
 
 
-def listens(port: int) -> bool:
+def is_listening(port: int) -> bool:
     """Whether something accepts connections on ``port`` of the loopback address."""
     try:
         socket.create_connection((LOOPBACK, port), timeout=1).close()

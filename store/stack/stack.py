@@ -1,7 +1,7 @@
 """The local stack: ZooKeeper, Accumulo and Kafka as real processes on the loopback address.
 
-``up`` brings the stack to the state "everything runs" from whatever state it is in: nothing there, stopped, half
-started, some servers killed, set up half way. ``down`` stops it, ``status`` (``stack_status.py``) tells how it is.
+``start_stack`` brings the stack to the state "everything runs" from whatever state it is in: not there, stopped, half
+started, some servers killed, set up half way. ``stop_stack`` stops it. ``read_status`` (``status.py``) says how it is.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ from watchfloor.store.runtime.jars import copy_own_jar, find_native_library
 from . import checks as stack_checks
 from . import conf as stack_conf
 from . import process as stack_process
+from .command import run_command
 from .conf import StackState, save_state
-from .errand import run
-from .process import Server, await_end, await_ready, find
-from .servers import Fleet, admin, fleet, format_kafka
-from .status import StackStatus, status
+from .process import Server, await_end, await_ready, find_process
+from .stack_servers import StackServers, admin_command, kafka_format_command, make_servers
+from .status import StackStatus, read_status
 
-__all__ = ["StackStatus", "down", "status", "up"]
+__all__ = ["StackStatus", "read_status", "start_stack", "stop_stack"]
 
 Report = Callable[[str], None]
 
 
-def _silent(line: str) -> None:
+def _report_nothing(line: str) -> None:
     pass
 
 
-def up(settings: Settings, tservers: int | None = None, report: Report = _silent) -> None:
+def start_stack(settings: Settings, tservers: int | None = None, report: Report = _report_nothing) -> None:
     """Starts what does not run, and returns when Accumulo serves all tablets and Kafka answers.
 
     ``tservers``: how many tablet servers from now on (None: as many as before). ``report`` gets a line per step.
     Data of earlier runs is kept. StackError names what stands in the way, with the last lines of the log.
     """
-    _require_ours(settings)
+    _require_local_stack(settings)
     stack_conf.make_folders(settings)
     with _hold_stack_lock(settings):
         before = stack_conf.load_state(settings)
         count = tservers or (before.tservers if before else settings.tservers)
         state = stack_conf.grow_state(before, count)
         copy_own_jar(settings)
-        servers = fleet(settings, state)
-        for surplus in _tservers_beyond(settings, count):
+        servers = make_servers(settings, state)
+        for surplus in _list_surplus_tservers(settings, count):
             report(f"stopping {surplus}, {count} tablet servers are wanted")
-            _unload(settings, state, servers, [surplus])
-        idle = [server for server in servers.all if find(server.pid_file) is None]
-        if not idle and state.prepared and all(server.answers(server.port) for server in servers.all):
+            _unload_tablets(settings, state, servers, [surplus])
+        idle = [server for server in servers.all if find_process(server.pid_file) is None]
+        if not idle and state.prepared and all(server.is_ready(server.port) for server in servers.all):
             save_state(settings, state)
             report("the stack is running already")
             return
@@ -68,8 +68,8 @@ def up(settings: Settings, tservers: int | None = None, report: Report = _silent
         native = find_native_library(settings)
         if native is None:
             report("no native map library (it needs g++ at `make setup`): tablet servers use the slower Java map")
-        stack_conf.write_conf(settings, state, native)
-        _start(settings, state, servers, report)
+        stack_conf.write_configuration(settings, state, native)
+        _start_servers(settings, state, servers, report)
 
 
 def _hold_stack_lock(settings: Settings) -> AbstractContextManager[None]:
@@ -78,7 +78,7 @@ def _hold_stack_lock(settings: Settings) -> AbstractContextManager[None]:
     return hold_file_lock(settings.home / "run" / "lock", busy, settings.up_seconds)
 
 
-def _start(settings: Settings, state: StackState, servers: Fleet, report: Report) -> None:
+def _start_servers(settings: Settings, state: StackState, servers: StackServers, report: Report) -> None:
     deadline = time.monotonic() + settings.up_seconds
     with ThreadPoolExecutor(1) as pool:
         kafka = pool.submit(_start_kafka, settings, state, servers, deadline, report)
@@ -87,46 +87,48 @@ def _start(settings: Settings, state: StackState, servers: Fleet, report: Report
     save_state(settings, dataclasses.replace(state, formatted=True, prepared=True))
 
 
-def _start_kafka(settings: Settings, state: StackState, servers: Fleet, deadline: float, report: Report) -> None:
+def _start_kafka(settings: Settings, state: StackState, servers: StackServers, deadline: float, report: Report) -> None:
     if not state.formatted:
         report("formatting Kafka's storage")
-        run(settings, "kafka-format", format_kafka(settings, state.kafka_id), deadline)
-    _launch(servers.kafka, report)
+        run_command(settings, "kafka-format", kafka_format_command(settings, state.kafka_id), deadline)
+    _start_if_stopped(servers.kafka, report)
     await_ready(servers.kafka, deadline)
     report("Kafka answers")
 
 
 def _start_accumulo(
-    settings: Settings, state: StackState, servers: Fleet, deadline: float, report: Report
+    settings: Settings, state: StackState, servers: StackServers, deadline: float, report: Report
 ) -> StackState:
     if not state.initialised:
-        _clear_half_made(settings, servers)
-    _launch(servers.zookeeper, report)
+        _remove_unfinished_instance(settings, servers)
+    _start_if_stopped(servers.zookeeper, report)
     await_ready(servers.zookeeper, deadline)
     root = settings.password_file("ingest")
     if not state.initialised:
         report("initialising Accumulo")
-        run(settings, "init", admin(settings, "init", stack_conf.INSTANCE, root), deadline)
+        run_command(settings, "init", admin_command(settings, "init", stack_conf.INSTANCE, root), deadline)
         state = save_state(settings, dataclasses.replace(state, initialised=True))
     for server in servers.accumulo:
-        _launch(server, report)
+        _start_if_stopped(server, report)
     query = (settings.query_user, settings.password_file("query"))
     left = max(5, int(deadline - time.monotonic()))
-    command = admin(settings, "prepare", settings.client_properties, settings.ingest_user, root, *query, str(left))
-    run(settings, "prepare", command, deadline, watch=(servers.zookeeper, *servers.accumulo))
+    command = admin_command(
+        settings, "prepare", settings.client_properties, settings.ingest_user, root, *query, str(left)
+    )
+    run_command(settings, "prepare", command, deadline, watch=(servers.zookeeper, *servers.accumulo))
     for server in servers.accumulo:
         await_ready(server, deadline)
     report("Accumulo serves all tablets")
     return state
 
 
-def _launch(server: Server, report: Report) -> None:
-    if find(server.pid_file) is None:
+def _start_if_stopped(server: Server, report: Report) -> None:
+    if find_process(server.pid_file) is None:
         report(f"{'restarting' if server.pid_file.exists() else 'starting'} {server.name}")
-        stack_process.start(server)
+        stack_process.start_server(server)
 
 
-def _clear_half_made(settings: Settings, servers: Fleet) -> None:
+def _remove_unfinished_instance(settings: Settings, servers: StackServers) -> None:
     """An `init` that was interrupted cannot be gone on with: what it left is removed, if nothing was ever stored."""
     data = settings.home / "data"
     if (data / "accumulo" / "wal").exists():
@@ -134,71 +136,73 @@ def _clear_half_made(settings: Settings, servers: Fleet) -> None:
             f"{data / 'accumulo'} holds data of an Accumulo that {settings.conf_folder / 'stack.json'} does not know: "
             "restore that file, or move the data away"
         )
-    if (data / "accumulo").exists() or find(servers.zookeeper.pid_file) is not None:
-        stack_process.stop(servers.zookeeper.pid_file, 5)
+    if (data / "accumulo").exists() or find_process(servers.zookeeper.pid_file) is not None:
+        stack_process.stop_process(servers.zookeeper.pid_file, 5)
         shutil.rmtree(data / "accumulo", ignore_errors=True)
         shutil.rmtree(data / "zookeeper", ignore_errors=True)
 
 
-def down(settings: Settings, report: Report = _silent) -> None:
+def stop_stack(settings: Settings, report: Report = _report_nothing) -> None:
     """Stops every server that a pid file names, in an order that leaves nothing to recover; data stays.
 
     Tablet servers write out what they hold first, for ``settings.down_seconds`` at most; whatever does not end
     when it is asked to is killed after a bounded wait (the write-ahead log then brings its data back).
     """
-    _require_ours(settings)
+    _require_local_stack(settings)
     if not (settings.home / "run").is_dir():
         return report(f"no stack in {settings.home}")
     with _hold_stack_lock(settings):
-        running = [path.stem for path in _pid_files(settings) if find(path)]
+        running = [path.stem for path in _list_pid_files(settings) if find_process(path)]
         state = stack_conf.load_state(settings)
-        _signal(settings, [name for name in running if name == "kafka"])
+        _send_signals(settings, [name for name in running if name == "kafka"])
         if state and state.prepared and {"zookeeper", "manager"} < set(running):
             report("stopping Accumulo: tablets are written out")
             try:
-                _unload(settings, state, fleet(settings, state), [])
+                _unload_tablets(settings, state, make_servers(settings, state), [])
             except StackError as error:
                 report(f"tablets were not written out, the next start recovers them from the log: {error}")
         rest = [name for name in running if name != "zookeeper"]
-        _signal(settings, rest)
+        _send_signals(settings, rest)
         for name in (*rest, "zookeeper"):
             path = settings.home / "run" / f"{name}.json"
-            if name in running and not stack_process.stop(path, 10):
+            if name in running and not stack_process.stop_process(path, 10):
                 report(f"{name} did not end when asked to and was killed")
-        for path in _pid_files(settings):
+        for path in _list_pid_files(settings):
             path.unlink(missing_ok=True)
         shutil.rmtree(settings.home / "tmp", ignore_errors=True)
         report(f"stopped {', '.join(running)}" if running else "nothing was running")
 
 
-def _unload(settings: Settings, state: StackState, servers: Fleet, tservers: list[str]) -> None:
+def _unload_tablets(settings: Settings, state: StackState, servers: StackServers, tservers: list[str]) -> None:
     """Has the manager unload the tablets of these servers (none: of all, and end itself), and waits for their end."""
     deadline = time.monotonic() + settings.down_seconds
     addresses = [f"{stack_conf.LOOPBACK}:{state.ports[name]}" for name in tservers]
     root = settings.password_file("ingest")
-    command = admin(settings, "stop", settings.client_properties, settings.ingest_user, root, *addresses)
-    run(settings, "stop", command, min(deadline, time.monotonic() + 20), watch=(servers.zookeeper, servers.manager))
+    command = admin_command(settings, "stop", settings.client_properties, settings.ingest_user, root, *addresses)
+    run_command(
+        settings, "stop", command, min(deadline, time.monotonic() + 20), watch=(servers.zookeeper, servers.manager)
+    )
     for name in tservers or [*(server.name for server in servers.tservers), "manager"]:
         path = settings.home / "run" / f"{name}.json"
         if not await_end(path, deadline):
-            stack_process.stop(path, 5)
+            stack_process.stop_process(path, 5)
 
 
-def _signal(settings: Settings, names: list[str]) -> None:
+def _send_signals(settings: Settings, names: list[str]) -> None:
     for name in names:
-        stack_process.send(settings.home / "run" / f"{name}.json", signal.SIGTERM)
+        stack_process.send_signal(settings.home / "run" / f"{name}.json", signal.SIGTERM)
 
 
-def _pid_files(settings: Settings) -> list[Path]:
+def _list_pid_files(settings: Settings) -> list[Path]:
     return sorted((settings.home / "run").glob("*.json"))
 
 
-def _tservers_beyond(settings: Settings, count: int) -> list[str]:
-    names = [path.stem for path in _pid_files(settings) if path.stem.startswith("tserver") and find(path)]
+def _list_surplus_tservers(settings: Settings, count: int) -> list[str]:
+    names = [path.stem for path in _list_pid_files(settings) if path.stem.startswith("tserver") and find_process(path)]
     return [name for name in names if int(name.removeprefix("tserver")) > count]
 
 
-def _require_ours(settings: Settings) -> None:
+def _require_local_stack(settings: Settings) -> None:
     if not settings.is_accumulo_local or not settings.is_kafka_local:
         raise StackError(
             "the settings name an existing cluster (client_properties or kafka): it is not ours to start or stop"

@@ -12,10 +12,10 @@ import psutil
 from watchfloor.schema.errors import StackError, WatchfloorError
 from watchfloor.schema.settings.settings import Settings
 
+from .command import run_command
 from .conf import load_state
-from .errand import run
-from .process import Server, State, find, state
-from .servers import admin, fleet
+from .process import Server, ServerState, find_process, read_state
+from .stack_servers import admin_command, make_servers
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class ServerStatus:
     """One server. ``memory``: resident bytes, ``uptime``: seconds; both 0 when it does not run."""
 
     name: str
-    state: State
+    state: ServerState
     ports: dict[str, int]
     pid: int = 0
     memory: int = 0
@@ -59,12 +59,14 @@ class StackStatus:
     problems: tuple[str, ...] = ()
 
     @property
-    def healthy(self) -> bool:
+    def is_healthy(self) -> bool:
         """Whether everything runs and answers."""
         return not self.problems
 
 
-def status(settings: Settings, queue_lag: Callable[[Settings], int] | None = None, seconds: float = 15) -> StackStatus:
+def read_status(
+    settings: Settings, queue_lag: Callable[[Settings], int] | None = None, seconds: float = 15
+) -> StackStatus:
     """The state of the stack or of the cluster that the settings name. ``queue_lag`` reads the lag (the queue's own
     knowledge); ``seconds`` bounds the question to Accumulo. Raises nothing for what is down: it is in ``problems``."""
     problems: list[str] = []
@@ -73,18 +75,20 @@ def status(settings: Settings, queue_lag: Callable[[Settings], int] | None = Non
         saved = load_state(settings)
         if saved is None:
             return StackStatus(str(settings.home), problems=(f"no stack in {settings.home} yet: run `watchfloor up`",))
-        all_servers = fleet(settings, saved).all
+        all_servers = make_servers(settings, saved).all
         with ThreadPoolExecutor(len(all_servers)) as pool:
-            servers = tuple(pool.map(_server, all_servers))
+            servers = tuple(pool.map(_read_server_status, all_servers))
         servers = tuple(s for s in servers if settings.is_kafka_local or s.name != "kafka")
         servers = tuple(s for s in servers if settings.is_accumulo_local or s.name == "kafka")
     down = {s.name for s in servers if s.state != "running"}
     problems += [f"{s.name}: {s.state}" for s in servers if s.name in down]
     tables: tuple[TableStatus, ...] = ()
-    if not down & {"zookeeper", "manager"} and not (servers and _all_tservers_down(servers)):
+    if not down & {"zookeeper", "manager"} and not (servers and _are_all_tservers_down(servers)):
         try:
-            tables = read_tables(settings, seconds)
-            problems += [f"table {t.name}: {t.served} of {t.tablets} tablets served" for t in tables if _lacks(t)]
+            tables = read_table_status(settings, seconds)
+            problems += [
+                f"table {t.name}: {t.served} of {t.tablets} tablets served" for t in tables if _lacks_tablets(t)
+            ]
         except WatchfloorError as error:
             problems.append(str(error))
     lag = None
@@ -96,11 +100,11 @@ def status(settings: Settings, queue_lag: Callable[[Settings], int] | None = Non
     return StackStatus(str(settings.home), servers, tables, lag, tuple(problems))
 
 
-def read_tables(settings: Settings, seconds: float = 15) -> tuple[TableStatus, ...]:
+def read_table_status(settings: Settings, seconds: float = 15) -> tuple[TableStatus, ...]:
     """Accumulo's tables in order of name, asked by a process of its own. StackError when there is no answer in time."""
     user = settings.read_credentials("ingest").user
-    command = admin(settings, "tables", settings.client_properties, user, settings.password_file("ingest"))
-    printed = run(settings, "tables", command, time.monotonic() + seconds)
+    command = admin_command(settings, "tables", settings.client_properties, user, settings.password_file("ingest"))
+    printed = run_command(settings, "tables", command, time.monotonic() + seconds)
     tables = []
     for line in printed.splitlines():
         name, online, *numbers = line.split("\t")
@@ -110,17 +114,17 @@ def read_tables(settings: Settings, seconds: float = 15) -> tuple[TableStatus, .
     return tuple(tables)
 
 
-def _lacks(table: TableStatus) -> bool:
+def _lacks_tablets(table: TableStatus) -> bool:
     return table.online and table.served < table.tablets
 
 
-def _all_tservers_down(servers: tuple[ServerStatus, ...]) -> bool:
+def _are_all_tservers_down(servers: tuple[ServerStatus, ...]) -> bool:
     return all(s.state != "running" for s in servers if s.name.startswith("tserver"))
 
 
-def _server(server: Server) -> ServerStatus:
-    now = state(server)
-    process = find(server.pid_file)
+def _read_server_status(server: Server) -> ServerStatus:
+    now = read_state(server)
+    process = find_process(server.pid_file)
     try:
         if process is not None:
             uptime = time.time() - process.create_time()

@@ -25,7 +25,7 @@ from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import DEFAULT_LAYOUT
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.stack import up
+from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
@@ -82,7 +82,7 @@ def logs(layout: str, data_dir: Path, access_log: Path) -> list[Path]:
 def stack(layout: str, logs: list[Path]) -> Iterator[Settings]:
     """Starts an empty stack on which all sources of the logs have the layout, with two shards each."""
     with stack_folder() as settings:
-        up(settings)
+        start_stack(settings)
         settings = replace(settings, shards=2)
         if layout != DEFAULT_LAYOUT:
             with Store.open(settings) as store:

@@ -40,8 +40,8 @@ from watchfloor.schema.errors import UserError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.admin.tablet_servers import list_tablet_servers
 from watchfloor.store.encoding.keys import event_table
-from watchfloor.store.stack.process import find
-from watchfloor.store.stack.stack import up
+from watchfloor.store.stack.process import find_process
+from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 
 STALL = 2.0
@@ -52,7 +52,7 @@ ROUNDS = 20
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BenchSession]:
     with stack_folder() as settings:
         small = replace(settings, tserver_heap="256m", tserver_maps="8m", topic="t", group="t")
-        up(small)
+        start_stack(small)
         with Store.open(small) as store:
             yield BenchSession(small, store, tmp_path_factory.mktemp("session"))
 
@@ -60,7 +60,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BenchSession]:
 @contextmanager
 def paused(settings: Settings, after: float) -> Iterator[None]:
     """``after`` seconds from now the tablet servers stand still for ``STALL`` seconds."""
-    servers = [process for path in (settings.home / "run").glob("tserver*.json") if (process := find(path))]
+    servers = [process for path in (settings.home / "run").glob("tserver*.json") if (process := find_process(path))]
     assert servers
 
     def stall() -> None:

@@ -42,8 +42,8 @@ from watchfloor.schema.errors import InputFileError, InternalError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact_source, read_table_ids, source_tables
-from watchfloor.store.bulk.tablet_files import file_names
-from watchfloor.store.stack.process import send
+from watchfloor.store.bulk.tablet_files import list_file_names
+from watchfloor.store.stack.process import send_signal
 from watchfloor.store.store import Store
 
 EVENTS = 20_000
@@ -221,9 +221,9 @@ def test_cold_tables_stand_in_other_files_and_answer_the_same(
         return {(name, path.name) for name in names for path in (folder / name).rglob("*.rf")}
 
     compact_source(session.store.connection, loaded)
-    before, first = file_names(session.store, loaded), files()
+    before, first = list_file_names(session.store, loaded), files()
     make_cold(session, loaded)
-    after = file_names(session.store, loaded)
+    after = list_file_names(session.store, loaded)
     assert before and len(before) == len(after) and not before & after
     assert len(files() - first) == len(after)
     made = file[1]
@@ -273,7 +273,7 @@ def test_a_stalled_server_shows_in_the_latency_of_queries_by_a_schedule(
     def stall() -> None:
         for number in (signal.SIGSTOP, signal.SIGCONT):
             for pid_file in pid_files:
-                send(pid_file, number)
+                send_signal(pid_file, number)
             if number is signal.SIGSTOP:
                 time.sleep(STALL)
 

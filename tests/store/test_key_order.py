@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from watchfloor.store.encoding import key_order
-from watchfloor.store.encoding.key_order import sorted_entries, sorted_rows
+from watchfloor.store.encoding.key_order import sort_entries, sort_rows
 
 Entry = tuple[bytes, bytes, bytes, bytes, bytes]
 """Row, family, qualifier, visibility, value."""
@@ -42,7 +42,7 @@ def test_long_batches_come_out_sorted(data: st.DataObject) -> None:
     entry = st.tuples(row, st.sampled_from([b"", b"h", b"d"]), qualifier, st.sampled_from([b"", b"a|b"]), SOME)
     given_batches = data.draw(st.lists(st.lists(entry, min_size=1, max_size=30), min_size=1, max_size=4))
     dictionaries = data.draw(st.booleans())
-    found = entries_of(list(sorted_entries([long_batch(entries, dictionaries) for entries in given_batches])))
+    found = entries_of(list(sort_entries([long_batch(entries, dictionaries) for entries in given_batches])))
     keys = [entry[:4] for entry in found]
     assert keys == sorted(keys)
     assert Counter(found) == Counter(entry for entries in given_batches for entry in entries)
@@ -68,7 +68,7 @@ def test_wide_batches_come_out_sorted(data: st.DataObject) -> None:
             )
         batches.append(pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
     found: list[Entry] = []
-    for batch in sorted_rows(list(batches)):
+    for batch in sort_rows(list(batches)):
         for place in range(len(batch)):
             for field, column in zip(list(batch.schema)[1:], batch.columns[1:], strict=True):
                 if column[place].is_valid:

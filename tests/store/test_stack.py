@@ -16,11 +16,11 @@ import pytest
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.stack import command as stack_errand
 from watchfloor.store.stack import conf as stack_conf
-from watchfloor.store.stack import errand as stack_errand
 from watchfloor.store.stack import process as stack_process
 from watchfloor.store.stack import stack
-from watchfloor.store.stack.stack import down, status, up
+from watchfloor.store.stack.stack import read_status, start_stack, stop_stack
 
 pytestmark = pytest.mark.stack
 SERVERS = {"zookeeper", "manager", "tserver1", "gc", "kafka"}
@@ -49,12 +49,12 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     try:
         yield settings
     finally:
-        down(settings)
+        stop_stack(settings)
 
 
 @pytest.fixture
 def running(settings: Settings) -> Settings:
-    up(settings)
+    start_stack(settings)
     return settings
 
 
@@ -80,18 +80,18 @@ def ask(settings: Settings, code: str) -> str:
 def test_an_init_that_was_interrupted_is_made_good(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(settings: Settings, name: str, *arguments: object, **more: object) -> str:
         if name == "init":
-            ran = stack_errand.run(settings, name, *arguments, **more)  # type: ignore[arg-type]
+            ran = stack_errand.run_command(settings, name, *arguments, **more)  # type: ignore[arg-type]
             assert (settings.home / "data/accumulo").is_dir()
             raise StackError(f"cut off after {ran!r}")
-        return stack_errand.run(settings, name, *arguments, **more)  # type: ignore[arg-type]
+        return stack_errand.run_command(settings, name, *arguments, **more)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(stack, "run", interrupted)
+        patch.setattr(stack, "run_command", interrupted)
         with pytest.raises(StackError, match="cut off"):
-            up(settings)
-    up(settings)
+            start_stack(settings)
+    start_stack(settings)
     assert set(pids(settings)) == SERVERS
-    found = status(settings)
+    found = read_status(settings)
     assert found.problems == ()
     assert {s.name for s in found.servers} == SERVERS
     assert all(s.memory > 1 << 20 and s.uptime > 0 for s in found.servers)
@@ -101,7 +101,7 @@ def test_an_init_that_was_interrupted_is_made_good(settings: Settings, monkeypat
 def test_up_on_a_running_stack_does_nothing(running: Settings) -> None:
     before, started = pids(running), time.monotonic()
     lines: list[str] = []
-    up(running, report=lines.append)
+    start_stack(running, report=lines.append)
     assert time.monotonic() - started < 3
     assert lines == ["the stack is running already"]
     assert pids(running) == before
@@ -131,10 +131,10 @@ def test_a_killed_tablet_server_is_started_again_and_has_lost_nothing(running: S
     process = psutil.Process(killed)
     process.kill()
     process.wait(10)
-    found = status(running)
+    found = read_status(running)
     assert found.problems[0] == "tserver1: died"
     lines: list[str] = []
-    up(running, report=lines.append)
+    start_stack(running, report=lines.append)
     assert "restarting tserver1" in lines
     assert pids(running)["tserver1"] != killed
     assert ask(running, READ) == "1000"
@@ -144,21 +144,21 @@ def test_a_taken_port_is_said_and_down_and_up_keep_the_data(running: Settings) -
     ask(running, WRITE)
     assert ask(running, QUEUE) == "0"
     before = pids(running)
-    down(running)
+    stop_stack(running)
     assert not pids(running)
     assert not any(psutil.pid_exists(pid) for pid in before.values())
-    assert {s.state for s in status(running).servers} == {"stopped"}
+    assert {s.state for s in read_status(running).servers} == {"stopped"}
 
     port = json.loads((running.conf_folder / "stack.json").read_text())["ports"]["kafka"]
     with socket.create_server(("127.0.0.1", port)):
         with pytest.raises(StackError, match=f"port {port} of kafka is taken by process {os.getpid()}"):
-            up(running)
+            start_stack(running)
         assert not pids(running)
 
     # A pid file of before a reboot: the pid is now somebody else's, who must not be taken for the server or stopped.
     stale = running.home / "run" / "gc.json"
     stale.write_text(json.dumps({"pid": os.getpid(), "started": 1.0}))
-    up(running)
+    start_stack(running)
     assert set(pids(running)) == SERVERS
     assert pids(running)["gc"] != os.getpid()
     assert ask(running, READ) == "1000"
@@ -172,9 +172,9 @@ def test_a_second_stack_has_other_ports(running: Settings) -> None:
 
 
 def test_down_leaves_nothing_behind(settings: Settings) -> None:
-    up(settings)
+    start_stack(settings)
     home = str(settings.home)
-    down(settings)
+    stop_stack(settings)
     left = [p.pid for p in psutil.process_iter(["cmdline"]) if home in " ".join(p.info["cmdline"] or [])]
     assert left == []
-    assert stack_process.find(settings.home / "run/kafka.json") is None
+    assert stack_process.find_process(settings.home / "run/kafka.json") is None

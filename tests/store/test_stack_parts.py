@@ -20,7 +20,7 @@ from watchfloor.store.stack import checks as stack_checks
 from watchfloor.store.stack import conf as stack_conf
 from watchfloor.store.stack import process as stack_process
 from watchfloor.store.stack.process import Server
-from watchfloor.store.stack.stack import down, status, up
+from watchfloor.store.stack.stack import read_status, start_stack, stop_stack
 
 
 def make_server(home: Path, code: str) -> Server:
@@ -28,35 +28,35 @@ def make_server(home: Path, code: str) -> Server:
     for folder in ("run", "log"):
         (home / folder).mkdir(exist_ok=True)
     command = (sys.executable, "-c", code)
-    return Server("thing", command, home, {"thing": 1}, answers=lambda port: (home / "ready").exists())
+    return Server("thing", command, home, {"thing": 1}, is_ready=lambda port: (home / "ready").exists())
 
 
 @pytest.fixture
 def sleeper(tmp_path: Path) -> Iterator[Server]:
     server = make_server(tmp_path, "import time; time.sleep(60)")
-    stack_process.start(server)
+    stack_process.start_server(server)
     yield server
-    stack_process.stop(server.pid_file, 0)
+    stack_process.stop_process(server.pid_file, 0)
 
 
 def test_a_server_is_found_by_its_pid_file_until_it_ends(sleeper: Server) -> None:
-    assert stack_process.state(sleeper) == "not answering"
+    assert stack_process.read_state(sleeper) == "not answering"
     (sleeper.home / "ready").touch()
-    assert stack_process.state(sleeper) == "running"
-    stack_process.send(sleeper.pid_file, signal.SIGKILL)
+    assert stack_process.read_state(sleeper) == "running"
+    stack_process.send_signal(sleeper.pid_file, signal.SIGKILL)
     deadline = time.monotonic() + 5
-    while stack_process.find(sleeper.pid_file) and time.monotonic() < deadline:
+    while stack_process.find_process(sleeper.pid_file) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert stack_process.state(sleeper) == "died"
+    assert stack_process.read_state(sleeper) == "died"
     sleeper.pid_file.unlink()
-    assert stack_process.state(sleeper) == "stopped"
+    assert stack_process.read_state(sleeper) == "stopped"
 
 
 def test_a_pid_that_was_given_to_another_process_is_not_mistaken(tmp_path: Path) -> None:
     pid_file = tmp_path / "thing.json"
     pid_file.write_text(json.dumps({"pid": os.getpid(), "started": time.time() - 1e6}))
-    assert stack_process.find(pid_file) is None
-    assert stack_process.stop(pid_file, 1)
+    assert stack_process.find_process(pid_file) is None
+    assert stack_process.stop_process(pid_file, 1)
     assert not pid_file.exists()
 
 
@@ -66,13 +66,13 @@ def test_a_pid_that_was_given_to_another_process_is_not_mistaken(tmp_path: Path)
 def test_a_damaged_pid_file_names_nothing(tmp_path: Path, text: str) -> None:
     pid_file = tmp_path / "thing.json"
     pid_file.write_text(text)
-    assert stack_process.find(pid_file) is None
+    assert stack_process.find_process(pid_file) is None
 
 
 def test_a_server_that_ends_at_once_is_told_with_its_last_lines(tmp_path: Path) -> None:
     server = make_server(tmp_path, "print('bad luck'); raise SystemExit(3)")
     with pytest.raises(StackError, match=r"thing ended (.|\n)*bad luck"):
-        stack_process.start(server)
+        stack_process.start_server(server)
         stack_process.await_ready(server, time.monotonic() + 10)
 
 
@@ -88,10 +88,10 @@ def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
         "import pathlib, signal, time; signal.signal(15, signal.SIG_IGN); pathlib.Path('ready').touch(); time.sleep(60)"
     )
     server = make_server(tmp_path, code)
-    stack_process.start(server)
+    stack_process.start_server(server)
     stack_process.await_ready(server, time.monotonic() + 10)
-    assert not stack_process.stop(server.pid_file, 0.2)
-    assert stack_process.state(server) == "stopped"
+    assert not stack_process.stop_process(server.pid_file, 0.2)
+    assert stack_process.read_state(server) == "stopped"
 
 
 def test_a_taken_port_is_named_with_its_holder() -> None:
@@ -99,7 +99,7 @@ def test_a_taken_port_is_named_with_its_holder() -> None:
         port = listener.getsockname()[1]
         with pytest.raises(StackError, match=f"port {port} of kafka is taken by process {os.getpid()} "):
             stack_checks.check_ports({"kafka": port})
-        assert port not in stack_checks.free_ports(5, taken={port})
+        assert port not in stack_checks.find_free_ports(5, taken={port})
     stack_checks.check_ports({"kafka": port})
 
 
@@ -126,14 +126,14 @@ def test_a_missing_or_wrong_java_is_said(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_missing_jars_are_said_before_anything_starts(tmp_path: Path) -> None:
     with pytest.raises(StackError, match="run `make setup`"):
-        up(Settings(home=tmp_path / "home", jars=tmp_path))
+        start_stack(Settings(home=tmp_path / "home", jars=tmp_path))
     assert not list((tmp_path / "home/run").glob("*.json"))
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StackError, match=r"cannot be written: .*choose another --home"):
-        up(Settings(home=tmp_path / "file" / "home"))
+        start_stack(Settings(home=tmp_path / "file" / "home"))
 
 
 def test_damaged_memory_of_a_stack_is_said(tmp_path: Path) -> None:
@@ -141,22 +141,22 @@ def test_damaged_memory_of_a_stack_is_said(tmp_path: Path) -> None:
     stack_conf.make_folders(settings)
     (settings.conf_folder / "stack.json").write_text('{"ports": {}, "unheard": 1}')
     with pytest.raises(StackError, match=r"stack\.json is damaged"):
-        up(settings)
+        start_stack(settings)
 
 
 def test_a_cluster_of_others_is_neither_started_nor_stopped(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, cluster_properties=Path("/etc/accumulo-client.properties"))
-    for change in (up, down):
+    for change in (start_stack, stop_stack):
         with pytest.raises(StackError, match="not ours to start or stop"):
             change(settings)
 
 
 def test_without_a_stack_down_and_status_say_so(tmp_path: Path) -> None:
     lines: list[str] = []
-    down(Settings(home=tmp_path), lines.append)
+    stop_stack(Settings(home=tmp_path), lines.append)
     assert lines == [f"no stack in {tmp_path}"]
-    found = status(Settings(home=tmp_path))
-    assert not found.healthy
+    found = read_status(Settings(home=tmp_path))
+    assert not found.is_healthy
     assert "run `watchfloor up`" in found.problems[0]
 
 
@@ -164,10 +164,10 @@ def test_data_that_no_stack_file_knows_is_not_removed(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
     (tmp_path / "data/accumulo/wal").mkdir(parents=True)
     with pytest.raises(StackError, match="move the data away"):
-        up(settings)
+        start_stack(settings)
     assert (tmp_path / "data/accumulo/wal").exists()
     assert not list((tmp_path / "run").glob("zookeeper.json"))
-    down(settings)
+    stop_stack(settings)
 
 
 def test_ports_stay_and_new_servers_get_new_ones() -> None:
@@ -182,7 +182,7 @@ def test_the_write_ahead_log_never_forces_flushes_before_memory_does(tmp_path: P
         settings = Settings(home=tmp_path, tserver_maps=maps)
         stack_conf.make_folders(settings)
         stack_conf.make_secrets(settings)
-        stack_conf.write_conf(settings, stack_conf.grow_state(None, 1), native=tmp_path)
+        stack_conf.write_configuration(settings, stack_conf.grow_state(None, 1), native=tmp_path)
         lines = dict(
             line.split("=", 1) for line in (settings.conf_folder / "accumulo.properties").read_text().splitlines()
         )

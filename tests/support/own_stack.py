@@ -10,8 +10,8 @@ from pathlib import Path
 
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.process import find
-from watchfloor.store.stack.stack import down
+from watchfloor.store.stack.process import find_process
+from watchfloor.store.stack.stack import stop_stack
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def stack_folder() -> Iterator[Settings]:
     finally:
         # Killed first: `down` would wait until all tablets are written out, to be deleted.
         for pid_file in (home / "run").glob("*.json"):
-            if process := find(pid_file):
+            if process := find_process(pid_file):
                 process.kill()
-        down(settings)
+        stop_stack(settings)
         shutil.rmtree(home, ignore_errors=True)

@@ -25,17 +25,17 @@ def register(add: AddCommand) -> None:
 
 
 def start_stack(args: Namespace) -> None:
-    from watchfloor.store.stack.stack import up
+    from watchfloor.store.stack.stack import start_stack
 
     settings = read_settings(args, tservers=args.tservers)
-    up(settings, args.tservers, print_message)
+    start_stack(settings, args.tservers, print_message)
     print_message(f"the stack is up in {settings.home}; `watchfloor down` stops it")
 
 
 def stop_stack(args: Namespace) -> None:
-    from watchfloor.store.stack.stack import down
+    from watchfloor.store.stack.stack import stop_stack
 
-    down(read_settings(args), print_message)
+    stop_stack(read_settings(args), print_message)
 
 
 def show_status(args: Namespace) -> int:
@@ -43,14 +43,14 @@ def show_status(args: Namespace) -> int:
     import json
 
     from watchfloor.ingest.queue.work_queue import queue_lag
-    from watchfloor.store.stack.status import status
+    from watchfloor.store.stack.status import read_status
 
-    stack = status(read_settings(args), queue_lag)
+    stack = read_status(read_settings(args), queue_lag)
     if args.json:
-        print(json.dumps({**dataclasses.asdict(stack), "healthy": stack.healthy}, indent=2))
+        print(json.dumps({**dataclasses.asdict(stack), "healthy": stack.is_healthy}, indent=2))
     else:
         print("\n".join(format_status(stack)))
-    return OK if stack.healthy else OPERATOR
+    return OK if stack.is_healthy else OPERATOR
 
 
 def format_status(stack: StackStatus) -> list[str]:

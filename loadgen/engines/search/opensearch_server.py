@@ -13,7 +13,7 @@ from pathlib import Path
 from watchfloor.loadgen.engines.limits import MEMORY_MB, THREADS
 from watchfloor.schema.errors import StackError
 from watchfloor.store.runtime.java_home import find_java
-from watchfloor.store.stack.checks import free_ports
+from watchfloor.store.stack.checks import find_free_ports
 
 HOST = "127.0.0.1"
 _START_SECONDS = 300
@@ -31,7 +31,7 @@ class OpenSearchServer:
         """
         if not (home / "bin/opensearch").is_file():
             raise StackError(f"OPENSEARCH_HOME is {home}, which has no bin/opensearch")
-        self.port, transport = free_ports(2)
+        self.port, transport = find_free_ports(2)
         _write_configuration(home, folder, self.port, transport)
         user = _USER if os.geteuid() == 0 else None
         if user:

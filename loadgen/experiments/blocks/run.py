@@ -43,7 +43,7 @@ from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact_source
-from watchfloor.store.bulk.tablet_files import TableFiles, table_files
+from watchfloor.store.bulk.tablet_files import TableFiles, read_table_files
 from watchfloor.store.store import Store
 
 from .figures import METRICS, BlockResults, make_figures
@@ -149,7 +149,7 @@ def _is_kept(case: LoadCase) -> bool:
 def _measure_disk(session: BenchSession, source: Source) -> dict[str, TableFiles]:
     """Compacts a source's tables and returns the sizes of their files."""
     compact_source(session.store.connection, source)
-    return table_files(session.store, source)
+    return read_table_files(session.store, source)
 
 
 def _make_participants(

@@ -28,7 +28,7 @@ from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact_source
-from watchfloor.store.bulk.tablet_files import table_files
+from watchfloor.store.bulk.tablet_files import read_table_files
 from watchfloor.store.layouts.block.block_encoder import BlockEncoder
 from watchfloor.store.layouts.block.vectors.column import encode_vector
 from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression, decode_vector
@@ -165,7 +165,7 @@ def _measure_stored(
     sources = {encoding: _load_source(session, file, encoding) for encoding in encodings}
     figures = []
     for encoding, source in sources.items():
-        files = table_files(session.store, source).values()
+        files = read_table_files(session.store, source).values()
         figures.append(Figure(DISK, (sum(f.bytes for f in files) / file.bytes * 100,), encoding.labels))
         figures.append(Figure(ENTRIES, (sum(f.entries for f in files) / file.events,), encoding.labels))
     await_rest(session.settings)

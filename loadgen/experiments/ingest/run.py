@@ -29,7 +29,7 @@ from watchfloor.loadgen.harness.open_loop import schedule_evenly
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
-from watchfloor.store.stack.stack import up
+from watchfloor.store.stack.stack import start_stack
 
 from .figures import (
     METRICS,
@@ -75,7 +75,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     runner = _IngestRunner(session, options)
     figures: list[Figure] = []
     for tservers in options.tservers:
-        up(session.settings, tservers, lambda line: print_progress(f"  {line}"))
+        start_stack(session.settings, tservers, lambda line: print_progress(f"  {line}"))
         runs: dict[int, IngestRun] = {}
         for clients in options.clients:
             warm_up = 0.0 if runs else _WARM_UP * options.seconds

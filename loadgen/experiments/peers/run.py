@@ -24,7 +24,7 @@ from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact_source
-from watchfloor.store.bulk.tablet_files import table_files
+from watchfloor.store.bulk.tablet_files import read_table_files
 from watchfloor.store.store import Store
 
 from .figures import SAME, compare_answers, compare_engines, to_milliseconds
@@ -110,7 +110,7 @@ def _load_engines(
         source = session.create_source(file.feed, layout=_LOADED.layout)
         engine_loads[OURS].seconds.append(load_file(session, source, file, _LOADED).seconds)
         compact_source(session.store.connection, source)
-        engine_loads[OURS].bytes.append(sum(files.bytes for files in table_files(session.store, source).values()))
+        engine_loads[OURS].bytes.append(sum(files.bytes for files in read_table_files(session.store, source).values()))
         _print_speed(file, OURS, engine_loads[OURS].seconds, turns)
         for peer in peers:
             await_rest(session.settings)

@@ -28,7 +28,7 @@ from watchfloor.loadgen.harness.session import BenchSession, open_session
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact_source
-from watchfloor.store.bulk.tablet_files import table_files
+from watchfloor.store.bulk.tablet_files import read_table_files
 from watchfloor.store.store import Store
 
 
@@ -68,7 +68,7 @@ def test_every_engine_answers_every_question_as_brute_force_does(
         engines = {}
         for layout in ("block", "cell"):
             source = held(session, file.path, layout)
-            files = table_files(session.store, source)
+            files = read_table_files(session.store, source)
             assert files.keys() == {"event", "index", "aggregate"} and all(f.bytes for f in files.values())
             engines[layout] = WatchfloorEngine(store, source.name).ask_question
             assert (

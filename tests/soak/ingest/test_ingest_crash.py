@@ -26,7 +26,7 @@ from watchfloor.ingest.intake.load_result import LoadProgress, LoadResult
 from watchfloor.ingest.queue.work_queue import queue_lag
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
-from watchfloor.store.stack.stack import up
+from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.crash]
@@ -48,7 +48,7 @@ def load_while_killing(server: str, settings: Settings, kind: Source, folder: Pa
                 return False
             os.kill(json.loads((settings.home / "run" / f"{server}.json").read_text())["pid"], signal.SIGKILL)
             if restart:
-                timer = threading.Timer(5, up, [settings])
+                timer = threading.Timer(5, start_stack, [settings])
                 timer.start()
                 later.callback(timer.join)
             return True
@@ -132,14 +132,14 @@ def test_the_only_tablet_server_is_killed(store_settings: Settings, store: Store
 
 def test_one_of_two_tablet_servers_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:
     """The other takes its tablets over; nobody starts anything."""
-    up(store_settings, tservers=2)
+    start_stack(store_settings, tservers=2)
     settings, kind = own(store_settings, "other"), store.catalog.register(source("other", "cell"))
     try:
         result = load_while_killing("tserver1", settings, kind, tmp_path, restart=False)
         assert (result.events, result.quarantined, result.failed) == (LINES, 0, ())
         assert counts(store, kind) == exactly(kind, LINES)
     finally:
-        up(store_settings)
+        start_stack(store_settings)
 
 
 def test_the_queue_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:

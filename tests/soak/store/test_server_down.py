@@ -23,7 +23,7 @@ from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.stack import up
+from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.crash]
@@ -74,7 +74,7 @@ def test_queries_whose_server_is_killed_fail_within_their_time_out(store_setting
                 service.count_events(sources[0].name)
             assert time.monotonic() - began < 5 * TIMEOUT
         finally:
-            up(store_settings)
+            start_stack(store_settings)
         for kind in sources:
             assert service.count_events(kind.name) == LINES
             assert sum(len(b) for b in service.run(QueryRequest(kind.name, columns=("n",)))) == LINES

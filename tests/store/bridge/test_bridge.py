@@ -23,7 +23,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.connection import Connection
 from watchfloor.store.bridge.streams import EventStream
-from watchfloor.store.stack.stack import up
+from watchfloor.store.stack.stack import start_stack
 
 pytestmark = pytest.mark.stack
 
@@ -183,6 +183,6 @@ def test_a_killed_server_is_said_within_the_time_out(store_settings: Settings, t
             writer.close()
             assert time.monotonic() - begin < 30
         finally:
-            up(store_settings)
+            start_stack(store_settings)
     with connect(store_settings) as again:
         assert len({row[0] for row in read(again, table)}) >= 100

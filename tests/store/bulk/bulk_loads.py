@@ -14,7 +14,7 @@ from watchfloor.store.admin.labels import read_user_labels
 from watchfloor.store.admin.tables import source_tables
 from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.requests import EntryScan
-from watchfloor.store.bulk.folders import folder_root
+from watchfloor.store.bulk.import_folders import import_root
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.store import Store
 
@@ -27,7 +27,7 @@ def patiently() -> None:
 
 def folders(store: Store) -> list[str]:
     names = jvm.java_class("watchfloor.bridge.sink.BulkFiles").names
-    return [str(name) for name in names(folder_root(store.settings, store.connection))]
+    return [str(name) for name in names(import_root(store.settings, store.connection))]
 
 
 def stored(store: Store, kind: Source) -> Tables:
@@ -47,7 +47,7 @@ def stored(store: Store, kind: Source) -> Tables:
 KILLER = """
 import os, signal, threading
 from pathlib import Path
-from watchfloor.store.bulk.bulk import BulkSink
+from watchfloor.store.bulk.bulk_sink import BulkSink
 
 HERE = Path(__file__).parent
 

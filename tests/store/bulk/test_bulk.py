@@ -25,8 +25,8 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import source_tables
-from watchfloor.store.bulk import bulk
-from watchfloor.store.bulk.bulk import BulkSink
+from watchfloor.store.bulk import bulk_sink
+from watchfloor.store.bulk.bulk_sink import BulkSink
 from watchfloor.store.encoding import key_order
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.store import Store
@@ -92,7 +92,7 @@ def test_tables_hold_what_the_encoder_made(
     kind = store.catalog.register(source(f"same{layout}", extra=WIDE, layout=layout))
     item = item_of(mixed_file(tmp_path / "a.log", 1500), kind)
     recorder = Recorder(kind)
-    monkeypatch.setattr(bulk, "HELD_BYTES", 200_000)
+    monkeypatch.setattr(bulk_sink, "BUFFER_BYTES", 200_000)
     monkeypatch.setattr(key_order, "SLICE_BYTES", 20_000)
     with store.sink() as sink:
         assert read_item(ReadTask(store, sink, item, quiet, event_sink=recorder)).events == 1500
@@ -156,7 +156,7 @@ def test_the_later_reading_wins(
 
 SIDE_BY_SIDE = """
 first, second, lock = [], threading.Event(), threading.Lock()
-hold, flush = BulkSink._hold, BulkSink.flush
+hold, flush = BulkSink._buffer_batch, BulkSink.flush
 
 def another_writes(self, *what):
     with lock:
@@ -172,7 +172,7 @@ def wait_for_another(self):
         (HERE / "side by side again").touch()
     flush(self)
 
-BulkSink._hold, BulkSink.flush = another_writes, wait_for_another
+BulkSink._buffer_batch, BulkSink.flush = another_writes, wait_for_another
 """
 
 

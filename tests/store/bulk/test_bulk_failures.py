@@ -20,14 +20,14 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.admin.tables import source_tables
 from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.connection import Connection
-from watchfloor.store.bulk import bulk
-from watchfloor.store.bulk.bulk import BulkSink
-from watchfloor.store.bulk.folders import folder_name, folder_root, remove_left_overs
+from watchfloor.store.bulk import bulk_sink
+from watchfloor.store.bulk.bulk_sink import BulkSink
+from watchfloor.store.bulk.import_folders import import_root, name_import_folder, remove_stale_folders
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
 IN_AND_AFTER_AN_IMPORT = """
-has_room, remove_folders = BulkSink._has_room, BulkSink._remove_folders
+has_room, remove_folders = BulkSink._await_room, BulkSink._remove_folders
 
 def begin(self):
     threading.Timer(0.1, die, ["importing"]).start()
@@ -38,7 +38,7 @@ def end(self):
         die("imported")
     remove_folders(self)
 
-BulkSink._has_room, BulkSink._remove_folders = begin, end
+BulkSink._await_room, BulkSink._remove_folders = begin, end
 """
 
 
@@ -128,7 +128,7 @@ def test_nothing_is_imported_while_tablets_have_too_many_files(
     event_table = source_tables(kind)[0]
     operations = store.connection.client.tableOperations()
     operations.setProperty(event_table, "table.compaction.major.ratio", "1000")
-    monkeypatch.setattr(bulk, "MOST_FILES", 3)
+    monkeypatch.setattr(bulk_sink, "MAX_TABLET_FILES", 3)
     waits = 0
 
     def said() -> bool:
@@ -161,8 +161,8 @@ def test_what_fails_behind_the_writer_fails_its_next_step(
     event_table = source_tables(kind)[0]
     blocked = tmp_path / "a file, no folder"
     blocked.touch()
-    monkeypatch.setattr(bulk, "folder_root", lambda *_: f"file://{blocked}")
-    monkeypatch.setattr(bulk, "HELD_BYTES", 1)
+    monkeypatch.setattr(bulk_sink, "import_root", lambda *_: f"file://{blocked}")
+    monkeypatch.setattr(bulk_sink, "BUFFER_BYTES", 1)
     row = pa.array([b"0000"], pa.binary())
     batch = pa.RecordBatch.from_arrays([row, row], names=["row", "text"])
     for step in ("write", "flush"):
@@ -206,15 +206,15 @@ def test_threads_of_sessions_leave_the_jvm(store: Store) -> None:
 
 
 def test_only_folders_of_processes_that_are_gone_are_removed(store: Store) -> None:
-    root = Path(folder_root(store.settings, store.connection).removeprefix("file://"))
-    mine = folder_name("0123", "a.event")
+    root = Path(import_root(store.settings, store.connection).removeprefix("file://"))
+    mine = name_import_folder("0123", "a.event")
     host, pid, started, *_ = mine.split("~")
     gone = [f"{host}~{pid}~{int(started) - 100}~0~a.event", f"{host}~{2**22 + 1}~{started}~0~a.event"]
     for name in (mine, f"elsewhere~{pid}~1~0~a.event", "something else", *gone):
         (root / name).mkdir(parents=True)
         (root / name / "000000.rf").touch()
     try:
-        assert sorted(remove_left_overs(store)) == sorted(gone)
+        assert sorted(remove_stale_folders(store)) == sorted(gone)
         assert {path.name for path in root.iterdir()} == {mine, f"elsewhere~{pid}~1~0~a.event", "something else"}
     finally:
         for path in root.iterdir():

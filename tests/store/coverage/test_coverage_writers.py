@@ -22,7 +22,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store import store as store_module
-from watchfloor.store.bulk.bulk import BulkSink
+from watchfloor.store.bulk.bulk_sink import BulkSink
 from watchfloor.store.layouts.item_writer import ItemWriter
 from watchfloor.store.store import Store
 

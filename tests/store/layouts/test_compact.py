@@ -24,7 +24,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.admin import tables
 from watchfloor.store.bridge.requests import EntryScan
-from watchfloor.store.bulk.tablet_files import table_files
+from watchfloor.store.bulk.tablet_files import read_table_files
 from watchfloor.store.encoding.keys import DAY, MAX_TIME, event_table, index_table
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layouts.block.compaction.compaction import CompactionResult, compact_blocks
@@ -135,7 +135,7 @@ def asking(service: QueryService, source: Fed) -> Iterator[Step]:
 def on_disk(store: Store, source: Source) -> int:
     """Bytes of a source's files when there is one a tablet."""
     tables.compact_source(store.connection, source)
-    return sum(files.bytes for files in table_files(store, source).values())
+    return sum(files.bytes for files in read_table_files(store, source).values())
 
 
 def test_answers_are_right_all_the_time(store: Store, service: QueryService) -> None:

@@ -10,12 +10,14 @@ from pathlib import Path
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
 
-from .process import Server, find, tail
+from .process import Server, find_process, read_log_tail
 
 _POLL = 0.1
 
 
-def run(settings: Settings, name: str, command: Sequence[str], deadline: float, watch: Sequence[Server] = ()) -> str:
+def run_command(
+    settings: Settings, name: str, command: Sequence[str], deadline: float, watch: Sequence[Server] = ()
+) -> str:
     """What the command printed. Its other output goes to ``log/NAME.out``.
 
     StackError when it fails, when ``deadline`` (monotonic seconds) passes, or as soon as a server of ``watch`` ends:
@@ -33,25 +35,27 @@ def run(settings: Settings, name: str, command: Sequence[str], deadline: float, 
                     printed, _ = process.communicate(timeout=_POLL)
                     break
                 except subprocess.TimeoutExpired:
-                    _check(watch)
+                    _check_servers(watch)
                     if time.monotonic() > deadline:
-                        raise StackError(f"{name} took too long; {_last(path)}see {settings.home / 'log'}") from None
+                        raise StackError(
+                            f"{name} took too long; {_read_last_lines(path)}see {settings.home / 'log'}"
+                        ) from None
         finally:
             if process.poll() is None:
                 process.kill()
                 process.communicate()
     if process.returncode:
-        raise StackError(f"{name} failed: {_last(path) or f'exit {process.returncode}; '}see {path}")
+        raise StackError(f"{name} failed: {_read_last_lines(path) or f'exit {process.returncode}; '}see {path}")
     return printed
 
 
-def _check(watch: Sequence[Server]) -> None:
+def _check_servers(watch: Sequence[Server]) -> None:
     for server in watch:
-        if find(server.pid_file) is None:
-            raise StackError(f"{server.name} ended{tail(server)}")
+        if find_process(server.pid_file) is None:
+            raise StackError(f"{server.name} ended{read_log_tail(server)}")
 
 
-def _last(path: Path) -> str:
+def _read_last_lines(path: Path) -> str:
     with path.open(errors="replace") as file:
         lines = [line.strip() for line in file if line.strip()]
     return "\n  ".join(lines[-8:]) + "; " if lines else ""

@@ -13,7 +13,7 @@ from watchfloor.store.runtime.jars import find_native_library, server_class_path
 from watchfloor.store.runtime.java_home import find_java
 
 from .conf import LOOPBACK, StackState, tserver_names
-from .process import Server, exchange, listens
+from .process import Server, ask_port, is_listening
 
 # Kafka's ApiVersions request, version 0, correlation 1, no client: the first that a broker answers when it serves.
 _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
@@ -32,7 +32,7 @@ _COMMON = (
 
 
 @dataclass(frozen=True)
-class Fleet:
+class StackServers:
     """All servers of a stack."""
 
     zookeeper: Server
@@ -50,9 +50,9 @@ class Fleet:
         return (self.zookeeper, *self.accumulo, self.kafka)
 
 
-def fleet(settings: Settings, state: StackState) -> Fleet:
+def make_servers(settings: Settings, state: StackState) -> StackServers:
     """The servers that ``state`` tells of, ready to be started. StackError when the JDK or jars are missing."""
-    base = _java(settings)
+    base = _java_command(settings)
     conf = settings.conf_folder
     native = find_native_library(settings)
 
@@ -64,25 +64,25 @@ def fleet(settings: Settings, state: StackState) -> Fleet:
             command=(*base, f"-Xmx{heap}", log, f"-Dwatchfloor.server={name}", *command),
             home=settings.home,
             ports=ports,
-            answers=answers,
+            is_ready=answers,
             memory=parse_size(heap) + extra,
         )
 
     def accumulo(name: str, kind: str, heap: str, flags: tuple[str, ...], port: str, extra: int = 0) -> Server:
         main = (f"-Daccumulo.properties=file://{conf}/accumulo.properties", "org.apache.accumulo.start.Main", kind)
         return server(
-            name, heap, listens, *flags, *main, "-a", LOOPBACK, "-o", f"{port}={state.ports[name]}", extra=extra
+            name, heap, is_listening, *flags, *main, "-a", LOOPBACK, "-o", f"{port}={state.ports[name]}", extra=extra
         )  # fmt: skip
 
     maps = (f"-Daccumulo.native.lib.path={native}",) if native else ()
     tserver_flags = ("-XX:+UseG1GC", f"-Xms{settings.tserver_heap}", *maps)
-    return Fleet(
+    return StackServers(
         zookeeper=server(
-            "zookeeper", settings.zookeeper_heap, _zookeeper_answers, *_SMALL, *_ONE_READER,
+            "zookeeper", settings.zookeeper_heap, _is_zookeeper_ready, *_SMALL, *_ONE_READER,
             "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(conf / "zoo.cfg"),
         ),
         kafka=server(
-            "kafka", settings.kafka_heap, _kafka_answers, *_SMALL,
+            "kafka", settings.kafka_heap, _is_kafka_ready, *_SMALL,
             "kafka.Kafka", str(conf / "kafka.properties"),
         ),
         manager=accumulo("manager", "manager", settings.manager_heap, _SMALL, "manager.port.client"),
@@ -97,21 +97,21 @@ def fleet(settings: Settings, state: StackState) -> Fleet:
     )  # fmt: skip
 
 
-def admin(settings: Settings, *arguments: str | Path) -> list[str]:
+def admin_command(settings: Settings, *arguments: str | Path) -> list[str]:
     """The command of one short errand to Accumulo (``watchfloor.stack.Admin``)."""
     flags = ["-Xmx96m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'admin.log'}"]
     flags.append(f"-Daccumulo.properties=file://{settings.conf_folder}/accumulo.properties")
-    return [*_java(settings), *flags, "watchfloor.stack.Admin", *map(str, arguments)]
+    return [*_java_command(settings), *flags, "watchfloor.stack.Admin", *map(str, arguments)]
 
 
-def format_kafka(settings: Settings, kafka_id: str) -> list[str]:
+def kafka_format_command(settings: Settings, kafka_id: str) -> list[str]:
     """The command that makes Kafka's empty data folder."""
     flags = ["-Xmx128m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'kafka-format.log'}"]
     tool = ["kafka.tools.StorageTool", "format", "-t", kafka_id, "-c", str(settings.conf_folder / "kafka.properties")]
-    return [*_java(settings), *flags, *tool, "--ignore-formatted"]
+    return [*_java_command(settings), *flags, *tool, "--ignore-formatted"]
 
 
-def _java(settings: Settings) -> list[str]:
+def _java_command(settings: Settings) -> list[str]:
     java = find_java()
     logging = f"-Dlog4j2.configurationFile={settings.conf_folder / 'log4j2.properties'}"
     # Accumulo makes a folder in the temporary one at each start and leaves it there: let it be ours.
@@ -119,9 +119,9 @@ def _java(settings: Settings) -> list[str]:
     return [str(java / "bin" / "java"), *_COMMON, temporary, logging, *server_class_path(settings, java)]
 
 
-def _zookeeper_answers(port: int) -> bool:
-    return b"Mode: standalone" in exchange(port, b"srvr", least=100_000)
+def _is_zookeeper_ready(port: int) -> bool:
+    return b"Mode: standalone" in ask_port(port, b"srvr", least=100_000)
 
 
-def _kafka_answers(port: int) -> bool:
-    return len(exchange(port, _API_VERSIONS, least=8)) >= 8
+def _is_kafka_ready(port: int) -> bool:
+    return len(ask_port(port, _API_VERSIONS, least=8)) >= 8

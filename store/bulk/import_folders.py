@@ -19,7 +19,7 @@ from watchfloor.store.store import Store
 _CLUSTER_FOLDER = "watchfloor-bulk"
 
 
-def folder_root(settings: Settings, connection: Connection) -> str:
+def import_root(settings: Settings, connection: Connection) -> str:
     """The folder of all folders: on a file system that the store's servers read. Raises ``StoreError``."""
     if settings.is_accumulo_local:
         return f"file://{settings.home}/data/bulk"
@@ -27,23 +27,23 @@ def folder_root(settings: Settings, connection: Connection) -> str:
     return f"{volume}/{_CLUSTER_FOLDER}"
 
 
-def folder_name(unique: str, table: str) -> str:
+def name_import_folder(unique: str, table: str) -> str:
     """A folder of this process."""
     host, pid, started = astuple(ProcessIdentity.of_pid())
     return f"{host}~{pid}~{started:.0f}~{unique}~{table}"
 
 
-def remove_left_overs(store: Store) -> list[str]:
+def remove_stale_folders(store: Store) -> list[str]:
     """Removes folders of processes of this machine that are gone; their names. Raises ``StoreError``."""
     files = jvm.java_class("watchfloor.bridge.sink.BulkFiles")
-    root = folder_root(store.settings, store.connection)
-    left = [name for name in map(str, call_java(files.names, root)) if _is_left_over(name)]
+    root = import_root(store.settings, store.connection)
+    left = [name for name in map(str, call_java(files.names, root)) if _is_stale(name)]
     for name in left:
         call_java(files.remove, f"{root}/{name}")
     return left
 
 
-def _is_left_over(name: str) -> bool:
+def _is_stale(name: str) -> bool:
     """Returns whether a folder was made by a process of this machine that has ended."""
     host, *rest = name.split("~")
     if host != socket.gethostname() or len(rest) != 4:
