@@ -36,7 +36,7 @@ class ItemWriter:
     def __init__(
         self, sink: WriteSink, item_id: bytes, file_id: bytes, reread: Store | None = None, again: bool = False
     ) -> None:
-        """``reread`` is the store if the item was read to its end before; ``again``: some of it may have been written."""
+        """``reread`` is the store if the item was read to its end before; ``again``: some of it may be written."""
         self._sink, self.item_id, self._file_id = sink, item_id, file_id
         self._reread, self._again = reread, again
         self._encoders: dict[str, Encoder] = {}

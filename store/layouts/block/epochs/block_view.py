@@ -1,8 +1,8 @@
 """The blocks of a source that one query sees while compaction replaces blocks (``docs/compaction.md``).
 
-A source's row in the catalog has two families beside its definition: ``compaction`` holds the state (``EpochState``), and
-``died`` the names of the blocks that an epoch has replaced, until they are deleted. Keys sort so that the state is
-read before them: what an epoch has replaced is written before the state says that it is committed.
+A source's row in the catalog has two families beside its definition: ``compaction`` holds the ``EpochState``, and
+``died`` the names of the blocks that an epoch has replaced, until they are deleted. Keys sort so that the state is read
+before these names, which are written before the state says that their epoch is committed.
 """
 
 from __future__ import annotations
