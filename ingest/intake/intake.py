@@ -77,17 +77,17 @@ class Intake:
         as a queue may have been wiped.
         """
         path = os.path.realpath(path)
-        found = self.sniff_file(path, feed)
-        for source in found.sources:
+        sniffed = self.sniff_file(path, feed)
+        for source in sniffed.sources:
             self._store.catalog.register(source)
-        scan, rows = self._scan_file(path, found)
-        items = items_of(scan, path, found.feed, found.header, secrets.token_hex(8))
+        scan, rows = self._scan_file(path, sniffed)
+        items = items_of(scan, path, sniffed.feed, sniffed.header, secrets.token_hex(8))
         if again:
             items = (*self._earlier_items(items), *items)
         states = {row.item.item_id: row.state for row in rows if row.item}
-        wanted = ("queued", "running", "failed") if all_open else ("failed",)
+        queueable = ("queued", "running", "failed") if all_open else ("failed",)
         queued = tuple(
-            replace(item, again=again) for item in items if again or states.get(item.item_id, "failed") in wanted
+            replace(item, again=again) for item in items if again or states.get(item.item_id, "failed") in queueable
         )
         self._producer.send(queued)
         self._ledger.write_queued(queued)
@@ -99,7 +99,7 @@ class Intake:
                 "queued",
                 time.time(),
                 name_this_process(),
-                feed=found.feed,
+                feed=sniffed.feed,
                 file_id=scan.file_id.hex(),
                 length=scan.length,
             )
@@ -113,12 +113,12 @@ class Intake:
             SeenFile(path, size, mtime_ns, "refused", time.time(), name_this_process(), reason=reason)
         )
 
-    def _scan_file(self, path: str, found: SniffResult) -> tuple[FileScan, list[LedgerRow]]:
+    def _scan_file(self, path: str, sniffed: SniffResult) -> tuple[FileScan, list[LedgerRow]]:
         """Returns the file's identity and ranges, and the ledger's rows of its items."""
-        feed, seen, mark = found.feed, self._ledger.read_seen(path), None
+        feed, seen, mark = sniffed.feed, self._ledger.read_seen(path), None
         if seen is not None and seen.file_id and seen.length and seen.feed == feed:
             mark = QueuedMark(bytes.fromhex(seen.file_id), seen.length)
-        split = item_bytes(self._store.settings, _file_size(path)) if found.splittable else WHOLE
+        split = choose_item_bytes(self._store.settings, _file_size(path)) if sniffed.splittable else WHOLE
         scan = scan_file(path, split, mark)
         rows = self._rows_of_file(scan.file_id, feed)
         like = next((row.item for row in rows if row.item), None)
@@ -145,7 +145,7 @@ class Intake:
         return [row for row in self._ledger.read_files([file_id]) if row.item and row.item.feed == feed]
 
 
-def item_bytes(settings: Settings, size: int) -> int:
+def choose_item_bytes(settings: Settings, size: int) -> int:
     """Returns the length in bytes of the items of a file of ``size`` bytes.
 
     An item costs a worker a start and an end, at which its threads have little to do. So items of a long file are
@@ -160,5 +160,5 @@ def item_bytes(settings: Settings, size: int) -> int:
 def _file_size(path: str) -> int:
     try:
         return Path(path).stat().st_size
-    except OSError:  # who reads the file will say so
+    except OSError:  # reading the file raises an error that says so
         return 0

@@ -76,12 +76,12 @@ class Load:
             stack.callback(ledger.close)
             producer = stack.enter_context(ItemProducer(self._settings))
             intake = Intake(store, ledger, producer)
-            found = _sniff_all(intake, self._paths, self._feed)
+            sniffed = _sniff_all(intake, self._paths, self._feed)
             total = sum_sizes(self._paths)
             pool = stack.enter_context(WorkerPool(self._settings, self._workers, self.log_file))
             offers: list[Offer] = []
             yield self._make_progress("queueing", offers, {}, total)
-            intake.register_sources(found)
+            intake.register_sources(sniffed)
             for path in self._paths:
                 yield self._make_progress("queueing", offers, {}, total)
                 offers.append(intake.offer_file(path, self._feed, again=self._again, all_open=True))
@@ -108,14 +108,14 @@ class Load:
         self, phase: str, offers: list[Offer], rows: dict[bytes, LedgerRow], total: int, problem: str = ""
     ) -> LoadProgress:
         items = {item.item_id for offer in offers for item in offer.items}
-        mine = [row for key, row in rows.items() if key in items]
-        done = sum(row.state in ("done", "failed") for row in mine)
+        own_rows = [row for key, row in rows.items() if key in items]
+        done = sum(row.state in ("done", "failed") for row in own_rows)
         return LoadProgress(
             phase,
-            sum(row.progress for row in mine),
+            sum(row.progress for row in own_rows),
             total,
-            sum(row.events for row in mine),
-            sum(row.quarantined for row in mine),
+            sum(row.events for row in own_rows),
+            sum(row.quarantined for row in own_rows),
             len(items) - done,
             time.monotonic() - self._began,
             problem,
@@ -135,12 +135,12 @@ def bulk_item_bytes(item_bytes: int, size: int, workers: int) -> int:
 
 def _sniff_all(intake: Intake, paths: Sequence[str], feed: str | None) -> list[SniffResult]:
     """Looks at every file before any is queued."""
-    problems, found = [], []
+    problems, sniffed = [], []
     for path in paths:
         try:
-            found.append(intake.sniff_file(path, feed))
+            sniffed.append(intake.sniff_file(path, feed))
         except InputFileError as error:
             problems.append(str(error))
     if problems:
         raise InputFileError("; ".join(problems))
-    return found
+    return sniffed

@@ -82,24 +82,24 @@ class _Retry:
             self._ledger.close()
         return RetryResult(self._lines, self._events, dict(self._kept))
 
-    def _retry_item(self, item_id: bytes, file_id: bytes, wanted: Callable[[QuarantinedLine], bool]) -> None:
+    def _retry_item(self, item_id: bytes, file_id: bytes, is_chosen: Callable[[QuarantinedLine], bool]) -> None:
         rows = self._ledger.read_files([file_id])
         row = next((r for r in rows if r.item and r.item.item_id == item_id), None)
         if row is None or row.item is None or row.state != "done" or row.end is None:
-            self._count_kept(self._open_lines(item_id, wanted), "its work item is not done; retry when it is")
+            self._count_kept(self._open_lines(item_id, is_chosen), "its work item is not done; retry when it is")
             return
         if row.item.split == WHOLE and row.item.header and not row.item.compressed:
             self._count_kept(
-                self._open_lines(item_id, wanted), "its file's header changes on the way; load the file again"
+                self._open_lines(item_id, is_chosen), "its file's header changes on the way; load the file again"
             )
             return
         self._complete_claims(row.item)
-        for batch in _split_batches(self._open_lines(item_id, wanted)):
+        for batch in _split_batches(self._open_lines(item_id, is_chosen)):
             self._try_lines(row.item, batch)
         self._update_ledger(row)
 
-    def _open_lines(self, item_id: bytes, wanted: Callable[[QuarantinedLine], bool]) -> Iterator[QuarantinedLine]:
-        return (line for line in self._quarantine.lines_of_item(item_id) if line.state == OPEN and wanted(line))
+    def _open_lines(self, item_id: bytes, is_chosen: Callable[[QuarantinedLine], bool]) -> Iterator[QuarantinedLine]:
+        return (line for line in self._quarantine.lines_of_item(item_id) if line.state == OPEN and is_chosen(line))
 
     def _complete_claims(self, item: WorkItem) -> None:
         """Completes retries of an item that broke off."""

@@ -209,15 +209,15 @@ class ItemConsumer:
         time.sleep(_GAP_SECONDS)
         with self._lock, _queue_errors(self._settings, "waiting for items"):
             now = time.monotonic()
-            found = self._buffer.take_next(now)
-            if found is None:
+            delivery = self._buffer.take_next(now)
+            if delivery is None:
                 self._poll_group(min(seconds, self._buffer.next_due - now))
-                found = self._buffer.take_next(time.monotonic())
-            if found is None and time.monotonic() - self._heard > _ASK_SECONDS:
+                delivery = self._buffer.take_next(time.monotonic())
+            if delivery is None and time.monotonic() - self._heard > _ASK_SECONDS:
                 # A consumer whose broker is gone just finds nothing; only a question tells.
                 self._consumer.end_offsets([TopicPartition(self._settings.topic, 0)], timeout_ms=_CONNECT_MS)
                 self._heard = time.monotonic()
-            return found
+            return delivery
 
     def commit(self, delivery: Delivery) -> None:
         """Commits that the item is done. If its partition has moved, the new owner reads it again: harmless."""

@@ -95,8 +95,8 @@ class ItemReader:
         began = time.monotonic()
         outcome = self._read_once(task)
         while outcome.lacks_index(task.store):
-            # Whoever indexes a field counts on it: an item that is done has its values in all indexes that there were
-            # when it was written. See ``schema/coverage.py``.
+            # An item that is done must have its values in all indexes that there were when it was written: the index of
+            # a field relies on it. See ``schema/coverage.py``.
             log.info("%s: a field was indexed meanwhile; reading it again", task.item.name)
             task = replace(task, begun=True)
             outcome = self._read_once(task)

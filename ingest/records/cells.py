@@ -20,13 +20,13 @@ _BATCH_BYTES = 4 << 20
 
 def read_rows(store: Store, table: str, ranges: Iterable[tuple[bytes, bytes | None]]) -> Iterator[tuple[bytes, Cells]]:
     """Reads the rows in the ranges [start, end), in order within a range. Raises ``StoreError``."""
-    wanted = Ranges()
+    scanned = Ranges()
     for start, end in ranges:
-        wanted.add_rows(start, end)
+        scanned.add_rows(start, end)
     current: bytes | None = None
     cells: Cells = {}
     # Few entries a batch: a cell of the quarantine may be a megabyte.
-    for batch in store.scan(EntryScan(table, wanted, batch_rows=64)):
+    for batch in store.scan(EntryScan(table, scanned, batch_rows=64)):
         columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "value"))
         for row, qualifier, value in zip(*columns, strict=True):
             if row != current:

@@ -22,13 +22,13 @@ class SourceResolver:
         """Returns the catalogued source ``name``; registers it if it is new or lacks fields. Raises ``StoreError``."""
         known = self._known.get(name)
         try:
-            wanted = derive()
+            derived = derive()
         except UnknownSourceError:  # nothing ships under this name: the catalog's word is all there is
             if known is None:
                 raise
             return known
-        if known is None or any(field.name not in known.fields_by_name for field in wanted.fields):
+        if known is None or any(field.name not in known.fields_by_name for field in derived.fields):
             # Only its fields: which known ones are indexed is for people to say.
-            known = self._store.catalog.register(add_fields(known, wanted.fields) if known else wanted)
+            known = self._store.catalog.register(add_fields(known, derived.fields) if known else derived)
             self._known[name] = known
         return known

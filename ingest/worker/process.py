@@ -31,12 +31,12 @@ def run_process(work: Callable[[Settings, threading.Event], None]) -> None:
     threading.Thread(target=_stop_with_pool, args=(stop,), name="lifeline", daemon=True).start()
     # The flow may sit in Java for long; signals come to this thread, which does not. Their handler takes no lock, which
     # what it interrupts might hold.
-    told: list[int] = []
+    signals: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, _: told.append(number))
-    while flow.is_alive() and not (told or stop.is_set()):
+        signal.signal(number, lambda number, _: signals.append(number))
+    while flow.is_alive() and not (signals or stop.is_set()):
         flow.join(_LOOK_SECONDS)
-    if told:
+    if signals:
         stop.set()
     flow.join(_STOP_SECONDS)
     logging.shutdown()

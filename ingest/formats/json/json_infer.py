@@ -35,8 +35,8 @@ def infer_fields(sample: Iterable[Record], naming: FieldNaming) -> list[Field]:
     for record in sample:
         for name, value in _iter_leaves(record, naming, ""):
             lists.setdefault(name, set()).add(isinstance(value, list))
-            found = kinds.setdefault(name, set())
-            found.update(_type_of(item) for item in (value if isinstance(value, list) else [value]) if item is not None)
+            types = kinds.setdefault(name, set())
+            types.update(_type_of(item) for item in (value if isinstance(value, list) else [value]) if item is not None)
     fields = []
     for name, found in kinds.items():
         kind = _merge_types(name, found)
@@ -72,15 +72,15 @@ def _type_of(value: Any) -> FieldType:
     return FieldType.LIST
 
 
-def _merge_types(name: str, found: set[FieldType]) -> FieldType | None:
+def _merge_types(name: str, types: set[FieldType]) -> FieldType | None:
     named = _BY_NAME.get(name)
-    if found == {FieldType.INT, FieldType.FLOAT}:
-        found = {FieldType.FLOAT}
-    if not found:
+    if types == {FieldType.INT, FieldType.FLOAT}:
+        types = {FieldType.FLOAT}
+    if not types:
         return named or FieldType.STRING
-    if len(found) > 1:
+    if len(types) > 1:
         return None
-    (kind,) = found
+    (kind,) = types
     if kind is FieldType.LIST:
         return None
     if named in _NUMERIC and kind in (FieldType.INT, FieldType.FLOAT):

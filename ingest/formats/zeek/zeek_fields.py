@@ -64,11 +64,11 @@ def choose_indexed(fields: list[Field]) -> list[Field]:
     """
     out: list[Field] = []
     for f in fields:
-        wanted = f.scalar in (FieldType.IP, FieldType.PORT) or (
+        is_sought = f.scalar in (FieldType.IP, FieldType.PORT) or (
             f.scalar in (FieldType.STRING, FieldType.INT) and f.name in _INDEXED_NAMES
         )
-        room = sum(g.is_indexed for g in out) < MAX_INDEXED
-        out.append(replace(f, indexes=(VALUE_INDEX,)) if wanted and room else f)
+        has_room = sum(g.is_indexed for g in out) < MAX_INDEXED
+        out.append(replace(f, indexes=(VALUE_INDEX,)) if is_sought and has_room else f)
     return out
 
 

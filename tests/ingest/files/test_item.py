@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from watchfloor.ingest.files.file_scan import WHOLE, QueuedMark, check_unchanged, items_of, open_regular, scan_file
 from watchfloor.ingest.files.gzip_reader import GZIP_MAGIC
-from watchfloor.ingest.intake.intake import item_bytes
+from watchfloor.ingest.intake.intake import choose_item_bytes
 from watchfloor.ingest.intake.load import bulk_item_bytes
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.schema.errors import InputFileError, InternalError
@@ -156,9 +156,14 @@ def test_only_regular_files_are_opened(tmp_path: Path) -> None:
 
 def test_items_of_long_files_are_longer_and_each_partition_gets_one() -> None:
     live = Settings(item_bytes=1 << 20, partitions=8)
-    assert [item_bytes(live, size << 20) >> 20 for size in (0, 5, 8, 16, 32, 500)] == [1, 1, 1, 2, 4, 4]
+    assert [choose_item_bytes(live, size << 20) >> 20 for size in (0, 5, 8, 16, 32, 500)] == [1, 1, 1, 2, 4, 4]
     bulk = replace(live, ingest_mode="bulk")
-    assert [item_bytes(bulk, size) for size in (0, 1, 500 << 20, (1 << 20) + 1)] == [1 << 20, 1, 1 << 20, (1 << 19) + 1]
+    assert [choose_item_bytes(bulk, size) for size in (0, 1, 500 << 20, (1 << 20) + 1)] == [
+        1 << 20,
+        1,
+        1 << 20,
+        (1 << 19) + 1,
+    ]
 
 
 def test_items_of_a_bulk_load_are_long_and_two_for_each_worker() -> None:
