@@ -173,7 +173,7 @@ def _convert_count(survey: EventSurvey, count: IndexCount | None) -> ConditionCo
     if count is None:
         return None
     newer = 0 if count.newest is None else min(survey.total, survey.estimate_newer(count.newest))
-    return ConditionCount(count.events, count.hits, count.entries, newer)
+    return ConditionCount(count.events, count.places, count.entries, newer)
 
 
 def _expect_matches(survey: EventSurvey, plan: Plan) -> MatchDistribution:

@@ -30,12 +30,12 @@ FieldValue = tuple[Field, Value]
 class IndexCount:
     """What the index tells about a condition.
 
-    About ``events`` events satisfy it. Its hits are ``hits`` events, or blocks of events, depending on the layout.
+    About ``events`` events satisfy it. It leads to ``places``: events, or blocks of events, depending on the layout.
     ``entries`` of the index were read to learn that. No event is newer than ``newest`` (µs); None: not known.
     """
 
     events: int
-    hits: int
+    places: int
     entries: int
     newest: int | None = None
 

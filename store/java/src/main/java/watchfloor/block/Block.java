@@ -32,7 +32,7 @@ final class Block {
   private static final long MICROS = 1_000_000;
   private static final int SATURATED = -1;
 
-  /** So many cells are read past before a seek is cheaper. */
+  /** Passing more cells than this is slower than a seek. */
   private static final int STEPS_BEFORE_SEEK = 2;
   private static final byte[] EMPTY = new byte[0];
 

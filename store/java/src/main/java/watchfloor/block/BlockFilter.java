@@ -30,7 +30,7 @@ final class BlockFilter {
     return new BlockFilter(FilterProgram.decode(program, new Nodes(block)));
   }
 
-  /** How many of a block's events satisfy the filter, as far as the block's row tells. */
+  /** Returns whether all, some or none of a block's events satisfy the filter, as far as the block's row tells. */
   Verdict within(Bounds time) {
     return root.within(time);
   }
@@ -62,7 +62,7 @@ final class BlockFilter {
   }
 
   private abstract static class Node {
-    /** For sorting: what is asked sooner. */
+    /** Nodes of lower cost are evaluated first. */
     final int cost;
 
     Node(int cost) {
@@ -164,7 +164,7 @@ final class BlockFilter {
     }
   }
 
-  /** That an event has a time: all have. */
+  /** The condition that an event has a time, which all have. */
   private static final class Always extends Node {
     Always() {
       super(0);

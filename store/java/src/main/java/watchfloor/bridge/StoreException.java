@@ -23,7 +23,7 @@ public final class StoreException extends RuntimeException {
     super(message, cause);
   }
 
-  /** What went wrong with {@code action} ("write", "scan") on a table, in one line; its own kind is passed through. */
+  /** Says in one line what went wrong with {@code action} ("write", "scan") on a table; its own kind is passed through. */
   public static StoreException of(String table, String action, Throwable error) {
     Throwable known = error;
     while ((known instanceof ExecutionException || known.getClass() == RuntimeException.class)

@@ -15,9 +15,9 @@ public final class VectorFilter {
   private static final int SPARSE = 4;
 
   private final Condition condition;
-  /** What the values contain that may satisfy a pattern; null if any may, or the condition is of another kind. */
+  /** A text that all values contain which satisfy a pattern; null if there is none, or for other conditions. */
   private final LiteralSearch literal;
-  /** Whether all do that contain it. */
+  /** True if all values that contain the text satisfy the pattern. */
   private final boolean isLiteral;
   private final NumberFilter numbers;
 

@@ -6,7 +6,7 @@ import net.jpountz.lz4.LZ4Exception;
 import net.jpountz.lz4.LZ4Factory;
 import net.jpountz.lz4.LZ4SafeDecompressor;
 
-/** How a vector's payload is compressed. */
+/** The codecs by which payloads of vectors are compressed. */
 public final class Codec {
   public static final int NONE = 0;
   public static final int ZSTD = 1;

@@ -7,8 +7,8 @@ import watchfloor.iterators.filter.Bounds;
  * Reads a vector: a field's encoded values in the events of a block.
  *
  * <p>One object reads any number of vectors, one after the other, into the same buffers. {@link #wrap} checks header
- * and the checksum: the bounds need no more. Values are decompressed when they are first asked for. Who asks for all of
- * them gets them widened to ints or longs, once; who asks for some rows' pays for these. Damage is an
+ * and the checksum: the bounds need no more. Values are decompressed when they are first asked for. If all are
+ * asked for they are widened to ints or longs, once; if those of some rows are, only these are read. Damage is an
  * IllegalStateException that says what is wrong; what is not asked for is not looked at.
  *
  * <p>The payload behind the header ({@link VectorHeader}), little-endian: <pre>
@@ -86,12 +86,12 @@ public final class Vector {
     return header.valueBytes;
   }
 
-  /** Of all values, or of the elements of all lists; null if they are not known. */
+  /** Returns the bounds of all values, or of the elements of all lists; null if they are not known. */
   public Bounds bounds() {
     return header.bounds();
   }
 
-  /** The array that {@link #start} speaks of. */
+  /** Returns the array into which {@link #start} points. */
   public byte[] bytes() {
     decode();
     return plain;
@@ -146,12 +146,12 @@ public final class Vector {
     }
   }
 
-  /** Whether there are nulls that a bitmap marks. */
+  /** Returns whether a bitmap marks nulls. */
   public boolean hasBitmap() {
     return header.hasNulls();
   }
 
-  /** What the bitmap says; not for dictionaries. */
+  /** Returns what the bitmap says; not for dictionaries. */
   public boolean isValid(int row) {
     return isValid(plain, row);
   }
@@ -278,7 +278,7 @@ public final class Vector {
     plain = bytes;
   }
 
-  /** Where a part of so many bytes ends. */
+  /** Returns the end of a part of {@code length} bytes. */
   private int skip(int at, long length, int end, String what) {
     if (length > end - at) {
       throw bad("the payload ends within its " + what);

@@ -4,7 +4,7 @@ import java.util.zip.CRC32;
 import watchfloor.iterators.filter.Bounds;
 
 /**
- * What a vector says before its payload is looked at: form, codec, sizes and bounds. One object reads any number of
+ * The header of a vector: form, codec, sizes and bounds. One object reads any number of
  * headers, one after the other.
  *
  * <p>Little-endian: <pre>
@@ -58,7 +58,7 @@ final class VectorHeader {
     this.name = name;
   }
 
-  /** Of the vector that is [from, to) of an array; checks the whole vector's checksum. */
+  /** Reads the header of the vector that is [from, to) of an array; checks the whole vector's checksum. */
   void read(byte[] bytes, int from, int to) {
     if (to - from < SIZE) {
       throw bad("has " + (to - from) + " bytes, fewer than a header");
@@ -147,12 +147,12 @@ final class VectorHeader {
     return into;
   }
 
-  /** Whether nulls are marked in a bitmap. */
+  /** Returns whether a bitmap marks nulls. */
   boolean hasNulls() {
     return (flags & NULLS) != 0;
   }
 
-  /** Of all values, or of the elements of all lists; null if they are not known. */
+  /** Returns the bounds of all values, or of the elements of all lists; null if they are not known. */
   Bounds bounds() {
     return (flags & BOUNDS) != 0 ? bounds : null;
   }

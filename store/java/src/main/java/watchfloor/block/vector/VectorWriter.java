@@ -14,11 +14,11 @@ public final class VectorWriter {
   private byte[] bytes = new byte[1 << 16];
   private int size;
 
-  /** Of the selected rows. */
+  /** Codes of the selected rows. */
   private int[] codes = new int[0];
   private long[] numbers = new long[0];
 
-  /** Where some values begin and end. */
+  /** The starts and the ends of some values. */
   private int[] froms = new int[0];
   private int[] tos = new int[0];
 

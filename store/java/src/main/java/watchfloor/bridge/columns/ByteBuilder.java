@@ -12,7 +12,7 @@ import org.apache.arrow.vector.VarCharVector;
 public final class ByteBuilder extends ColumnBuilder {
   private final boolean text;
   private byte[] data = new byte[1024];
-  /** Where row i begins in the data; known up to the end of the last row that was set. */
+  /** The start of row i in the data; known up to the end of the last row that was set. */
   private int[] starts = new int[256];
 
   public ByteBuilder(String name) {

@@ -18,7 +18,7 @@ public final class ByteColumn {
   private static final byte[] EMPTY = new byte[0];
 
   private final byte[] data;
-  /** Where value i begins in data; it ends where value i + 1 begins. */
+  /** The start of value i in data, which is the end of value i - 1. */
   private final int[] starts;
   /** Bitmap, null if no value is null. */
   private final byte[] validity;
@@ -123,7 +123,7 @@ public final class ByteColumn {
     return starts[at] == starts[at + 1] ? EMPTY : Arrays.copyOfRange(data, starts[at], starts[at + 1]);
   }
 
-  /** Whether two rows hold the same bytes. */
+  /** Returns whether two rows hold the same bytes. */
   public boolean same(int row, int other) {
     if (codes != null && codes[row] == codes[other]) {
       return true;

@@ -11,7 +11,7 @@ import watchfloor.json.Values;
 /** A column of lists of values that do not come encoded. */
 final class ListBuilder extends ColumnBuilder {
   private final ColumnBuilder elements;
-  /** Where row i begins among the elements; known up to the end of the last row that was set. */
+  /** The first element of row i; known up to the end of the last row that was set. */
   private int[] starts = new int[256];
 
   ListBuilder(String name, String type) {

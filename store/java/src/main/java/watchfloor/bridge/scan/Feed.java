@@ -16,7 +16,7 @@ import watchfloor.bridge.Threads;
  * come and reads it without locks; so an entry is never held back for the sake of a full chunk.
  */
 final class Feed {
-  /** What a feed's thread does: opens scanners and drains them. */
+  /** The work of a feed's thread: opens scanners and drains them. */
   interface Reader {
     void read(Feed feed) throws Exception;
   }
@@ -115,7 +115,7 @@ final class Feed {
     }
   }
 
-  /** What {@link #advance} has found. */
+  /** The result of {@link #advance}. */
   enum Head {
     ENTRY,
     END,

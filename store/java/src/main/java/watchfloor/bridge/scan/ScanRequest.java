@@ -7,7 +7,7 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.security.Authorizations;
 
 /**
- * What a scan is asked for: values by the names of the fields of Python's {@code EntryScan} or {@code EventScan}. So a
+ * Asks for a scan: values by the names of the fields of Python's {@code EntryScan} or {@code EventScan}. So a
  * new field needs no change here; the class that uses it reads it by its name.
  */
 public final class ScanRequest {

@@ -51,7 +51,7 @@ public abstract class ScanStream implements AutoCloseable {
   private int rows;
   private long bytes;
   private long lingerMillis = FIRST_LINGER_MILLIS;
-  /** When the batch's first row came, by nanoTime. */
+  /** The time at which the batch's first row came, by nanoTime. */
   private long firstRowAt;
   private boolean full;
   private volatile boolean closed;
@@ -85,7 +85,7 @@ public abstract class ScanStream implements AutoCloseable {
     return null;
   }
 
-  /** Whether an entry only says how far the scan has come. */
+  /** Returns whether an entry only says how far the scan has come. */
   boolean isBeat(Value value) {
     return false;
   }
@@ -93,7 +93,7 @@ public abstract class ScanStream implements AutoCloseable {
   /** The columns of the first {@code count} entries as vectors, one row an entry or more, and a fresh start. */
   protected abstract List<FieldVector> take(int count);
 
-  /** What {@link #next} has done: nothing has come so far, nothing comes any more, a batch was exported, or the last one. */
+  /** Results of {@link #next}: nothing has come so far, nothing comes any more, a batch was exported, or the last one. */
   public static final int NOTHING_YET = 0;
   public static final int END = 1;
   public static final int BATCH = 2;

@@ -6,7 +6,7 @@ import org.apache.accumulo.core.client.IteratorSetting;
 import org.apache.accumulo.core.client.ScannerBase;
 import watchfloor.bridge.Connection;
 
-/** What all scanners are given. */
+/** Settings that all scanners have in common. */
 final class Scans {
   /**
    * A server that has found something sends it after this, though its batch is not full: a filter that few events pass

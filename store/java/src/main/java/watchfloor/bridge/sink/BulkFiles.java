@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 import watchfloor.bridge.Connection;
 import watchfloor.bridge.StoreException;
 
-/** Where folders of files for bulk imports lie: on a file system that the servers read too. */
+/** Folders of files for bulk imports, on a file system that the servers read too. */
 public final class BulkFiles {
   private static final Configuration HADOOP = new Configuration();
 

@@ -31,7 +31,7 @@ import watchfloor.bridge.columns.WideBatch;
  */
 public final class BulkFolder implements AutoCloseable {
   private static final byte[] EMPTY = new byte[0];
-  /** What the servers put the time of the import in place of. */
+  /** The timestamp of entries, which the servers replace by the time of the import. */
   private static final long NO_TIME = 0;
 
   private final Connection connection;

@@ -40,7 +40,7 @@ public final class EntrySink implements AutoCloseable {
   private static final ColumnVisibility PUBLIC = new ColumnVisibility();
   private static final int MAX_PUTS = 10_000;
   private static final int VISIBILITIES_KEPT = 10_000;
-  /** What a deadline adds to the writer's own time-out, whose message says more. */
+  /** A deadline is so much longer than the writer's own time-out, whose message says more. */
   private static final long GRACE_SECONDS = 10;
 
   private final Connection connection;
@@ -65,7 +65,7 @@ public final class EntrySink implements AutoCloseable {
             .setTimeout(connection.writeSeconds(), TimeUnit.SECONDS);
   }
 
-  /** What turns an imported batch into mutations. */
+  /** Turns an imported batch into mutations. */
   private interface Encoder {
     void write(BatchWriter writer, Batch batch) throws MutationsRejectedException;
   }
