@@ -4,7 +4,8 @@ For each indexed field's value, and for the source as a whole, events are counte
 in only one hour of a day gets one cell (family ``s``: it stands for the hour and for the day); a value with several
 hours gets a cell per hour (``h``) and one for the day (``d``). So a value that is seen once costs one entry, and a day
 is read from the fewest cells. The total has minutes (``m``) too. Every cell carries the item's ID, so writing an item
-again writes the same cells again and changes no sum.
+again writes the same cells again and changes no sum. Cells for which a later reading has no counts are removed
+(``stale_counts.py``).
 """
 
 from __future__ import annotations
