@@ -30,7 +30,7 @@ PAGE_DELAY_SHARE = 1 / 4
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is expected of a query by one access path.
+    """The expected course of a query by one access path.
 
     ``matches`` events pass the filter; unless ``certain``, there may be fewer, as some conditions were not counted.
     The index leads to ``places``. ``page`` and ``end`` are the seconds to the first page and to the last row that is
@@ -49,7 +49,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class MatchEstimate:
-    """What is expected of a filter, whatever the access path.
+    """The expected matches of a filter, whatever the access path.
 
     ``newer`` events are newer than all ``matches``. Each event is tested by ``patterns`` patterns.
     """

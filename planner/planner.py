@@ -49,7 +49,7 @@ RULE_SETS: Mapping[str, tuple[Rule, ...]] = dict(zip(PLANNERS, (ALL_RULES, PAPER
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What to plan: a typed filter (None: no filter) on events of ``source`` that are at ``since`` and later.
+    """A request for a plan: a typed filter (None: no filter) on events of ``source`` that are at ``since`` and later.
 
     ``since`` is in µs (None: the first event); indexes that do not reach back to it are not used. ``costs`` are those
     of reading the source's layout.
@@ -88,23 +88,32 @@ class PlanRequest:
         """The source with only the indexes that cover the whole time range; hits must be read by this one."""
         return self.source.restrict_indexes(self.since)
 
-    @property
+    @cached_property
     def question(self) -> Question:
         """The filter as rules see it."""
         late = [f.name for f in self.source.indexed_fields if not f.is_covered(self.since)]
         return Question(None if self.tree is None else flatten_root(self.tree), self.usable_source, self.w, late)
 
+    @cached_property
+    def asked(self) -> Mapping[str, Mapping[Condition, None]]:
+        """The conditions that each rule asks for, by the rule's name.
+
+        All rules are asked, whichever the request's are, so that the expected matches do not depend on the planner.
+        """
+        return {rule.name: dict.fromkeys(rule.asks(self.question)) for rule in ALL_RULES}
+
+    @cached_property
+    def dropped(self) -> frozenset[Condition]:
+        """The conditions of many values beyond ``MAX_MULTI_VALUE``, which are not counted."""
+        every = dict.fromkeys(condition for asked in self.asked.values() for condition in asked)
+        many = [condition for condition in every if find_lookup_kind(condition, self.usable_source) != "value"]
+        return frozenset(many[MAX_MULTI_VALUE:])
+
 
 def list_conditions(request: PlanRequest) -> tuple[Condition, ...]:
-    """Returns the conditions whose counts ``make_plan`` needs, each once, to be counted in one go.
-
-    All rules are asked, whichever the request's are, so that the expected matches do not depend on the planner. Of
-    conditions of many values these are at most ``MAX_MULTI_VALUE``.
-    """
-    question = request.question
-    asked = dict.fromkeys(condition for rule in ALL_RULES for condition in rule.asks(question))
-    dropped = _list_dropped(tuple(asked), request.usable_source)
-    return tuple(condition for condition in asked if condition not in dropped)
+    """Returns the conditions whose counts ``make_plan`` needs, each once, to be counted in one go."""
+    every = dict.fromkeys(condition for asked in request.asked.values() for condition in asked)
+    return tuple(condition for condition in every if condition not in request.dropped)
 
 
 def make_plan(request: PlanRequest, counts: Counts) -> Plan:
@@ -156,25 +165,14 @@ class _Path:
         return not self.is_scan and self.estimate.places == 0
 
 
-def _list_dropped(asked: Sequence[Condition], source: Source) -> frozenset[Condition]:
-    """Returns the conditions of many values beyond ``MAX_MULTI_VALUE``."""
-    many = [condition for condition in asked if find_lookup_kind(condition, source) != "value"]
-    return frozenset(many[MAX_MULTI_VALUE:])
-
-
 def _ask_rules(request: PlanRequest, counts: Counts) -> tuple[list[tuple[str, RuleAnswer]], tuple[str, ...]]:
     """Returns the answers of rules by their names, each access path once and the scan last, and the refusals."""
-    question = request.question
-    asked = {rule.name: dict.fromkeys(rule.asks(question)) for rule in request.rules}
-    dropped = _list_dropped(
-        tuple(dict.fromkeys(c for conditions in asked.values() for c in conditions)), request.source
-    )
     first_only = request.rules is PAPER_RULES
     answers: list[tuple[str, RuleAnswer]] = []
     refusals: list[str] = []
     seen: set[Access] = set()
     for rule in request.rules:
-        answer = rule.apply(question, RuleCounts(rule.name, counts, asked[rule.name], dropped))
+        answer = rule.apply(request.question, RuleCounts(rule.name, counts, request.asked[rule.name], request.dropped))
         if not isinstance(answer, RuleAnswer):
             refusals.append(f"rule {rule.name} does not apply: {answer.because}")
         elif (isinstance(answer.access, Scan) or not (answers and first_only)) and not _is_seen(answer.access, seen):

@@ -38,7 +38,7 @@ def start_indexes(stored: Source, requested: Iterable[Field]) -> Source:
 
 
 def has_started_index(source: Source) -> bool:
-    """Returns True if an index has started and nobody has yet found out from when on it covers events."""
+    """Returns True if an index has started whose coverage is not known yet: it covers no event."""
     return any(index.covers_from == END_OF_TIME for f in source.fields for index in f.indexes)
 
 
@@ -55,12 +55,12 @@ def complete_indexes(source: Source, before: Source) -> Source:
     ``before`` is the source when the backfill began; an index whose start has changed since then stays as it is.
     """
 
-    def complete(field: Field, index: Index) -> Index:
+    def complete_index(field: Field, index: Index) -> Index:
         known = before.fields_by_name.get(field.name)
         backfilled = known is not None and known.find_index(index.kind) == index
         return replace(index, covers_from=0) if backfilled else index
 
-    return _replace_indexes(source, complete)
+    return _replace_indexes(source, complete_index)
 
 
 def has_partial_index(source: Source) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -86,11 +87,11 @@ class Field:
         index = self.find_index(kind)
         return index is not None and index.covers_from <= (0 if since is None else since)
 
-    @property
+    @cached_property
     def is_indexed(self) -> bool:
         return self.find_index(IndexKind.VALUES) is not None
 
-    @property
+    @cached_property
     def is_reversed(self) -> bool:
         """True if the field has an index of reversed values."""
         return self.find_index(IndexKind.REVERSED) is not None

@@ -101,7 +101,7 @@ def make_equality_lookup(tree: f.Compare, counts: RuleCounts) -> Lookup:
     """
     count = counts.read_count(tree)
     if count is None:
-        raise InternalError(f"{f'{tree.field} = …'} was not counted, though the index counts all equalities")
+        raise InternalError(f"{tree.field} = … was not counted, though the index counts all equalities")
     return Lookup(tree, "value", count.events, counts.counts.share_of_total(count.events), count.places, count.entries)
 
 

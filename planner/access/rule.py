@@ -20,7 +20,7 @@ from .paths import Access, Lookup
 
 @dataclass(frozen=True)
 class Question:
-    """What a rule decides on: a typed filter, flat at its root (None: no filter), of events of ``source``.
+    """The question that is put to rules: a typed filter on events of ``source``, flat at its root (None: no filter).
 
     ``source`` has only the indexes that cover the whole time range; the fields in ``late`` have others. ``w`` is the
     density factor: an equality of an ``and`` is looked up if its density is below w times the lowest.

@@ -122,6 +122,7 @@ class ForgetfulRule:
 
 def test_a_rule_that_forgets_to_ask_fails_though_others_ask_for_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     rules: tuple[Rule, ...] = (*ALL_RULES[:-1], ForgetfulRule(), ALL_RULES[-1])
+    monkeypatch.setattr(planner, "ALL_RULES", rules)
     monkeypatch.setattr(planner, "RULE_SETS", {"full": rules})
     with pytest.raises(InternalError, match="rule forgetful reads the count of status = 404, but its asks"):
         plan_of(read_filter("status = 404", SOURCE), 10)
