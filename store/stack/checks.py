@@ -1,4 +1,4 @@
-"""What must be so before servers start: free ports, memory, disk. A StackError names what is not, and the remedy."""
+"""Checks before servers start: free ports, memory, disk. A StackError names what is missing, and the remedy."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from watchfloor.schema.errors import StackError
 # Below the range from which systems draw ports for outgoing connections, so that none of those takes a server's port.
 _PORTS = range(20_000, 32_000)
 DISK_BYTES = 1 << 30
-_HOST = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
 
 
 def find_free_ports(count: int, taken: Collection[int] = ()) -> list[int]:
-    """``count`` ports of the loopback address that nobody listens on now, drawn at random, none of ``taken``."""
+    """Returns ``count`` ports of the loopback address, drawn at random, that are free now and not in ``taken``."""
     found: list[int] = []
     for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
         if len(found) == count:
@@ -34,12 +34,12 @@ def find_free_ports(count: int, taken: Collection[int] = ()) -> list[int]:
 
 
 def is_port_free(port: int) -> bool:
-    """Whether a server could listen on ``port`` of the loopback address."""
+    """Returns whether a server could listen on ``port`` of the loopback address."""
     with socket.socket() as probe:
         # Java's servers set this too: a connection that was closed a moment ago does not hold the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((_HOST, port))
+            probe.bind((LOOPBACK, port))
             probe.listen(1)
         except OSError:
             return False
@@ -47,9 +47,9 @@ def is_port_free(port: int) -> bool:
 
 
 def check_ports(ports: Mapping[str, int], seconds: float = 5) -> None:
-    """StackError that names the first port of ``ports`` (server to port) that is taken, and by whom if it can be told.
+    """Raises StackError if a port of ``ports``, which maps servers to ports, is taken. It names the process if it can.
 
-    A server that was killed a moment ago holds its port until the system has taken it apart: ``seconds`` at most.
+    Waits for up to ``seconds``: a server that was killed a moment ago holds its port until the system has removed it.
     """
     deadline = time.monotonic() + seconds
     for name, port in ports.items():
@@ -63,7 +63,7 @@ def check_ports(ports: Mapping[str, int], seconds: float = 5) -> None:
 
 
 def describe_holder(port: int) -> str:
-    """``" by PID (command line)"``, empty when the system does not tell."""
+    """Returns words for the process that listens on a port; nothing when the system does not tell."""
     with contextlib.suppress(psutil.Error, OSError):
         for connection in psutil.net_connections("tcp"):
             address = connection.laddr
@@ -74,7 +74,7 @@ def describe_holder(port: int) -> str:
 
 
 def check_memory(wanted: int) -> None:
-    """StackError when less than ``wanted`` bytes are available on the machine, or to the container we run in."""
+    """Raises StackError when fewer than ``wanted`` bytes are available on the machine or in this container."""
     available = min(psutil.virtual_memory().available, _read_container_memory())
     if available < wanted:
         raise StackError(
@@ -84,7 +84,7 @@ def check_memory(wanted: int) -> None:
 
 
 def check_disk(home: Path) -> None:
-    """StackError when the file system of ``home`` has less than 1 GiB left."""
+    """Raises StackError when the file system of ``home`` has less than 1 GiB left."""
     free = shutil.disk_usage(home).free
     if free < DISK_BYTES:
         raise StackError(
@@ -94,6 +94,7 @@ def check_disk(home: Path) -> None:
 
 
 def _read_container_memory() -> int:
+    """Returns the bytes that the container may still use; more than any machine has if it has no limit."""
     group = Path("/sys/fs/cgroup")
     with contextlib.suppress(OSError, ValueError):
         limit = int((group / "memory.max").read_text())

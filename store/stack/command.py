@@ -1,4 +1,4 @@
-"""Short-lived commands beside the servers: formatting, initialising, asking Accumulo something."""
+"""Runs the short-lived commands beside the servers, which format, initialise, or ask Accumulo something."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _POLL = 0.1
 def run_command(
     settings: Settings, name: str, command: Sequence[str], deadline: float, watch: Sequence[Server] = ()
 ) -> str:
-    """What the command printed. Its other output goes to ``log/NAME.out``.
+    """Runs a command and returns what it printed. Its error output goes to ``log/NAME.out``.
 
-    StackError when it fails, when ``deadline`` (monotonic seconds) passes, or as soon as a server of ``watch`` ends:
-    without it the command would only wait.
+    Raises StackError when it fails, when ``deadline`` (monotonic seconds) passes, or as soon as a server of ``watch``
+    ends, without which the command would only wait.
     """
     path = settings.home / "log" / f"{name}.out"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -50,12 +50,14 @@ def run_command(
 
 
 def _check_servers(watch: Sequence[Server]) -> None:
+    """Raises StackError if one of the servers has ended."""
     for server in watch:
         if find_process(server.pid_file) is None:
             raise StackError(f"{server.name} ended{read_log_tail(server)}")
 
 
 def _read_last_lines(path: Path) -> str:
+    """Returns the last lines of a file, to stand within an error message."""
     with path.open(errors="replace") as file:
         lines = [line.strip() for line in file if line.strip()]
     return "\n  ".join(lines[-8:]) + "; " if lines else ""

@@ -1,6 +1,6 @@
-"""One server: started, probed and stopped by its pid file, which also holds the process's start time.
+"""One server of the stack: starting, probing and stopping its process.
 
-A pid is given out again by the system; pid and start time together name one process, for ever.
+A server is found by its pid file, which holds the pid and the start time of the process (``ProcessIdentity``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import psutil
 from watchfloor.schema.errors import StackError
 from watchfloor.store.runtime.process_identity import ProcessIdentity
 
-from .conf import LOOPBACK, write_file
+from .checks import LOOPBACK
+from .home_folder import write_file
 
 ServerState = Literal["running", "not answering", "died", "stopped"]
 _POLL = 0.05
@@ -30,7 +31,10 @@ _POLL = 0.05
 
 @dataclass(frozen=True)
 class Server:
-    """What is needed to run one server. ``answers(port)`` tells whether it is ready, within about a second."""
+    """All that is needed to run one server.
+
+    ``is_ready(port)`` returns, within about a second, whether it answers. ``memory``: bytes that it may use.
+    """
 
     name: str
     command: tuple[str, ...]
@@ -57,7 +61,7 @@ class Server:
 
 
 def find_process(pid_file: Path) -> psutil.Process | None:
-    """The living process that a pid file names; None if there is no file, or it tells of a process that has ended."""
+    """Returns the process that a pid file names; None if the file is missing or damaged, or the process has ended."""
     try:
         record = json.loads(pid_file.read_text())
         identity = ProcessIdentity(socket.gethostname(), int(record["pid"]), float(record["started"]))
@@ -68,15 +72,16 @@ def find_process(pid_file: Path) -> psutil.Process | None:
 
 
 def _has_ended(process: psutil.Process) -> bool:
-    """A child of ours stays a zombie until it is waited for, and holds its ports until its last thread is gone."""
+    """Returns whether a process is a zombie, and its last thread gone, with which it releases its ports."""
     try:
+        # A child of this process stays a zombie until somebody waits for it.
         return os.waitpid(process.pid, os.WNOHANG)[0] != 0
     except ChildProcessError:
         return bool(process.status() == psutil.STATUS_ZOMBIE)
 
 
 def read_state(server: Server) -> ServerState:
-    """How the server is now."""
+    """Returns the state that the server is in now."""
     if find_process(server.pid_file) is None:
         return "died" if server.pid_file.exists() else "stopped"
     return "running" if server.is_ready(server.port) else "not answering"
@@ -98,13 +103,13 @@ def start_server(server: Server) -> None:
     except psutil.Error:
         raise StackError(f"{server.name} ended at once{read_log_tail(server)}") from None
     finally:
-        # It outlives this process on purpose; told so, Python does not warn of it.
+        # The server outlives this process on purpose. With a return code Python does not warn of that.
         process.returncode = 0
     write_file(server.pid_file, json.dumps({"pid": process.pid, "started": started}) + "\n")
 
 
 def await_ready(server: Server, deadline: float) -> None:
-    """Returns when the server answers. StackError with the log's last lines when it ends or ``deadline`` passes."""
+    """Returns when the server answers. Raises StackError with its last log lines if it ends or ``deadline`` passes."""
     while not server.is_ready(server.port):
         if find_process(server.pid_file) is None:
             raise StackError(f"{server.name} ended while it started{read_log_tail(server)}")
@@ -114,7 +119,7 @@ def await_ready(server: Server, deadline: float) -> None:
 
 
 def await_end(pid_file: Path, deadline: float) -> bool:
-    """Whether the process has ended by ``deadline``; its pid file is then gone too."""
+    """Returns whether the process has ended by ``deadline``, and removes its pid file if so."""
     while find_process(pid_file) is not None:
         if time.monotonic() > deadline:
             return False
@@ -132,7 +137,7 @@ def send_signal(pid_file: Path, number: signal.Signals) -> None:
 
 
 def stop_process(pid_file: Path, seconds: float) -> bool:
-    """SIGTERM, and SIGKILL when that did not end the process within ``seconds``. Whether SIGTERM was enough."""
+    """Sends SIGTERM, and SIGKILL if the process lives on after ``seconds``. Returns whether SIGTERM was enough."""
     send_signal(pid_file, signal.SIGTERM)
     if await_end(pid_file, time.monotonic() + seconds):
         return True
@@ -142,7 +147,7 @@ def stop_process(pid_file: Path, seconds: float) -> bool:
 
 
 def read_log_tail(server: Server, lines: int = 8) -> str:
-    """The last lines of what the server printed and logged, to stand at the end of an error."""
+    """Returns the last lines of what the server printed and logged, to stand at the end of an error message."""
     found = []
     for path in (server.out_file, server.log_file):
         with contextlib.suppress(OSError), path.open("rb") as file:
@@ -152,7 +157,10 @@ def read_log_tail(server: Server, lines: int = 8) -> str:
 
 
 def ask_port(port: int, request: bytes, least: int = 1, seconds: float = 1.0) -> bytes:
-    """What a server on the loopback address answers to ``request``; empty when it does not."""
+    """Returns at least ``least`` bytes of the answer to ``request``, or what came; nothing if no server answers.
+
+    The server listens on ``port`` of the loopback address, and has ``seconds`` for each step.
+    """
     try:
         with socket.create_connection((LOOPBACK, port), timeout=seconds) as connection:
             connection.settimeout(seconds)
@@ -166,7 +174,7 @@ def ask_port(port: int, request: bytes, least: int = 1, seconds: float = 1.0) ->
 
 
 def is_listening(port: int) -> bool:
-    """Whether something accepts connections on ``port`` of the loopback address."""
+    """Returns whether a server accepts connections on ``port`` of the loopback address."""
     try:
         socket.create_connection((LOOPBACK, port), timeout=1).close()
     except OSError:

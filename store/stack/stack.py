@@ -20,13 +20,13 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.runtime.jars import copy_own_jar, find_native_library
 
-from . import checks as stack_checks
-from . import conf as stack_conf
-from . import process as stack_process
+from .checks import LOOPBACK, check_disk, check_memory, check_ports
 from .command import run_command
-from .conf import StackState, save_state
-from .process import Server, await_end, await_ready, find_process
+from .configuration import INSTANCE, write_configuration
+from .home_folder import make_folders, make_secrets
+from .process import Server, await_end, await_ready, find_process, send_signal, start_server, stop_process
 from .stack_servers import StackServers, admin_command, kafka_format_command, make_servers
+from .stack_state import StackState, grow_state, load_state, save_state
 from .status import StackStatus, read_status
 
 __all__ = ["StackStatus", "read_status", "start_stack", "stop_stack"]
@@ -41,15 +41,16 @@ def _report_nothing(line: str) -> None:
 def start_stack(settings: Settings, tservers: int | None = None, report: Report = _report_nothing) -> None:
     """Starts what does not run, and returns when Accumulo serves all tablets and Kafka answers.
 
-    ``tservers``: how many tablet servers from now on (None: as many as before). ``report`` gets a line per step.
-    Data of earlier runs is kept. StackError names what stands in the way, with the last lines of the log.
+    ``tservers`` is the number of tablet servers from now on; None leaves it as it is. ``report`` is called with a line
+    for each step. Data of earlier runs is kept. Raises StackError, which names what stands in the way and has the last
+    lines of the log.
     """
     _require_local_stack(settings)
-    stack_conf.make_folders(settings)
+    make_folders(settings)
     with _hold_stack_lock(settings):
-        before = stack_conf.load_state(settings)
+        before = load_state(settings)
         count = tservers or (before.tservers if before else settings.tservers)
-        state = stack_conf.grow_state(before, count)
+        state = grow_state(before, count)
         copy_own_jar(settings)
         servers = make_servers(settings, state)
         for surplus in _list_surplus_tservers(settings, count):
@@ -60,15 +61,15 @@ def start_stack(settings: Settings, tservers: int | None = None, report: Report 
             save_state(settings, state)
             report("the stack is running already")
             return
-        stack_checks.check_disk(settings.home)
-        stack_checks.check_memory(sum(server.memory for server in idle))
-        stack_checks.check_ports({name: port for server in idle for name, port in server.ports.items()})
+        check_disk(settings.home)
+        check_memory(sum(server.memory for server in idle))
+        check_ports({name: port for server in idle for name, port in server.ports.items()})
         save_state(settings, state)
-        stack_conf.make_secrets(settings)
+        make_secrets(settings)
         native = find_native_library(settings)
         if native is None:
             report("no native map library (it needs g++ at `make setup`): tablet servers use the slower Java map")
-        stack_conf.write_configuration(settings, state, native)
+        write_configuration(settings, state, native)
         _start_servers(settings, state, servers, report)
 
 
@@ -106,7 +107,7 @@ def _start_accumulo(
     root = settings.password_file("ingest")
     if not state.initialised:
         report("initialising Accumulo")
-        run_command(settings, "init", admin_command(settings, "init", stack_conf.INSTANCE, root), deadline)
+        run_command(settings, "init", admin_command(settings, "init", INSTANCE, root), deadline)
         state = save_state(settings, dataclasses.replace(state, initialised=True))
     for server in servers.accumulo:
         _start_if_stopped(server, report)
@@ -125,11 +126,11 @@ def _start_accumulo(
 def _start_if_stopped(server: Server, report: Report) -> None:
     if find_process(server.pid_file) is None:
         report(f"{'restarting' if server.pid_file.exists() else 'starting'} {server.name}")
-        stack_process.start_server(server)
+        start_server(server)
 
 
 def _remove_unfinished_instance(settings: Settings, servers: StackServers) -> None:
-    """An `init` that was interrupted cannot be gone on with: what it left is removed, if nothing was ever stored."""
+    """Removes what an interrupted ``init`` has left, which cannot be completed. Raises StackError if there is data."""
     data = settings.home / "data"
     if (data / "accumulo" / "wal").exists():
         raise StackError(
@@ -137,23 +138,23 @@ def _remove_unfinished_instance(settings: Settings, servers: StackServers) -> No
             "restore that file, or move the data away"
         )
     if (data / "accumulo").exists() or find_process(servers.zookeeper.pid_file) is not None:
-        stack_process.stop_process(servers.zookeeper.pid_file, 5)
+        stop_process(servers.zookeeper.pid_file, 5)
         shutil.rmtree(data / "accumulo", ignore_errors=True)
         shutil.rmtree(data / "zookeeper", ignore_errors=True)
 
 
 def stop_stack(settings: Settings, report: Report = _report_nothing) -> None:
-    """Stops every server that a pid file names, in an order that leaves nothing to recover; data stays.
+    """Stops every server that a pid file names, in an order that leaves nothing to recover. Data stays.
 
-    Tablet servers write out what they hold first, for ``settings.down_seconds`` at most; whatever does not end
-    when it is asked to is killed after a bounded wait (the write-ahead log then brings its data back).
+    Tablet servers write out what they have in memory first, for ``settings.down_seconds`` at most. A server that does
+    not end when it is asked to is killed after a bounded wait; the write-ahead log then brings its data back.
     """
     _require_local_stack(settings)
     if not (settings.home / "run").is_dir():
         return report(f"no stack in {settings.home}")
     with _hold_stack_lock(settings):
         running = [path.stem for path in _list_pid_files(settings) if find_process(path)]
-        state = stack_conf.load_state(settings)
+        state = load_state(settings)
         _send_signals(settings, [name for name in running if name == "kafka"])
         if state and state.prepared and {"zookeeper", "manager"} < set(running):
             report("stopping Accumulo: tablets are written out")
@@ -165,7 +166,7 @@ def stop_stack(settings: Settings, report: Report = _report_nothing) -> None:
         _send_signals(settings, rest)
         for name in (*rest, "zookeeper"):
             path = settings.home / "run" / f"{name}.json"
-            if name in running and not stack_process.stop_process(path, 10):
+            if name in running and not stop_process(path, 10):
                 report(f"{name} did not end when asked to and was killed")
         for path in _list_pid_files(settings):
             path.unlink(missing_ok=True)
@@ -174,9 +175,12 @@ def stop_stack(settings: Settings, report: Report = _report_nothing) -> None:
 
 
 def _unload_tablets(settings: Settings, state: StackState, servers: StackServers, tservers: list[str]) -> None:
-    """Has the manager unload the tablets of these servers (none: of all, and end itself), and waits for their end."""
+    """Has the manager unload the tablets of these servers, which then end, and waits for that.
+
+    If ``tservers`` is empty that is done with all of them, and the manager ends too.
+    """
     deadline = time.monotonic() + settings.down_seconds
-    addresses = [f"{stack_conf.LOOPBACK}:{state.ports[name]}" for name in tservers]
+    addresses = [f"{LOOPBACK}:{state.ports[name]}" for name in tservers]
     root = settings.password_file("ingest")
     command = admin_command(settings, "stop", settings.client_properties, settings.ingest_user, root, *addresses)
     run_command(
@@ -185,12 +189,12 @@ def _unload_tablets(settings: Settings, state: StackState, servers: StackServers
     for name in tservers or [*(server.name for server in servers.tservers), "manager"]:
         path = settings.home / "run" / f"{name}.json"
         if not await_end(path, deadline):
-            stack_process.stop_process(path, 5)
+            stop_process(path, 5)
 
 
 def _send_signals(settings: Settings, names: list[str]) -> None:
     for name in names:
-        stack_process.send_signal(settings.home / "run" / f"{name}.json", signal.SIGTERM)
+        send_signal(settings.home / "run" / f"{name}.json", signal.SIGTERM)
 
 
 def _list_pid_files(settings: Settings) -> list[Path]:

@@ -12,15 +12,16 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.jars import find_native_library, server_class_path
 from watchfloor.store.runtime.java_home import find_java
 
-from .conf import LOOPBACK, StackState, tserver_names
+from .checks import LOOPBACK
 from .process import Server, ask_port, is_listening
+from .stack_state import StackState, tserver_names
 
-# Kafka's ApiVersions request, version 0, correlation 1, no client: the first that a broker answers when it serves.
+# Kafka's ApiVersions request, version 0, correlation 1, no client: the first request that a broker answers.
 _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 # One collector thread and cheap compiled code: small daemons start sooner and do not fight over two cores.
 _SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:CICompilerCount=1")
-# Requests are read and answered by the thread that hears of them: with a handful of clients, handing each over to
-# another thread costs a third of ZooKeeper's processor time.
+# The thread that receives a request also answers it. With a handful of clients, handing each request to another thread
+# costs a third of ZooKeeper's processor time.
 _ONE_READER = ("-Dzookeeper.nio.numSelectorThreads=1", "-Dzookeeper.nio.numWorkerThreads=0")
 _COMMON = (
     "-XX:+ExitOnOutOfMemoryError",
@@ -51,12 +52,12 @@ class StackServers:
 
 
 def make_servers(settings: Settings, state: StackState) -> StackServers:
-    """The servers that ``state`` tells of, ready to be started. StackError when the JDK or jars are missing."""
+    """Returns the servers that ``state`` names, ready to be started. Raises StackError when Java or jars are missing."""
     base = _java_command(settings)
     conf = settings.conf_folder
     native = find_native_library(settings)
 
-    def server(name: str, heap: str, answers: Callable[[int], bool], *command: str, extra: int = 0) -> Server:
+    def make_server(name: str, heap: str, is_ready: Callable[[int], bool], *command: str, extra: int = 0) -> Server:
         log = f"-Dwatchfloor.log={settings.home / 'log' / (name + '.log')}"
         ports = {part: port for part, port in state.ports.items() if part == name or part.startswith(name + "_")}
         return Server(
@@ -64,31 +65,33 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
             command=(*base, f"-Xmx{heap}", log, f"-Dwatchfloor.server={name}", *command),
             home=settings.home,
             ports=ports,
-            is_ready=answers,
+            is_ready=is_ready,
             memory=parse_size(heap) + extra,
         )
 
-    def accumulo(name: str, kind: str, heap: str, flags: tuple[str, ...], port: str, extra: int = 0) -> Server:
+    def make_accumulo_server(
+        name: str, kind: str, heap: str, flags: tuple[str, ...], port: str, extra: int = 0
+    ) -> Server:
         main = (f"-Daccumulo.properties=file://{conf}/accumulo.properties", "org.apache.accumulo.start.Main", kind)
-        return server(
+        return make_server(
             name, heap, is_listening, *flags, *main, "-a", LOOPBACK, "-o", f"{port}={state.ports[name]}", extra=extra
         )  # fmt: skip
 
     maps = (f"-Daccumulo.native.lib.path={native}",) if native else ()
     tserver_flags = ("-XX:+UseG1GC", f"-Xms{settings.tserver_heap}", *maps)
     return StackServers(
-        zookeeper=server(
+        zookeeper=make_server(
             "zookeeper", settings.zookeeper_heap, _is_zookeeper_ready, *_SMALL, *_ONE_READER,
             "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(conf / "zoo.cfg"),
         ),
-        kafka=server(
+        kafka=make_server(
             "kafka", settings.kafka_heap, _is_kafka_ready, *_SMALL,
             "kafka.Kafka", str(conf / "kafka.properties"),
         ),
-        manager=accumulo("manager", "manager", settings.manager_heap, _SMALL, "manager.port.client"),
-        gc=accumulo("gc", "gc", settings.gc_heap, _SMALL, "gc.port.client"),
+        manager=make_accumulo_server("manager", "manager", settings.manager_heap, _SMALL, "manager.port.client"),
+        gc=make_accumulo_server("gc", "gc", settings.gc_heap, _SMALL, "gc.port.client"),
         tservers=tuple(
-            accumulo(
+            make_accumulo_server(
                 name, "tserver", settings.tserver_heap, tserver_flags, "tserver.port.client",
                 extra=parse_size(settings.tserver_maps) if native else 0,
             )
@@ -98,23 +101,24 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
 
 
 def admin_command(settings: Settings, *arguments: str | Path) -> list[str]:
-    """The command of one short errand to Accumulo (``watchfloor.stack.Admin``)."""
+    """Returns a command that asks Accumulo to do something and ends (``watchfloor.stack.Admin``)."""
     flags = ["-Xmx96m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'admin.log'}"]
     flags.append(f"-Daccumulo.properties=file://{settings.conf_folder}/accumulo.properties")
     return [*_java_command(settings), *flags, "watchfloor.stack.Admin", *map(str, arguments)]
 
 
 def kafka_format_command(settings: Settings, kafka_id: str) -> list[str]:
-    """The command that makes Kafka's empty data folder."""
+    """Returns the command that makes Kafka's empty data folder."""
     flags = ["-Xmx128m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'kafka-format.log'}"]
     tool = ["kafka.tools.StorageTool", "format", "-t", kafka_id, "-c", str(settings.conf_folder / "kafka.properties")]
     return [*_java_command(settings), *flags, *tool, "--ignore-formatted"]
 
 
 def _java_command(settings: Settings) -> list[str]:
+    """Returns the beginning of every Java command line: options for all, and the class path."""
     java = find_java()
     logging = f"-Dlog4j2.configurationFile={settings.conf_folder / 'log4j2.properties'}"
-    # Accumulo makes a folder in the temporary one at each start and leaves it there: let it be ours.
+    # Accumulo leaves a folder in the temporary folder at each start; this one is emptied when the stack stops.
     temporary = f"-Djava.io.tmpdir={settings.home / 'tmp'}"
     return [str(java / "bin" / "java"), *_COMMON, temporary, logging, *server_class_path(settings, java)]
 

@@ -1,4 +1,4 @@
-"""How the stack is: each server, Accumulo's tables, the queue's lag. Asking takes seconds at most, whatever is down."""
+"""The status of the stack: its servers, Accumulo's tables and the queue's lag, within seconds whatever is down."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from watchfloor.schema.errors import StackError, WatchfloorError
 from watchfloor.schema.settings.settings import Settings
 
 from .command import run_command
-from .conf import load_state
 from .process import Server, ServerState, find_process, read_state
 from .stack_servers import admin_command, make_servers
+from .stack_state import load_state
 
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """One server. ``memory``: resident bytes, ``uptime``: seconds; both 0 when it does not run."""
+    """The status of one server. ``memory``: resident bytes. ``uptime``: seconds. Both are 0 when it does not run."""
 
     name: str
     state: ServerState
@@ -32,9 +32,10 @@ class ServerStatus:
 
 @dataclass(frozen=True)
 class TableStatus:
-    """One Accumulo table: ``tablets`` it has, ``served`` of them now; ``entries``, some of them still ``in_memory``.
+    """The status of one Accumulo table.
 
-    Entries are what the tablet servers count: one that was written again counts twice until a compaction.
+    ``served`` is the number of its ``tablets`` that are served now. ``entries`` are what the tablet servers count, with
+    those ``in_memory``: an entry that was written again counts twice until a compaction.
     """
 
     name: str
@@ -47,9 +48,10 @@ class TableStatus:
 
 @dataclass(frozen=True)
 class StackStatus:
-    """``servers`` is empty for a cluster that is not ours; ``lag`` is None when it was not asked for or not to be had.
+    """The status of a stack, or of a cluster that others run, in which case ``servers`` is empty.
 
-    ``problems`` says in words what could not be found out, or does not run.
+    ``lag`` counts the work items that wait in the queue; None if it was not asked for or could not be read.
+    ``problems`` says in words what does not run, or could not be found out.
     """
 
     home: str
@@ -60,15 +62,18 @@ class StackStatus:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether everything runs and answers."""
+        """True if everything runs and answers."""
         return not self.problems
 
 
 def read_status(
     settings: Settings, queue_lag: Callable[[Settings], int] | None = None, seconds: float = 15
 ) -> StackStatus:
-    """The state of the stack or of the cluster that the settings name. ``queue_lag`` reads the lag (the queue's own
-    knowledge); ``seconds`` bounds the question to Accumulo. Raises nothing for what is down: it is in ``problems``."""
+    """Returns the status of the stack, or of the cluster that the settings name.
+
+    ``queue_lag`` reads the lag of the work queue. ``seconds`` bounds the time that Accumulo may take to answer. Nothing
+    is raised for what is down; it is in ``problems``.
+    """
     problems: list[str] = []
     servers: tuple[ServerStatus, ...] = ()
     if settings.is_accumulo_local or settings.is_kafka_local:
@@ -101,7 +106,7 @@ def read_status(
 
 
 def read_table_status(settings: Settings, seconds: float = 15) -> tuple[TableStatus, ...]:
-    """Accumulo's tables in order of name, asked by a process of its own. StackError when there is no answer in time."""
+    """Returns the status of Accumulo's tables by name, read by another process. Raises StackError without an answer."""
     user = settings.read_credentials("ingest").user
     command = admin_command(settings, "tables", settings.client_properties, user, settings.password_file("ingest"))
     printed = run_command(settings, "tables", command, time.monotonic() + seconds)

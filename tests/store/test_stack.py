@@ -16,11 +16,11 @@ import pytest
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack import command as stack_errand
-from watchfloor.store.stack import conf as stack_conf
+from watchfloor.store.stack import command as stack_command
 from watchfloor.store.stack import process as stack_process
 from watchfloor.store.stack import stack
 from watchfloor.store.stack.stack import read_status, start_stack, stop_stack
+from watchfloor.store.stack.stack_state import grow_state
 
 pytestmark = pytest.mark.stack
 SERVERS = {"zookeeper", "manager", "tserver1", "gc", "kafka"}
@@ -80,10 +80,10 @@ def ask(settings: Settings, code: str) -> str:
 def test_an_init_that_was_interrupted_is_made_good(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(settings: Settings, name: str, *arguments: object, **more: object) -> str:
         if name == "init":
-            ran = stack_errand.run_command(settings, name, *arguments, **more)  # type: ignore[arg-type]
+            ran = stack_command.run_command(settings, name, *arguments, **more)  # type: ignore[arg-type]
             assert (settings.home / "data/accumulo").is_dir()
             raise StackError(f"cut off after {ran!r}")
-        return stack_errand.run_command(settings, name, *arguments, **more)  # type: ignore[arg-type]
+        return stack_command.run_command(settings, name, *arguments, **more)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
         patch.setattr(stack, "run_command", interrupted)
@@ -167,7 +167,7 @@ def test_a_taken_port_is_said_and_down_and_up_keep_the_data(running: Settings) -
 
 def test_a_second_stack_has_other_ports(running: Settings) -> None:
     ours = json.loads((running.conf_folder / "stack.json").read_text())["ports"]
-    theirs = stack_conf.grow_state(None, 3).ports
+    theirs = grow_state(None, 3).ports
     assert not set(ours.values()) & set(theirs.values())
 
 

@@ -17,10 +17,12 @@ from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime import java_home
 from watchfloor.store.stack import checks as stack_checks
-from watchfloor.store.stack import conf as stack_conf
 from watchfloor.store.stack import process as stack_process
+from watchfloor.store.stack.configuration import write_configuration
+from watchfloor.store.stack.home_folder import make_folders, make_secrets
 from watchfloor.store.stack.process import Server
 from watchfloor.store.stack.stack import read_status, start_stack, stop_stack
+from watchfloor.store.stack.stack_state import grow_state
 
 
 def make_server(home: Path, code: str) -> Server:
@@ -138,7 +140,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 def test_damaged_memory_of_a_stack_is_said(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
-    stack_conf.make_folders(settings)
+    make_folders(settings)
     (settings.conf_folder / "stack.json").write_text('{"ports": {}, "unheard": 1}')
     with pytest.raises(StackError, match=r"stack\.json is damaged"):
         start_stack(settings)
@@ -171,8 +173,8 @@ def test_data_that_no_stack_file_knows_is_not_removed(tmp_path: Path) -> None:
 
 
 def test_ports_stay_and_new_servers_get_new_ones() -> None:
-    one = stack_conf.grow_state(None, 1)
-    three = stack_conf.grow_state(one, 3)
+    one = grow_state(None, 1)
+    three = grow_state(one, 3)
     assert one.ports.items() <= three.ports.items()
     assert len(set(three.ports.values())) == len(three.ports) == 8
 
@@ -180,9 +182,9 @@ def test_ports_stay_and_new_servers_get_new_ones() -> None:
 def test_the_write_ahead_log_never_forces_flushes_before_memory_does(tmp_path: Path) -> None:
     for maps in ("32m", "256m", "2048m"):
         settings = Settings(home=tmp_path, tserver_maps=maps)
-        stack_conf.make_folders(settings)
-        stack_conf.make_secrets(settings)
-        stack_conf.write_configuration(settings, stack_conf.grow_state(None, 1), native=tmp_path)
+        make_folders(settings)
+        make_secrets(settings)
+        write_configuration(settings, grow_state(None, 1), native=tmp_path)
         lines = dict(
             line.split("=", 1) for line in (settings.conf_folder / "accumulo.properties").read_text().splitlines()
         )

@@ -1,110 +1,26 @@
-"""The local stack's files under ``home``: what is remembered between starts, passwords, and servers' configuration.
-
-conf/    stack.json (ports, what was set up), and a file per server, written anew at each ``up``
-secret/  root.password, query.password, instance.secret: made once, mode 0600
-data/    zookeeper, accumulo, kafka      log/  a log per server      run/  a pid file per server
-tmp/     what Java leaves in its temporary folder; emptied by `down`
-"""
+"""The configuration of the local stack's servers and of their clients, written anew at each start."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import os
-import secrets
-import uuid
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.core_site import CORE_SITE
 
-from .checks import find_free_ports
+from .checks import LOOPBACK
+from .home_folder import write_file
+from .stack_state import StackState
 
-LOOPBACK = "127.0.0.1"
 INSTANCE = "watchfloor"
-_FIXED = ("zookeeper", "manager", "gc", "kafka", "kafka_controller")
-
-
-@dataclass(frozen=True)
-class StackState:
-    """``conf/stack.json``. ``initialised``: Accumulo's instance exists; ``prepared``: the query user does too."""
-
-    ports: dict[str, int] = field(default_factory=dict)
-    tservers: int = 1
-    kafka_id: str = ""
-    formatted: bool = False
-    initialised: bool = False
-    prepared: bool = False
-
-
-def load_state(settings: Settings) -> StackState | None:
-    """The stack that was made in this home, None if there is none. StackError when its file is damaged."""
-    path = settings.conf_folder / "stack.json"
-    try:
-        return StackState(**json.loads(path.read_text()))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError) as error:
-        raise StackError(f"{path} is damaged ({error}): restore it, or remove {settings.home} to begin anew") from error
-
-
-def save_state(settings: Settings, state: StackState) -> StackState:
-    """Writes ``state`` in one step, so that a reader never sees half of it."""
-    write_file(settings.conf_folder / "stack.json", json.dumps(dataclasses.asdict(state), indent=1) + "\n")
-    return state
-
-
-def grow_state(state: StackState | None, tservers: int) -> StackState:
-    """``state`` with a port for each server and ``tservers`` tablet servers; known ports stay as they are."""
-    state = state or StackState(kafka_id=str(uuid.uuid4()))
-    missing = [name for name in (*_FIXED, *tserver_names(tservers)) if name not in state.ports]
-    ports = dict(zip(missing, find_free_ports(len(missing), taken=set(state.ports.values())), strict=True))
-    return dataclasses.replace(state, ports=state.ports | ports, tservers=tservers)
-
-
-def tserver_names(count: int) -> list[str]:
-    """``tserver1`` … of ``count`` tablet servers."""
-    return [f"tserver{n}" for n in range(1, count + 1)]
-
-
-def write_file(path: Path, text: str, mode: int = 0o644) -> None:
-    """Replaces a file in one step; never readable by more than ``mode``, not even for a moment."""
-    temporary = path.with_name(path.name + ".new")
-    temporary.unlink(missing_ok=True)
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
-        file.write(text)
-    temporary.replace(path)
-
-
-def make_folders(settings: Settings) -> None:
-    """All folders of a stack. StackError when one cannot be made or written."""
-    try:
-        for name in ("conf", "data", "log", "run", "secret", "tmp"):
-            folder = settings.home / name
-            folder.mkdir(parents=True, exist_ok=True)
-            probe = folder / ".writable"
-            probe.touch()
-            probe.unlink()
-        settings.secret_folder.chmod(0o700)
-    except OSError as error:
-        raise StackError(
-            f"the stack's folder {settings.home} cannot be written: {error}; choose another --home"
-        ) from error
-
-
-def make_secrets(settings: Settings) -> None:
-    """Random passwords and instance secret, each made once."""
-    for name in ("root.password", "query.password", "instance.secret"):
-        path = settings.secret_folder / name
-        if not path.exists():
-            write_file(path, secrets.token_urlsafe(24) + "\n", mode=0o600)
 
 
 def write_configuration(settings: Settings, state: StackState, native: Path | None) -> None:
-    """Every server's configuration. ``native``: the folder of the native map library, None for the Java map."""
+    """Writes the configuration of every server and of clients.
+
+    ``native`` is the folder of the native map's library; None has the tablet servers use the Java map.
+    """
     conf, data, ports = settings.conf_folder, settings.home / "data", state.ports
     zookeepers = f"{LOOPBACK}:{ports['zookeeper']}"
     timeout = settings.zookeeper_timeout

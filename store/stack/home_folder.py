@@ -1,0 +1,49 @@
+"""The folder of a local stack: its sub-folders, and the secrets that are made once.
+
+conf/    stack.json (ports, what was set up), and a file per server, written anew at each ``up``
+secret/  root.password, query.password, instance.secret: made once, mode 0600
+data/    zookeeper, accumulo, kafka      log/  a log per server      run/  a pid file per server
+tmp/     what Java leaves in its temporary folder; emptied by ``down``
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from watchfloor.schema.errors import StackError
+from watchfloor.schema.settings.settings import Settings
+
+
+def write_file(path: Path, text: str, mode: int = 0o644) -> None:
+    """Replaces a file in one step. At no moment can it be read by more users than ``mode`` says."""
+    temporary = path.with_name(path.name + ".new")
+    temporary.unlink(missing_ok=True)
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
+        file.write(text)
+    temporary.replace(path)
+
+
+def make_folders(settings: Settings) -> None:
+    """Makes all folders of a stack. Raises StackError when one cannot be made or written."""
+    try:
+        for name in ("conf", "data", "log", "run", "secret", "tmp"):
+            folder = settings.home / name
+            folder.mkdir(parents=True, exist_ok=True)
+            probe = folder / ".writable"
+            probe.touch()
+            probe.unlink()
+        settings.secret_folder.chmod(0o700)
+    except OSError as error:
+        raise StackError(
+            f"the stack's folder {settings.home} cannot be written: {error}; choose another --home"
+        ) from error
+
+
+def make_secrets(settings: Settings) -> None:
+    """Draws the passwords and the instance's secret at random, unless they exist."""
+    for name in ("root.password", "query.password", "instance.secret"):
+        path = settings.secret_folder / name
+        if not path.exists():
+            write_file(path, secrets.token_urlsafe(24) + "\n", mode=0o600)

@@ -1,0 +1,62 @@
+"""What a local stack remembers between starts: ports, the number of tablet servers, and which set-up is done."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import uuid
+from dataclasses import dataclass, field
+
+from watchfloor.schema.errors import StackError
+from watchfloor.schema.settings.settings import Settings
+
+from .checks import find_free_ports
+from .home_folder import write_file
+
+_SINGLE_SERVERS = ("zookeeper", "manager", "gc", "kafka", "kafka_controller")
+
+
+@dataclass(frozen=True)
+class StackState:
+    """The content of ``conf/stack.json``.
+
+    ``formatted``: Kafka's storage exists. ``initialised``: Accumulo's instance exists. ``prepared``: so does its query
+    user.
+    """
+
+    ports: dict[str, int] = field(default_factory=dict)
+    tservers: int = 1
+    kafka_id: str = ""
+    formatted: bool = False
+    initialised: bool = False
+    prepared: bool = False
+
+
+def load_state(settings: Settings) -> StackState | None:
+    """Returns the state of the stack in this home; None if there is none. Raises StackError if its file is damaged."""
+    path = settings.conf_folder / "stack.json"
+    try:
+        return StackState(**json.loads(path.read_text()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError) as error:
+        raise StackError(f"{path} is damaged ({error}): restore it, or remove {settings.home} to begin anew") from error
+
+
+def save_state(settings: Settings, state: StackState) -> StackState:
+    """Writes ``state`` in one step, so that a reader never sees half of it, and returns it."""
+    write_file(settings.conf_folder / "stack.json", json.dumps(dataclasses.asdict(state), indent=1) + "\n")
+    return state
+
+
+def grow_state(state: StackState | None, tservers: int) -> StackState:
+    """Returns ``state`` with a port for each server and ``tservers`` tablet servers. Ports it has stay as they are."""
+    state = state or StackState(kafka_id=str(uuid.uuid4()))
+    missing = [name for name in (*_SINGLE_SERVERS, *tserver_names(tservers)) if name not in state.ports]
+    ports = dict(zip(missing, find_free_ports(len(missing), taken=set(state.ports.values())), strict=True))
+    return dataclasses.replace(state, ports=state.ports | ports, tservers=tservers)
+
+
+def tserver_names(count: int) -> list[str]:
+    """Returns the names of ``count`` tablet servers: ``tserver1`` and so on."""
+    return [f"tserver{n}" for n in range(1, count + 1)]
