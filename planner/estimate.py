@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from watchfloor.planner.access.counts import Counts
 from watchfloor.planner.access.index_use import find_lookup_kind, list_alternatives
 from watchfloor.planner.access.paths import Access, IndexIntersection, IndexUnion, Lookup, Scan, Term, list_lookups
-from watchfloor.schema.filter.tree import And, Filter, In, Matches, Not, Or, Wildcard
+from watchfloor.schema.filter import tree as f
 from watchfloor.schema.read_costs import ReadCosts
 from watchfloor.schema.source import Source
 
@@ -60,7 +60,7 @@ class MatchEstimate:
     patterns: int
 
 
-def estimate_matches(tree: Filter | None, source: Source, counts: Counts) -> MatchEstimate:
+def estimate_matches(tree: f.Filter | None, source: Source, counts: Counts) -> MatchEstimate:
     """Returns what the counts say of a filter; without a filter all events match."""
     if tree is None:
         return MatchEstimate(counts.total, True, 0, 0)
@@ -120,19 +120,19 @@ class _Share:
     newer: int = 0
 
 
-def _estimate_share(tree: Filter, source: Source, counts: Counts) -> _Share:
+def _estimate_share(tree: f.Filter, source: Source, counts: Counts) -> _Share:
     match tree:
-        case And(children):
+        case f.And(children):
             parts = [_estimate_share(child, source, counts) for child in children]
             return _join_shares(math.prod(part.share for part in parts), max(part.newer for part in parts), parts)
-        case Or(children):
+        case f.Or(children):
             parts = [_estimate_share(child, source, counts) for child in children]
             return _join_shares(min(1.0, sum(part.share for part in parts)), min(part.newer for part in parts), parts)
-        case Not():
+        case f.Not():
             return _Share()
-        case In():
+        case f.In():
             values = list_alternatives(tree, source)
-            return _estimate_share(Or(values), source, counts) if values else _Share()
+            return _estimate_share(f.Or(values), source, counts) if values else _Share()
         case _:
             count = counts.find_count(tree) if find_lookup_kind(tree, source) else None
             return _Share() if count is None else _Share(counts.share_of_total(count.events), True, count.newer)
@@ -142,8 +142,8 @@ def _join_shares(share: float, newer: int, parts: Sequence[_Share]) -> _Share:
     return _Share(share, all(part.certain for part in parts) or share == 0, newer)
 
 
-def _count_patterns(tree: Filter) -> int:
+def _count_patterns(tree: f.Filter) -> int:
     """Returns how many conditions of ``tree`` are patterns."""
-    if isinstance(tree, (And, Or)):
+    if isinstance(tree, (f.And, f.Or)):
         return sum(map(_count_patterns, tree.children))
-    return _count_patterns(tree.child) if isinstance(tree, Not) else isinstance(tree, (Matches, Wildcard))
+    return _count_patterns(tree.child) if isinstance(tree, f.Not) else isinstance(tree, (f.Matches, f.Wildcard))

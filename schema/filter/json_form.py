@@ -19,74 +19,57 @@ from typing import Any
 from watchfloor.schema.errors import FilterError
 from watchfloor.schema.text import shorten_value
 
+from . import tree as f
 from .parse import check_depth, check_terms
 from .print import format_value
-from .tree import (
-    COMPARISONS,
-    And,
-    Between,
-    Cidr,
-    Compare,
-    Exists,
-    Filter,
-    In,
-    Matches,
-    Not,
-    Or,
-    Prefix,
-    Value,
-    Wildcard,
-    make_contains,
-    make_ends_with,
-)
 from .values import parse_network
 
 _MOST_BITS = 1_024
 """The most bits of a whole number; floats are never larger."""
-OPERATORS = (*COMPARISONS, "in", "startswith", "endswith", "contains", "~", "like", "exists")
+OPERATORS = (*f.COMPARISONS, "in", "startswith", "endswith", "contains", "~", "like", "exists")
 _KEYS = {"in": {"value", "values", "from", "to"}, "~": {"value", "ignore_case"}, "exists": set[str]()}
 
 
-def to_json(tree: Filter) -> dict[str, Any]:
+def to_json(tree: f.Filter) -> dict[str, Any]:
     """Returns the JSON form. Times, addresses and infinite floats become strings, as JSON cannot hold them."""
     match tree:
-        case And(children):
+        case f.And(children):
             return {"and": [to_json(child) for child in children]}
-        case Or(children):
+        case f.Or(children):
             return {"or": [to_json(child) for child in children]}
-        case Not(child):
+        case f.Not(child):
             return {"not": to_json(child)}
-        case Compare(field, op, value):
+        case f.Compare(field, op, value):
             return {"field": field, "op": op, "value": _to_plain_value(value)}
-        case In(field, values):
+        case f.In(field, values):
             return {"field": field, "op": "in", "values": [_to_plain_value(value) for value in values]}
-        case Between(field, low, high):
+        case f.Between(field, low, high):
             return {"field": field, "op": "in", "from": _to_plain_value(low), "to": _to_plain_value(high)}
-        case Cidr(field, network):
+        case f.Cidr(field, network):
             return {"field": field, "op": "in", "value": str(network)}
-        case Prefix(field, prefix):
+        case f.Prefix(field, prefix):
             return {"field": field, "op": "startswith", "value": prefix}
-        case Matches(field, pattern, ignore_case):
+        case f.Matches(field, pattern, ignore_case):
             return {"field": field, "op": "~", "value": pattern} | ({"ignore_case": True} if ignore_case else {})
-        case Wildcard(field, pattern):
+        case f.Wildcard(field, pattern):
             return {"field": field, "op": "like", "value": pattern}
-        case Exists(field):
+        case f.Exists(field):
             return {"field": field, "op": "exists"}
 
 
-def from_json(form: Any) -> Filter:
+def from_json(form: Any) -> f.Filter:
     """Returns the untyped tree of a JSON form; raises ``FilterError`` with the place, such as ``filter.and[1].op``."""
     tree, terms = _read_node(form, "filter", 1)
     check_terms(terms)
     return tree
 
 
-def _read_node(form: Any, at: str, depth: int) -> tuple[Filter, int]:
+def _read_node(form: Any, at: str, depth: int) -> tuple[f.Filter, int]:
     """Returns the tree of ``form`` and its number of terms. ``at`` is the place of ``form``, for errors."""
     check_depth(depth)
     if not isinstance(form, dict):
         raise FilterError(f"{at}: an object was expected, found {_describe_kind(form)}")
-    for key, kind in (("and", And), ("or", Or)):
+    for key, kind in (("and", f.And), ("or", f.Or)):
         if key in form:
             _reject_other_keys(form, {key}, at)
             parts = form[key]
@@ -98,11 +81,11 @@ def _read_node(form: Any, at: str, depth: int) -> tuple[Filter, int]:
     if "not" in form:
         _reject_other_keys(form, {"not"}, at)
         child, terms = _read_node(form["not"], f"{at}.not", depth + 1)
-        return Not(child), terms
+        return f.Not(child), terms
     return _read_condition(form, at)
 
 
-def _read_condition(form: dict[str, Any], at: str) -> tuple[Filter, int]:
+def _read_condition(form: dict[str, Any], at: str) -> tuple[f.Filter, int]:
     field, op = form.get("field"), form.get("op")
     if not isinstance(field, str):
         raise FilterError(f"{at}: and, or, not, or the name of a field was expected")
@@ -111,35 +94,37 @@ def _read_condition(form: dict[str, Any], at: str) -> tuple[Filter, int]:
         raise FilterError(f"{at}.op: one of {' '.join(OPERATORS)} was expected, found {found}")
     _reject_other_keys(form, {"field", "op"} | _KEYS.get(op, {"value"}), at)
     if op == "exists":
-        return Exists(field), 1
+        return f.Exists(field), 1
     if op == "in" and "values" in form:
         _reject_other_keys(form, {"field", "op", "values"}, at)
         values = form["values"]
         if not isinstance(values, list) or not values:
             raise FilterError(f"{at}.values: a list of one or more values was expected")
-        return In(field, tuple(_read_value(value, f"{at}.values[{i}]") for i, value in enumerate(values))), len(values)
+        return f.In(field, tuple(_read_value(value, f"{at}.values[{i}]") for i, value in enumerate(values))), len(
+            values
+        )
     if op == "in" and ("from" in form or "to" in form):
         _reject_other_keys(form, {"field", "op", "from", "to"}, at)
-        return Between(field, _read_value(form.get("from"), f"{at}.from"), _read_value(form.get("to"), f"{at}.to")), 1
+        return f.Between(field, _read_value(form.get("from"), f"{at}.from"), _read_value(form.get("to"), f"{at}.to")), 1
     value = _read_value(form.get("value"), f"{at}.value")
-    if op in COMPARISONS:
-        return Compare(field, op, value), 1
+    if op in f.COMPARISONS:
+        return f.Compare(field, op, value), 1
     if not isinstance(value, str):
         raise FilterError(f"{at}.value: a string was expected, found {_describe_kind(value)}")
     if op == "in":
-        return Cidr(field, _read_network(value, at)), 1
+        return f.Cidr(field, _read_network(value, at)), 1
     if op == "startswith":
-        return Prefix(field, value), 1
+        return f.Prefix(field, value), 1
     if op == "endswith":
-        return make_ends_with(field, value), 1
+        return f.make_ends_with(field, value), 1
     if op == "contains":
-        return make_contains(field, value), 1
+        return f.make_contains(field, value), 1
     if op == "like":
-        return Wildcard(field, value), 1
+        return f.Wildcard(field, value), 1
     ignore_case = form.get("ignore_case", False)
     if not isinstance(ignore_case, bool):
         raise FilterError(f"{at}.ignore_case: true or false was expected")
-    return Matches(field, value, ignore_case), 1
+    return f.Matches(field, value, ignore_case), 1
 
 
 def _read_network(value: str, at: str) -> IPv4Network | IPv6Network:
@@ -149,7 +134,7 @@ def _read_network(value: str, at: str) -> IPv4Network | IPv6Network:
     return network
 
 
-def _read_value(value: Any, at: str) -> Value:
+def _read_value(value: Any, at: str) -> f.Value:
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         raise FilterError(f"{at}: a number of so many digits fits no field")
     if isinstance(value, (str, bool, int, float)):
@@ -165,7 +150,7 @@ def _reject_other_keys(form: dict[str, Any], known: set[str], at: str) -> None:
         )
 
 
-def _to_plain_value(value: Value) -> str | int | float | bool:
+def _to_plain_value(value: f.Value) -> str | int | float | bool:
     if isinstance(value, (datetime, IPv4Address, IPv6Address)):
         return format_value(value)
     return repr(value) if isinstance(value, float) and math.isinf(value) else value

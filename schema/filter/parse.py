@@ -19,26 +19,9 @@ from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 from watchfloor.schema.errors import FilterError
 from watchfloor.schema.text import shorten_value
 
+from . import tree as f
 from .quoting import unquote_pattern, unquote_starred, unquote_text
 from .syntax_errors import make_syntax_error
-from .tree import (
-    And,
-    Between,
-    Cidr,
-    Compare,
-    Condition,
-    Exists,
-    Filter,
-    In,
-    Matches,
-    Not,
-    Or,
-    Prefix,
-    Wildcard,
-    make_contains,
-    make_ends_with,
-    make_starred,
-)
 from .values import parse_network
 
 MAX_LENGTH = 65_536
@@ -61,11 +44,11 @@ class ConditionPlace:
 class ParsedFilter:
     """An untyped tree and the places of its conditions, left to right."""
 
-    tree: Filter
+    tree: f.Filter
     places: tuple[ConditionPlace, ...]
 
 
-def parse_filter(text: str) -> Filter:
+def parse_filter(text: str) -> f.Filter:
     """Returns the untyped tree of a text; raises ``FilterError`` with the place and what was expected there."""
     return parse_with_places(text).tree
 
@@ -112,7 +95,7 @@ def check_depth(depth: int, text: str = "", position: int = 0) -> None:
 class _Node:
     """A part of the tree, with the places of its conditions and its depth, while the tree is built."""
 
-    tree: Filter
+    tree: f.Filter
     places: tuple[ConditionPlace, ...]
     depth: int
 
@@ -141,7 +124,7 @@ class _Operand:
 class _Test:
     """The part of a condition after the field's name; ``make`` returns the condition for a name."""
 
-    make: Callable[[str], Condition]
+    make: Callable[[str], f.Condition]
     values: tuple[int, ...]
 
 
@@ -153,23 +136,23 @@ class _Builder(Transformer[Token, Any]):
     """
 
     def any_of(self, *nodes: _Node) -> _Node:
-        return _join_nodes(Or, nodes)
+        return _join_nodes(f.Or, nodes)
 
     def all_of(self, *nodes: _Node) -> _Node:
-        return _join_nodes(And, nodes)
+        return _join_nodes(f.And, nodes)
 
     def negate_filter(self, node: _Node) -> _Node:
         check_depth(node.depth + 1, position=node.position)
-        return _Node(Not(node.tree), node.places, node.depth + 1)
+        return _Node(f.Not(node.tree), node.places, node.depth + 1)
 
     def make_exists(self, field: _Word) -> _Node:
-        return _Node(Exists(field.text), (ConditionPlace(field.position),), 1)
+        return _Node(f.Exists(field.text), (ConditionPlace(field.position),), 1)
 
     def make_compare(self, field: _Word, op: Token, operand: _Operand) -> _Node:
         place = ConditionPlace(field.position, (operand.position,))
         if len(operand.parts) == 1 or op not in ("=", "!="):
-            return _Node(Compare(field.text, str(op), "*".join(operand.parts)), (place,), 1)
-        node = _Node(make_starred(field.text, *operand.parts), (place,), 1)
+            return _Node(f.Compare(field.text, str(op), "*".join(operand.parts)), (place,), 1)
+        node = _Node(f.make_starred(field.text, *operand.parts), (place,), 1)
         return node if op == "=" else self.negate_filter(node)
 
     def apply_test(self, field: _Word, test: _Test) -> _Node:
@@ -180,7 +163,7 @@ class _Builder(Transformer[Token, Any]):
 
     def test_members(self, *values: _Word) -> _Test:
         words = tuple(value.text for value in values)
-        return _Test(lambda field: In(field, words), tuple(value.position for value in values))
+        return _Test(lambda field: f.In(field, words), tuple(value.position for value in values))
 
     def test_network(self, word: _Word) -> _Test:
         if "/" not in word.text:
@@ -193,19 +176,19 @@ class _Builder(Transformer[Token, Any]):
         network = parse_network(word.text)
         if network is None:
             raise FilterError(f"{shorten_value(word.text)} is no network such as 10.0.0.0/8", "", word.position)
-        return _Test(lambda field: Cidr(field, network), (word.position,))
+        return _Test(lambda field: f.Cidr(field, network), (word.position,))
 
     def test_between(self, low: _Word, high: _Word) -> _Test:
-        return _Test(lambda field: Between(field, low.text, high.text), (low.position, high.position))
+        return _Test(lambda field: f.Between(field, low.text, high.text), (low.position, high.position))
 
     def test_prefix(self, word: _Word) -> _Test:
-        return _Test(lambda field: Prefix(field, word.text), (word.position,))
+        return _Test(lambda field: f.Prefix(field, word.text), (word.position,))
 
     def test_suffix(self, word: _Word) -> _Test:
-        return _Test(lambda field: make_ends_with(field, word.text), (word.position,))
+        return _Test(lambda field: f.make_ends_with(field, word.text), (word.position,))
 
     def test_contains(self, word: _Word) -> _Test:
-        return _Test(lambda field: make_contains(field, word.text), (word.position,))
+        return _Test(lambda field: f.make_contains(field, word.text), (word.position,))
 
     def test_like(self, token: Token) -> _Test:
         for escape in re.finditer(r"\\.", token):
@@ -213,12 +196,12 @@ class _Builder(Transformer[Token, Any]):
                 position = (token.start_pos or 0) + escape.start()
                 raise FilterError(r"in the quotes of a wildcard a star itself is written \\*", "", position)
         word = self.value(token)
-        return _Test(lambda field: Wildcard(field, word.text), (word.position,))
+        return _Test(lambda field: f.Wildcard(field, word.text), (word.position,))
 
     def test_regex(self, token: Token) -> _Test:
         position = token.start_pos or 0
         pattern, ignore_case = unquote_pattern(str(token), position)
-        return _Test(lambda field: Matches(field, pattern, ignore_case), (position,))
+        return _Test(lambda field: f.Matches(field, pattern, ignore_case), (position,))
 
     def operand(self, token: Token) -> _Operand:
         position = token.start_pos or 0
@@ -238,7 +221,7 @@ class _Builder(Transformer[Token, Any]):
         return _Word(unquote_text(str(token), position) if token.type == "QUOTED" else str(token), position)
 
 
-def _join_nodes(kind: type[And] | type[Or], nodes: tuple[_Node, ...]) -> _Node:
+def _join_nodes(kind: type[f.And] | type[f.Or], nodes: tuple[_Node, ...]) -> _Node:
     depth = 1 + max(node.depth for node in nodes)
     check_depth(depth, position=nodes[0].position)
     places = tuple(place for node in nodes for place in node.places)

@@ -9,44 +9,44 @@ from ipaddress import IPv4Address, IPv6Address
 from watchfloor.schema.text import shorten
 from watchfloor.schema.times import format_moment
 
+from . import tree as f
 from .quoting import quote_pattern, quote_text
-from .tree import And, Between, Cidr, Compare, Exists, Filter, In, Matches, Not, Or, Prefix, Value, Wildcard
 
 _FIELD = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@-]*")
 _KEYWORDS = frozenset(("and", "or", "not", "in", "like", "startswith", "endswith", "contains", "exists"))
 
 
-def to_text(tree: Filter) -> str:
+def to_text(tree: f.Filter) -> str:
     """Returns the filter as one line of text.
 
     Strings are quoted; numbers, addresses, times and truth values stand bare. Parentheses keep the tree's nesting.
     """
     match tree:
-        case And(children):
+        case f.And(children):
             return " and ".join(_enclose_operand(child) for child in children)
-        case Or(children):
+        case f.Or(children):
             return " or ".join(_enclose_operand(child) for child in children)
-        case Not(child):
+        case f.Not(child):
             return f"not {_enclose_operand(child)}"
-        case Compare(field, op, value):
+        case f.Compare(field, op, value):
             return f"{format_field(field)} {op} {format_value(value)}"
-        case In(field, values):
+        case f.In(field, values):
             return f"{format_field(field)} in ({', '.join(format_value(value) for value in values)})"
-        case Between(field, low, high):
+        case f.Between(field, low, high):
             return f"{format_field(field)} in {format_value(low)}..{format_value(high)}"
-        case Cidr(field, network):
+        case f.Cidr(field, network):
             return f"{format_field(field)} in {network}"
-        case Prefix(field, prefix):
+        case f.Prefix(field, prefix):
             return f"{format_field(field)} startswith {quote_text(prefix)}"
-        case Matches(field, pattern, ignore_case):
+        case f.Matches(field, pattern, ignore_case):
             return f"{format_field(field)} ~ {quote_pattern(pattern, ignore_case)}"
-        case Wildcard(field, pattern):
+        case f.Wildcard(field, pattern):
             return f"{format_field(field)} like {quote_text(pattern)}"
-        case Exists(field):
+        case f.Exists(field):
             return f"exists {format_field(field)}"
 
 
-def to_short_text(tree: Filter) -> str:
+def to_short_text(tree: f.Filter) -> str:
     """Returns the filter's text, cut to 60 characters."""
     return shorten(to_text(tree))
 
@@ -58,7 +58,7 @@ def format_field(name: str) -> str:
     return quote_text(name)
 
 
-def format_value(value: Value) -> str:
+def format_value(value: f.Value) -> str:
     """Returns a value as the language writes it."""
     match value:
         case str():
@@ -73,5 +73,5 @@ def format_value(value: Value) -> str:
             return repr(value)
 
 
-def _enclose_operand(tree: Filter) -> str:
-    return f"({to_text(tree)})" if isinstance(tree, (And, Or)) else to_text(tree)
+def _enclose_operand(tree: f.Filter) -> str:
+    return f"({to_text(tree)})" if isinstance(tree, (f.And, f.Or)) else to_text(tree)

@@ -10,34 +10,18 @@ from watchfloor.schema.errors import FilterError, TimeRangeError, UnknownFieldEr
 from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.source import Source
 
+from . import tree as f
 from .json_form import from_json
 from .parse import ConditionPlace, check_depth, check_terms, parse_with_places
 from .patterns import MAX_PATTERNS, check_regex, check_wildcard, measure_pattern
 from .print import format_value, to_text
-from .tree import (
-    COMPARISONS,
-    And,
-    Between,
-    Cidr,
-    Compare,
-    Condition,
-    Exists,
-    Filter,
-    In,
-    Matches,
-    Not,
-    Or,
-    Prefix,
-    Value,
-    Wildcard,
-)
 from .values import convert_value, parse_network, rank_value
 
 MAX_VALUES = 1_048_576
 """The most characters in all values of a filter together; only a filter in JSON can have so many."""
 
 
-def read_filter(where: str | Mapping[str, Any] | None, source: Source, now: int | None = None) -> Filter | None:
+def read_filter(where: str | Mapping[str, Any] | None, source: Source, now: int | None = None) -> f.Filter | None:
     """Returns the typed tree of a filter as text or in JSON form; None for no filter. Raises ``FilterError``.
 
     ``now`` (µs since 1970 UTC; default: the clock) is the moment that relative times count from.
@@ -49,7 +33,7 @@ def read_filter(where: str | Mapping[str, Any] | None, source: Source, now: int 
     return type_filter(from_json(where), source, now=now)
 
 
-def type_filter(tree: Filter, source: Source, text: str = "", now: int | None = None) -> Filter:
+def type_filter(tree: f.Filter, source: Source, text: str = "", now: int | None = None) -> f.Filter:
     """Returns ``tree`` with each value converted to its field's type; a typed tree comes back equal.
 
     ``text`` is the text that the tree was parsed from: errors then show the place in it, and otherwise the condition.
@@ -71,14 +55,14 @@ class _TreeTyper:
         self.places = iter(places)
         self.terms = self.patterns = self.characters = 0
 
-    def type_node(self, tree: Filter, depth: int) -> Filter:
+    def type_node(self, tree: f.Filter, depth: int) -> f.Filter:
         check_depth(depth)
-        if isinstance(tree, (And, Or)):
+        if isinstance(tree, (f.And, f.Or)):
             return type(tree)(tuple(self.type_node(child, depth + 1) for child in tree.children))
-        if isinstance(tree, Not):
-            return Not(self.type_node(tree.child, depth + 1))
+        if isinstance(tree, f.Not):
+            return f.Not(self.type_node(tree.child, depth + 1))
         condition = _ConditionTyper(self, tree, next(self.places, None))
-        self.terms += len(tree.values) if isinstance(tree, In) else 1
+        self.terms += len(tree.values) if isinstance(tree, f.In) else 1
         check_terms(self.terms)
         self.characters += sum(len(value) for value in _list_values(tree) if isinstance(value, str))
         if self.characters > MAX_VALUES:
@@ -93,15 +77,15 @@ class _TreeTyper:
         return typed
 
 
-def _list_values(tree: Condition) -> tuple[Value, ...]:
+def _list_values(tree: f.Condition) -> tuple[f.Value, ...]:
     match tree:
-        case Compare(_, _, value):
+        case f.Compare(_, _, value):
             return (value,)
-        case In(_, values):
+        case f.In(_, values):
             return values
-        case Between(_, low, high):
+        case f.Between(_, low, high):
             return low, high
-        case Prefix(_, text) | Matches(_, text, _) | Wildcard(_, text):
+        case f.Prefix(_, text) | f.Matches(_, text, _) | f.Wildcard(_, text):
             return (text,)
     return ()
 
@@ -109,7 +93,7 @@ def _list_values(tree: Condition) -> tuple[Value, ...]:
 class _ConditionTyper:
     """Types one condition; its errors point to the condition's place in the text."""
 
-    def __init__(self, typer: _TreeTyper, tree: Condition, place: ConditionPlace | None) -> None:
+    def __init__(self, typer: _TreeTyper, tree: f.Condition, place: ConditionPlace | None) -> None:
         self.typer, self.tree, self.place = typer, tree, place
         source = typer.source
         if tree.field not in source.fields_by_name:
@@ -118,62 +102,62 @@ class _ConditionTyper:
             raise UnknownFieldError(tree.field, source.name, source.fields_by_name, text, position)
         self.field: Field = source.fields_by_name[tree.field]
 
-    def type_condition(self) -> Filter:
+    def type_condition(self) -> f.Filter:
         tree, field = self.tree, self.field
         match tree:
-            case Compare(_, op, value):
-                return Compare(field.name, self.check_operator(op), self.convert_value(value, 0))
-            case In():
+            case f.Compare(_, op, value):
+                return f.Compare(field.name, self.check_operator(op), self.convert_value(value, 0))
+            case f.In():
                 return self.type_members(tree)
-            case Between(_, low, high):
+            case f.Between(_, low, high):
                 return self.type_range(self.convert_value(low, 0), self.convert_value(high, 1))
-            case Cidr():
+            case f.Cidr():
                 self.require_type(FieldType.IP, "a network fits addresses only")
-            case Prefix(_, prefix):
+            case f.Prefix(_, prefix):
                 self.require_type(FieldType.STRING, "startswith fits strings only")
                 self.convert_value(prefix, 0)
-            case Matches(_, pattern, ignore_case):
+            case f.Matches(_, pattern, ignore_case):
                 self.require_type(FieldType.STRING, "a pattern fits strings only")
                 self.convert_value(pattern, 0)
                 self.raise_reason(check_regex(pattern, ignore_case))
-            case Wildcard(_, pattern):
+            case f.Wildcard(_, pattern):
                 self.require_type(FieldType.STRING, "wildcards, endswith and contains fit strings only")
                 self.convert_value(pattern, 0)
                 self.raise_reason(check_wildcard(pattern))
-            case Exists():
+            case f.Exists():
                 pass
         return tree
 
-    def type_members(self, tree: In) -> Filter:
+    def type_members(self, tree: f.In) -> f.Filter:
         """Types a list of values; networks among addresses become conditions of their own."""
         if self.field.scalar is not FieldType.IP:
-            return In(tree.field, tuple(self.convert_value(value, i) for i, value in enumerate(tree.values)))
-        networks: list[Filter] = []
-        addresses: list[Value] = []
+            return f.In(tree.field, tuple(self.convert_value(value, i) for i, value in enumerate(tree.values)))
+        networks: list[f.Filter] = []
+        addresses: list[f.Value] = []
         for i, value in enumerate(tree.values):
             network = parse_network(value)
             if network is None:
                 addresses.append(self.convert_value(value, i))
             else:
-                networks.append(Cidr(tree.field, network))
-        parts = [*networks, *([In(tree.field, tuple(addresses))] if addresses else [])]
-        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+                networks.append(f.Cidr(tree.field, network))
+        parts = [*networks, *([f.In(tree.field, tuple(addresses))] if addresses else [])]
+        return parts[0] if len(parts) == 1 else f.Or(tuple(parts))
 
-    def type_range(self, low: Value, high: Value) -> Filter:
+    def type_range(self, low: f.Value, high: f.Value) -> f.Filter:
         if self.field.scalar is FieldType.BOOL:
             raise self.make_error("a bool has no order, so a range does not fit")
         if rank_value(low) > rank_value(high):  # type: ignore[operator]
             raise self.make_error(f"the range is empty: {format_value(low)} is above {format_value(high)}")
-        return Between(self.field.name, low, high)
+        return f.Between(self.field.name, low, high)
 
     def check_operator(self, op: str) -> str:
-        if op not in COMPARISONS:
-            raise self.make_error(f"unknown operator {op!r}; known are {' '.join(COMPARISONS)}")
+        if op not in f.COMPARISONS:
+            raise self.make_error(f"unknown operator {op!r}; known are {' '.join(f.COMPARISONS)}")
         if self.field.scalar is FieldType.BOOL and op not in ("=", "!="):
             raise self.make_error(f"a bool has no order, so {op} does not fit")
         return op
 
-    def convert_value(self, value: Value, index: int) -> Value:
+    def convert_value(self, value: f.Value, index: int) -> f.Value:
         try:
             return convert_value(value, self.field.scalar, self.typer.now)
         except (ValueError, TimeRangeError) as error:
