@@ -22,16 +22,17 @@ from watchfloor.store.store import Store
 pytest_plugins = ("oracle_questions",)
 
 # Files whose tests start stacks of their own: one process of a run takes them all, and starts no other.
-APART = ("test_real_logs", "test_stack", "test_ingest_scaling", "test_suite", "test_demo")
+APART = ("test_real_logs", "test_stack", "test_paused_servers", "test_terminated_runs", "test_demo")
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.
 ORDER = (
-    *APART, "test_ingest_crash", "test_oracle_at_length", "test_oracle",
-    "test_hostile_filters", "test_event_scans", "test_bridge",
-    "test_bench", "test_server_down", "test_bulk", "test_bulk_failures", "test_ingest", "test_retry", "test_compact",
-    "test_faces_on_stack", "test_engines", "test_peers", "test_compact_again", "test_late_events", "test_labels",
-    "test_freshness", "test_default_layout", "test_reversed_index", "test_coverage", "test_coverage_writers",
-    "test_index_ranges", "test_cursor", "test_tail", "test_read_ahead", "test_server_metrics",
+    *APART, "test_ingest_crash", "test_poison_items", "test_bulk_killed", "test_small_runs",
+    "test_reversed_index_loads", "test_oracle_at_length", "test_oracle", "test_hostile_filters", "test_event_scans",
+    "test_bridge", "test_bench", "test_server_down", "test_bulk", "test_bulk_failures", "test_ingest", "test_retry",
+    "test_compact", "test_faces_on_stack", "test_engines", "test_peers", "test_compact_again", "test_late_events",
+    "test_labels", "test_freshness", "test_default_layout", "test_reversed_index", "test_coverage",
+    "test_coverage_writers", "test_index_ranges", "test_cursor", "test_tail", "test_read_ahead",
+    "test_server_metrics",
 )  # fmt: skip
 
 # Servers of tests live for minutes: they need not be compiled to their best. And no test cuts off the power, against

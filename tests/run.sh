@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs tests with pytest, three processes at a time: `quick` those of `make test`, with JUnit's of store/java beside
-# them; `soak` those of `make soak`, in tests/soak. Further arguments go to pytest.
+# them; `soak` those of `make soak`, which are marked so. Further arguments go to pytest.
 set -eu
 cd "$(dirname "$0")/.."
 suite=$1
@@ -15,15 +15,14 @@ if [ "$suite" = quick ]; then
     rm -rf $reports
     (cd store/java && exec mvn -q -B test) >$log 2>&1 &
     junit=$!
-    chosen="--ignore tests/soak"
+    chosen="not soak"
 else
-    chosen="tests/soak"
+    chosen="soak"
 fi
 
 # Two processes with a stack each, whose tests wait for servers much of the time, and one for those that start their own.
 result=0
-# shellcheck disable=SC2086
-.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder $chosen "$@" || result=$?
+.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "$chosen" "$@" || result=$?
 
 if [ -n "$junit" ]; then
     wait $junit || {

@@ -1,4 +1,7 @@
-"""The command line finds commands, checks options and returns the documented exit statuses."""
+"""The command line finds commands, checks options and returns the documented exit statuses.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

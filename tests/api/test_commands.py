@@ -1,4 +1,7 @@
-"""Commands print what they should, on the right stream, and return the right exit status."""
+"""Commands print what they should, on the right stream, and return the right exit status.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

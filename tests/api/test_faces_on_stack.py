@@ -1,6 +1,8 @@
 """Command line and REST service load a small access log into a real store and answer questions about it.
 
 What comes out is compared in both layouts; what is said of lines, items and mistakes knows no layout.
+
+In `make test`: it is short, on the stack of the run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Writers of result formats write to files, pipes and terminals."""
+"""Writers of result formats write to files, pipes and terminals.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The REST service answers queries, counts and watches with the right records."""
+"""The REST service answers queries, counts and watches with the right records.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

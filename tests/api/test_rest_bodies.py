@@ -1,4 +1,7 @@
-"""REST reads null and numbers in bodies and addresses as JSON clients mean them."""
+"""REST reads null and numbers in bodies and addresses as JSON clients mean them.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

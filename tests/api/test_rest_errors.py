@@ -1,4 +1,7 @@
-"""REST reports every error in one shape."""
+"""REST reports every error in one shape.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

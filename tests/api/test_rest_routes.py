@@ -1,4 +1,7 @@
-"""REST routes declare schemas that their answers fit, and the documentation names all of them."""
+"""REST routes declare schemas that their answers fit, and the documentation names all of them.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A real REST server streams, notices clients that leave, keeps its limits and checks the tokens of its callers."""
+"""A real REST server streams, notices clients that leave, keeps its limits and checks the tokens of its callers.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A new text format is its folder and nothing else: shown on a copy of the rooms, to which one is added."""
+"""A new text format is its folder and nothing else: shown on a copy of the rooms, to which one is added.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

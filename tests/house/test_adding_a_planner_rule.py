@@ -1,4 +1,7 @@
-"""A new planner rule is its file and one line of the table of rules: shown on a copy of the rooms."""
+"""A new planner rule is its file and one line of the table of rules: shown on a copy of the rooms.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

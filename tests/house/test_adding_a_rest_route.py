@@ -1,6 +1,8 @@
 """A new REST endpoint is one file in ``api/rest/routes/``: shown on a copy of the rooms, to which one is added.
 
 It needs no stack: the copy runs in a process of its own with a fake store, and takes a second or two.
+
+In `make test`: it needs no servers.
 """
 
 from __future__ import annotations

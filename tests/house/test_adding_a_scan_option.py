@@ -1,4 +1,7 @@
-"""A new scan option is three files: the request, the Java that uses it, and its user. Shown on a copy of the rooms."""
+"""A new scan option is three files: the request, the Java that uses it, and its user. Shown on a copy of the rooms.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The rooms: who may import whom, and that each can be installed."""
+"""The rooms: who may import whom, and that each can be installed.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Scans, counts, timelines and tables agree after files are read again by a definition that takes other lines."""
+"""Scans, counts, timelines and tables agree after files are read again by a definition that takes other lines.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Lines of a slow feed are found soon: a master watches small files and one worker reads them."""
+"""Lines of a slow feed are found soon: a master watches small files and one worker reads them.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 The two layouts write differently, so tests of loading and reading again run in both. Those of the master, the queue and
 claims never reach the writing: they run in the default layout only, for some are slow.
+
+In `make test`: it is short, on the stack of the run.
 """
 
 from __future__ import annotations
@@ -299,39 +301,6 @@ def test_a_load_reports_a_file_that_vanished(store_settings: Settings, store: St
 
         result = load_while(Load(settings, [file], kind.name, workers=0), vanish)
     assert not result.clean and len(result.failed) == 1 and "No such file" in result.failed[0]
-
-
-POISON = """
-import os, signal
-import watchfloor.ingest.reading.item_reader as reading
-import watchfloor.ingest.worker.claim as claim
-claim.STALE_SECONDS = 4.0  # until the next worker takes the item
-original = reading.read_chunks
-def read_chunks(path, *rest):
-    for chunk in original(path, *rest):
-        if b"poison" in chunk.data:
-            os.kill(os.getpid(), signal.SIGKILL)
-        yield chunk
-reading.read_chunks = read_chunks
-"""
-
-
-@pytest.mark.usefixtures("quick_restarts")
-def test_an_item_that_kills_its_workers_fails_in_the_end(
-    store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings, kind = own(store_settings, "poison", partitions=1), store.catalog.register(source("poison"))
-    bad, good = log_file(tmp_path / "bad.log", 50, "poison"), log_file(tmp_path / "good.log", 50)
-    (tmp_path / "sitecustomize.py").write_text(POISON)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    running = Load(settings, [bad, good], kind.name)
-    for _ in running:
-        pass
-    result = running.result
-    assert result.events == 50 and len(result.failed) == 1 and "died in it 3 times" in result.failed[0]
-    (row,) = ledger_rows(store, bad)
-    assert (row.state, row.attempts) == ("failed", 3)
-    assert counts(store, kind).events == 50
 
 
 SLOW_DISK = """

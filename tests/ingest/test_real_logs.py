@@ -2,6 +2,8 @@
 
 In both layouts, each on a stack of its own: the sources of these logs have names that cannot be chosen. All logs in the
 default layout; in the other, where seventy sources would take minutes, some of each family that fills several sources.
+
+In `make soak`: all real logs are loaded twice in each layout, on stacks of their own.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(900), pytest.mark.soak]
 COMPARED = ("conn", "dns", "http")
 """Logs of which every value is compared."""
 

@@ -1,4 +1,7 @@
-"""Quarantined lines are listed, shown and tried again with another definition, exactly once whatever is interrupted."""
+"""Quarantined lines are listed, shown and tried again with another definition, exactly once whatever is interrupted.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

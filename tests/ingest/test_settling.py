@@ -1,4 +1,7 @@
-"""The master decides by plain functions when a file is complete and which files it looks at."""
+"""The master decides by plain functions when a file is complete and which files it looks at.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

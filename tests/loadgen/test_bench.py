@@ -1,56 +1,30 @@
-"""Experiments run small on the stack, and every metric has a definition."""
+"""Experiments run small on the stack, and every metric has a definition.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
-import time
 from pathlib import Path
 
 import pytest
-from kafka import KafkaAdminClient
 
 from watchfloor.ingest.files.lines import read_chunks
 from watchfloor.ingest.formats.access_log.access_log import AccessLogParser
-from watchfloor.ingest.queue.work_queue import ItemProducer
-from watchfloor.ingest.records.ledger import Ledger
-from watchfloor.loadgen.engines.peers.peer_process import PEERS, SQL_PEERS, explain_missing
-from watchfloor.loadgen.experiments.blocks import run as blocks
-from watchfloor.loadgen.experiments.encodings import run as encodings
-from watchfloor.loadgen.experiments.registry import draw_pictures, list_names, load_experiment
-from watchfloor.loadgen.experiments.responsiveness import run as responsiveness
+from watchfloor.loadgen.experiments.registry import list_names, load_experiment
 from watchfloor.loadgen.generator.access_log import write_access_log
-from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.harness.measurement.figure import Figure
-from watchfloor.loadgen.harness.measurement.measurement import Measurement
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.measurement.table import format_figures
-from watchfloor.loadgen.harness.session import open_session
 from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.loadgen.suite import bench
 from watchfloor.schema.definition import builtin_definitions
-from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.admin.tables import list_tables
-from watchfloor.store.store import Store
 
 DOC = (Path(__file__).parents[2] / "docs/measuring/bench.md").read_text()
 SPEED = Metric("speed", "m/s", "metres / seconds")
 NAMES = list_names()
-# `ingest` has a stack of its own: see test_ingest_scaling.
-SMALL = {
-    "batching": ["--events", "10000", "--turns", "1", "--first-turns", "2"],
-    "blocks": ["--events", "10000", "--loads", "1", "--repeats", "1"],
-    "cancel": ["--events", "10000", "--repeats", "2"],
-    "ceiling": ["--events", "2000", "--log-bytes", "300000", "--repeats", "1"],
-    "crossover": ["--events", "10000", "--turns", "1"],
-    "encodings": ["--events", "2000", "--repeats", "1"],
-    "first-result": ["--events", "3000", "--turns", "2"],
-    "generator": ["--events", "2000", "--repeats", "1"],
-    "memory": ["--bytes", "2000000"],
-    "peers": ["--events", "10000", "--loads", "1", "--repeats", "1"],
-    "readers": ["--events", "2000", "--repeats", "1"],
-    "responsiveness": ["--events", "10000", "--turns", "1", "--layout", "block", "--seconds", "0.3"],
-}
 
 
 def test_a_figure_is_the_median_of_its_samples_unless_it_is_derived() -> None:
@@ -135,71 +109,6 @@ def test_access_log_lines_are_the_same_for_the_same_seed_and_all_parse(tmp_path:
         assert not parsed.rejected
         times += [t for _, events in parsed.events for t in events.column("ts").to_pylist()]
     assert len(times) == lines and times == sorted(times)
-
-
-@pytest.mark.stack
-@pytest.mark.parametrize("name", SMALL)
-def test_small_runs_write_all_and_leave_nothing(
-    name: str,
-    store_settings: Settings,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # More workers and sizes would prove no more than these do, and take as long again.
-    monkeypatch.setattr(blocks, "CASES", [case for case in blocks.CASES if case.workers == 1][:4])
-    monkeypatch.setattr(encodings, "SIZES", encodings.SIZES[:1])
-    monkeypatch.setattr(encodings, "CODECS", encodings.CODECS[-1:])
-    monkeypatch.setattr(responsiveness, "SHARES", responsiveness.SHARES[:1])
-    monkeypatch.setattr(responsiveness, "PAPER_SCHEMES", responsiveness.PAPER_SCHEMES[-1:])
-    path = tmp_path / "out.json"
-    assert bench.main([name, "--home", str(store_settings.home), "--json", str(path), *SMALL[name]]) == 0
-    written = json.loads(path.read_text())
-    unmeasured = {"peer_to_block"} if all(map(explain_missing, SQL_PEERS)) else set()
-    unmeasured |= {"peer_to_watchfloor"} if all(map(explain_missing, PEERS)) else set()
-    assert {f["metric"] for f in written["figures"]} == {m.name for m in load_experiment(name).metrics} - unmeasured
-    assert all(f["samples"] for f in written["figures"])
-    assert written["experiment"] == name and written["options"]["seed"] == 1
-    assert (
-        written["machine"]["cores"] and written["settings"]["sink_memory_mb"] and written["versions"]["accumulo-core"]
-    )
-    shown = capsys.readouterr().out
-    assert all(figure["metric"] in shown for figure in written["figures"])
-    assert all(figure["value"] == 1 for figure in written["figures"] if figure["metric"] == "same_answers")
-    assert list(draw_pictures(name, Measurement.from_json(written).figures))
-    assert_nothing_is_left(store_settings)
-
-
-def assert_nothing_is_left(settings: Settings) -> None:
-    """No source, table, line of the ledger, or topic of an experiment."""
-    with Store.open(settings) as store:
-        assert not [source for source in store.catalog.read_sources() if source.startswith("bench.")]
-        assert not [name for name in list_tables(store.connection) if name.startswith("bench")]
-        assert not [row for row in Ledger(store).read_rows() if row.item and row.item.feed.startswith("bench.")]
-    admin = KafkaAdminClient(bootstrap_servers=settings.bootstrap_servers.split(","))
-    try:
-        until = time.monotonic() + 10  # brokers hear of it a moment later
-        while found := [topic for topic in admin.list_topics() if topic.startswith("watchfloor.bench.")]:
-            assert time.monotonic() < until, found
-            time.sleep(0.1)
-    finally:
-        admin.close()
-
-
-@pytest.mark.stack
-def test_an_experiment_that_fails_leaves_nothing(store_settings: Settings, tmp_path: Path) -> None:
-    path = tmp_path / "proxy.json"
-    with path.open("wb") as out:
-        generate_events(out, 100, 1)
-    with pytest.raises(RuntimeError, match="halfway"), open_session(str(store_settings.home)) as session:
-        item = session.make_item(path, session.create_source("proxy.events"))
-        ledger = Ledger(session.store)
-        ledger.write_queued([item])
-        with ItemProducer(session.settings) as producer:
-            producer.send([item])
-        ledger.close()
-        raise RuntimeError("halfway")
-    assert_nothing_is_left(store_settings)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,7 @@
-"""Open-loop requests are due by a schedule, and their waiting time counts."""
+"""Open-loop requests are due by a schedule, and their waiting time counts.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rates of ingest runs follow from what is durable when: the steady state, and the point of saturation."""
+"""Rates of ingest runs follow from what is durable when: the steady state, and the point of saturation.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

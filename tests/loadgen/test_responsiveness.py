@@ -1,4 +1,7 @@
-"""``bench responsiveness`` feeds at a rate, makes tables cold, sees stalls and shows the paper's values."""
+"""``bench responsiveness`` feeds at a rate, makes tables cold, sees stalls and shows the paper's values.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The planner's promises for any filter and counts, the counts that it asks for, and what its costs decide."""
+"""The planner's promises for any filter and counts, the counts that it asks for, and what its costs decide.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

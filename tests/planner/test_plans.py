@@ -15,6 +15,8 @@ A fixture file holds cases of the form
 none unless given. A ``count`` is a number of events, in as many places unless it is said (``8000 in 120``), all behind
 some newer events (``8000 in 120 behind 50000``), or ``unknown``: too many index entries to count. An equality without
 a count has 0 events, any other condition is unknown.
+
+In `make test`: it needs no servers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Batch policies cover the range once, newest first, and end, whatever rows and seconds come back."""
+"""Batch policies cover the range once, newest first, and end, whatever rows and seconds come back.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

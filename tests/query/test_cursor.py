@@ -1,4 +1,7 @@
-"""A cursor continues exactly after the last row, and all pages together are the whole answer."""
+"""A cursor continues exactly after the last row, and all pages together are the whole answer.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Queries end early when another thread cancels them or their deadline passes, while rows come and while none do."""
+"""Queries end early when another thread cancels them or their deadline passes, while rows come and while none do.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

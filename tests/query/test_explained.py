@@ -1,4 +1,7 @@
-"""``--explain`` describes query batches before they run, and the summary describes them afterwards."""
+"""``--explain`` describes query batches before they run, and the summary describes them afterwards.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

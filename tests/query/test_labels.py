@@ -1,4 +1,7 @@
-"""Users see events and counts in both layouts on real servers as if the fields hidden from them did not exist."""
+"""Users see events and counts in both layouts on real servers as if the fields hidden from them did not exist.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

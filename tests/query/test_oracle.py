@@ -3,7 +3,7 @@
 Of each type of field every operator is drawn, alone and among other conditions, on fields with an index and without;
 and filters of any shape on real logs. The last test checks that enough was asked.
 
-In `make test`: each kind of question once; `tests/soak/query/test_oracle_at_length.py` asks several times as many.
+In `make test`: each kind of question once; `test_oracle_at_length.py` asks several times as many.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The client holds only a bounded part of a result, however large it is and however slowly it is read."""
+"""The client holds only a bounded part of a result, however large it is and however slowly it is read.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

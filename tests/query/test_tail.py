@@ -1,4 +1,7 @@
-"""``query --watch`` gives each arriving event once while a worker ingests."""
+"""``query --watch`` gives each arriving event once while a worker ingests.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

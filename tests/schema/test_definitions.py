@@ -1,4 +1,7 @@
-"""The curated source definitions are valid, and definitions that break their schema are refused."""
+"""The curated source definitions are valid, and definitions that break their schema are refused.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

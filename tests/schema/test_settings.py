@@ -1,4 +1,7 @@
-"""Settings come from their sources in order, and a bad value is reported with its place."""
+"""Settings come from their sources in order, and a bad value is reported with its place.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

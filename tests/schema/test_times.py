@@ -1,4 +1,7 @@
-"""Points in time are read as people write them."""
+"""Points in time are read as people write them.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Entries sorted by their keys are the same entries in the order of their bytes."""
+"""Entries sorted by their keys are the same entries in the order of their bytes.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

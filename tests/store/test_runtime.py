@@ -1,4 +1,7 @@
-"""Processes of one machine see locks on files, and whether another process still lives."""
+"""Processes of one machine see locks on files, and whether another process still lives.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

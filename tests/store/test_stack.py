@@ -1,4 +1,7 @@
-"""A stack of this module's own survives interruption, repeated starts, crashes and repair, and stops cleanly."""
+"""A stack of this module's own survives interruption, repeated starts, crashes and repair, and stops cleanly.
+
+In `make soak`: a stack is started, killed, repaired and stopped several times, for more than a minute.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from watchfloor.store.stack import stack
 from watchfloor.store.stack.stack import read_status, start_stack, stop_stack
 from watchfloor.store.stack.stack_state import grow_state
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.soak]
 SERVERS = {"zookeeper", "manager", "tserver1", "gc", "kafka"}
 
 # Clients run as processes of their own: their JVM then ends with them and does not mourn a stack that is stopped.

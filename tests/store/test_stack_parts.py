@@ -1,4 +1,7 @@
-"""The stack's parts work without a stack: pid files, errors, and checks before a start."""
+"""The stack's parts work without a stack: pid files, errors, and checks before a start.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tablet servers report where tablets are, and a compaction is visible while it runs."""
+"""Tablet servers report where tablets are, and a compaction is visible while it runs.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Typed bytes come back as they were written, and sort as their values do."""
+"""Typed bytes come back as they were written, and sort as their values do.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The one reader of gzip files gives the identity, ranges and lines of the two readers that it replaced."""
+"""The one reader of gzip files gives the identity, ranges and lines of the two readers that it replaced.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

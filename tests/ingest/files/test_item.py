@@ -1,4 +1,7 @@
-"""Files become work items with stable identities and ranges, also when they grow."""
+"""Files become work items with stable identities and ranges, also when they grow.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

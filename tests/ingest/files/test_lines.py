@@ -1,4 +1,7 @@
-"""Files are read as chunks of whole lines."""
+"""Files are read as chunks of whole lines.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Junk, hostile and odd lines are rejected with a reason, at little cost, and never raise."""
+"""Junk, hostile and odd lines are rejected with a reason, at little cost, and never raise.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The JVM's reader of JSON lines takes all usual lines, and gives the same values as the careful reader."""
+"""The JVM's reader of JSON lines takes all usual lines, and gives the same values as the careful reader.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

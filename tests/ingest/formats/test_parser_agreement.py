@@ -1,4 +1,7 @@
-"""The quick paths of a parser give the same events as the careful ones."""
+"""The quick paths of a parser give the same events as the careful ones.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

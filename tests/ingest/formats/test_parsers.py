@@ -1,4 +1,7 @@
-"""Each parser gives the same events for its fixture whatever the chunks and the compression."""
+"""Each parser gives the same events for its fixture whatever the chunks and the compression.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

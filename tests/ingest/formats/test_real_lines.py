@@ -1,4 +1,7 @@
-"""Real logs lose no line in a parser, and every value is what a second reader finds."""
+"""Real logs lose no line in a parser, and every value is what a second reader finds.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

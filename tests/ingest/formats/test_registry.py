@@ -1,4 +1,7 @@
-"""All folders of text formats are found, and a definition names one of them."""
+"""All folders of text formats are found, and a definition names one of them.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The kind of a log file is recognised from its content."""
+"""The kind of a log file is recognised from its content.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

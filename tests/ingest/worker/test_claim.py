@@ -1,4 +1,7 @@
-"""What a worker does with an item, and the state that the ledger shows, are pure functions of the ledger's cells."""
+"""What a worker does with an item, and the state that the ledger shows, are pure functions of the ledger's cells.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

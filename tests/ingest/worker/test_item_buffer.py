@@ -1,4 +1,7 @@
-"""A worker's inbox holds items of the queue and commits only as far as they are done."""
+"""A worker's inbox holds items of the queue and commits only as far as they are done.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

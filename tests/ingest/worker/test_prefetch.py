@@ -1,4 +1,7 @@
-"""A thread makes things ahead of their consumer."""
+"""A thread makes things ahead of their consumer.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

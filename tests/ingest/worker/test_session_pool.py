@@ -1,4 +1,7 @@
-"""A pool of sessions does one work after the other, unless the work says that the next may begin."""
+"""A pool of sessions does one work after the other, unless the work says that the next may begin.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

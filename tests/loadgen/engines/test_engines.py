@@ -1,4 +1,7 @@
-"""Each engine that `bench blocks` and `bench peers` compare answers with the rows that plain Python finds."""
+"""Each engine that `bench blocks` and `bench peers` compare answers with the rows that plain Python finds.
+
+In `make soak`: every engine is loaded and asked all questions.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,8 @@ from watchfloor.store.admin.tables import compact_source
 from watchfloor.store.bulk.tablet_files import read_table_files
 from watchfloor.store.store import Store
 
+pytestmark = [pytest.mark.stack, pytest.mark.soak]
+
 
 def held(session: BenchSession, path: Path, layout: str = "block") -> Source:
     """A source of the file's events, compacted."""
@@ -56,7 +61,6 @@ def test_marks_take_the_place_of_paths_and_change_nothing_else(tmp_path: Path, f
     assert re.search(PLANTED_PATTERN, SINGLE_PATH) and re.search(PLANTED_PATTERN, SPREAD_PATH)
 
 
-@pytest.mark.stack
 def test_every_engine_answers_every_question_as_brute_force_does(
     store_settings: Settings, file: EventFile, events: pa.Table
 ) -> None:
@@ -88,7 +92,6 @@ def test_every_engine_answers_every_question_as_brute_force_does(
                 assert answer.seconds > 0
 
 
-@pytest.mark.stack
 def test_ours_gives_the_newest_rows(store_settings: Settings, file: EventFile, events: pa.Table) -> None:
     marks, whole = list_newest_questions(file.generated)
     assert [question.name for question in marks][:4] == [
@@ -103,7 +106,6 @@ def test_ours_gives_the_newest_rows(store_settings: Settings, file: EventFile, e
             assert (answer.rows, answer.digest) == brute_force(events, question) and answer.in_order, question
 
 
-@pytest.mark.stack
 def test_odd_values_are_found_in_order(
     store_settings: Settings, odd_file: Path, odd_questions: list[EngineQuestion]
 ) -> None:

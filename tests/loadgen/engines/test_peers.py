@@ -1,4 +1,7 @@
-"""Engines in processes of their own answer as brute force does, and are closed and named when they fail."""
+"""Engines in processes of their own answer as brute force does, and are closed and named when they fail.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Participants warm up and answer in rounds; answers are digested, checked and profiled."""
+"""Participants warm up and answer in rounds; answers are digested, checked and profiled.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Generated events of each feed are found in their own source, also while a live file is followed."""
+"""Generated events of each feed are found in their own source, also while a live file is followed.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The generator gives the same bytes for the same arguments, promised frequencies, and fields that fit together."""
+"""The generator gives the same bytes for the same arguments, promised frequencies, and fields that fit together.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

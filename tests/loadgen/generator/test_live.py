@@ -1,4 +1,7 @@
-"""Lines are written by a schedule, with known delays, and end whole when they are stopped early."""
+"""Lines are written by a schedule, with known delays, and end whole when they are stopped early.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Replayed lines parse as before, with their times shifted and nothing else changed."""
+"""Replayed lines parse as before, with their times shifted and nothing else changed.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

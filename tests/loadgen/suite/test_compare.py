@@ -1,4 +1,7 @@
-"""Comparisons of runs find a run equal to itself, name what is slower, and do not report noise."""
+"""Comparisons of runs find a run equal to itself, name what is slower, and do not report noise.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

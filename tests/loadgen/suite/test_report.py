@@ -1,4 +1,7 @@
-"""Reports take every number from the samples, load nothing from elsewhere, and a browser shows all of them."""
+"""Reports take every number from the samples, load nothing from elsewhere, and a browser shows all of them.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

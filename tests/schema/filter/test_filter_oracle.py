@@ -1,4 +1,7 @@
-"""The tests' own evaluator of filters agrees with the language; documents name every planner rule and batch setting."""
+"""The tests' own evaluator of filters agrees with the language; documents name every planner rule and batch setting.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Text parses into the expected filter tree; syntax errors show their place."""
+"""Text parses into the expected filter tree; syntax errors show their place.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

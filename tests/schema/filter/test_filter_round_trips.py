@@ -1,4 +1,7 @@
-"""A filter tree printed as text or as JSON reads back as the same tree."""
+"""A filter tree printed as text or as JSON reads back as the same tree.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

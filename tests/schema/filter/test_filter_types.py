@@ -1,4 +1,7 @@
-"""Values become those of their fields' types; type errors show their place and stay short."""
+"""Values become those of their fields' types; type errors show their place and stay short.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Each is either refused with an error for its writer, or gives the events that plain Python finds; nothing hangs, and the
 servers are as well afterwards as before.
+
+In `make soak`: a thousand hostile filters are asked in both layouts.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.encoding.keys import event_table
 from watchfloor.store.store import Store
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(900), pytest.mark.soak]
 
 T = TypeVar("T")
 HANGS = 10

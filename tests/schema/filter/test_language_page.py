@@ -1,4 +1,7 @@
-"""Everything that the page of the filter language shows is true."""
+"""Everything that the page of the filter language shows is true.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Patterns have bounded costs, and the servers' RE2/J means the same by them as RE2."""
+"""Patterns have bounded costs, and the servers' RE2/J means the same by them as RE2.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

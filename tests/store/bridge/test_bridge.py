@@ -1,4 +1,7 @@
-"""The bridge reports refusals by their cause, ends scans that are closed, and leaves no memory in the JVM."""
+"""The bridge reports refusals by their cause, ends scans that are closed, and leaves no memory in the JVM.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Events and entries written through the bridge come back: in order, typed, filtered and labelled."""
+"""Events and entries written through the bridge come back: in order, typed, filtered and labelled.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A bulk load writes what the encoder made, and it is found like a live one."""
+"""A bulk load writes what the encoder made, and it is found like a live one.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from block_store import BlockStore
-from bulk_loads import folders, load_killed, patiently, stored
+from bulk_loads import folders, patiently, stored
 from ingest_support import START, counts, exactly, line, load, log_file, own, source
 
 from watchfloor.ingest.files.file_scan import WHOLE, items_of, scan_file
-from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.reading import parts
 from watchfloor.ingest.reading.item_reader import ReadTask, read_item
@@ -152,42 +154,3 @@ def test_the_later_reading_wins(
     kind = store.catalog.register(source(name, extra=extra, layout=layout))
     load(second, file, feed=kind.name, again=True)
     assert counts(store, kind) == replace(exactly(kind, 3000), index=2 * 3000 + 1500)
-
-
-SIDE_BY_SIDE = """
-first, second, lock = [], threading.Event(), threading.Lock()
-hold, flush = BulkSink._buffer_batch, BulkSink.flush
-
-def another_writes(self, *what):
-    with lock:
-        if not first:
-            first.append(self)
-    if first[0] is not self:
-        second.set()
-    hold(self, *what)
-
-def wait_for_another(self):
-    if first == [self] and second.wait(30):
-        die("side by side")
-        (HERE / "side by side again").touch()
-    flush(self)
-
-BulkSink._buffer_batch, BulkSink.flush = another_writes, wait_for_another
-"""
-
-
-@pytest.mark.crash
-@pytest.mark.usefixtures("quick_restarts")
-def test_the_next_item_is_read_while_one_is_imported(
-    store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By one worker, which is killed when it does so for the first time. Only then do later items write before an
-    earlier one is flushed."""
-    settings, lines = own(store_settings, "bulk_lanes", ingest_mode="bulk"), 3000
-    kind = store.catalog.register(source("bulk_lanes"))
-    files = [log_file(tmp_path / f"{name}.log", lines, salt=name) for name in "ab"]
-    result = load_killed(SIDE_BY_SIDE, ("side by side",), Load(settings, files, kind.name), tmp_path, monkeypatch)
-    assert (tmp_path / "side by side again").exists()
-    assert (result.events, result.quarantined, result.failed) == (2 * lines, 0, ())
-    assert counts(store, kind) == exactly(kind, 2 * lines)
-    assert not folders(store)

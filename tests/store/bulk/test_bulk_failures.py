@@ -1,4 +1,7 @@
-"""A bulk load survives killed workers and refused imports, and leaves no threads or folders behind."""
+"""A bulk load survives killed workers and refused imports, and leaves no threads or folders behind.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from pathlib import Path
 import jpype
 import pyarrow as pa
 import pytest
-from bulk_loads import folders, load_killed, patiently, stored
+from bulk_loads import folders, patiently, stored
 from ingest_support import counts, exactly, load_while, log_file, own, source, worker_here
 
 from watchfloor.ingest.intake.load import Load
@@ -26,37 +29,6 @@ from watchfloor.store.bulk.import_folders import import_root, name_import_folder
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
-IN_AND_AFTER_AN_IMPORT = """
-has_room, remove_folders = BulkSink._await_room, BulkSink._remove_folders
-
-def begin(self):
-    threading.Timer(0.1, die, ["importing"]).start()
-    return has_room(self)
-
-def end(self):
-    if self._folders:
-        die("imported")
-    remove_folders(self)
-
-BulkSink._await_room, BulkSink._remove_folders = begin, end
-"""
-
-
-@pytest.mark.crash
-@pytest.mark.usefixtures("quick_restarts")
-def test_workers_killed_in_and_after_an_import(
-    store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What they have left is removed by the one that comes after them."""
-    lines = 20_000
-    settings = own(store_settings, "bulk_killed", chunk_bytes=256 << 10, ingest_mode="bulk")
-    kind = store.catalog.register(source("bulk_killed"))
-    run = Load(settings, [log_file(tmp_path / "a.log", lines)], kind.name)
-    result = load_killed(IN_AND_AFTER_AN_IMPORT, ("importing", "imported"), run, tmp_path, monkeypatch)
-    assert result.files[0].items == -(-result.bytes // (32 * settings.item_bytes)) > 1
-    assert (result.events, result.quarantined, result.failed) == (lines, 0, ())
-    assert counts(store, kind) == exactly(kind, lines)
-    assert not folders(store)
 
 
 def on_cluster(settings: Settings) -> Settings:

@@ -1,4 +1,7 @@
-"""A field that is indexed later answers as one that always was, before and after compaction."""
+"""A field that is indexed later answers as one that always was, before and after compaction.
+
+In `make soak`: drawn events are compared with brute force before and after each step, in both layouts.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,8 @@ from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import DAY, HOUR
 from watchfloor.store.newest_event import newest_event
 from watchfloor.store.store import Store
+
+pytestmark = [pytest.mark.stack, pytest.mark.soak]
 
 
 def assert_answers(store: Store, kind: Source, events: list[Event], since: int, until: int, covered: bool) -> None:
@@ -87,7 +92,6 @@ def assert_answers(store: Store, kind: Source, events: list[Event], since: int, 
                 ask()
 
 
-@pytest.mark.stack
 def test_indexed_later(
     layout: str, store_settings: Settings, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,7 +142,6 @@ def test_indexed_later(
     assert_all_indexed(store, kind, events)
 
 
-@pytest.mark.stack
 def test_an_index_of_endings_that_begins_later_than_the_index(
     layout: str, store_settings: Settings, store: Store, tmp_path: Path
 ) -> None:
@@ -155,7 +158,6 @@ def test_an_index_of_endings_that_begins_later_than_the_index(
         assert sum(map(len, result)) == expected > 0, scheme
 
 
-@pytest.mark.stack
 def test_compaction_completes_an_index(
     store_settings: Settings, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,14 +202,12 @@ def test_compaction_completes_an_index(
     assert compact_source(store, kind.name, 0, index=True).rounds == 0
 
 
-@pytest.mark.stack
 def test_only_blocks_are_rewritten_for_an_index(store: Store) -> None:
     kind = store.catalog.register(make_source("incomplete", "cell", (COLOUR, TAGS)))
     with pytest.raises(UserError, match="nothing can be merged"):
         compact_source(store, kind.name, 0, index=True)
 
 
-@pytest.mark.stack
 def test_where_no_events_are_it_covers_all(store_settings: Settings, store: Store, layout: str) -> None:
     name = make_source("covers", layout, (COLOUR, TAGS)).name
     with pytest.raises(UserError, match="unknown source"):

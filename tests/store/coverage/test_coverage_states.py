@@ -1,4 +1,7 @@
-"""An index's coverage begins, is completed and is cut off by plain functions of a definition."""
+"""An index's coverage begins, is completed and is cut off by plain functions of a definition.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Workers, retries and changes of definitions that run at the same time lose no index entry."""
+"""Workers, retries and changes of definitions that run at the same time lose no index entry.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

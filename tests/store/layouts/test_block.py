@@ -1,4 +1,7 @@
-"""The block layout's entries and what is read from them agree with plain Python, without a server."""
+"""The block layout's entries and what is read from them agree with plain Python, without a server.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

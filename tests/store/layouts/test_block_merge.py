@@ -1,4 +1,7 @@
-"""Merges of blocks are planned, give the right blocks, and are seen by the right views, without a server."""
+"""Merges of blocks are planned, give the right blocks, and are seen by the right views, without a server.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The cell layout's keys, index entries and counts agree with plain Python, without a server."""
+"""The cell layout's keys, index entries and counts agree with plain Python, without a server.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

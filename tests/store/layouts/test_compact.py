@@ -1,4 +1,7 @@
-"""Answers are right before, during and after a compaction on real servers, however it ends and whatever else runs."""
+"""Answers are right before, during and after a compaction on real servers, however it ends and whatever else runs.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Compaction merges only items that the ledger calls done, and items that are read again find their merged events."""
+"""Compaction merges only items that the ledger calls done, and items that are read again find their merged events.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""New sources are stored as blocks by default, and sources of an older catalog stay in cells."""
+"""New sources are stored as blocks by default, and sources of an older catalog stay in cells.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Late events are found on real servers: days old, out of order, at midnight, at ends of a range, of several items.
 
 Each example has twelve days of its own, so that all may lie in the same tables, and those before it are history.
+
+In `make test`: it is short, on the stack of the run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A scan of blocks knows the next row, so events are given out before the following block is read."""
+"""A scan of blocks knows the next row, so events are given out before the following block is read.
+
+In `make test`: it is short, on the stack of the run.
+"""
 
 from __future__ import annotations
 

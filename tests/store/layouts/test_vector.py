@@ -1,4 +1,7 @@
-"""Column vectors come back as they were written, and a damaged one is refused."""
+"""Column vectors come back as they were written, and a damaged one is refused.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from watchfloor.store.layouts.count_reader import CountReader
 from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.store import Store
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.soak]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EVENTS, ITEMS = 400, 3

@@ -26,7 +26,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 
-pytestmark = [pytest.mark.stack, pytest.mark.crash]
+pytestmark = [pytest.mark.stack, pytest.mark.crash, pytest.mark.soak]
 LINES = 32_000
 TIMEOUT = 4
 

@@ -1,6 +1,6 @@
 """Every scheme gives the events that plain Python finds, for more than a thousand distinct filters.
 
-The questions are those of `tests/query/test_oracle.py`.
+The questions are those of `test_oracle.py`.
 
 In `make soak`: thousands of queries take minutes.
 """
@@ -16,7 +16,7 @@ from oracle_questions import REAL, TYPES, StoredSource, check_many, check_that_e
 
 from watchfloor.store.store import Store
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(900), pytest.mark.soak]
 
 DISTINCT_FILTERS = 1_000
 """Distinct filters that a run asks at least, over both layouts."""

@@ -29,7 +29,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 
-pytestmark = [pytest.mark.stack, pytest.mark.crash]
+pytestmark = [pytest.mark.stack, pytest.mark.crash, pytest.mark.soak]
 LINES = 40_000
 
 

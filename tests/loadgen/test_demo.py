@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from own_stack import stack_folder
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(600), pytest.mark.soak]
 
 
 @pytest.fixture
