@@ -17,7 +17,7 @@ from .call import BatchTransfer, JavaResource, call_java, to_java_strings
 from .connection import Connection
 from .requests import EntryScan, EventScan, ServerIterator, ServerOptions
 
-NEXT_ROW = "next row"
+NEXT_ROW = b"next row"
 """Key in the metadata of a batch of ordered blocks: the row, in hexadecimal, before which no later batch has any."""
 # Java is asked in steps of this, so that Python can handle its signals while a scan is silent.
 _STEP_MILLIS = 200
