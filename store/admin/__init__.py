@@ -1,0 +1,1 @@
+"""Accumulo's administration: tables, labels, scan sessions, tablet servers. Read ``tables.py`` first."""

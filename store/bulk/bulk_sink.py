@@ -1,4 +1,4 @@
-"""Entries as sorted files that Accumulo's tables take in whole: how a backfill writes (``docs/bulk.md``)."""
+"""Writes entries as sorted files, which tables import whole: the sink of a backfill (``docs/bulk.md``)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ from .import_folders import import_root, name_import_folder
 from .tablet_files import find_fullest_table
 
 BUFFER_BYTES = 192 << 20
-"""Bytes of entries, as they are held here, that become a file of each table. Once more as much may be on its way."""
+"""Bytes of buffered entries at which each table's become a file. As many more may be on their way to files."""
 FILES_PER_IMPORT = 4
 """Files of a table that are imported without waiting for ``flush``."""
 MAX_TABLET_FILES = 30
-"""Files of a tablet above which nothing more is imported: Accumulo compacts from 15 on (``table.file.max``), and cannot
-read a tablet of more than 100 (``tserver.scan.files.open.max``)."""
+"""Files of a tablet above which nothing more is imported.
+
+Accumulo compacts from 15 on (``table.file.max``), and cannot read a tablet of more than 100
+(``tserver.scan.files.open.max``).
+"""
 _THREADS = 2
 _POLL_SECONDS = 1.0
 _WARNING_SECONDS = 30.0
@@ -40,14 +43,14 @@ log = logging.getLogger("watchfloor.bulk")
 
 
 class BulkSink:
-    """Takes what an ``EntrySink`` takes; it may not be in the tables before ``flush`` has returned.
+    """Takes what an ``EntrySink`` takes. Entries may not be in their tables before ``flush`` has returned.
 
-    While entries gather, those before them are written to a file, and imported, by a thread of the sink's own. For one
-    work item, then to be closed. Not for use by several threads at once.
+    While entries are buffered, the sink's own threads write the entries before them to files and import these. A sink
+    serves one work item and is closed then. It must not be used by several threads at once.
     """
 
     def __init__(self, store: Store, check_stop: Callable[[], None]) -> None:
-        """``waiting`` is called every second while files are waited for; may raise to stop."""
+        """``check_stop`` is called every second while the sink waits for files; it may raise to end that."""
         self._store, self._check_stop = store, check_stop
         self._root = import_root(store.settings, store.connection)
         self._buffers: dict[str, _TableBuffer] = {}
@@ -64,15 +67,15 @@ class BulkSink:
         self._buffer_batch(table, batch, sort_rows)
 
     def flush(self) -> None:
-        """Returns when all that was written is part of its tables. Raises ``StoreError``."""
+        """Returns when all entries are part of their tables. Raises ``StoreError``."""
         self._await_jobs()
-        self._start_jobs([partial(self._write_file, *held) for held in self._take_buffers()])
+        self._start_jobs([partial(self._write_file, table, buffer) for table, buffer in self._take_buffers()])
         self._await_jobs()
         self._start_jobs([self._import_folders])
         self._await_jobs()
 
     def close(self) -> None:
-        """Drops what was not flushed; waits for an import that has begun."""
+        """Drops what was not flushed, and waits for an import that has begun."""
         self._closed.set()
         self._threads.shutdown(cancel_futures=True)
         self._remove_folders()
@@ -85,43 +88,43 @@ class BulkSink:
     ) -> None:
         self.close()
 
-    def _buffer_batch(self, table: str, batch: pa.RecordBatch, ordered: _Sort) -> None:
+    def _buffer_batch(self, table: str, batch: pa.RecordBatch, sort: _Sort) -> None:
         if not len(batch):
             return
-        self._buffers.setdefault(table, _TableBuffer(ordered)).batches.append(batch)
+        self._buffers.setdefault(table, _TableBuffer(sort)).batches.append(batch)
         self._buffered_bytes += batch.nbytes
         if self._buffered_bytes >= BUFFER_BYTES:
             self._await_jobs()
             self._start_jobs([partial(self._write_files, self._take_buffers())])
 
     def _take_buffers(self) -> list[tuple[str, _TableBuffer]]:
-        """What was held."""
-        held, self._buffers, self._buffered_bytes = self._buffers, {}, 0
-        return list(held.items())
+        """Returns the buffers by table, and starts empty ones."""
+        buffers, self._buffers, self._buffered_bytes = self._buffers, {}, 0
+        return list(buffers.items())
 
     def _start_jobs(self, jobs: list[Callable[[], None]]) -> None:
         self._jobs = [self._threads.submit(job) for job in jobs]
 
     def _await_jobs(self) -> None:
-        """Returns when nothing is being written; raises what went wrong there."""
-        for writing in self._jobs:
-            while not wait([writing], _POLL_SECONDS).done:
+        """Returns when all jobs have ended. Raises what one of them has raised."""
+        for job in self._jobs:
+            while not wait([job], _POLL_SECONDS).done:
                 self._check_stop()
-            writing.result()
+            job.result()
 
-    # What follows is done in the sink's threads.
+    # The sink's own threads call the methods below.
 
-    def _write_files(self, all_held: list[tuple[str, _TableBuffer]]) -> None:
-        for table, held in all_held:
-            self._write_file(table, held)
+    def _write_files(self, buffers: list[tuple[str, _TableBuffer]]) -> None:
+        for table, buffer in buffers:
+            self._write_file(table, buffer)
         if max(folder.files for folder in self._folders.values()) >= FILES_PER_IMPORT:
             self._import_folders()
 
-    def _write_file(self, table: str, held: _TableBuffer) -> None:
+    def _write_file(self, table: str, buffer: _TableBuffer) -> None:
         if table not in self._folders:
             path = f"{self._root}/{name_import_folder(secrets.token_hex(4), table)}"
             self._folders[table] = _ImportFolder(self._store, table, path)
-        self._folders[table].write_file(held)
+        self._folders[table].write_file(buffer)
 
     def _import_folders(self) -> None:
         if self._folders and self._await_room():
@@ -135,14 +138,14 @@ class BulkSink:
         self._folders.clear()
 
     def _await_room(self) -> bool:
-        """Waits until none of the tables has a tablet of too many files; False if the sink is closed first."""
-        said = -_WARNING_SECONDS
+        """Waits until no tablet of the tables has too many files. Returns false if the sink is closed first."""
+        warned_at = -_WARNING_SECONDS
         while not self._closed.is_set():
             table, files = find_fullest_table(self._store, list(self._folders))
             if files <= MAX_TABLET_FILES:
                 return True
-            if time.monotonic() - said >= _WARNING_SECONDS:
-                said = time.monotonic()
+            if time.monotonic() - warned_at >= _WARNING_SECONDS:
+                warned_at = time.monotonic()
                 log.warning("waiting: a tablet of %s has %d files, more than %d", table, files, MAX_TABLET_FILES)
             self._closed.wait(_POLL_SECONDS)
         return False
@@ -150,7 +153,7 @@ class BulkSink:
 
 @dataclass(frozen=True)
 class _TableBuffer:
-    """Entries of one table that will be one file."""
+    """Entries of one table that will become one file."""
 
     sort: _Sort
     batches: list[pa.RecordBatch] = field(default_factory=list)
@@ -164,10 +167,10 @@ class _ImportFolder:
         self.java: Any = call_java(java, store.connection.java, table, path, store.settings.durability == "sync")
         self.files = 0
 
-    def write_file(self, held: _TableBuffer) -> None:
+    def write_file(self, buffer: _TableBuffer) -> None:
         call_java(self.java.begin)
-        append = self.java.writeRows if held.sort is sort_rows else self.java.writeEntries
-        for batch in held.sort(held.batches):
+        append = self.java.writeRows if buffer.sort is sort_rows else self.java.writeEntries
+        for batch in buffer.sort(buffer.batches):
             transfer = BatchTransfer()
             call_java(append, *transfer.export_batch(batch))
         call_java(self.java.end)

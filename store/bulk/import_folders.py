@@ -1,7 +1,7 @@
-"""Where files for bulk imports lie, and the removal of what killed workers have left there.
+"""The folders with files for bulk imports: where they lie, and removal of those that killed workers have left.
 
-A folder's name begins with the process that made it. Which processes of another machine are gone cannot be told here:
-a worker removes those of its own machine.
+A folder's name begins with the identity of the process that made it. A process cannot tell which processes of another
+machine have ended, so a worker removes the folders of its own machine alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CLUSTER_FOLDER = "watchfloor-bulk"
 
 
 def import_root(settings: Settings, connection: Connection) -> str:
-    """The folder of all folders: on a file system that the store's servers read. Raises ``StoreError``."""
+    """Returns the folder of all import folders, on a file system that the servers read too. Raises ``StoreError``."""
     if settings.is_accumulo_local:
         return f"file://{settings.home}/data/bulk"
     volume = call_java(jvm.java_class("watchfloor.bridge.sink.BulkFiles").volume, connection.java)
@@ -28,19 +28,19 @@ def import_root(settings: Settings, connection: Connection) -> str:
 
 
 def name_import_folder(unique: str, table: str) -> str:
-    """A folder of this process."""
+    """Returns the name of a folder of this process."""
     host, pid, started = astuple(ProcessIdentity.of_pid())
     return f"{host}~{pid}~{started:.0f}~{unique}~{table}"
 
 
 def remove_stale_folders(store: Store) -> list[str]:
-    """Removes folders of processes of this machine that are gone; their names. Raises ``StoreError``."""
+    """Removes folders of this machine's processes that have ended, and returns their names. Raises ``StoreError``."""
     files = jvm.java_class("watchfloor.bridge.sink.BulkFiles")
     root = import_root(store.settings, store.connection)
-    left = [name for name in map(str, call_java(files.names, root)) if _is_stale(name)]
-    for name in left:
+    stale = [name for name in map(str, call_java(files.names, root)) if _is_stale(name)]
+    for name in stale:
         call_java(files.remove, f"{root}/{name}")
-    return left
+    return stale
 
 
 def _is_stale(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The files of tablets, from Accumulo's metadata table, which every user may read."""
+"""Reads which files tablets have from Accumulo's metadata table, which every user may read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from watchfloor.schema.source import Source
-from watchfloor.store.admin.tables import source_tables
+from watchfloor.store.admin.tables import read_table_ids, source_tables
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.store import Store
@@ -17,43 +17,45 @@ _METADATA = "accumulo.metadata"
 
 @dataclass(frozen=True)
 class TableFiles:
-    """What the files of a table hold: ``bytes`` on the disk and ``entries``, those written again counted again."""
+    """The size of a table's files: ``bytes`` on the disk and ``entries``. One that was written twice counts twice."""
 
     bytes: int
     entries: int
 
 
 def read_table_files(store: Store, source: Source) -> dict[str, TableFiles]:
-    """What the files of a source's tables hold, by ``event``, ``index`` and ``aggregate``."""
-    found = {}
+    """Returns the size of the files of a source's tables, by ``event``, ``index`` and ``aggregate``."""
+    sizes = {}
     for table in source_tables(source):
         files = [file for _, _, file in _list_files(store, table)]
-        found[table.rpartition(".")[2]] = TableFiles(sum(f.bytes for f in files), sum(f.entries for f in files))
-    return found
+        sizes[table.rpartition(".")[2]] = TableFiles(sum(f.bytes for f in files), sum(f.entries for f in files))
+    return sizes
 
 
 def find_fullest_table(store: Store, tables: Sequence[str]) -> tuple[str, int]:
-    """The table, among those named, that has the tablet with the most files, and how many these are."""
-    most = "", 0
+    """Returns the table, of those given, that has the tablet with the most files, and the number of these files."""
+    fullest = "", 0
     for table in tables:
         tablets = Counter(tablet for tablet, _, _ in _list_files(store, table))
-        most = max(most, (table, max(tablets.values(), default=0)), key=lambda found: found[1])
-    return most
+        fullest = max(fullest, (table, max(tablets.values(), default=0)), key=lambda candidate: candidate[1])
+    return fullest
 
 
 def list_file_names(store: Store, source: Source) -> set[bytes]:
-    """The files of a source's tables, as the metadata table names them."""
+    """Returns the files of a source's tables as the metadata table names them."""
     return {name for table in source_tables(source) for _, name, _ in _list_files(store, table)}
 
 
 def _list_files(store: Store, table: str) -> Iterator[tuple[bytes, bytes, TableFiles]]:
-    """Each file of a table: its tablet's row in the metadata, its name, and what it holds. One that two tablets share
-    comes with both."""
-    table_id = store.connection.client.tableOperations().tableIdMap().get(table)
-    own = Ranges()
+    """Yields each file of a table: its tablet's row in the metadata table, its name, and its size.
+
+    A file that two tablets share comes once with each.
+    """
+    table_id = read_table_ids(store.connection).get(table)
+    rows_of_table = Ranges()
     # A tablet's row is ID;END or, for the last one, ID<.
-    own.add_rows(f"{table_id};".encode(), f"{table_id}=".encode())
-    for batch in store.scan(EntryScan(_METADATA, own)):
+    rows_of_table.add_rows(f"{table_id};".encode(), f"{table_id}=".encode())
+    for batch in store.scan(EntryScan(_METADATA, rows_of_table)):
         columns = (batch.column(name).to_pylist() for name in ("row", "family", "qualifier", "value"))
         for row, family, name, value in zip(*columns, strict=True):
             if family == b"file":

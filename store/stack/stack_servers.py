@@ -52,7 +52,7 @@ class StackServers:
 
 
 def make_servers(settings: Settings, state: StackState) -> StackServers:
-    """Returns the servers that ``state`` names, ready to be started. Raises StackError when Java or jars are missing."""
+    """Returns the servers that ``state`` names, ready to be started. Raises StackError if Java or jars are missing."""
     base = _java_command(settings)
     conf = settings.conf_folder
     native = find_native_library(settings)
