@@ -1,9 +1,9 @@
-"""Batches of entries, as layouts make them, put into the order of their keys: what a sorted file is written from.
+"""Sorts batches of entries by their keys, as sorted files need them.
 
-Rows of events are fixed numbers of bytes and are sorted as numbers. The index' rows and blocks come as dictionaries:
-only the distinct ones are compared, all else is sorted by their ranks. No key is put together for this.
+Rows of events have a fixed number of bytes and are sorted as numbers. The index' rows and blocks come as dictionaries:
+only the distinct values are compared, and entries are sorted by the ranks of their values. No whole key is built.
 
-What is sorted is not needed as it was: lists of batches are emptied, so that memory goes as soon as its copy is made.
+The functions empty the lists of batches that they are given, so that memory is released as soon as a copy is made.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 from .byte_arrays import to_byte_rows
 
 SLICE_BYTES = 4 << 20
-"""About how much of the sorted entries is handed out at once."""
+"""Approximate bytes of sorted entries that are yielded at once."""
 _LONG = ("row", "family", "qualifier", "visibility", "value")
 
 
 def sort_rows(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Wide batches (``EntrySink.write_rows``) as one, sorted by row, its columns by qualifier and label; in slices."""
+    """Yields the rows of wide batches (``EntrySink.write_rows``) by row, their columns by qualifier and label."""
     rows = pa.concat_arrays([batch.column(0) for batch in batches])
     cells = _collect_cells(batches)
     batches.clear()
@@ -37,7 +37,7 @@ def sort_rows(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def sort_entries(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Long batches (``EntrySink.write_entries``; all have the same columns) as one, sorted by key; in slices."""
+    """Yields the entries of long batches (``EntrySink.write_entries``), which have the same columns, by key."""
     names = [name for name in _LONG if name in batches[0].schema.names]
     entries, size = sum(map(len, batches)), sum(batch.nbytes for batch in batches)
     columns = {name: _SortColumn([batch.column(name) for batch in batches]) for name in names}
@@ -48,7 +48,7 @@ def sort_entries(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 class _SortColumn:
-    """A column of all batches. Of a dictionary the distinct values are sorted, and each entry has its value's rank."""
+    """One column of all batches. Of a dictionary it holds the sorted distinct values and each entry's rank among them."""
 
     def __init__(self, chunks: list[pa.Array]) -> None:
         self._ranks: np.ndarray | None = None
@@ -64,7 +64,7 @@ class _SortColumn:
             self._values = pa.concat_arrays(chunks)
 
     def to_numbers(self) -> list[np.ndarray]:
-        """Arrays of numbers, the most significant first, that sort as the values do."""
+        """Returns arrays of numbers, the most significant first, that sort as the values do."""
         if self._ranks is None:
             return _to_numbers(self._values)
         return [self._ranks] if len(self._values) > 1 else []
@@ -74,13 +74,13 @@ class _SortColumn:
             return self._values.take(pa.array(places))
         ranks = self._ranks.take(places)
         first = int(ranks.min())
-        # Of the distinct values only those that lie between: where a column is what was sorted by, few.
+        # Only the distinct values between the least and the greatest: few, if the entries were sorted by this column.
         values = self._values.take(pa.array(np.arange(first, int(ranks.max()) + 1)))
         return pa.DictionaryArray.from_arrays(pa.array(ranks - first), values)
 
 
 def _to_numbers(values: pa.BinaryArray) -> list[np.ndarray]:
-    """Byte strings as numbers, the most significant first, without those that are the same for all."""
+    """Returns byte strings as arrays of numbers, the most significant first, without those that are all the same."""
     lengths = pc.min_max(pc.binary_length(values))
     width = lengths["max"].as_py() or 0
     if lengths["min"].as_py() != width:
@@ -95,12 +95,12 @@ def _sort_order(keys: list[np.ndarray], rows: int) -> np.ndarray:
     if not keys:
         return np.arange(rows)
     whole = _combine_keys(keys)
-    # Batches are in order for the most part each for itself, and a stable sort of one key merges what is in order.
+    # Each batch is mostly in order by itself, and a stable sort of one key merges runs that are in order.
     return np.lexsort(keys[::-1]) if whole is None else np.argsort(whole, kind="stable")
 
 
 def _combine_keys(keys: list[np.ndarray]) -> np.ndarray | None:
-    """One number that sorts as all keys do; None if it would be too large."""
+    """Returns one number per row that sorts as all keys together do; None if it could be too large."""
     sizes = [int(key.max()) + 1 for key in keys]
     if math.prod(sizes) >= 1 << 63:
         return None
@@ -117,7 +117,7 @@ def _slice_order(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
 
 
 def _collect_cells(batches: list[pa.RecordBatch]) -> dict[tuple[bytes, bytes], list[pa.Array]]:
-    """By qualifier and label the cells of all batches, batch by batch."""
+    """Returns the cells of all batches, batch by batch, by qualifier and label."""
     cells: dict[tuple[bytes, bytes], list[pa.Array]] = {}
     for number, batch in enumerate(batches):
         for field, column in zip(list(batch.schema)[1:], batch.columns[1:], strict=True):

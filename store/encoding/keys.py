@@ -12,10 +12,12 @@ MAX_TIME = (1 << 63) - 1
 REVTS_BYTES = 8
 HASH_BYTES = 8
 KEY_BYTES = REVTS_BYTES + HASH_BYTES
-"""Length of an event's key, REVTS HASH: it identifies the event within its source and sorts the newest first."""
+"""Length of an event's key, REVTS HASH. Keys identify events within their source, and sort the newest first."""
 UNKNOWN_HASH = 0
-"""Stands for HASH if the reader may not see the columns that HASH is computed from. Such a key does not identify its
-event; it sorts before the other keys of the same microsecond."""
+"""The HASH of a key whose reader may not see the columns that HASH is computed from.
+
+Such a key does not identify its event. It sorts before the other keys of the same microsecond.
+"""
 SHARD_BYTES = 4
 
 KEY_COLUMN = "_key"
@@ -29,7 +31,7 @@ MINUTE = 60_000_000
 
 
 def source_namespace(source: str) -> str:
-    """The Accumulo namespace of a source. Names with ``_`` and with ``.`` never meet."""
+    """Returns the Accumulo namespace of a source. Two sources never share one, though ``.`` becomes ``_`` in it."""
     return source.replace("_", "__").replace(".", "_")
 
 
@@ -54,37 +56,37 @@ def shard_names(shards: int) -> list[bytes]:
 
 
 def reverse_time(time: int) -> bytes:
-    """8 bytes that sort the newest first. ``time`` in microseconds since 1970 UTC."""
+    """Returns 8 bytes that sort the newest first. ``time``: microseconds since 1970 UTC."""
     return (MAX_TIME - time).to_bytes(8, "big")
 
 
 def reverse_times(times: np.ndarray) -> np.ndarray:
-    """``reverse_time`` of an int64 array, as (n, 8) bytes."""
+    """Returns ``reverse_time`` of each time of an int64 array, as (n, 8) bytes."""
     return (np.int64(MAX_TIME) - times).astype(">i8").view(np.uint8).reshape(-1, 8)
 
 
 def key_bounds(since: int, until: int) -> tuple[bytes, bytes]:
-    """First key (inclusive) and last key (exclusive) of the events in [since, until)."""
+    """Returns the first key (inclusive) and the last key (exclusive) of the events in [since, until)."""
     return reverse_time(until - 1), reverse_time(since - 1)
 
 
 def times_of_keys(keys: np.ndarray) -> np.ndarray:
-    """The times, int64 microseconds, of (n, 16) keys."""
+    """Returns the times, int64 microseconds, of (n, 16) keys."""
     return np.int64(MAX_TIME) - np.ascontiguousarray(keys[:, :REVTS_BYTES]).view(">i8").reshape(-1).astype(np.int64)
 
 
 def time_of_key(key: bytes) -> int:
-    """The time, microseconds since 1970 UTC, in what begins with REVTS: a key of an event or of a block."""
+    """Returns the time, microseconds since 1970 UTC, in bytes that begin with REVTS: an event's or a block's key."""
     return MAX_TIME - int.from_bytes(key[:REVTS_BYTES], "big")
 
 
 def time_of_row(row: bytes) -> int:
-    """The time, microseconds since 1970 UTC, in a row of an event table: of the event or of the block's newest one."""
+    """Returns the time, microseconds since 1970 UTC, of an event table's row: its event's, or its block's newest."""
     return time_of_key(row[SHARD_BYTES:])
 
 
 def event_keys(times: np.ndarray, hashes: np.ndarray) -> np.ndarray:
-    """The keys of events, (n, 16) bytes; ``times`` int64 microseconds, ``hashes`` uint64."""
+    """Returns the keys of events as (n, 16) bytes. ``times``: int64 microseconds. ``hashes``: uint64."""
     keys = np.empty((len(times), KEY_BYTES), np.uint8)
     keys[:, :REVTS_BYTES] = reverse_times(times)
     keys[:, REVTS_BYTES:] = hashes.astype(">u8").view(np.uint8).reshape(-1, HASH_BYTES)
@@ -92,7 +94,7 @@ def event_keys(times: np.ndarray, hashes: np.ndarray) -> np.ndarray:
 
 
 def hashes_of_keys(keys: np.ndarray) -> np.ndarray:
-    """The HASH parts, uint64, of (n, 16) keys."""
+    """Returns the HASH parts, uint64, of (n, 16) keys."""
     return np.ascontiguousarray(keys[:, REVTS_BYTES:]).view(">u8").reshape(-1)
 
 
@@ -107,7 +109,7 @@ def are_hashes_known(keys: np.ndarray) -> bool:
 
 
 def event_hashes(file_id: bytes, offsets: np.ndarray) -> np.ndarray:
-    """HASH of the events at these byte offsets of a file: uint64, distinct within a file.
+    """Returns the HASH of the events at these byte offsets of a file: uint64, distinct within the file.
 
     The finaliser of splitmix64 (Steele, Lea, Flood 2014), a bijection, over the file's identity plus the offset times
     an odd constant: the same line gives the same hash however the file was cut into work items.
@@ -116,7 +118,7 @@ def event_hashes(file_id: bytes, offsets: np.ndarray) -> np.ndarray:
 
 
 def mix_hashes(files: np.uint64 | np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """``event_hashes`` where the first 8 bytes of the files' identities are numbers, one for all or one an event."""
+    """Returns ``event_hashes``, given the first 8 bytes of file identities as numbers: one for all or one per event."""
     x = offsets.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x += files
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -125,12 +127,12 @@ def mix_hashes(files: np.uint64 | np.ndarray, offsets: np.ndarray) -> np.ndarray
 
 
 def index_prefix(field: str) -> bytes:
-    """What follows the shard in the index and aggregate rows of a field. A field's name holds no NUL."""
+    """Returns the bytes after the shard in the index and aggregate rows of a field. A field's name holds no NUL."""
     return field.encode() + b"\x00"
 
 
 def reversed_prefix(field: str) -> bytes:
-    """What follows the shard in the index rows of a field's reversed values: right behind those of ``index_prefix``.
+    """Returns the bytes after the shard in the index rows of a field's reversed values, which follow its other rows.
 
     A field's name has no control characters, so the rows of two fields never mix.
     """
@@ -138,12 +140,12 @@ def reversed_prefix(field: str) -> bytes:
 
 
 def aggregate_shard(field: str, value: bytes, shards: int) -> bytes:
-    """The shard that holds the counts of a (field, encoded value)."""
+    """Returns the shard that holds the counts of a field's encoded value."""
     return shard_name(zlib.crc32(index_prefix(field) + value) % shards)
 
 
 def aggregate_rows(field: str, values: list[bytes], shards: int) -> list[bytes]:
-    """The aggregate rows of many encoded values of a field."""
+    """Returns the aggregate rows of many encoded values of a field."""
     prefix, names = index_prefix(field), shard_names(shards)
     begun = zlib.crc32(prefix)
     return [names[zlib.crc32(value, begun) % shards] + prefix + value for value in values]

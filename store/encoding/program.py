@@ -1,7 +1,7 @@
-"""A typed filter tree as the bytes that tablet servers evaluate (``watchfloor.iterators.filter.FilterProgram``).
+"""Compiles a typed filter tree into the bytes that tablet servers evaluate (Java's ``FilterProgram``).
 
-The program is a preorder walk of the tree over encoded values (``values``): every comparison has
-become a comparison of bytes, so the servers know no types. ``docs/keys.md`` has the format.
+The program is a preorder walk of the tree over encoded values (``values.py``). Every comparison in it is one of bytes,
+so the servers need to know no types. ``docs/keys.md`` has the format.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SCALAR, _LIST, _TIME = 0, 1, 2
 
 
 def compile_filter(tree: Filter, source: Source) -> bytes:
-    """The program of a tree that has been typed against ``source``."""
+    """Returns the program of a tree that has been typed against ``source``."""
     match tree:
         case And(children):
             return struct.pack(">BH", _AND, len(children)) + b"".join(compile_filter(c, source) for c in children)
@@ -84,8 +84,8 @@ def compile_filter(tree: Filter, source: Source) -> bytes:
 
 
 def wildcard_regex(pattern: str) -> str:
-    """The RE2 pattern of a wildcard pattern, for the whole string."""
-    # Stars in a row say no more than one, and each would cost the servers a step more for every character.
+    """Returns the RE2 pattern that matches the strings that a wildcard pattern matches, from end to end."""
+    # Several stars in a row mean the same as one, but each would cost the servers a step for every character.
     parts = re.findall(r"\\.|\*+|\?|[^*?\\]+|\\", pattern, re.DOTALL)
     words = {"*": ".*", "?": "."}
     body = (

@@ -1,4 +1,4 @@
-"""Key ranges as the columns that cross the bridge."""
+"""Ranges of keys as the columns that cross the bridge."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def prefix_end(prefix: bytes) -> bytes | None:
 
 
 class Ranges:
-    """A growing list of half-open key ranges."""
+    """A list of half-open ranges of keys, to which more can be added."""
 
     def __init__(self) -> None:
         self._columns: tuple[list[bytes | None], ...] = ([], [], [], [])
         self._batch: pa.RecordBatch | None = None
 
     def add_rows(self, start: bytes, end: bytes | None) -> None:
-        """Rows in [start, end); to the table's end with None."""
+        """Adds the rows in [start, end); None is the end of the table."""
         self._add_range(start, None, end, None)
 
     def add_prefix(self, prefix: bytes) -> None:
@@ -34,15 +34,16 @@ class Ranges:
         self._add_range(prefix, None, prefix_end(prefix), None)
 
     def add_row(self, row: bytes) -> None:
+        """Adds one row."""
         self._add_range(row, None, row + b"\x00", None)
 
     def add_qualifiers(self, row: bytes, start: bytes, end: bytes) -> None:
-        """Qualifiers in [start, end) of one row."""
+        """Adds the qualifiers in [start, end) of one row."""
         self._add_range(row, start, row, end)
 
     @classmethod
     def exact_rows(cls, rows: pa.BinaryArray) -> Ranges:
-        """A range for each of many rows."""
+        """Returns ranges of one row each. No more can be added to these."""
         ranges = cls()
         ends = join_bytes(rows, _AFTER)
         nulls = pa.nulls(len(rows), pa.binary())
@@ -50,6 +51,7 @@ class Ranges:
         return ranges
 
     def to_batch(self) -> pa.RecordBatch:
+        """Returns the ranges as the record batch that Java reads (its ``Ranges``)."""
         if self._batch is None:
             self._batch = pa.RecordBatch.from_arrays(
                 [pa.array(column, pa.binary()) for column in self._columns], schema=_SCHEMA
