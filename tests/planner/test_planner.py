@@ -5,9 +5,11 @@ In `make test`: it needs no servers.
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +30,7 @@ from watchfloor.planner.access.index_use import (
 from watchfloor.planner.access.paths import Access, IndexIntersection, IndexUnion, Lookup, Scan, list_lookups
 from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
 from watchfloor.planner.planner import ALL_RULES, RULE_SETS, PlanRequest, list_conditions, make_plan
-from watchfloor.schema.choices import PLANNERS, SCHEMES
+from watchfloor.schema.choices import LAYOUTS, PLANNERS, SCHEMES
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.filter.print import to_text
@@ -129,6 +131,13 @@ def test_a_rule_that_forgets_to_ask_fails_though_others_ask_for_the_same(monkeyp
     monkeypatch.setattr(planner, "RULE_SETS", {"full": rules})
     with pytest.raises(InternalError, match="rule forgetful reads the count of status = 404, but its asks"):
         plan_of(read_filter("status = 404", SOURCE), 10)
+
+
+def test_the_planner_names_no_layout() -> None:
+    files = sorted((Path(__file__).parents[2] / "planner").rglob("*.py"))
+    nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text()))]
+    words = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    assert files and not words & set(LAYOUTS)
 
 
 def test_a_count_that_a_rule_asked_for_and_nobody_made_fails() -> None:
