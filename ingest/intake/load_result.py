@@ -27,7 +27,7 @@ class LoadProgress:
 
 @dataclass(frozen=True)
 class FileResult:
-    """What became of one file; lines = events + quarantined.
+    """The outcome for one file; lines = events + quarantined.
 
     ``skipped``: all of it had been loaded before. ``failed`` holds the reasons of items that failed.
     """
@@ -48,6 +48,8 @@ class FileResult:
 
 @dataclass(frozen=True)
 class LoadResult:
+    """The outcome of a load, and its totals."""
+
     files: tuple[FileResult, ...]
     seconds: float
 

@@ -1,2 +1,2 @@
-"""What an operator has done to events and lines that are in the store: ``compact.py`` merges the blocks of a source,
+"""Work on events and lines in the store that an operator asks for: ``compact.py`` merges the blocks of a source,
 ``retry.py`` parses quarantined lines again."""

@@ -15,7 +15,7 @@ from .time_place import TimeFinder
 
 
 class Match(IntEnum):
-    """How much of a file's first lines says that the file is of a format. The format with the highest value wins."""
+    """The degree to which the first lines of a file say that it is of a format. The format with the highest value wins."""
 
     NONE = 0
     SHAPE = 1
@@ -34,11 +34,11 @@ class Match(IntEnum):
 
 @dataclass(frozen=True)
 class SniffResult:
-    """How a file is to be read.
+    """The way in which a file is to be read.
 
     ``feed`` and ``header`` are for ``open_parser``; every byte range of the file needs the header. ``sources`` are to
-    be registered before the file is queued. A file that is not ``splittable`` must be one work item: its header
-    changes on the way, or it is compressed.
+    be registered before the file is queued. A file that is not ``splittable`` must be one work item: its header changes
+    on the way, or it is compressed.
     """
 
     feed: str

@@ -1,4 +1,4 @@
-"""What a parser takes and returns."""
+"""The input and the output of a parser."""
 
 from __future__ import annotations
 

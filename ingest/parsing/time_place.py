@@ -1,4 +1,4 @@
-"""Where the event's time stands in a line: what a replay of a log replaces, and nothing else."""
+"""The place of the event's time in a line. A replay of a log replaces the time there, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
-"""What ingest writes down in tables of the instance's own: the ledger of work items (``ledger.py``, read it first) and
-quarantined lines (``quarantine.py``), both as small rows of cells (``cells.py``)."""
+"""The records that ingest keeps in tables of the instance's own: the ledger of work items (``ledger.py``, read it
+first) and quarantined lines (``quarantine.py``), both as small rows of cells (``cells.py``)."""

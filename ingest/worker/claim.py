@@ -15,6 +15,8 @@ STALE_SECONDS = 10.0
 
 
 class ClaimAction(Enum):
+    """The things that a worker can do with an item."""
+
     READ = "read it"
     SKIP = "it is done"
     WAIT = "another worker is at it"
@@ -23,7 +25,7 @@ class ClaimAction(Enum):
 
 @dataclass(frozen=True)
 class Claim:
-    """What a worker does with an item. ``attempt`` counts from 1, for this queueing of the item."""
+    """The decision about an item. ``attempt`` counts from 1, for this queueing of the item."""
 
     action: ClaimAction
     attempt: int = 1

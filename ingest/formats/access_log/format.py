@@ -19,6 +19,8 @@ SOURCE = "web.access"
 
 
 class AccessLogFormat:
+    """Access logs, recognised by the form of their lines."""
+
     name = "access_log"
     family = ""
     title = "an access log"

@@ -20,6 +20,8 @@ _MAX_TYPES = 1000
 
 
 class EveFormat:
+    """EVE JSON, recognised by the type and the time of its records."""
+
     name = "eve"
     family = "suricata"
     title = "JSON lines"

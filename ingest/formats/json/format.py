@@ -17,6 +17,8 @@ from .json_values import decode_records
 
 
 class JsonFormat:
+    """JSON lines. Which source they are of, a definition or the user must say."""
+
     name = "json"
     family = ""
     title = "JSON lines"

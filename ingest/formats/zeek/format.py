@@ -20,6 +20,8 @@ from .zeek_tsv import ZeekTsvParser
 
 
 class ZeekFormat:
+    """Zeek's logs, recognised by their header lines, or as JSON by keys that Zeek writes or by the file's name."""
+
     name = "zeek"
     family = "zeek"
     title = "a Zeek log"

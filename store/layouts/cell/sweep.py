@@ -29,7 +29,7 @@ IndexRows = Callable[[Field, pa.Array, np.ndarray], Iterator[TableWrite]]
 
 
 class WrittenCells:
-    """Which cells a reading has written: the hash of each event, and which of the fields it has."""
+    """The cells that a reading has written: the hash of each event, and the fields that it has."""
 
     def __init__(self) -> None:
         self._hashes: list[np.ndarray] = []
