@@ -1,7 +1,7 @@
 """What the index has for conditions of many values, in both layouts: a range of its rows, read on the servers.
 
 The row of an equality is read as it stands (``index_rows``). A range of values may have any number of rows, so the
-tablet servers test the values and sum the hits of each key (``watchfloor.iterators.PlacesIterator``).
+tablet servers test the values and sum the hits of each key (``watchfloor.iterators.IndexHitsIterator``).
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _begin_scan(
         options["reversed"] = "true"
     if most is not None:
         options["most"] = str(most)
-    iterator = ServerIterator(30, "places", "watchfloor.iterators.PlacesIterator", options)
+    iterator = ServerIterator(30, "places", "watchfloor.iterators.IndexHitsIterator", options)
     return reader.begin_scan(EntryScan(index_table(source), ranges, [iterator], ordered=False))
 
 

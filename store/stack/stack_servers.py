@@ -101,10 +101,10 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
 
 
 def admin_command(settings: Settings, *arguments: str | Path) -> list[str]:
-    """Returns a command that asks Accumulo to do something and ends (``watchfloor.stack.Admin``)."""
+    """Returns a command that asks Accumulo to do something and ends (``watchfloor.stack.AdminCommand``)."""
     flags = ["-Xmx96m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'admin.log'}"]
     flags.append(f"-Daccumulo.properties=file://{settings.conf_folder}/accumulo.properties")
-    return [*_java_command(settings), *flags, "watchfloor.stack.Admin", *map(str, arguments)]
+    return [*_java_command(settings), *flags, "watchfloor.stack.AdminCommand", *map(str, arguments)]
 
 
 def kafka_format_command(settings: Settings, kafka_id: str) -> list[str]:

@@ -13,9 +13,9 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import watchfloor.block.vector.Vector;
-import watchfloor.iterators.Answers;
-import watchfloor.iterators.Bytes;
-import watchfloor.iterators.filter.Bounds;
+import watchfloor.iterators.AnswerKeys;
+import watchfloor.iterators.BigEndian;
+import watchfloor.iterators.filter.ValueBounds;
 
 /**
  * The block that a scan stands at: finds the cells that are asked for and reads no other.
@@ -54,7 +54,7 @@ final class Block {
 
   private byte[] row;
   private int rows;
-  private final Bounds time = new Bounds();
+  private final ValueBounds time = new ValueBounds();
   private final byte[] timeBytes = new byte[2 * Long.BYTES];
   /** Qualifiers from this one to where the source stands have been passed. */
   private byte[] passedFrom;
@@ -120,13 +120,13 @@ final class Block {
     Arrays.fill(stored, null);
     Arrays.fill(known, false);
     Arrays.fill(wrapped, false);
-    long newest = Long.MAX_VALUE - Bytes.getLong(row, TIME_AT);
-    int span = Bytes.getInt(row, SPAN_AT);
+    long newest = Long.MAX_VALUE - BigEndian.getLong(row, TIME_AT);
+    int span = BigEndian.getInt(row, SPAN_AT);
     long micros = (span & 0xFFFF_FFFFL) * MICROS;
     boolean unbounded = span == SATURATED || newest < Long.MIN_VALUE + micros;
     long oldest = unbounded ? Long.MIN_VALUE : newest - micros;
-    Bytes.putLong(timeBytes, 0, oldest ^ Long.MIN_VALUE);
-    Bytes.putLong(timeBytes, Long.BYTES, newest ^ Long.MIN_VALUE);
+    BigEndian.putLong(timeBytes, 0, oldest ^ Long.MIN_VALUE);
+    BigEndian.putLong(timeBytes, Long.BYTES, newest ^ Long.MIN_VALUE);
     time.set(timeBytes, 0, Long.BYTES, Long.BYTES, 2 * Long.BYTES, false);
     return true;
   }
@@ -164,7 +164,7 @@ final class Block {
 
   /** False if the key is behind the range's end; then the source stays where it is. */
   private boolean seekTo(Key key) throws IOException {
-    Range left = Answers.from(key, range);
+    Range left = AnswerKeys.from(key, range);
     if (left == null) {
       return false;
     }
@@ -196,7 +196,7 @@ final class Block {
   }
 
   /** Between which times the events are, by the row alone. */
-  Bounds time() {
+  ValueBounds time() {
     return time;
   }
 

@@ -2,8 +2,8 @@ package watchfloor.block;
 
 import java.util.Arrays;
 import watchfloor.block.vector.Vector;
-import watchfloor.iterators.Answers;
-import watchfloor.iterators.Bytes;
+import watchfloor.iterators.AnswerKeys;
+import watchfloor.iterators.BigEndian;
 
 /**
  * Reads answers of {@link BlockIterator}: the values of their vectors. A list is handed over as a cell holds it:
@@ -44,10 +44,10 @@ public final class BlockAnswer {
     int events = -1;
     next = null;
     for (int at = 0; at < answer.length; ) {
-      int place = Bytes.getUnsignedShort(answer, at);
-      int from = at + Answers.FIELD_HEADER;
-      at = from + Bytes.getInt(answer, at + Short.BYTES);
-      if (place == Answers.NEXT) {
+      int place = BigEndian.getUnsignedShort(answer, at);
+      int from = at + AnswerKeys.FIELD_HEADER;
+      at = from + BigEndian.getInt(answer, at + Short.BYTES);
+      if (place == AnswerKeys.NEXT) {
         next = Arrays.copyOfRange(answer, from, at);
         continue;
       }
@@ -136,7 +136,7 @@ public final class BlockAnswer {
         if (!elements.isValid(element)) {
           return appendNull(at);
         }
-        Bytes.putLong(number, 0, elements.numbers()[element]);
+        BigEndian.putLong(number, 0, elements.numbers()[element]);
         return append(number, Long.BYTES - elements.valueBytes(), Long.BYTES, at);
     }
   }
@@ -144,14 +144,14 @@ public final class BlockAnswer {
   private int append(byte[] bytes, int from, int to, int at) {
     int end = at + Integer.BYTES + to - from;
     room(end);
-    Bytes.putInt(list, at, to - from);
+    BigEndian.putInt(list, at, to - from);
     System.arraycopy(bytes, from, list, at + Integer.BYTES, to - from);
     return end;
   }
 
   private int appendNull(int at) {
     room(at + Integer.BYTES);
-    Bytes.putInt(list, at, NULL_ELEMENT);
+    BigEndian.putInt(list, at, NULL_ELEMENT);
     return at + Integer.BYTES;
   }
 

@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import watchfloor.block.filter.VectorFilter;
 import watchfloor.block.vector.Vector;
-import watchfloor.iterators.filter.Bounds;
+import watchfloor.iterators.filter.ValueBounds;
 import watchfloor.iterators.filter.Condition;
 import watchfloor.iterators.filter.FilterProgram;
 import watchfloor.iterators.filter.Verdict;
@@ -31,7 +31,7 @@ final class BlockFilter {
   }
 
   /** Returns whether all, some or none of a block's events satisfy the filter, as far as the block's row tells. */
-  Verdict within(Bounds time) {
+  Verdict within(ValueBounds time) {
     return root.within(time);
   }
 
@@ -69,7 +69,7 @@ final class BlockFilter {
       this.cost = cost;
     }
 
-    abstract Verdict within(Bounds time);
+    abstract Verdict within(ValueBounds time);
 
     abstract int select(Block block, int[] rows, int count) throws IOException;
   }
@@ -87,7 +87,7 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(Bounds time) {
+    Verdict within(ValueBounds time) {
       Verdict verdict = Verdict.ALL;
       for (Node child : children) {
         Verdict one = child.within(time);
@@ -117,7 +117,7 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(Bounds time) {
+    Verdict within(ValueBounds time) {
       Verdict verdict = Verdict.NONE;
       for (Node child : children) {
         Verdict one = child.within(time);
@@ -152,7 +152,7 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(Bounds time) {
+    Verdict within(ValueBounds time) {
       return child.within(time).not();
     }
 
@@ -171,7 +171,7 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(Bounds time) {
+    Verdict within(ValueBounds time) {
       return Verdict.ALL;
     }
 
@@ -190,7 +190,7 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(Bounds time) {
+    Verdict within(ValueBounds time) {
       return Verdict.SOME;
     }
 
@@ -218,7 +218,7 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(Bounds time) {
+    Verdict within(ValueBounds time) {
       return Verdict.SOME;
     }
 
@@ -241,7 +241,7 @@ final class BlockFilter {
     }
 
     @Override
-    Verdict within(Bounds time) {
+    Verdict within(ValueBounds time) {
       return condition.within(time);
     }
 

@@ -13,8 +13,8 @@ import org.apache.accumulo.core.iterators.OptionDescriber;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import watchfloor.block.vector.VectorWriter;
 import watchfloor.iterators.AnswerIterator;
-import watchfloor.iterators.Answers;
-import watchfloor.iterators.Beat;
+import watchfloor.iterators.AnswerKeys;
+import watchfloor.iterators.Heartbeat;
 import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.filter.Verdict;
 
@@ -24,10 +24,10 @@ import watchfloor.iterators.filter.Verdict;
  * <p>An answer's key is the block's row alone, so a scan that is torn down goes on with the next block. Its value
  * repeats {@code [u16 place in columns][u32 length][vector]}; a vector has a row for each event that matches, newest
  * first, up to as many as are wanted. If these are all events of the block they are the stored ones. A field of which
- * all values are null is left out. Last, in the place {@link Answers#NEXT}, is the row that comes next in the range, or
+ * all values are null is left out. Last, in the place {@link AnswerKeys#NEXT}, is the row that comes next in the range, or
  * the range's end: who has this answer then knows which of its events are newer than any to come.
  *
- * <p>A scan that finds nothing for a while answers with a {@link Beat}, after which the server lets others have a turn.
+ * <p>A scan that finds nothing for a while answers with a {@link Heartbeat}, after which the server lets others have a turn.
  */
 public class BlockIterator extends AnswerIterator implements OptionDescriber {
   private Map<String, String> options;
@@ -62,7 +62,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
 
   @Override
   public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
-    block.seek(source, Answers.left(range), families, inclusive);
+    block.seek(source, AnswerKeys.left(range), families, inclusive);
     next();
   }
 
@@ -74,9 +74,9 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
       if (answers()) {
         return;
       }
-      if (System.nanoTime() - begin > Beat.NANOS) {
-        topKey = Answers.key(block.row());
-        topValue = Beat.value();
+      if (System.nanoTime() - begin > Heartbeat.NANOS) {
+        topKey = AnswerKeys.key(block.row());
+        topValue = Heartbeat.value();
         return;
       }
     }
@@ -114,10 +114,10 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
         answer.put(place, block.vector(slots[place]), rows, count);
       }
     }
-    topKey = Answers.key(block.row());
+    topKey = AnswerKeys.key(block.row());
     byte[] following = block.following();
     if (following != null) {
-      answer.put(Answers.NEXT, following);
+      answer.put(AnswerKeys.NEXT, following);
     }
     topValue = new Value(answer.toByteArray(), false);
     return true;

@@ -5,8 +5,8 @@ import org.apache.accumulo.core.data.Value;
 import watchfloor.bridge.Connection;
 import watchfloor.bridge.scan.EventStream;
 import watchfloor.bridge.scan.ScanRequest;
-import watchfloor.iterators.Answers;
-import watchfloor.iterators.Bytes;
+import watchfloor.iterators.AnswerKeys;
+import watchfloor.iterators.BigEndian;
 
 /** The events of rows of cells, as {@link EventFilterIterator} answers with them: one a row. */
 public final class CellStream extends EventStream {
@@ -19,9 +19,9 @@ public final class CellStream extends EventStream {
     row.set(at, key.getRowData());
     byte[] bytes = answer.get();
     for (int field = 0; field < bytes.length; ) {
-      int length = Bytes.getInt(bytes, field + Short.BYTES);
-      columns[Bytes.getUnsignedShort(bytes, field)].set(at, bytes, field + Answers.FIELD_HEADER, length);
-      field += Answers.FIELD_HEADER + length;
+      int length = BigEndian.getInt(bytes, field + Short.BYTES);
+      columns[BigEndian.getUnsignedShort(bytes, field)].set(at, bytes, field + AnswerKeys.FIELD_HEADER, length);
+      field += AnswerKeys.FIELD_HEADER + length;
     }
   }
 }

@@ -7,7 +7,7 @@ import java.util.List;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
-import watchfloor.iterators.Bytes;
+import watchfloor.iterators.BigEndian;
 
 /**
  * The cells of one event that a filter or a result needs, copied out of the row as it goes by.
@@ -74,8 +74,8 @@ final class EventCells {
     if (timeNeeded) {
       ByteSequence row = first.getRowData();
       if (row.length() >= TIME_END) {
-        long micros = Long.MAX_VALUE - Bytes.getLong(row.getBackingArray(), row.offset() + SHARD_LENGTH);
-        Bytes.putLong(bytes, 0, micros ^ Long.MIN_VALUE);
+        long micros = Long.MAX_VALUE - BigEndian.getLong(row.getBackingArray(), row.offset() + SHARD_LENGTH);
+        BigEndian.putLong(bytes, 0, micros ^ Long.MIN_VALUE);
         offsets[TIME_SLOT] = 0;
         lengths[TIME_SLOT] = Long.BYTES;
         used = Long.BYTES;

@@ -1,7 +1,7 @@
 package watchfloor.cell;
 
 import java.util.List;
-import watchfloor.iterators.Bytes;
+import watchfloor.iterators.BigEndian;
 import watchfloor.iterators.filter.Condition;
 import watchfloor.iterators.filter.FilterProgram;
 
@@ -106,7 +106,7 @@ final class EventFilter {
       int at = event.offset(slot);
       int end = at + event.length(slot);
       while (end - at >= Integer.BYTES) {
-        int length = Bytes.getInt(bytes, at);
+        int length = BigEndian.getInt(bytes, at);
         at += Integer.BYTES;
         if (length == NULL_ELEMENT) {
           continue;

@@ -16,9 +16,9 @@ import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import org.apache.accumulo.core.iterators.user.WholeRowIterator;
-import watchfloor.iterators.Answers;
-import watchfloor.iterators.Beat;
-import watchfloor.iterators.Bytes;
+import watchfloor.iterators.AnswerKeys;
+import watchfloor.iterators.Heartbeat;
+import watchfloor.iterators.BigEndian;
 import watchfloor.iterators.EventOptions;
 
 /**
@@ -31,7 +31,7 @@ import watchfloor.iterators.EventOptions;
  *
  * <p>An answer's value repeats {@code [u16 place in columns][u32 length][bytes]} for each wanted field that the event
  * has. A row of which the reader may see no cell does not appear; a field that is hidden is as missing. When nothing was
- * found for a while there is a {@link Beat}.
+ * found for a while there is a {@link Heartbeat}.
  */
 public class EventFilterIterator extends WholeRowIterator {
   private static final byte[] EMPTY = new byte[0];
@@ -65,7 +65,7 @@ public class EventFilterIterator extends WholeRowIterator {
   public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
     topKey = null;
     topValue = null;
-    Range left = Answers.left(range);
+    Range left = AnswerKeys.left(range);
     if (left != null) {
       sourceIter.seek(left, families, inclusive);
       next();
@@ -79,7 +79,7 @@ public class EventFilterIterator extends WholeRowIterator {
     long begin = System.nanoTime();
     while (sourceIter.hasTop()) {
       Key first = sourceIter.getTopKey();
-      Key row = Answers.key(first.getRowData().toArray());
+      Key row = AnswerKeys.key(first.getRowData().toArray());
       cells.begin(first);
       Key key = first;
       do {
@@ -92,9 +92,9 @@ public class EventFilterIterator extends WholeRowIterator {
         topValue = encode();
         return;
       }
-      if (System.nanoTime() - begin > Beat.NANOS) {
+      if (System.nanoTime() - begin > Heartbeat.NANOS) {
         topKey = row;
-        topValue = Beat.value();
+        topValue = Heartbeat.value();
         return;
       }
     }
@@ -103,7 +103,7 @@ public class EventFilterIterator extends WholeRowIterator {
   private Value encode() {
     int size = 0;
     for (int slot : slots) {
-      size += cells.length(slot) < 0 ? 0 : Answers.FIELD_HEADER + cells.length(slot);
+      size += cells.length(slot) < 0 ? 0 : AnswerKeys.FIELD_HEADER + cells.length(slot);
     }
     byte[] out = new byte[size];
     byte[] bytes = cells.bytes();
@@ -111,10 +111,10 @@ public class EventFilterIterator extends WholeRowIterator {
     for (int i = 0; i < slots.length; i++) {
       int length = cells.length(slots[i]);
       if (length >= 0) {
-        Bytes.putShort(out, at, i);
-        Bytes.putInt(out, at + Short.BYTES, length);
-        System.arraycopy(bytes, cells.offset(slots[i]), out, at + Answers.FIELD_HEADER, length);
-        at += Answers.FIELD_HEADER + length;
+        BigEndian.putShort(out, at, i);
+        BigEndian.putInt(out, at + Short.BYTES, length);
+        System.arraycopy(bytes, cells.offset(slots[i]), out, at + AnswerKeys.FIELD_HEADER, length);
+        at += AnswerKeys.FIELD_HEADER + length;
       }
     }
     return new Value(out, false);
@@ -162,9 +162,9 @@ public class EventFilterIterator extends WholeRowIterator {
     SortedMap<Key, Value> out = new TreeMap<>();
     byte[] bytes = rowValue.get();
     for (int at = 0; at < bytes.length; ) {
-      byte[] name = columns[Bytes.getUnsignedShort(bytes, at)].getBytes(StandardCharsets.UTF_8);
-      int length = Bytes.getInt(bytes, at + Short.BYTES);
-      at += Answers.FIELD_HEADER;
+      byte[] name = columns[BigEndian.getUnsignedShort(bytes, at)].getBytes(StandardCharsets.UTF_8);
+      int length = BigEndian.getInt(bytes, at + Short.BYTES);
+      at += AnswerKeys.FIELD_HEADER;
       Key key = new Key(rowKey.getRowData().toArray(), EMPTY, name, EMPTY, Long.MAX_VALUE, false, false);
       out.put(key, new Value(bytes, at, length));
       at += length;

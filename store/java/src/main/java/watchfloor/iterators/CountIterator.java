@@ -117,7 +117,7 @@ public class CountIterator extends AnswerIterator {
     this.inclusive = inclusive;
     Key start = range.getStartKey();
     Key after = start == null || range.isStartKeyInclusive() ? null : afterGroup(start);
-    this.range = after == null ? range : Answers.from(after, range);
+    this.range = after == null ? range : AnswerKeys.from(after, range);
     if (this.range == null) {
       return;
     }
@@ -135,13 +135,13 @@ public class CountIterator extends AnswerIterator {
     if (qualifier.length() != BUCKET) {
       return null;
     }
-    long bucket = Bytes.getLong(qualifier.toArray(), 0);
+    long bucket = BigEndian.getLong(qualifier.toArray(), 0);
     return bucket == -1 ? key.followingKey(PartialKey.ROW_COLFAM) : bucketKey(key, key.getColumnFamilyData(), bucket + 1);
   }
 
   private static Key bucketKey(Key row, ByteSequence family, long bucket) {
     byte[] qualifier = new byte[BUCKET];
-    Bytes.putLong(qualifier, 0, bucket);
+    BigEndian.putLong(qualifier, 0, bucket);
     return new Key(row.getRowData().toArray(), family.toArray(), qualifier, EMPTY, Long.MAX_VALUE, false, false);
   }
 
@@ -159,7 +159,7 @@ public class CountIterator extends AnswerIterator {
       if (sum != 0) {
         topKey = answer(first);
         byte[] bytes = new byte[Long.BYTES];
-        Bytes.putLong(bytes, 0, sum);
+        BigEndian.putLong(bytes, 0, sum);
         topValue = new Value(bytes, false);
       }
     }
@@ -186,16 +186,16 @@ public class CountIterator extends AnswerIterator {
     if (bytes.length != Long.BYTES) {
       throw new IllegalStateException("a count has 8 bytes, not " + bytes.length);
     }
-    return Bytes.getLong(bytes, 0);
+    return BigEndian.getLong(bytes, 0);
   }
 
   /** The first 8 bytes of the qualifier; a shorter one is as if zeros followed. */
   private static long bucketOf(Key key) {
     ByteSequence qualifier = key.getColumnQualifierData();
     if (qualifier.length() >= BUCKET) {
-      return Bytes.getLong(qualifier.getBackingArray(), qualifier.offset());
+      return BigEndian.getLong(qualifier.getBackingArray(), qualifier.offset());
     }
-    return Bytes.getLong(Arrays.copyOf(qualifier.toArray(), BUCKET), 0);
+    return BigEndian.getLong(Arrays.copyOf(qualifier.toArray(), BUCKET), 0);
   }
 
   /** Moves the source on to a cell that counts; false if there is none. */
@@ -236,7 +236,7 @@ public class CountIterator extends AnswerIterator {
         return;
       }
     }
-    Range left = Answers.from(target, range);
+    Range left = AnswerKeys.from(target, range);
     if (left == null) {
       range = null;
     } else {

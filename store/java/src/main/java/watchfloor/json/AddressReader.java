@@ -5,12 +5,12 @@ final class AddressReader extends ValueReader {
   private static final int GROUPS = 8;
   private static final byte[] HEX = {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
 
-  private final Values values;
+  private final ValueSink values;
   private final int[] groups = new int[GROUPS];
   private final byte[] normal = new byte["ffff:".length() * GROUPS];
   private int length;
 
-  AddressReader(Values values) {
+  AddressReader(ValueSink values) {
     this.values = values;
   }
 

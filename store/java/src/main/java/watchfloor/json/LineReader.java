@@ -14,12 +14,12 @@ public final class LineReader {
   public static final byte END = '\n';
 
   /** Bytes that must follow the last {@link #END}, whatever they are: strings are read by the word. */
-  public static final int SPARE = Words.BYTES;
+  public static final int SPARE = TextMatcher.BYTES;
 
   static final byte[] NULL = {'n', 'u', 'l', 'l'};
 
   private final ValueReader[] columns;
-  private final Names.Level names;
+  private final FieldNames.Level names;
   private long line;
 
   /**
@@ -28,14 +28,14 @@ public final class LineReader {
    * @param fields the column of each name; negative if its value, a string, is read past
    * @param power see {@link ValueReader#of}
    */
-  public LineReader(String[] types, Values[] columns, String[] names, int[] fields, int power) {
+  public LineReader(String[] types, ValueSink[] columns, String[] names, int[] fields, int power) {
     this.columns = new ValueReader[types.length];
     for (int i = 0; i < types.length; i++) {
       this.columns[i] = ValueReader.of(types[i], power, columns[i]);
     }
     ValueReader[] values = new ValueReader[names.length];
     Arrays.setAll(values, i -> fields[i] < 0 ? passedOver() : this.columns[fields[i]]);
-    this.names = Names.of(names, values);
+    this.names = FieldNames.of(names, values);
   }
 
   /** Row 0 comes next. */
@@ -53,10 +53,10 @@ public final class LineReader {
     return at != ValueReader.ODD && data[blanks(data, at)] == END;
   }
 
-  private int object(byte[] data, int start, int row, Names.Level level) {
+  private int object(byte[] data, int start, int row, FieldNames.Level level) {
     int at = blanks(data, start + 1);
     boolean more = data[at] != '}';
-    Names.Key key = level.start;
+    FieldNames.Key key = level.start;
     while (more) {
       if (data[at] != '"') {
         return ValueReader.ODD;

@@ -2,11 +2,11 @@ package watchfloor.json;
 
 /** Lists of values of one type. */
 final class ListReader extends ValueReader {
-  private final Values lists;
+  private final ValueSink lists;
   private final ValueReader element;
   private int elements;
 
-  ListReader(Values lists, ValueReader element) {
+  ListReader(ValueSink lists, ValueReader element) {
     this.lists = lists;
     this.element = element;
   }

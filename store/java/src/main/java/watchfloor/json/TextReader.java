@@ -4,11 +4,11 @@ import java.util.Arrays;
 
 /** Strings. */
 final class TextReader extends ValueReader {
-  private final Values values;
+  private final ValueSink values;
   private byte[] plain = new byte[64];
   private int length;
 
-  TextReader(Values values) {
+  TextReader(ValueSink values) {
     this.values = values;
   }
 
@@ -28,10 +28,10 @@ final class TextReader extends ValueReader {
   /** The first position from one on that does not go on with a string as it stands there. */
   static int end(byte[] data, int at) {
     int end = at;
-    int goesOn = Words.end(Words.get(data, end));
-    while (goesOn == Words.BYTES) {
-      end += Words.BYTES;
-      goesOn = Words.end(Words.get(data, end));
+    int goesOn = TextMatcher.end(TextMatcher.get(data, end));
+    while (goesOn == TextMatcher.BYTES) {
+      end += TextMatcher.BYTES;
+      goesOn = TextMatcher.end(TextMatcher.get(data, end));
     }
     return end + goesOn;
   }

@@ -21,13 +21,13 @@ final class TimeReader extends ValueReader {
     }
   }
 
-  private final Values values;
+  private final ValueSink values;
   private final int power;
   /** The last date that was read, and its first microsecond: most lines of a log are of the same day. */
   private final byte[] date = new byte["0000-00-00".length()];
   private long midnight;
 
-  TimeReader(Values values, int power) {
+  TimeReader(ValueSink values, int power) {
     this.values = values;
     this.power = power;
   }

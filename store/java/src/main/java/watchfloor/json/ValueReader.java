@@ -30,7 +30,7 @@ abstract class ValueReader {
    *     list:} before one for lists of it
    * @param power the power of ten from a number that is a time to microseconds, negative if numbers are none
    */
-  static ValueReader of(String type, int power, Values values) {
+  static ValueReader of(String type, int power, ValueSink values) {
     switch (type) {
       case "string":
         return new TextReader(values);
@@ -77,7 +77,7 @@ abstract class ValueReader {
     return number;
   }
 
-  private static ValueReader whole(Values values, long least, long most) {
+  private static ValueReader whole(ValueSink values, long least, long most) {
     return new ValueReader() {
       @Override
       int read(byte[] data, int at, int row) {
@@ -102,7 +102,7 @@ abstract class ValueReader {
    * Of up to 15 digits and a fraction: both the digits and the power of ten are doubles then, and so their quotient is
    * the double next to the number (Clinger 1990). Java reads the others.
    */
-  private static ValueReader fraction(Values values) {
+  private static ValueReader fraction(ValueSink values) {
     return new ValueReader() {
       @Override
       int read(byte[] data, int at, int row) {
@@ -153,7 +153,7 @@ abstract class ValueReader {
     return end == start ? ODD : end;
   }
 
-  private static ValueReader truth(Values values) {
+  private static ValueReader truth(ValueSink values) {
     byte[] yes = {'t', 'r', 'u', 'e'};
     byte[] no = {'f', 'a', 'l', 's', 'e'};
     return new ValueReader() {

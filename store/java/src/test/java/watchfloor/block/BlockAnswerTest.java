@@ -16,7 +16,7 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import watchfloor.block.vector.Codec;
 import watchfloor.block.vector.Vectors;
-import watchfloor.iterators.Answers;
+import watchfloor.iterators.AnswerKeys;
 
 class BlockAnswerTest {
   private static final String[] COLUMNS = {"time", "words", "lists"};
@@ -90,7 +90,7 @@ class BlockAnswerTest {
   @Test
   void theRowThatComesNextIsNoColumn() {
     byte[] row = text("0001 and more");
-    assertEquals(3, answer.read(answer(Map.of(0, TIMES, Answers.NEXT, row))));
+    assertEquals(3, answer.read(answer(Map.of(0, TIMES, AnswerKeys.NEXT, row))));
     assertEquals(3, found.size());
     assertArrayEquals(row, answer.next());
     assertEquals(3, answer.read(answer(Map.of(0, TIMES))));

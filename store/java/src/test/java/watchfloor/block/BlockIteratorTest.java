@@ -42,9 +42,9 @@ import org.junit.jupiter.api.Test;
 import watchfloor.block.vector.Vector;
 import watchfloor.block.vector.Vectors;
 import watchfloor.cell.EventFilterIterator;
-import watchfloor.iterators.Answers;
-import watchfloor.iterators.Beat;
-import watchfloor.iterators.Bytes;
+import watchfloor.iterators.AnswerKeys;
+import watchfloor.iterators.Heartbeat;
+import watchfloor.iterators.BigEndian;
 import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.Programs;
 import watchfloor.iterators.Tables;
@@ -61,14 +61,14 @@ class BlockIteratorTest extends DrawnBlocks {
     return iterator(Tables.visible(blocks), options(program, columns));
   }
 
-  private static final int NEXT_LENGTH = Answers.FIELD_HEADER + 24;
+  private static final int NEXT_LENGTH = AnswerKeys.FIELD_HEADER + 24;
 
   /** The row that an answer says comes next, null if it says none. */
   private static byte[] next(Value answer) {
     byte[] bytes = answer.get();
     int at = bytes.length - NEXT_LENGTH;
-    return at >= 0 && Bytes.getUnsignedShort(bytes, at) == Answers.NEXT
-        ? Arrays.copyOfRange(bytes, at + Answers.FIELD_HEADER, bytes.length)
+    return at >= 0 && BigEndian.getUnsignedShort(bytes, at) == AnswerKeys.NEXT
+        ? Arrays.copyOfRange(bytes, at + AnswerKeys.FIELD_HEADER, bytes.length)
         : null;
   }
 
@@ -82,8 +82,8 @@ class BlockIteratorTest extends DrawnBlocks {
     List<Map<String, String>> rows = new ArrayList<>();
     byte[] bytes = vectors(answer);
     for (int at = 0; at < bytes.length; ) {
-      String column = columns[Bytes.getUnsignedShort(bytes, at)];
-      int length = Bytes.getInt(bytes, at + 2);
+      String column = columns[BigEndian.getUnsignedShort(bytes, at)];
+      int length = BigEndian.getInt(bytes, at + 2);
       Vector vector = new Vector("answer").wrap(Arrays.copyOfRange(bytes, at + 6, at + 6 + length));
       while (rows.size() < vector.rows()) {
         rows.add(new HashMap<>());
@@ -127,9 +127,9 @@ class BlockIteratorTest extends DrawnBlocks {
               Map<String, String> event = new TreeMap<>();
               byte[] bytes = answer.get();
               for (int at = 0; at < bytes.length; ) {
-                int length = Bytes.getInt(bytes, at + 2);
+                int length = BigEndian.getInt(bytes, at + 2);
                 byte[] value = Arrays.copyOfRange(bytes, at + 6, at + 6 + length);
-                event.put(columns[Bytes.getUnsignedShort(bytes, at)], Arrays.toString(value));
+                event.put(columns[BigEndian.getUnsignedShort(bytes, at)], Arrays.toString(value));
                 at += 6 + length;
               }
               out.add(new String(key.getRowData().toArray(), 0, 4) + event);
@@ -358,7 +358,7 @@ class BlockIteratorTest extends DrawnBlocks {
       Key key = iterator.getTopKey();
       assertTrue(last == null || key.compareTo(last) > 0);
       last = key;
-      if (!Beat.is(iterator.getTopValue())) {
+      if (!Heartbeat.is(iterator.getTopValue())) {
         found.add(key);
         iterator.next();
       } else if (++beats % 2 == 0) {

@@ -16,7 +16,7 @@ import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.junit.jupiter.api.Test;
-import watchfloor.iterators.Bytes;
+import watchfloor.iterators.BigEndian;
 import watchfloor.iterators.Tables;
 
 class HitsIteratorTest {
@@ -48,7 +48,7 @@ class HitsIteratorTest {
 
   private static String shown(List<byte[]> entries) {
     StringBuilder out = new StringBuilder();
-    entries.forEach(entry -> out.append(Bytes.getLong(entry, 0)).append(':').append(Bytes.getLong(entry, 8)).append(' '));
+    entries.forEach(entry -> out.append(BigEndian.getLong(entry, 0)).append(':').append(BigEndian.getLong(entry, 8)).append(' '));
     return out.toString().trim();
   }
 

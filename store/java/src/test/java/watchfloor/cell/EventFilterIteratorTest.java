@@ -42,7 +42,7 @@ import org.apache.accumulo.core.iterators.WrappingIterator;
 import org.apache.accumulo.core.iterators.user.WholeRowIterator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import watchfloor.iterators.Beat;
+import watchfloor.iterators.Heartbeat;
 import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.Programs;
 import watchfloor.iterators.Tables;
@@ -280,7 +280,7 @@ class EventFilterIteratorTest {
     @Override
     public void next() throws IOException {
       long begin = System.nanoTime();
-      while (System.nanoTime() - begin <= Beat.NANOS) {
+      while (System.nanoTime() - begin <= Heartbeat.NANOS) {
         Thread.onSpinWait();
       }
       super.next();
@@ -298,7 +298,7 @@ class EventFilterIteratorTest {
       Key key = iterator.getTopKey();
       assertTrue(last == null || key.compareTo(last) > 0);
       last = key;
-      if (Beat.is(iterator.getTopValue())) {
+      if (Heartbeat.is(iterator.getTopValue())) {
         beats++;
         iterator.seek(new Range(key, false, null, true), List.of(), false);
       } else {

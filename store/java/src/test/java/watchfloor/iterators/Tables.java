@@ -63,7 +63,7 @@ public final class Tables {
         throw new AssertionError("out of order: " + last + " before " + key);
       }
       last = key;
-      if (!Beat.is(iterator.getTopValue())) {
+      if (!Heartbeat.is(iterator.getTopValue())) {
         out.put(key, new Value(iterator.getTopValue()));
       }
       iterator.next();
@@ -82,7 +82,7 @@ public final class Tables {
       }
       Key key = new Key(iterator.getTopKey());
       Value answer = new Value(iterator.getTopValue());
-      if (!Beat.is(answer) && out.put(key, answer) != null) {
+      if (!Heartbeat.is(answer) && out.put(key, answer) != null) {
         throw new AssertionError("answered twice: " + key);
       }
       if (range.getEndKey() != null && key.compareTo(range.getEndKey()) >= 0) {

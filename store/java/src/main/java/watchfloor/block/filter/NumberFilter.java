@@ -2,7 +2,7 @@ package watchfloor.block.filter;
 
 import java.util.Arrays;
 import watchfloor.block.vector.Vector;
-import watchfloor.iterators.Bytes;
+import watchfloor.iterators.BigEndian;
 import watchfloor.iterators.filter.Condition;
 
 /** A condition on a field of numbers: narrows a selection of rows by a vector of that form. */
@@ -44,7 +44,7 @@ final class NumberFilter {
     int kept = 0;
     for (int i = 0; i < valid; i++) {
       int row = rows[i];
-      Bytes.putLong(encoded, 0, values[row]);
+      BigEndian.putLong(encoded, 0, values[row]);
       rows[kept] = row;
       kept += condition.test(encoded, Long.BYTES - valueBytes, Long.BYTES) ? 1 : 0;
     }

@@ -1,7 +1,7 @@
 package watchfloor.block.vector;
 
 import java.util.Arrays;
-import watchfloor.iterators.filter.Bounds;
+import watchfloor.iterators.filter.ValueBounds;
 
 /**
  * Reads a vector: a field's encoded values in the events of a block.
@@ -87,7 +87,7 @@ public final class Vector {
   }
 
   /** Returns the bounds of all values, or of the elements of all lists; null if they are not known. */
-  public Bounds bounds() {
+  public ValueBounds bounds() {
     return header.bounds();
   }
 

@@ -1,7 +1,7 @@
 package watchfloor.block.vector;
 
 import java.util.zip.CRC32;
-import watchfloor.iterators.filter.Bounds;
+import watchfloor.iterators.filter.ValueBounds;
 
 /**
  * The header of a vector: form, codec, sizes and bounds. One object reads any number of
@@ -35,7 +35,7 @@ final class VectorHeader {
 
   private final String name;
   private final CRC32 crc = new CRC32();
-  private final Bounds bounds = new Bounds();
+  private final ValueBounds bounds = new ValueBounds();
   private int flags;
 
   int form;
@@ -153,7 +153,7 @@ final class VectorHeader {
   }
 
   /** Returns the bounds of all values, or of the elements of all lists; null if they are not known. */
-  Bounds bounds() {
+  ValueBounds bounds() {
     return (flags & BOUNDS) != 0 ? bounds : null;
   }
 

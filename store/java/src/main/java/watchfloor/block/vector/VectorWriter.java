@@ -2,8 +2,8 @@ package watchfloor.block.vector;
 
 import java.util.Arrays;
 import java.util.zip.CRC32;
-import watchfloor.iterators.Answers;
-import watchfloor.iterators.Bytes;
+import watchfloor.iterators.AnswerKeys;
+import watchfloor.iterators.BigEndian;
 
 /**
  * Writes answers: vectors of the selected rows of others, not compressed and without bounds. What is written gathers in
@@ -39,21 +39,21 @@ public final class VectorWriter {
 
   /** Appends a field: its place among the columns and a stored vector as it is. */
   public void put(int place, byte[] vector) {
-    int at = claim(Answers.FIELD_HEADER + (long) vector.length);
-    Bytes.putShort(bytes, at, place);
-    Bytes.putInt(bytes, at + Short.BYTES, vector.length);
-    System.arraycopy(vector, 0, bytes, at + Answers.FIELD_HEADER, vector.length);
+    int at = claim(AnswerKeys.FIELD_HEADER + (long) vector.length);
+    BigEndian.putShort(bytes, at, place);
+    BigEndian.putInt(bytes, at + Short.BYTES, vector.length);
+    System.arraycopy(vector, 0, bytes, at + AnswerKeys.FIELD_HEADER, vector.length);
   }
 
   /** Appends a field with the selected rows of a vector; appends nothing if all of them are null. */
   public void put(int place, Vector vector, int[] rows, int count) {
-    int at = claim(Answers.FIELD_HEADER);
+    int at = claim(AnswerKeys.FIELD_HEADER);
     if (!write(vector, rows, count)) {
       size = at;
       return;
     }
-    Bytes.putShort(bytes, at, place);
-    Bytes.putInt(bytes, at + Short.BYTES, size - at - Answers.FIELD_HEADER);
+    BigEndian.putShort(bytes, at, place);
+    BigEndian.putInt(bytes, at + Short.BYTES, size - at - AnswerKeys.FIELD_HEADER);
   }
 
   /** Makes room and returns where it begins. */

@@ -8,13 +8,13 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.ipc.message.ArrowFieldNode;
-import watchfloor.json.Values;
+import watchfloor.json.ValueSink;
 
 /**
  * A column of a result, gathered in arrays and made a vector in one go. Rows are set in order; those passed over are
  * null. It is used again for the next batch.
  */
-public abstract class ColumnBuilder implements Values {
+public abstract class ColumnBuilder implements ValueSink {
   /** The type of a column whose values stay encoded. */
   public static final String BYTES = "bytes";
 
@@ -73,7 +73,7 @@ public abstract class ColumnBuilder implements Values {
   }
 
   @Override
-  public Values elements() {
+  public ValueSink elements() {
     throw new IllegalStateException("column " + name + " has no lists");
   }
 

@@ -6,7 +6,7 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.complex.ListVector;
-import watchfloor.json.Values;
+import watchfloor.json.ValueSink;
 
 /** A column of lists of values that do not come encoded. */
 final class ListBuilder extends ColumnBuilder {
@@ -20,7 +20,7 @@ final class ListBuilder extends ColumnBuilder {
   }
 
   @Override
-  public Values elements() {
+  public ValueSink elements() {
     return elements;
   }
 

@@ -19,7 +19,7 @@ import watchfloor.bridge.Connection;
 import watchfloor.bridge.columns.ArrowMemory;
 import watchfloor.bridge.columns.ByteBuilder;
 import watchfloor.bridge.columns.ColumnBuilder;
-import watchfloor.iterators.Beat;
+import watchfloor.iterators.Heartbeat;
 import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.filter.FilterProgram;
 
@@ -120,7 +120,7 @@ public abstract class EventStream extends ScanStream {
 
   @Override
   final boolean isBeat(Value answer) {
-    return Beat.is(answer);
+    return Heartbeat.is(answer);
   }
 
   @Override

@@ -11,7 +11,7 @@ public abstract class Condition {
   public abstract boolean test(byte[] bytes, int from, int to);
 
   /** What can be said of values of which only the bounds are known. */
-  public Verdict within(Bounds bounds) {
+  public Verdict within(ValueBounds bounds) {
     return Verdict.SOME;
   }
 
@@ -49,7 +49,7 @@ public abstract class Condition {
     }
 
     @Override
-    public Verdict within(Bounds bounds) {
+    public Verdict within(ValueBounds bounds) {
       if ((low != null && bounds.compareMax(low) < lowest) || (high != null && bounds.compareMin(high) > highest)) {
         return Verdict.NONE;
       }
@@ -140,7 +140,7 @@ public abstract class Condition {
     }
 
     @Override
-    public Verdict within(Bounds bounds) {
+    public Verdict within(ValueBounds bounds) {
       int low = 0;
       int high = values.length;
       while (low < high) {

@@ -16,9 +16,9 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import watchfloor.iterators.Bytes;
+import watchfloor.iterators.BigEndian;
 import watchfloor.iterators.Tables;
-import watchfloor.iterators.filter.Bounds;
+import watchfloor.iterators.filter.ValueBounds;
 import watchfloor.iterators.filter.Condition;
 import watchfloor.iterators.filter.Verdict;
 
@@ -70,8 +70,8 @@ class VectorTest {
     if (answer.length == 0) {
       return null;
     }
-    assertEquals(3, Bytes.getUnsignedShort(answer, 0));
-    assertEquals(answer.length - 6, Bytes.getInt(answer, 2));
+    assertEquals(3, BigEndian.getUnsignedShort(answer, 0));
+    assertEquals(answer.length - 6, BigEndian.getInt(answer, 2));
     return new Vector("subset").wrap(Arrays.copyOfRange(answer, 6, answer.length));
   }
 
@@ -185,7 +185,7 @@ class VectorTest {
       int at = before.length;
       for (int i = 0; i < stored.size(); i++) {
         int from = at + 6;
-        at = from + Bytes.getInt(answer, at + 2);
+        at = from + BigEndian.getInt(answer, at + 2);
         List<byte[]> read = Vectors.values(new Vector("grown").wrap(Arrays.copyOfRange(answer, from, at)));
         assertEquals(Vectors.show(pick(values, new int[] {0, 1, 5})), Vectors.show(read));
       }
@@ -347,7 +347,7 @@ class VectorTest {
   @Test
   void boundsDecideWithoutReadingValues() {
     List<byte[]> values = List.of(text("bb"), text("d".repeat(70)), text("c"));
-    Bounds bounds = vector.wrap(Vectors.plain(Codec.ZSTD, values)).bounds();
+    ValueBounds bounds = vector.wrap(Vectors.plain(Codec.ZSTD, values)).bounds();
     assertEquals(Verdict.NONE, new Condition.Equal(text("b")).within(bounds));
     assertEquals(Verdict.SOME, new Condition.Equal(text("bb")).within(bounds));
     assertEquals(Verdict.SOME, new Condition.Equal(text("d".repeat(99))).within(bounds));
@@ -358,7 +358,7 @@ class VectorTest {
     assertEquals(Verdict.SOME, new Condition.Interval(text("bb"), true, text("d".repeat(64)), true).within(bounds));
     assertEquals(Verdict.NONE, new Condition.Member(new byte[][] {text("a"), text("f")}).within(bounds));
     assertEquals(Verdict.SOME, new Condition.Member(new byte[][] {text("a"), text("c")}).within(bounds));
-    Bounds one = vector.wrap(Vectors.plain(Codec.NONE, List.of(text("x"), text("x")))).bounds();
+    ValueBounds one = vector.wrap(Vectors.plain(Codec.NONE, List.of(text("x"), text("x")))).bounds();
     assertEquals(Verdict.ALL, new Condition.Equal(text("x")).within(one));
     assertEquals(Verdict.ALL, new Condition.Member(new byte[][] {text("a"), text("x")}).within(one));
   }

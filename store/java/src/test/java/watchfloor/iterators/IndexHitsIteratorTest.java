@@ -19,40 +19,40 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.junit.jupiter.api.Test;
 
-class PlacesIteratorTest {
+class IndexHitsIteratorTest {
   private static final int HEADER = 1 + Integer.BYTES;
   private static final int PLACE = Long.BYTES + Integer.BYTES;
 
   private final TreeMap<Key, Value> table = new TreeMap<>();
   private final Map<String, String> options = new HashMap<>();
 
-  PlacesIteratorTest() {
-    options.put(PlacesIterator.SKIP, "2");
+  IndexHitsIteratorTest() {
+    options.put(IndexHitsIterator.SKIP, "2");
     between(0, Long.MAX_VALUE);
   }
 
   private void between(long low, long high) {
-    options.put(PlacesIterator.LOW, Base64.getEncoder().encodeToString(count(low)));
-    options.put(PlacesIterator.HIGH, Base64.getEncoder().encodeToString(count(high)));
+    options.put(IndexHitsIterator.LOW, Base64.getEncoder().encodeToString(count(low)));
+    options.put(IndexHitsIterator.HIGH, Base64.getEncoder().encodeToString(count(high)));
   }
 
   private void test(byte[] program) {
-    options.put(PlacesIterator.TEST, Base64.getEncoder().encodeToString(program));
+    options.put(IndexHitsIterator.TEST, Base64.getEncoder().encodeToString(program));
   }
 
   private void add(String value, long place, int hits) {
     table.put(Tables.key(text("f:" + value), "", count(place), ""), new Value(u32(hits)));
   }
 
-  private PlacesIterator iterator() {
-    PlacesIterator iterator = new PlacesIterator();
+  private IndexHitsIterator iterator() {
+    IndexHitsIterator iterator = new IndexHitsIterator();
     iterator.init(Tables.visible(table), options, Tables.ENVIRONMENT);
     return iterator;
   }
 
   /** Hits by place, of a whole scan, a copy's, and one that is torn down after each answer. */
   private Map<Long, Integer> places() throws IOException {
-    PlacesIterator iterator = iterator();
+    IndexHitsIterator iterator = iterator();
     TreeMap<Key, Value> whole = Tables.read(iterator, new Range());
     assertEquals(summed(whole), summed(Tables.readTorn(iterator, new Range())), "torn");
     assertEquals(summed(whole), summed(Tables.read(iterator.deepCopy(Tables.ENVIRONMENT), new Range())), "copy");
@@ -63,7 +63,7 @@ class PlacesIteratorTest {
     Map<Long, Integer> hits = new TreeMap<>();
     for (Value answer : answers.values()) {
       for (int at = HEADER; at < answer.getSize(); at += PLACE) {
-        hits.merge(Bytes.getLong(answer.get(), at), Bytes.getInt(answer.get(), at + Long.BYTES), Integer::sum);
+        hits.merge(BigEndian.getLong(answer.get(), at), BigEndian.getInt(answer.get(), at + Long.BYTES), Integer::sum);
       }
     }
     return hits;
@@ -125,7 +125,7 @@ class PlacesIteratorTest {
     add("abc", 2, 1);
     test(Programs.regex(Programs.scalar("f"), "^ab", false));
     assertEquals(Map.of(2L, 1), places());
-    options.put(PlacesIterator.REVERSED, "true");
+    options.put(IndexHitsIterator.REVERSED, "true");
     assertEquals(Map.of(1L, 1), places());
   }
 
@@ -134,7 +134,7 @@ class PlacesIteratorTest {
     add("xxxx", 1, 1);
     add("xxx", 2, 1);
     test(Programs.regex(Programs.scalar("f"), "y", false));
-    options.put(PlacesIterator.CUT, "4");
+    options.put(IndexHitsIterator.CUT, "4");
     assertEquals(Map.of(1L, 1), places());
   }
 
@@ -143,12 +143,12 @@ class PlacesIteratorTest {
     for (int place = 0; place < 100; place++) {
       add("a", place, 1);
     }
-    options.put(PlacesIterator.MOST, "60");
+    options.put(IndexHitsIterator.MOST, "60");
     TreeMap<Key, Value> answers = Tables.read(iterator(), new Range());
     assertEquals(60, summed(answers).size());
     assertEquals(1, answers.lastEntry().getValue().get()[0]);
-    assertEquals(60, Bytes.getInt(answers.lastEntry().getValue().get(), 1));
-    options.put(PlacesIterator.MOST, "100");
+    assertEquals(60, BigEndian.getInt(answers.lastEntry().getValue().get(), 1));
+    options.put(IndexHitsIterator.MOST, "100");
     answers = Tables.read(iterator(), new Range());
     assertEquals(0, answers.lastEntry().getValue().get()[0]);
   }
@@ -160,7 +160,7 @@ class PlacesIteratorTest {
     }
     test(Programs.regex(Programs.scalar("f"), "nothing", false));
     assertEquals(Map.of(), places());
-    options.put(PlacesIterator.MOST, "50");
+    options.put(IndexHitsIterator.MOST, "50");
     TreeMap<Key, Value> answers = Tables.read(iterator(), new Range());
     assertEquals(1, answers.size());
     assertEquals(1, answers.firstEntry().getValue().get()[0]);

@@ -6,7 +6,7 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /** A text that bytes are compared with eight at a time, as others of a line are looked through. */
-final class Words {
+final class TextMatcher {
   /** Bytes of a word. */
   static final int BYTES = Long.BYTES;
 
@@ -19,7 +19,7 @@ final class Words {
   private final long last;
 
   /** @param text at least one byte */
-  Words(byte[] text) {
+  TextMatcher(byte[] text) {
     words = new long[(text.length - 1) / BYTES + 1];
     byte[] padded = Arrays.copyOf(text, words.length * BYTES);
     Arrays.setAll(words, i -> get(padded, i * BYTES));

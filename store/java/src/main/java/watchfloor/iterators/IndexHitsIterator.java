@@ -27,7 +27,7 @@ import watchfloor.iterators.filter.FilterProgram;
  * {@code [u32 hits]}; a place may come again in a later answer. An answer's key is that of the last entry that was
  * read for it, so a scan that is torn down goes on behind it.
  */
-public class PlacesIterator extends AnswerIterator {
+public class IndexHitsIterator extends AnswerIterator {
   /** Bytes of a row before the value. */
   public static final String SKIP = "skip";
   /** Base64 of the least qualifier that is wanted, and of the first that is not any more. */
@@ -159,14 +159,14 @@ public class PlacesIterator extends AnswerIterator {
     if (value.getSize() != Integer.BYTES) {
       throw new IllegalStateException("a number of hits has 4 bytes, not " + value.getSize());
     }
-    return Bytes.getInt(value.get(), 0);
+    return BigEndian.getInt(value.get(), 0);
   }
 
   private Value answer(boolean givenUp, long entries) {
     int width = places.isEmpty() ? 0 : places.keySet().iterator().next().length();
     byte[] out = new byte[1 + Integer.BYTES + places.size() * (width + Integer.BYTES)];
     out[0] = (byte) (givenUp ? 1 : 0);
-    Bytes.putInt(out, 1, (int) Math.min(entries, Integer.MAX_VALUE));
+    BigEndian.putInt(out, 1, (int) Math.min(entries, Integer.MAX_VALUE));
     int at = 1 + Integer.BYTES;
     for (Map.Entry<ByteSequence, int[]> place : places.entrySet()) {
       byte[] qualifier = place.getKey().getBackingArray();
@@ -174,7 +174,7 @@ public class PlacesIterator extends AnswerIterator {
         throw new IllegalStateException("places of " + width + " and of " + qualifier.length + " bytes in one index");
       }
       System.arraycopy(qualifier, 0, out, at, width);
-      Bytes.putInt(out, at + width, place.getValue()[0]);
+      BigEndian.putInt(out, at + width, place.getValue()[0]);
       at += width + Integer.BYTES;
     }
     return new Value(out, false);
@@ -188,7 +188,7 @@ public class PlacesIterator extends AnswerIterator {
         return;
       }
     }
-    range = Answers.from(target, range);
+    range = AnswerKeys.from(target, range);
     if (range != null) {
       source.seek(range, families, inclusive);
       read += STEPS_BEFORE_SEEK;
@@ -197,7 +197,7 @@ public class PlacesIterator extends AnswerIterator {
 
   @Override
   public SortedKeyValueIterator<Key, Value> deepCopy(IteratorEnvironment environment) {
-    PlacesIterator copy = new PlacesIterator();
+    IndexHitsIterator copy = new IndexHitsIterator();
     copy.init(source.deepCopy(environment), options, environment);
     return copy;
   }

@@ -8,7 +8,7 @@ import org.apache.accumulo.core.data.Range;
  * What iterators that give one answer a row have in common: the answers' keys, which are a row and nothing else as
  * those of WholeRowIterator, and where a scan goes on that was torn down after one.
  */
-public final class Answers {
+public final class AnswerKeys {
   /** Before each field's bytes in an answer's value: {@code [u16 place in columns][u32 length]}. */
   public static final int FIELD_HEADER = Short.BYTES + Integer.BYTES;
 
@@ -17,7 +17,7 @@ public final class Answers {
 
   private static final byte[] EMPTY = new byte[0];
 
-  private Answers() {}
+  private AnswerKeys() {}
 
   /** The answer's key of the row that a key stands in. */
   public static Key key(byte[] row) {

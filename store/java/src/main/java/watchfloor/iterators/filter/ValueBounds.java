@@ -3,7 +3,7 @@ package watchfloor.iterators.filter;
 import java.util.Arrays;
 
 /** Between which encoded values all of some values lie; what conditions are asked before a value is read. */
-public final class Bounds {
+public final class ValueBounds {
   private byte[] bytes;
   private int minFrom;
   private int minTo;

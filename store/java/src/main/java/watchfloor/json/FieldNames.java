@@ -11,7 +11,7 @@ import java.util.TreeMap;
  * What the keys of objects stand for. A field's name has its parts joined by dots; a file may nest objects where the dots
  * are, or not, or at some of them.
  */
-final class Names {
+final class FieldNames {
   /** What a key may lead to: a value of a field, a value to read past, or an object with further names. */
   static final class Name {
     /** Null of an object. */
@@ -31,14 +31,14 @@ final class Names {
   static final class Key {
     final Name name;
     private final int length;
-    private final Words quoted;
+    private final TextMatcher quoted;
     /** The key that came after this one last time: lines of a log are alike. */
     private Key follower;
 
     private Key(String text, Name name) {
       byte[] bytes = (text + '"').getBytes(StandardCharsets.UTF_8);
       length = bytes.length - 1;
-      quoted = new Words(bytes);
+      quoted = new TextMatcher(bytes);
       this.name = name;
     }
 
@@ -82,7 +82,7 @@ final class Names {
   private final Map<String, Name> names = new TreeMap<>();
   private final Map<String, Level> levels = new HashMap<>();
 
-  private Names() {}
+  private FieldNames() {}
 
   /**
    * The names at the outermost level.
@@ -90,7 +90,7 @@ final class Names {
    * @param names and the value that each of them has, of which some may be the same
    */
   static Level of(String[] names, ValueReader[] values) {
-    Names all = new Names();
+    FieldNames all = new FieldNames();
     Map<ValueReader, Name> known = new HashMap<>();
     for (int i = 0; i < names.length; i++) {
       all.names.put(names[i], known.computeIfAbsent(values[i], value -> new Name(value, null)));

@@ -1,7 +1,7 @@
 package watchfloor.json;
 
 /** Where the values of a column go, row by row in order; rows passed over are null. A column is told what it holds. */
-public interface Values {
+public interface ValueSink {
   /** UTF-8. */
   void text(int row, byte[] data, int offset, int length);
 
@@ -12,5 +12,5 @@ public interface Values {
   void list(int row, int first, int end);
 
   /** The column that takes the elements of a column of lists, one a row. */
-  Values elements();
+  ValueSink elements();
 }

@@ -5,12 +5,12 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /** Big-endian numbers in byte arrays. */
-public final class Bytes {
+public final class BigEndian {
   private static final VarHandle SHORT = MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.BIG_ENDIAN);
   private static final VarHandle INT = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.BIG_ENDIAN);
   private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
-  private Bytes() {}
+  private BigEndian() {}
 
   public static int getUnsignedShort(byte[] bytes, int offset) {
     return (short) SHORT.get(bytes, offset) & 0xFFFF;

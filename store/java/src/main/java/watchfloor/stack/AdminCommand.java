@@ -34,14 +34,14 @@ import watchfloor.bridge.Credentials;
  * end it when it takes too long, and needs no JVM inside itself. Passwords come from files, because
  * other users of the machine can read a process's arguments.
  */
-public final class Admin {
+public final class AdminCommand {
   private static final Text LOCATION = new Text("loc");
   private static final Text TABLET = new Text("~tab");
   private static final Text END_ROW = new Text("~pr");
   private static final long RPC_MILLIS = 5_000;
   private static final long POLL_MILLIS = 100;
 
-  private Admin() {}
+  private AdminCommand() {}
 
   public static void main(String[] args) throws Exception {
     int code = 0;

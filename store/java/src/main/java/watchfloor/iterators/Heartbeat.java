@@ -9,11 +9,11 @@ import org.apache.accumulo.core.data.Value;
  * interrupted in the middle of a request loses the name of its session, which the server then keeps. A row's answer
  * has no byte or several; a beat has one.
  */
-public final class Beat {
+public final class Heartbeat {
   /** Nothing was found for so long. */
   public static final long NANOS = 50_000_000;
 
-  private Beat() {}
+  private Heartbeat() {}
 
   public static Value value() {
     return new Value(new byte[1], false);
