@@ -15,7 +15,7 @@ from .time_place import TimeFinder
 
 
 class Match(IntEnum):
-    """The degree to which the first lines of a file say that it is of a format. The format with the highest value wins."""
+    """The degree to which a file's first lines say that it is of a format. The format with the highest value wins."""
 
     NONE = 0
     SHAPE = 1

@@ -148,6 +148,13 @@ def test_definitions_are_checked_without_a_store(capsys: pytest.CaptureFixture[s
     assert "my.source is fine" in capsys.readouterr().err
     assert cli.main(["sources", "check", str(bad)]) == cli.USER
     assert "fields[0].type" in capsys.readouterr().err
+    bad.write_text(json.dumps({**definition, "parser": {"format": "jsn"}}))
+    for action in ("check", "add"):
+        assert cli.main(["sources", action, str(bad)]) == cli.USER
+        assert (
+            ".parser.format: 'jsn' is not one of access_log, eve, json, zeek; did you mean json?"
+            in capsys.readouterr().err
+        )
     assert cli.main(["sources", "check", str(tmp_path / "none.json")]) == cli.USER
 
 
