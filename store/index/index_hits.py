@@ -107,6 +107,7 @@ def read_index_hits(
 def _begin_scan(
     reader: Reader, source: Source, rows: ValueRows, bounds: tuple[bytes, bytes], most: int | None
 ) -> Batches:
+    """Begins to read the hits of one condition in all shards."""
     ranges = Ranges()
     if rows.start < rows.end:
         for shard in shard_names(source.shards):

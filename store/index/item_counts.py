@@ -75,6 +75,7 @@ class ItemCounts:
         return batches
 
     def _total_entries(self) -> pa.RecordBatch:
+        """Returns the counts of all events by minute, hour and day."""
         cells: dict[tuple[str, int], int] = defaultdict(int)
         for minute, count in self._minutes.items():
             start = minute * MINUTE
@@ -88,6 +89,7 @@ class ItemCounts:
         return self._make_batch(rows, pa.array(families, pa.binary()), starts, counts, self._source.visibility)
 
     def _field_entries(self, name: str, hours: pa.Table) -> pa.RecordBatch:
+        """Returns the counts of a field's values by hour and by day, from those by hour."""
         values = hours["value"].combine_chunks().dictionary_encode()
         codes, starts = values.indices.to_numpy().astype(np.int64), hours["hour"].to_numpy() * HOUR
         counts, days = hours["count"].to_numpy(), starts // DAY

@@ -88,6 +88,7 @@ def read_block_hits(
 def _read_equal_hits(
     reader: Reader, source: Source, terms: Sequence[Compare], since: int, until: int
 ) -> list[BlockHits]:
+    """Reads the blocks with hits of each equality, by one scan for those that the snapshot does not have yet."""
     suffixes = index_suffixes([(source.find_field(term.field), term.value) for term in terms])
     if since >= until:
         return [_concat_hits([]) for _ in suffixes]
@@ -102,6 +103,7 @@ def _read_equal_hits(
 def _read_hits_of_many(
     reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
 ) -> list[BlockHits]:
+    """Reads the blocks with hits of each condition of many values, by a scan each."""
     if since >= until:
         return [_concat_hits([]) for _ in conditions]
     view = view_of(reader, source)

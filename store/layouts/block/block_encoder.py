@@ -85,6 +85,7 @@ class BlockEncoder:
         remove_stale_counts(store, self._source, counts, self._counts.make_entries())
 
     def _encode_slab(self) -> list[TableWrite]:
+        """Returns the event entries and index entries of the pending events, and counts them."""
         source = self._source
         events = pa.concat_batches(self._pending) if len(self._pending) > 1 else self._pending[0]
         self._pending, self._pending_rows = [], 0

@@ -90,6 +90,7 @@ class CellEncoder:
         return self._index_field(field, decode_column(field, encoded), encoded, keys)
 
     def _write_events(self, rows: np.ndarray, encoded: dict[str, pa.Array]) -> TableWrite:
+        """Returns a row for each event, with a cell for each value."""
         source = self._source
         names = [name for name, column in encoded.items() if column.null_count < len(column)]
         columns = [encoded[name] for name in names]

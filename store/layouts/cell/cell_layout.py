@@ -94,6 +94,7 @@ class CellLayout:
 
 
 def _request_events(source: Source, ranges: Ranges, request: ReadRequest, first_rows: int, ordered: bool) -> EventScan:
+    """Returns the scan that reads the requested events in some ranges."""
     program = compile_filter(request.where, source) if request.where is not None else None
     return EventScan(
         _STREAM,
@@ -110,6 +111,7 @@ def _request_events(source: Source, ranges: Ranges, request: ReadRequest, first_
 def _read_events(
     reader: Reader, source: Source, request: EventScan, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
+    """Yields events as batches by ``event_schema``."""
     with reader.begin_events(request) as batches:
         for batch in batches:
             # A field may be named "row", as the first column is.

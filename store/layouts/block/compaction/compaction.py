@@ -96,6 +96,7 @@ class _Compaction:
         """Epochs whose replaced blocks still exist, and from when on these may be deleted, by the monotonic clock."""
 
     def run(self) -> CompactionResult:
+        """Merges until nothing is left to merge, and deletes what was replaced when its grace is over."""
         began, before, events, rounds = time.monotonic(), -1, 0, 0
         self._note_dead(self._epochs.await_turn(PATIENCE))
         self._read_definition()

@@ -122,6 +122,7 @@ def _put_write(sink: EntrySink, write: TableWrite) -> None:
 
 
 def _read_origins(blocks: Mapping[bytes, BlockCells], sizes: list[int]) -> _EventOrigins:
+    """Reads where the events of some blocks, with these ``sizes``, come from."""
     files, items = [], []
     rows = np.frombuffer(b"".join(blocks), np.uint8).reshape(len(blocks), -1)[:, 4:]
     epochs, tags = epochs_of_blocks(rows), tags_of_blocks(rows)

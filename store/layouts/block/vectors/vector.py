@@ -207,6 +207,7 @@ def _make_damage_error(why: str) -> StoreError:
 
 
 def _read_header(vector: memoryview) -> _StoredVector:
+    """Checks a vector as far as its header and checksum go. Raises ``StoreError``."""
     if len(vector) < _BOUNDS_AT:
         raise _make_damage_error(f"{len(vector)} bytes are less than a header")
     magic, version, form, codec, flags, value_bytes, code_width, transform, rows, plain, crc, low, high = (
@@ -295,6 +296,7 @@ class _PayloadReader:
 
 
 def _decode_values(field: Field, head: _StoredVector, payload: _PayloadReader) -> pa.Array:
+    """Returns the values of a field from a payload in any form."""
     try:
         if head.form == _DICTIONARY:
             values, codes = _decode_dictionary(head, payload)
@@ -311,6 +313,7 @@ def _decode_values(field: Field, head: _StoredVector, payload: _PayloadReader) -
 
 
 def _decode_dictionary(head: _StoredVector, payload: _PayloadReader) -> tuple[pa.BinaryArray, pa.Array]:
+    """Returns the distinct values and the codes; a code is null where the value is."""
     if head.nulls or head.code_width == 8:
         raise _make_damage_error("a dictionary with a bitmap, or codes of 8 bytes")
     count = int(payload.array(_U32, 1)[0])
@@ -327,6 +330,7 @@ def _decode_dictionary(head: _StoredVector, payload: _PayloadReader) -> tuple[pa
 
 
 def _decode_plain(head: _StoredVector, payload: _PayloadReader) -> pa.BinaryArray:
+    """Returns values that stand one after the other."""
     nulls = payload.nulls(head)
     lengths = payload.array(_U32, head.rows)
     if nulls is not None and lengths[nulls].any():
@@ -338,6 +342,7 @@ def _decode_plain(head: _StoredVector, payload: _PayloadReader) -> pa.BinaryArra
 
 
 def _make_binary(lengths: np.ndarray, data: memoryview, nulls: np.ndarray | None) -> pa.BinaryArray:
+    """Returns an array of values that stand one after the other in ``data``."""
     offsets = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
     valid = None if nulls is None else pa.py_buffer(np.packbits(~nulls, bitorder="little"))
@@ -345,6 +350,7 @@ def _make_binary(lengths: np.ndarray, data: memoryview, nulls: np.ndarray | None
 
 
 def _decode_numbers(field: Field, head: _StoredVector, payload: _PayloadReader) -> pa.Array:
+    """Returns numbers, stored as differences from a base or from the number before."""
     nulls = payload.nulls(head)
     base = payload.array(_WIDTHS[8], 1)[0]
     step = payload.array(_WIDTHS[8], 1)[0] if head.transform else None
@@ -362,6 +368,7 @@ def _decode_numbers(field: Field, head: _StoredVector, payload: _PayloadReader) 
 
 
 def _decode_lists(field: Field, head: _StoredVector, payload: _PayloadReader) -> pa.Array:
+    """Returns lists, whose elements are a vector of their own."""
     nulls = payload.nulls(head)
     lengths = payload.array(_WIDTHS[head.code_width], head.rows)
     inner = _read_header(payload.rest())
