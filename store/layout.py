@@ -96,12 +96,18 @@ class ValueCounts(Protocol):
     """Counts the events in [since, until) (µs) by the values of indexed fields."""
 
     def estimate_conditions(
-        self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
+        self,
+        reader: Reader,
+        source: Source,
+        conditions: Sequence[Condition],
+        since: int,
+        until: int,
+        max_entries: int | None,
     ) -> list[IndexCount | None]:
         """Returns what the index tells about each condition on an indexed field.
 
-        The result is None for a condition of many values that has more than ``most`` entries in a shard: reading it
-        is given up. With ``most`` None nothing is given up.
+        The result is None for a condition of many values that has more than ``max_entries`` in a shard: reading it is
+        given up. With None nothing is given up.
         """
 
     def count_events(self, reader: Reader, source: Source, term: FieldValue, since: int, until: int) -> int:
@@ -124,7 +130,7 @@ class Layout(Protocol):
     """True if every hit of an equality is an event that satisfies it; false if it is a block that may hold some."""
     costs: ReadCosts
     """What reading costs if it was not measured on the store at hand."""
-    most_entries: int
+    max_entries: int
     """A condition of many values with more index entries in a shard than this is not worth looking up."""
 
     @property

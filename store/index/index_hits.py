@@ -81,11 +81,11 @@ def read_index_hits(
     keys: IndexKeys,
     since: int,
     until: int,
-    most: int | None,
+    max_entries: int | None,
 ) -> list[IndexHits]:
     """Returns the hits of each condition in [since, until), by one scan each, all at once.
 
-    Reading a condition is given up after ``most`` entries of a shard; None is never. A snapshot reads nothing twice;
+    Reading a condition is given up after ``max_entries`` of a shard; None is never. A snapshot reads nothing twice;
     what it has may reach beyond the time range.
     """
     cache = reader.get_slot(_HITS)
@@ -94,7 +94,7 @@ def read_index_hits(
     new, bounds = cache.find_missing(named, since, until), keys.bounds(since, until)
     with ExitStack() as stack:
         scans = [
-            stack.enter_context(_begin_scan(reader, source, value_rows(condition, source), bounds, most))
+            stack.enter_context(_begin_scan(reader, source, value_rows(condition, source), bounds, max_entries))
             for _, condition in new
         ]
         for name, scan in zip(new, scans, strict=True):
@@ -105,7 +105,7 @@ def read_index_hits(
 
 
 def _begin_scan(
-    reader: Reader, source: Source, rows: ValueRows, bounds: tuple[bytes, bytes], most: int | None
+    reader: Reader, source: Source, rows: ValueRows, bounds: tuple[bytes, bytes], max_entries: int | None
 ) -> Batches:
     """Begins to read the hits of one condition in all shards."""
     ranges = Ranges()
@@ -118,9 +118,9 @@ def _begin_scan(
         options |= {"test": rows.test, "cut": str(CUT_BYTES + CUT_DIGEST)}
     if rows.reversed:
         options["reversed"] = "true"
-    if most is not None:
-        options["most"] = str(most)
-    iterator = ServerIterator(30, "places", "watchfloor.iterators.IndexHitsIterator", options)
+    if max_entries is not None:
+        options["most"] = str(max_entries)
+    iterator = ServerIterator(30, "hits", "watchfloor.iterators.IndexHitsIterator", options)
     return reader.begin_scan(EntryScan(index_table(source), ranges, [iterator], ordered=False))
 
 

@@ -83,13 +83,15 @@ class CountReader:
         Everything is read at once. A condition of many values is given up if it has more entries than the layout finds
         worth reading, unless ``thorough``.
         """
-        most = None if thorough else self._layout.most_entries
+        max_entries = None if thorough else self._layout.max_entries
         low, high = 0 if since is None else since, END_OF_TIME if until is None else until
         hours = bucket_cells(HOUR, hours_around(low, high))
         with begin_counts(
             self._reader, self._source, range_of_row(bucket_row(self._source, None)), hours, "bucket"
         ) as read:
-            found = self._layout.counts.estimate_conditions(self._reader, self._source, conditions, low, high, most)
+            found = self._layout.counts.estimate_conditions(
+                self._reader, self._source, conditions, low, high, max_entries
+            )
             buckets, events = sum_buckets(read)
         busy = _merge_hours(buckets)
         # An end that is not given is that of the events; an empty range stands at the one that is.

@@ -194,7 +194,7 @@ def test_what_it_counts(tables: Tables, layout: str) -> None:
 def test_too_many_entries_are_not_read_to_the_end(tables: Tables, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tables.sources[layout]
     few, many = Compare("name", ">", "日本"), Exists("name")
-    monkeypatch.setattr(layout_of(source), "most_entries", 40)
+    monkeypatch.setattr(layout_of(source), "max_entries", 40)
     reader = CountReader(tables.store, source)
     counts = reader.read_survey([few, many, Compare("size", "=", 404)], 0, 3 * DAY).counts
     assert counts[1] is None and counts[2] is not None

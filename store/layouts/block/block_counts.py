@@ -37,11 +37,11 @@ _PACK_HITS = ServerIterator(30, "hits", "watchfloor.block.HitsIterator")
 
 @dataclass(frozen=True)
 class BlockHits:
-    """Blocks that have some value, in any order.
+    """Blocks that have hits for some condition, in any order.
 
-    ``ids``: their rows without the shard, then the shard, so that they sort newest first. ``newest`` and ``oldest``
-    (µs) are the bounds of their events' times, ``hits`` how many of the events have the value. ``entries`` of the index
-    were read for it; not ``complete``: the reading was given up.
+    ``ids`` are their rows with the shard moved last, so that they sort newest first. All times of their events are
+    between ``oldest`` and ``newest`` (µs), and ``hits`` of the events match. ``entries`` of the index were read for
+    it; if not ``complete``, reading was given up.
     """
 
     ids: pa.BinaryArray
@@ -70,18 +70,23 @@ _TERM_HITS: Slot[RangeCache[tuple[str, bytes], BlockHits]] = Slot(RangeCache)
 
 
 def read_block_hits(
-    reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None = None
+    reader: Reader,
+    source: Source,
+    conditions: Sequence[Condition],
+    since: int,
+    until: int,
+    max_entries: int | None = None,
 ) -> list[BlockHits]:
-    """For each condition the blocks with hits that may have events in [since, until): one scan for all equalities, and
-    one each for conditions of many values, which is given up after ``most`` entries of a shard.
+    """Returns for each condition the blocks with hits that may have events in [since, until).
 
-    A snapshot sees always the same, so of it nothing is read twice.
+    All equalities are read by one scan, and each condition of many values by one of its own, which is given up after
+    ``max_entries`` of a shard. A snapshot reads nothing twice.
     """
     terms, others = split_conditions(conditions)
     found: dict[Condition, BlockHits] = dict(
         zip(terms, _read_equal_hits(reader, source, terms, since, until), strict=True)
     )
-    found |= zip(others, _read_hits_of_many(reader, source, others, since, until, most), strict=True)
+    found |= zip(others, _read_hits_of_many(reader, source, others, since, until, max_entries), strict=True)
     return [found[condition] for condition in conditions]
 
 
@@ -101,13 +106,13 @@ def _read_equal_hits(
 
 
 def _read_hits_of_many(
-    reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
+    reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, max_entries: int | None
 ) -> list[BlockHits]:
     """Reads the blocks with hits of each condition of many values, by a scan each."""
     if since >= until:
         return [_concat_hits([]) for _ in conditions]
     view = view_of(reader, source)
-    many = read_index_hits(reader, source, conditions, BLOCK_KEYS, since, until, most)
+    many = read_index_hits(reader, source, conditions, BLOCK_KEYS, since, until, max_entries)
     view.check_still_right(reader, source.name)
     hits = []
     for found in many:
@@ -137,9 +142,10 @@ def _read_hits_by_suffix(
 def _scan_seen_hits(
     reader: Reader, source: Source, ranges: Ranges, requests: int = MANY_REQUESTS
 ) -> Iterator[tuple[list[bytes], np.ndarray, BlockHits]]:
-    """Hits of blocks that the reader's view sees, batch by batch: index rows, the place of each hit's among them, hits.
+    """Yields the hits of blocks that the reader's view sees, batch by batch.
 
-    A row with many hits is several times among its batch's.
+    Each item has the index rows of a batch, for each hit the number of its row among them, and the hits. A row with
+    many hits may be several times in a batch.
     """
     view = view_of(reader, source)
     for batch in reader.scan(EntryScan(index_table(source), ranges, [_PACK_HITS], ordered=False, requests=requests)):
@@ -172,12 +178,18 @@ class BlockCounts:
         self._layout = layout
 
     def estimate_conditions(
-        self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
+        self,
+        reader: Reader,
+        source: Source,
+        conditions: Sequence[Condition],
+        since: int,
+        until: int,
+        max_entries: int | None,
     ) -> list[IndexCount | None]:
         """Estimates hits in the whole hours around the range; a block across their end counts by its share of time."""
         since, until = hours_around(since, until)
         estimated: list[IndexCount | None] = []
-        for found in read_block_hits(reader, source, conditions, since, until, most):
+        for found in read_block_hits(reader, source, conditions, since, until, max_entries):
             within = np.minimum(found.newest + 1, until) - np.maximum(found.oldest, since)
             shares = within / (found.newest + 1 - found.oldest)
             events = math.ceil(float(found.hits @ shares))

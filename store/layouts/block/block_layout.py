@@ -81,7 +81,7 @@ class BlockLayout:
     name = "block"
     hits_exact = False
     costs = BLOCK_COSTS
-    most_entries = 1024
+    max_entries = 1024
 
     def __init__(self) -> None:
         self.counts = BlockCounts(self)
@@ -159,16 +159,16 @@ def _look_up_blocks(
 class _BlockReader:
     """Reads requested events of blocks, by one view of the blocks, and checks that the view is still right."""
 
-    def __init__(self, reader: Reader, source: Source, wanted: ReadRequest) -> None:
-        self._reader, self._source, self._columns, self._limit = reader, source, wanted.columns, wanted.limit
-        few = wanted.first_rows <= FEW_ROWS
+    def __init__(self, reader: Reader, source: Source, request: ReadRequest) -> None:
+        self._reader, self._source, self._columns, self._limit = reader, source, request.columns, request.limit
+        few = request.first_rows <= FEW_ROWS
         self.first_scanned, self.first_looked_up = (1, FIRST_BLOCKS) if few else (BATCH_BLOCKS, BATCH_BLOCKS)
         self._view = view_of(reader, source)
-        time, where = source.time_field, wanted.where
-        inside = (Compare(time, ">=", _to_moment(wanted.since)), Compare(time, "<", _to_moment(wanted.until)))
+        time, where = source.time_field, request.where
+        inside = (Compare(time, ">=", _to_moment(request.since)), Compare(time, "<", _to_moment(request.until)))
         self._program = compile_filter(And((*inside, where) if where is not None else inside), source)
-        fields = [OFFSET_FIELD, *(source.find_field(name) for name in wanted.columns if name != time)]
-        self._wanted = {time: bridge_type(source.find_field(time)), FILE: "bytes"} | {
+        fields = [OFFSET_FIELD, *(source.find_field(name) for name in request.columns if name != time)]
+        self._bridge_types = {time: bridge_type(source.find_field(time)), FILE: "bytes"} | {
             f.name: bridge_type(f) for f in fields
         }
 
@@ -178,7 +178,7 @@ class _BlockReader:
             _STREAM,
             event_table(self._source),
             ranges,
-            self._wanted,
+            self._bridge_types,
             self.first_scanned if ordered else FETCH_BLOCKS,
             BATCH_BLOCKS if ordered else FETCH_BLOCKS,
             ordered,

@@ -52,7 +52,13 @@ class CellCounts:
         self._layout = layout
 
     def estimate_conditions(
-        self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int, most: int | None
+        self,
+        reader: Reader,
+        source: Source,
+        conditions: Sequence[Condition],
+        since: int,
+        until: int,
+        max_entries: int | None,
     ) -> list[IndexCount | None]:
         """Of equalities the counts of the hours that touch the range, by one scan; of others what the index has."""
         terms, others = split_conditions(conditions)
@@ -66,7 +72,7 @@ class CellCounts:
             for row, _, count in read_counts(reader, source, ranges, cells, "row"):
                 counts[row] += count
         found: dict[Condition, IndexCount | None] = {t: _make_exact_count(counts[row]) for t, row in rows.items()}
-        many = read_index_hits(reader, source, others, EVENT_KEYS, since, until, most)
+        many = read_index_hits(reader, source, others, EVENT_KEYS, since, until, max_entries)
         for condition, hits in zip(others, many, strict=True):
             count = len(hits.ids)
             newest = int(times_of_keys(hits.ids).max()) if count else None

@@ -46,7 +46,7 @@ class CellLayout:
     name = "cell"
     hits_exact = True
     costs = CELL_COSTS
-    most_entries = 4096
+    max_entries = 4096
 
     def __init__(self) -> None:
         self.counts = CellCounts(self)

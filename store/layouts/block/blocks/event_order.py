@@ -48,11 +48,11 @@ class EventMerger:
             keys = to_byte_rows(run.column(KEY_COLUMN), KEY_BYTES)
             self._runs.append((run, -times_of_keys(keys)))
 
-    def take_newer(self, upto: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Yields the events newer than ``upto`` (µs; None: all), in pieces. The others are kept for later."""
+    def take_newer(self, than: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Yields the events newer than ``than`` (µs; None: all), in pieces. The others are kept for later."""
         heads, held = [], []
         for run, ages in self._runs:
-            cut = len(ages) if upto is None else int(np.searchsorted(ages, -upto))
+            cut = len(ages) if than is None else int(np.searchsorted(ages, -than))
             if cut:
                 heads.append(run.slice(0, cut))
             if cut < len(ages):
