@@ -32,7 +32,6 @@ ORDER = (
     "test_compact", "test_faces_on_stack", "test_engines", "test_peers", "test_compact_again", "test_late_events",
     "test_labels", "test_freshness", "test_default_layout", "test_reversed_index", "test_coverage",
     "test_coverage_writers", "test_index_ranges", "test_cursor", "test_tail", "test_read_ahead",
-    "test_server_metrics",
 )  # fmt: skip
 
 # Servers of tests live for minutes: they need not be compiled to their best. And no test cuts off the power, against

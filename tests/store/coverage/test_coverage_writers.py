@@ -24,7 +24,7 @@ from watchfloor.schema.errors import StoreError, UserError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME
-from watchfloor.store import store as store_module
+from watchfloor.store import catalog as catalog_module
 from watchfloor.store.bulk.bulk_sink import BulkSink
 from watchfloor.store.layouts.item_writer import ItemWriter
 from watchfloor.store.store import Store
@@ -103,7 +103,7 @@ def test_what_is_cut_off_covers_nothing_and_is_ended_later(
         raise StoreError("gone")
 
     with monkeypatch.context() as patch, pytest.raises(StoreError, match="gone"):
-        patch.setattr(store_module, "newest_event", fails)
+        patch.setattr(catalog_module, "newest_event", fails)
         store.catalog.register(make_source("cutoff", layout, INDEXED))
     known = store.catalog.read_sources()[kind.name]
     assert known.find_field("colour").is_indexed and not known.find_field("colour").is_covered(END_OF_TIME - 1)
