@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -109,13 +110,6 @@ def build_vocabulary() -> ProxyVocabulary:
     referrers = [
         f"https://{pick(domains[:400])}{pick(paths[:4000]) if rng.random() < 0.6 else '/'}" for _ in range(REFERRERS)
     ]
-    line_ends = [
-        format_members(content_type=CONTENT_TYPES[kind], action=action, category=category, cached=cached) + "}\n"
-        for kind in kinds
-        for action in ("allowed", "denied")
-        for category in CATEGORIES
-        for cached in (False, True)
-    ]
     categories = (rng.random(DOMAIN_COUNT) ** 1.3 * len(CATEGORIES)).astype(np.int32)
     categories[0], categories[-1] = CATEGORIES.index("business"), CATEGORIES.index("phishing")
     domain_share = zipf_weights(DOMAIN_COUNT, 1.0)
@@ -132,18 +126,12 @@ def build_vocabulary() -> ProxyVocabulary:
         path=format_member_array("path", paths),
         query=format_member_array("query", [None, *queries]),
         status=format_member_array("status", [s for s, _ in STATUSES]),
-        bytes_in=format_member_array(
-            "bytes_in", np.exp(rng.standard_normal(POOL_SIZE) * 0.7 + 6.6).astype(int).tolist()
-        ),
-        bytes_out=format_member_array(
-            "bytes_out", np.exp(rng.standard_normal(POOL_SIZE) * 1.6 + 9.0).astype(int).tolist()
-        ),
-        duration=format_member_array(
-            "duration_ms", np.exp(rng.standard_normal(POOL_SIZE) * 1.1 + 4.2).astype(int).tolist()
-        ),
+        bytes_in=format_member_array("bytes_in", _draw_log_normal(rng, 0.7, 6.6)),
+        bytes_out=format_member_array("bytes_out", _draw_log_normal(rng, 1.6, 9.0)),
+        duration=format_member_array("duration_ms", _draw_log_normal(rng, 1.1, 4.2)),
         agent=format_member_array("user_agent", agents),
         referrer=format_member_array("referrer", [None, *referrers]),
-        line_ends=pa.array(line_ends),
+        line_ends=_make_line_ends(kinds),
         client_table=build_quantile_table(zipf_weights(CLIENT_COUNT, 0.6)),
         domain_table=build_quantile_table(domain_share),
         method_table=build_quantile_table(np.array([p * m for _, p in PORTS for _, m in METHODS])),
@@ -157,3 +145,21 @@ def build_vocabulary() -> ProxyVocabulary:
         path_types=path_kinds,
         denied_status=[s for s, _ in STATUSES].index(403),
     )
+
+
+def _make_line_ends(kinds: Sequence[str]) -> pa.Array:
+    """Returns the ends of lines: every kind of content with every action, category and state of the cache."""
+    ends = [
+        format_members(content_type=CONTENT_TYPES[kind], action=action, category=category, cached=cached) + "}\n"
+        for kind in kinds
+        for action in ("allowed", "denied")
+        for category in CATEGORIES
+        for cached in (False, True)
+    ]
+    return pa.array(ends)
+
+
+def _draw_log_normal(rng: np.random.Generator, deviation: float, mean: float) -> list[int]:
+    """Draws ``POOL_SIZE`` whole numbers whose logarithms have this mean and standard deviation."""
+    drawn: list[int] = np.exp(rng.standard_normal(POOL_SIZE) * deviation + mean).astype(int).tolist()
+    return drawn
