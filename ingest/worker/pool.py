@@ -49,24 +49,24 @@ class WorkerPool:
     def restart_dead(self) -> None:
         """Starts the workers that are not running and due to be started."""
         now = time.monotonic()
-        for seat in self._slots:
-            if seat.process is not None and seat.process.poll() is not None:
-                self._note_death(seat, now)
-            if seat.process is None and now >= seat.next_start:
-                seat.process, seat.started = self._start_worker(), now
+        for slot in self._slots:
+            if slot.process is not None and slot.process.poll() is not None:
+                self._note_death(slot, now)
+            if slot.process is None and now >= slot.next_start:
+                slot.process, slot.started = self._start_worker(), now
 
     @property
     def alive(self) -> int:
-        return sum(seat.process is not None and seat.process.poll() is None for seat in self._slots)
+        return sum(slot.process is not None and slot.process.poll() is None for slot in self._slots)
 
     @property
     def pids(self) -> list[int]:
-        return [seat.process.pid for seat in self._slots if seat.process is not None]
+        return [slot.process.pid for slot in self._slots if slot.process is not None]
 
     @property
     def least_deaths(self) -> int:
         """The least number of quick deaths in a row of any slot. If it is above a few, no worker can live here."""
-        return min((seat.deaths for seat in self._slots), default=0)
+        return min((slot.deaths for slot in self._slots), default=0)
 
     def run(self, stop: threading.Event) -> None:
         """Keeps the pool going until ``stop``, then stops it."""
@@ -77,7 +77,7 @@ class WorkerPool:
 
     def stop(self, seconds: float = 12.0) -> None:
         """Sends SIGTERM, then SIGKILL to workers that still run after ``seconds``. Other workers read their items."""
-        processes = [seat.process for seat in self._slots if seat.process is not None]
+        processes = [slot.process for slot in self._slots if slot.process is not None]
         for process in processes:
             process.terminate()
         until = time.monotonic() + seconds
@@ -89,8 +89,8 @@ class WorkerPool:
                 process.wait()
             if process.stdin is not None:
                 process.stdin.close()
-        for seat in self._slots:
-            seat.process = None
+        for slot in self._slots:
+            slot.process = None
 
     def __enter__(self) -> WorkerPool:
         return self
@@ -98,16 +98,16 @@ class WorkerPool:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _note_death(self, seat: _WorkerSlot, now: float) -> None:
-        assert seat.process is not None
-        code = seat.process.returncode
-        if seat.process.stdin is not None:
-            seat.process.stdin.close()
-        seat.deaths = 0 if now - seat.started > _LONG_LIFE else seat.deaths + 1
-        wait = min(_FIRST_WAIT * 2 ** max(seat.deaths - 1, 0), _LAST_WAIT)
+    def _note_death(self, slot: _WorkerSlot, now: float) -> None:
+        assert slot.process is not None
+        code = slot.process.returncode
+        if slot.process.stdin is not None:
+            slot.process.stdin.close()
+        slot.deaths = 0 if now - slot.started > _LONG_LIFE else slot.deaths + 1
+        wait = min(_FIRST_WAIT * 2 ** max(slot.deaths - 1, 0), _LAST_WAIT)
         how = f"by signal {-code}" if code < 0 else f"with code {code}"
-        log.error("worker %d died %s; another starts in %.1f s", seat.process.pid, how, wait)
-        seat.process, seat.next_start = None, now + wait
+        log.error("worker %d died %s; another starts in %.1f s", slot.process.pid, how, wait)
+        slot.process, slot.next_start = None, now + wait
 
     def _start_worker(self) -> subprocess.Popen[bytes]:
         output: IO[bytes] | None = None

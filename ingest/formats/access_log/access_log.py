@@ -101,44 +101,44 @@ def _split_by_form(rows: Rows) -> tuple[tuple[Rows, Cuts] | None, tuple[Rows, Cu
     # Padding lets every line look at the third space and the sixth quote; lines that lack them are ruled out below.
     spaces = np.append(np.flatnonzero(data == SPACE), np.full(3, len(data)))
     space = np.searchsorted(spaces[:-3], rows.starts)
-    taken = np.zeros(len(rows), bool)
-    parts: list[tuple[Rows, Cuts] | None] = []
-    for wanted in (2, 6):
-        candidates = np.flatnonzero(count == wanted)
-        found = None
+    matched = np.zeros(len(rows), bool)
+    forms: list[tuple[Rows, Cuts] | None] = []
+    for quote_count in (2, 6):
+        candidates = np.flatnonzero(count == quote_count)
+        form = None
         if len(candidates):
             lines = rows.select(candidates)
-            marks = [quotes[first[candidates] + i] for i in range(wanted)]
-            blanks = [spaces[space[candidates] + i] for i in range(3)]
-            good, cuts = _find_parts(lines, marks, blanks)
-            taken[candidates[good]] = True
+            line_quotes = [quotes[first[candidates] + i] for i in range(quote_count)]
+            line_spaces = [spaces[space[candidates] + i] for i in range(3)]
+            good, cuts = _find_parts(lines, line_quotes, line_spaces)
+            matched[candidates[good]] = True
             if good.any():
-                found = lines.select(good), {name: (a[good], b[good]) for name, (a, b) in cuts.items()}
-        parts.append(found)
-    return parts[0], parts[1], rows.select(~taken)
+                form = lines.select(good), {name: (a[good], b[good]) for name, (a, b) in cuts.items()}
+        forms.append(form)
+    return forms[0], forms[1], rows.select(~matched)
 
 
 def _find_parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) -> tuple[Mask, Cuts]:
     """Finds the parts of lines with 2 or 6 unescaped quotes. Returns which lines have all parts, and the places."""
     data, last = rows.octets, len(rows.data) - 1
 
-    def at(positions: Positions) -> npt.NDArray[np.uint8]:
+    def octets_at(positions: Positions) -> npt.NDArray[np.uint8]:
         return data[np.clip(positions, 0, last)]
 
     opening, closing = quotes[0], quotes[1]
     stamp = spaces[2] + 2
     good = stamp + TIME_WIDTH + 2 == opening
-    good &= (at(spaces[2] + 1) == OPEN) & (at(opening - 2) == CLOSE) & (at(opening - 1) == SPACE)
+    good &= (octets_at(spaces[2] + 1) == OPEN) & (octets_at(opening - 2) == CLOSE) & (octets_at(opening - 1) == SPACE)
     good &= (spaces[0] > rows.starts) & (spaces[1] > spaces[0] + 1) & (spaces[2] > spaces[1] + 1)
     status = closing + 2
     tail = quotes[2] - 1 if len(quotes) == 6 else rows.ends
-    good &= (at(closing + 1) == SPACE) & (at(status + 3) == SPACE) & (tail > status + 4)
+    good &= (octets_at(closing + 1) == SPACE) & (octets_at(status + 3) == SPACE) & (tail > status + 4)
     for place in range(3):
-        good &= (at(status + place) - np.uint8(48)) < 10
+        good &= (octets_at(status + place) - np.uint8(48)) < 10
     # The byte count must be one word: digits, or a dash. That its text is a number is checked later.
     width = tail - status - 4
     for place in range(int(min(width[good].max(), 20)) if good.any() else 0):
-        character = at(status + 4 + place)
+        character = octets_at(status + 4 + place)
         good &= (place >= width) | ((character - np.uint8(48)) < 10) | ((character == ord("-")) & (width == 1))
     good &= width <= 20
     cuts: Cuts = {
@@ -151,8 +151,8 @@ def _find_parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) ->
         "bytes": (status + 4, tail),
     }
     if len(quotes) == 6:
-        good &= (at(tail) == SPACE) & (quotes[5] == rows.ends - 1)
-        good &= (quotes[4] == quotes[3] + 2) & (at(quotes[3] + 1) == SPACE)
+        good &= (octets_at(tail) == SPACE) & (quotes[5] == rows.ends - 1)
+        good &= (quotes[4] == quotes[3] + 2) & (octets_at(quotes[3] + 1) == SPACE)
         cuts["referrer"] = (quotes[2] + 1, quotes[3])
         cuts["user_agent"] = (quotes[4] + 1, quotes[5])
     return good, cuts
