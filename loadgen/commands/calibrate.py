@@ -1,6 +1,6 @@
 """``watchfloor calibrate``: makes events of known frequencies, and measures on them what reading costs on a store.
 
-The command stands here because its events come from the generator; ``watchfloor.query.calibration`` measures. Each
+The command stands here because its events come from the generator; ``watchfloor.store.layouts.calibration`` measures. Each
 layout gets a source of its own for the time being. The costs are kept in the store, where every client finds them.
 """
 
@@ -16,12 +16,12 @@ from watchfloor.ingest.reading.item_reader import ReadTask, read_item
 from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
-from watchfloor.query.calibration import CalibrationSample, SampleCondition, measure_costs
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.tree import Compare, Matches
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import to_micros
+from watchfloor.store.layouts.calibration import CalibrationSample, SampleCondition, measure_costs
 from watchfloor.store.store import Store
 
 EVENTS = {"block": 2_000_000, "cell": 100_000}

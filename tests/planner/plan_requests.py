@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from watchfloor.planner.access.counts import ConditionCount, Counts
-from watchfloor.planner.access.index_use import (
-    is_indexed_equality,
-)
+from watchfloor.planner.access.index_use import is_indexed_equality
 from watchfloor.planner.plan import Plan
 from watchfloor.planner.planner import PlanRequest, list_conditions, make_plan
 from watchfloor.schema.definition import parse_definition

@@ -21,12 +21,7 @@ from plan_requests import COSTS, NOTHING, SOURCE, counts_for, plan_of, request_o
 
 from watchfloor.planner import planner
 from watchfloor.planner.access.counts import ConditionCount, Counts, RuleCounts
-from watchfloor.planner.access.index_use import (
-    MAX_LOOKUPS,
-    MAX_MULTI_VALUE,
-    flatten_root,
-    make_equality_lookup,
-)
+from watchfloor.planner.access.index_use import MAX_LOOKUPS, MAX_MULTI_VALUE, flatten_root, make_equality_lookup
 from watchfloor.planner.access.paths import Access, IndexIntersection, IndexUnion, Lookup, Scan, list_lookups
 from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
 from watchfloor.planner.planner import ALL_RULES, RULE_SETS, PlanRequest, list_conditions, make_plan

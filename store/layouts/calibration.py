@@ -17,12 +17,13 @@ from watchfloor.schema.filter.tree import Compare, Filter
 from watchfloor.schema.read_costs import ReadCosts
 from watchfloor.schema.source import Source
 from watchfloor.store.layout import ReadRequest
-from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.store import Store
 
-from .executor import FIRST_ROWS
+from .registry import layout_of
 
 ROUNDS, WARM_UP_ROUNDS = 11, 20
+FIRST_ROWS = 20
+"""Rows of a first batch, as many as a query asks for."""
 NEWEST_MICROS = 10_000_000
 
 
