@@ -252,7 +252,7 @@ def test_status(
     servers = (ServerStatus("tserver1", "running", {"tserver1": 9997}, 42, 300 << 20, 3700.0),)
     tables = (TableStatus("zeek_conn.event", True, 4, 4, 12_345, 10),)
     found = StackStatus("/home", servers, tables, 1, problems)
-    monkeypatch.setattr("watchfloor.store.stack.status.status", lambda settings, lag: found)
+    monkeypatch.setattr("watchfloor.store.stack.status.read_status", lambda settings, lag: found)
     assert cli.main(["status"]) == code
     text = capsys.readouterr().out
     assert "300 MiB" in text and "1h01m" in text and "12,345" in text
@@ -271,9 +271,9 @@ def test_up_and_down(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
         called.down += 1
 
     monkeypatch.setattr(
-        "watchfloor.store.stack.stack.up", lambda settings, tservers, report: called.up.append(tservers)
+        "watchfloor.store.stack.stack.start_stack", lambda settings, tservers, report: called.up.append(tservers)
     )
-    monkeypatch.setattr("watchfloor.store.stack.stack.down", down)
+    monkeypatch.setattr("watchfloor.store.stack.stack.stop_stack", down)
     assert cli.main(arguments) == 0
     assert capsys.readouterr().out == ""
     assert (called.up, called.down) == {1: ([None], 0) if arguments == ["up"] else ([], 1), 3: ([2], 0)}[len(arguments)]
