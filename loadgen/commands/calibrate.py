@@ -1,6 +1,6 @@
 """``watchfloor calibrate``: makes events of known frequencies, and measures on them what reading costs on a store.
 
-The command stands here because its events come from the generator; ``watchfloor.store.layouts.calibration`` measures. Each
+The command stands here because its events come from the generator; ``store/layouts/calibration.py`` measures. Each
 layout gets a source of its own for the time being. The costs are kept in the store, where every client finds them.
 """
 
