@@ -1,7 +1,4 @@
-"""``bench ingest`` runs on a stack of this module's own, adds a tablet server, and detects servers that pause.
-
-A server that stands still shows in the latency of all that was due meanwhile. A client that waits for its answer before
-it goes on would have noticed once: coordinated omission.
+"""``bench ingest`` refuses bad options, runs on a stack of its own, and shows the paper's rate of a client beside ours.
 
 In `make test`: it needs no servers.
 """
