@@ -48,7 +48,7 @@ def sort_entries(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 class _SortColumn:
-    """One column of all batches. Of a dictionary it holds the sorted distinct values and each entry's rank among them."""
+    """One column of all batches. A dictionary is kept as its sorted distinct values and each entry's rank."""
 
     def __init__(self, chunks: list[pa.Array]) -> None:
         self._ranks: np.ndarray | None = None

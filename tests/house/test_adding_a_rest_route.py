@@ -98,7 +98,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     for room in ROOMS:
         shutil.copytree(ROOT / room, folder / "watchfloor" / room, ignore=shutil.ignore_patterns("java", "__pycache__"))
     (folder / "watchfloor" / "api" / "rest" / "routes" / "added.py").write_text(ROUTE)
-    path = os.pathsep.join([str(folder), str(ROOT / "tests" / "api")])
+    path = os.pathsep.join([str(folder), str(ROOT / "tests" / "support" / "faces")])
     done = subprocess.run(
         [sys.executable, "-c", ASK],
         input=json.dumps(REQUESTS),
