@@ -1,0 +1,130 @@
+"""What the catalog reads again, and what a snapshot keeps, by a store that counts its scans."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from watchfloor.schema.definition import parse_definition
+from watchfloor.schema.errors import UnknownSourceError
+from watchfloor.store.bridge.requests import EntryScan
+from watchfloor.store.catalog import Catalog
+from watchfloor.store.index.range_cache import RangeCache
+from watchfloor.store.layouts.block.epochs.block_view import view_of
+from watchfloor.store.reader import CatalogRow, Slot
+from watchfloor.store.snapshot import Snapshot
+
+SOURCES = {
+    name: parse_definition(
+        {
+            "name": name,
+            "parser": {"format": "json"},
+            "timestamp": {"field": "ts"},
+            "fields": [{"name": "ts", "type": "time"}],
+            "layout": "block",
+            "shards": 1,
+        }
+    )
+    for name in ("web.one", "web.two")
+}
+
+
+class CountingStore:
+    """The part of a store that a catalog and a snapshot need; its table is the catalog's."""
+
+    def __init__(self) -> None:
+        self.scans = 0
+        self.grace = 60.0
+        self.authorizations: tuple[str, ...] = ()
+        self.rows = {name.encode(): source.to_json().encode() for name, source in SOURCES.items()}
+        self.catalog = Catalog(self)  # type: ignore[arg-type]
+
+    def scan(self, request: EntryScan) -> Iterator[pa.RecordBatch]:
+        self.scans += 1
+        start, end = (request.ranges.to_batch().column(n)[0].as_py() for n in ("start_row", "end_row"))
+        rows = {row: value for row, value in self.rows.items() if row >= start and (end is None or row < end)}
+        columns = [list(rows), *([b""] * len(rows) for _ in range(3)), list(rows.values())]
+        names = ["row", "family", "qualifier", "visibility", "value"]
+        yield pa.RecordBatch.from_arrays([pa.array(column, pa.binary()) for column in columns], names=names)
+
+    def read_catalog_row(self, source: str, max_age: float = 0.0) -> CatalogRow:
+        return self.catalog.read_row(source, max_age)
+
+    def begin_events(self, request: Any) -> Any:
+        raise NotImplementedError
+
+    def begin_scan(self, request: EntryScan) -> Any:
+        return Batches(self.scan(request))
+
+
+class Batches:
+    """A scan that needs no closing."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self._batches
+
+    def close(self) -> None:
+        pass
+
+
+def test_the_catalog_is_read_again_for_a_name_that_is_new() -> None:
+    store = CountingStore()
+    assert store.catalog.find_source("web.one") == SOURCES["web.one"]
+    assert store.catalog.find_source("web.two") == SOURCES["web.two"]
+    assert store.scans == 1
+    with pytest.raises(UnknownSourceError):
+        store.catalog.find_source("web.three")
+    assert store.scans == 2
+
+
+def test_one_reading_of_the_catalog_serves_for_its_rows() -> None:
+    store = CountingStore()
+    store.catalog.read_sources()
+    row = store.catalog.read_row("web.two", max_age=5)
+    assert row.entries.column("row").to_pylist() == [b"web.two"]
+    assert store.catalog.read_row("web.two", max_age=5) is row and store.scans == 1
+    assert store.catalog.read_row("web.two").read_at > row.read_at and store.scans == 2
+    time.sleep(0.02)
+    store.catalog.read_row("web.two", max_age=0.01)
+    assert store.scans == 3
+
+
+def test_a_snapshot_sees_the_blocks_that_it_saw_first() -> None:
+    store = CountingStore()
+    snapshot = Snapshot(store)
+    first = view_of(snapshot, SOURCES["web.one"])
+    store.catalog.read_sources()
+    assert view_of(snapshot, SOURCES["web.one"]) is first
+    assert view_of(Snapshot(store), SOURCES["web.one"]) is not first
+
+
+def test_a_snapshot_is_replaced_when_it_is_not_fresh_any_more() -> None:
+    store = CountingStore()
+    snapshot = Snapshot(store)
+    assert snapshot.snapshot() is snapshot
+    store.grace = 0
+    assert snapshot.snapshot() is not snapshot
+
+
+def test_a_slot_belongs_to_its_snapshot() -> None:
+    store = CountingStore()
+    slot: Slot[dict[str, int]] = Slot(dict)
+    one, two = Snapshot(store), Snapshot(store)
+    one.get_slot(slot)["a"] = 1
+    assert one.get_slot(slot) == {"a": 1} and two.get_slot(slot) == {}
+
+
+def test_what_was_read_for_a_range_holds_inside_it() -> None:
+    cache: RangeCache[str, int] = RangeCache()
+    cache.put("a", 10, 20, 7)
+    assert cache.find_missing(["a", "b", "b"], 10, 20) == ["b"]
+    assert cache.find_missing(["a"], 12, 15) == []
+    assert cache.find_missing(["a"], 9, 15) == ["a"] and cache.find_missing(["a"], 12, 21) == ["a"]
+    assert cache["a"] == 7
