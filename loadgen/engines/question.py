@@ -41,9 +41,9 @@ class EngineQuestion:
         return f"{self.field} = {format_value(self.value)}"
 
 
-def list_questions(made: GenerationSummary) -> list[EngineQuestion]:
+def list_questions(summary: GenerationSummary) -> list[EngineQuestion]:
     """Returns the questions about generated events with planted paths."""
-    named = {"dense": made.popular.value, "middling": made.middling.value, "rare": made.rare.value}
+    named = {"dense": summary.popular.value, "middling": summary.middling.value, "rare": summary.rare.value}
     dense, middling, rare = named.values()
     return [
         *(
@@ -59,9 +59,9 @@ def list_questions(made: GenerationSummary) -> list[EngineQuestion]:
     ]
 
 
-def list_value_questions(made: GenerationSummary) -> dict[str, EngineQuestion]:
+def list_value_questions(summary: GenerationSummary) -> dict[str, EngineQuestion]:
     """Returns questions for all events of a dense, a middling and a rare value, newest first."""
-    named = {"dense": made.popular, "middling": made.middling, "rare": made.rare}
+    named = {"dense": summary.popular, "middling": summary.middling, "rare": summary.rare}
     return {name: EngineQuestion(name, QuestionKind.NEWEST, "domain", value.value) for name, value in named.items()}
 
 
@@ -74,12 +74,12 @@ def list_scan_questions() -> list[EngineQuestion]:
     ]
 
 
-def list_newest_questions(made: GenerationSummary) -> tuple[list[EngineQuestion], list[EngineQuestion]]:
+def list_newest_questions(summary: GenerationSummary) -> tuple[list[EngineQuestion], list[EngineQuestion]]:
     """Returns questions for the newest 1, 100 and 1,000 rows of each value that has more, and for all of its rows."""
-    marks, whole = [], []
-    for name, value in (("popular", made.popular), ("middling", made.middling), ("rare", made.rare)):
+    limited, unlimited = [], []
+    for name, value in (("popular", summary.popular), ("middling", summary.middling), ("rare", summary.rare)):
         last = EngineQuestion(f"{name}, last row", QuestionKind.NEWEST, "domain", value.value)
-        whole.append(last)
+        unlimited.append(last)
         rows = (row for row in (1, 100, MANY_ROWS) if row < value.events)
-        marks += [replace(last, name=f"{name}, row {row:,}", limit=row) for row in rows]
-    return marks, whole
+        limited += [replace(last, name=f"{name}, row {row:,}", limit=row) for row in rows]
+    return limited, unlimited

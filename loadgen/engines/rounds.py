@@ -58,7 +58,7 @@ def run_rounds(participants: Sequence[Participant], repeats: int) -> Mapping[Ans
     fewer rounds than ``repeats`` is slow and has only that round to warm up. Raises InternalError for rows that should
     come newest first and do not.
     """
-    found: dict[AnswerKey, AnswerSamples] = defaultdict(AnswerSamples)
+    samples: dict[AnswerKey, AnswerSamples] = defaultdict(AnswerSamples)
     for participant in participants:
         if participant.max_rounds >= repeats:
             print_progress(f"questions: {participant.engine} is warming up")
@@ -71,13 +71,13 @@ def run_rounds(participants: Sequence[Participant], repeats: int) -> Mapping[Ans
                 answer = participant.ask_question(question, turn < 0)
                 if not answer.in_order:
                     raise InternalError(f"{participant.engine} did not give the rows of {question.name!r} newest first")
-                asked = found[participant.engine, participant.events, question.name]
+                answers = samples[participant.engine, participant.events, question.name]
                 if turn < 0:
-                    asked.rows, asked.digest = answer.rows, answer.digest
+                    answers.rows, answers.digest = answer.rows, answer.digest
                 else:
-                    asked.seconds.append(answer.seconds)
+                    answers.seconds.append(answer.seconds)
         print_progress(f"questions: round {turn + 1} of {repeats}" if turn >= 0 else "questions: answers are checked")
-    return found
+    return samples
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,15 @@ def profile_answers(participant: Participant, seconds: float) -> dict[str, Answe
     Each question is asked repeatedly for ``seconds``, at least once, because Linux counts processor time in hundredths
     of a second.
     """
-    found = {}
+    profiles = {}
     for question in participant.questions:
         before = _read_cpu_seconds(participant)
         answers = _ask_repeatedly(participant, question, seconds)
         after = _read_cpu_seconds(participant)
         clock = sum(answer.seconds for answer in answers)
         cpu = {name: (after[name] - before[name]) / len(answers) for name in before}
-        found[question.name] = AnswerProfile(clock / len(answers), cpu)
-    return found
+        profiles[question.name] = AnswerProfile(clock / len(answers), cpu)
+    return profiles
 
 
 def _read_cpu_seconds(participant: Participant) -> dict[str, float]:

@@ -136,8 +136,8 @@ class OpenSearchClient:
         text = answer.read()
         if answer.status >= http.HTTPStatus.BAD_REQUEST:
             raise StackError(f"{method} {path}: {answer.status}: {text[:1000].decode(errors='replace')}")
-        found: dict[str, Any] = orjson.loads(text)
-        return found
+        parsed: dict[str, Any] = orjson.loads(text)
+        return parsed
 
     def close(self) -> None:
         self._connection.close()

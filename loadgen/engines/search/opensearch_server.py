@@ -36,13 +36,13 @@ class OpenSearchServer:
         user = _USER if os.geteuid() == 0 else None
         if user:
             _change_owner(folder, user)
-        self._output_file = folder / "said.txt"
-        with self._output_file.open("wb") as said:
+        self._output_file = folder / "output.txt"
+        with self._output_file.open("wb") as output:
             # It stays in this process's group, which is killed whole if this process does not end (``peer_process``).
             self._process = subprocess.Popen(
                 [home / "bin/opensearch"],
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 env=os.environ | _make_environment(home, folder),
                 user=user,
@@ -94,11 +94,11 @@ indices.memory.index_buffer_size: 25%
 
 
 def _make_environment(home: Path, folder: Path) -> dict[str, str]:
-    found = {"OPENSEARCH_PATH_CONF": str(folder / "config"), "OPENSEARCH_TMPDIR": str(folder), "HOME": str(folder)}
+    variables = {"OPENSEARCH_PATH_CONF": str(folder / "config"), "OPENSEARCH_TMPDIR": str(folder), "HOME": str(folder)}
     if "OPENSEARCH_JAVA_HOME" not in os.environ:
         # Full distributions come with their own Java.
-        found["OPENSEARCH_JAVA_HOME"] = str(home / "jdk" if (home / "jdk").is_dir() else find_java())
-    return found
+        variables["OPENSEARCH_JAVA_HOME"] = str(home / "jdk" if (home / "jdk").is_dir() else find_java())
+    return variables
 
 
 def _change_owner(folder: Path, user: str) -> None:

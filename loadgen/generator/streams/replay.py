@@ -126,14 +126,14 @@ def replay_file(
     schedule = SpeedSchedule(start, speed) if rate is None else RateSchedule(start, rate)
     lines = retimed = size = 0
     first = None
-    with read_ahead(retime_chunks(path, source, known or {}, schedule, start), 1) as made:
-        for piece in made:
-            first = int(piece.times[0]) if first is None else first
-            written = pacer.write_lines(piece.times, piece.ends, piece.text)
+    with read_ahead(retime_chunks(path, source, known or {}, schedule, start), 1) as chunks:
+        for chunk in chunks:
+            first = int(chunk.times[0]) if first is None else first
+            written = pacer.write_lines(chunk.times, chunk.ends, chunk.text)
             if written:
-                lines += int(piece.event_counts[written - 1])
-                retimed += int(piece.retimed_counts[written - 1])
-                size += int(piece.ends[written - 1])
+                lines += int(chunk.event_counts[written - 1])
+                retimed += int(chunk.retimed_counts[written - 1])
+                size += int(chunk.ends[written - 1])
             if stop.is_set():
                 break
     return ReplaySummary(lines, retimed, size, 0.0 if first is None else pacer.seconds_since(first), pacer.max_delay)

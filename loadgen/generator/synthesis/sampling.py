@@ -51,7 +51,7 @@ def draw_pool_indices(rng: np.random.Generator, size: int) -> npt.NDArray[np.uin
 
 def collect_distinct(make: Callable[[], str], n: int) -> list[str]:
     """Returns the first ``n`` distinct texts that ``make`` returns."""
-    found: dict[str, None] = {}
-    while len(found) < n:
-        found[make()] = None
-    return list(found)
+    texts: dict[str, None] = {}
+    while len(texts) < n:
+        texts[make()] = None
+    return list(texts)

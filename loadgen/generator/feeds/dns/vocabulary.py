@@ -52,9 +52,9 @@ def build_vocabulary() -> DnsVocabulary:
     rng = np.random.Generator(np.random.PCG64(20_260_109))
     network = load_network()
     outside = [_site_lookups(rng, name, server) for name, server in zip(network.domains, network.servers, strict=True)]
-    found = [*outside[1:-2], *_reverse_lookups(rng), *_service_lookups(), *_missing_lookups(rng)]
-    order = rng.permutation(len(found))
-    ranked = [outside[0], *(found[i] for i in order), *outside[-2:]]
+    names = [*outside[1:-2], *_reverse_lookups(rng), *_service_lookups(), *_missing_lookups(rng)]
+    order = rng.permutation(len(names))
+    ranked = [outside[0], *(names[i] for i in order), *outside[-2:]]
     share = zipf_weights(len(ranked), 1.0)
     share[0] = share[-2:] = 0  # the named values have their own frequencies
     clients = [
@@ -145,15 +145,15 @@ def _reverse_lookups(rng: np.random.Generator) -> list[list[str]]:
 
 def _service_lookups() -> list[list[str]]:
     """Returns lookups of the network's own services."""
-    found = []
+    lookups = []
     for i in range(SERVICE_NAMES):
         service, port = (("_ldap", 389), ("_kerberos", 88), ("_gc", 3268), ("_kpasswd", 464))[i % 4]
         name = f"{service}._tcp.site-{i // 4:02}.corp.example"
         hosts = [f"0 100 {port} dc-{i // 4:02}{letter}.corp.example" for letter in "ab"]
-        found.append(
+        lookups.append(
             _repeat_lookup(_format_lookup(name, "SRV", answers=hosts, ttl=600), _format_lookup(name, "SRV", "SERVFAIL"))
         )
-    return found
+    return lookups
 
 
 def _missing_lookups(rng: np.random.Generator) -> list[list[str]]:
