@@ -4,9 +4,9 @@ import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 
-/** What iterators have in common that make one answer of many entries: the answer at hand. */
+/** The common base of iterators that make one answer of many entries: it holds the current answer. */
 public abstract class AnswerIterator implements SortedKeyValueIterator<Key, Value> {
-  /** Null when there is no answer any more. */
+  /** Null after the last answer. */
   protected Key topKey;
 
   protected Value topValue;

@@ -5,26 +5,26 @@ import org.apache.accumulo.core.data.PartialKey;
 import org.apache.accumulo.core.data.Range;
 
 /**
- * What iterators that give one answer a row have in common: the answers' keys, which are a row and nothing else as
- * those of WholeRowIterator, and where a scan goes on that was torn down after one.
+ * The keys of answers, for iterators that give one answer per row. A key consists of the row alone, as
+ * WholeRowIterator's does. A scan that was torn down after an answer is resumed after its key's row.
  */
 public final class AnswerKeys {
-  /** Before each field's bytes in an answer's value: {@code [u16 place in columns][u32 length]}. */
+  /** Length of what precedes each field's bytes in an answer's value: {@code [u16 column][u32 length]}. */
   public static final int FIELD_HEADER = Short.BYTES + Integer.BYTES;
 
-  /** In the place of a column: the field is a row, and no answer after this one is of a row before it. */
+  /** In place of a column's number: the bytes are a row, and no later answer has a row before it. */
   public static final int NEXT = 0xFFFF;
 
   private static final byte[] EMPTY = new byte[0];
 
   private AnswerKeys() {}
 
-  /** The answer's key of the row that a key stands in. */
+  /** Returns the key of the answer for a row. */
   public static Key key(byte[] row) {
     return new Key(row, EMPTY, EMPTY, EMPTY, Long.MAX_VALUE, false, false);
   }
 
-  /** What is left of a range that may begin after an answer; null if nothing is. */
+  /** Returns what is left to scan of a range that may begin after an answer; null if nothing is. */
   public static Range left(Range range) {
     Key start = range.getStartKey();
     return start == null || range.isStartKeyInclusive() || !isAnswer(start)
@@ -39,7 +39,7 @@ public final class AnswerKeys {
         && key.getColumnVisibilityData().length() == 0;
   }
 
-  /** The part of a range from a key on, null if the key is behind the range's end. */
+  /** Returns the part of a range from a key on; null if the key is after the range's end. */
   public static Range from(Key start, Range range) {
     return range.getEndKey() != null && start.compareTo(range.getEndKey()) > 0
         ? null

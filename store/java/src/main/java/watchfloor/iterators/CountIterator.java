@@ -18,22 +18,22 @@ import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 
 /**
- * Sums counts on the tablet server: one answer a row, or one a time bucket.
+ * Sums counts on the tablet server. Gives one answer per row or per time bucket.
  *
  * <p>A group is a row, or a row, family and the first 8 bytes of the qualifier (the reversed time or time bucket).
- * Its answer carries the visibility of the first cell that was counted; all cells that the reader may see are summed,
- * whatever their labels. A sum of 0 gives no answer. A scan that is torn down goes on after its last answer's group.
+ * An answer has the visibility of the first cell that was counted; all cells that the reader may see are summed,
+ * whatever their labels. A sum of 0 gives no answer. A scan that was torn down is resumed after its last answer's group.
  */
 public class CountIterator extends AnswerIterator {
   /** {@code cells}: the value is a count of 8 bytes. {@code entries}: each entry counts 1. */
   public static final String MODE = "mode";
-  /** Base64 of repeated {@code [u8 length, family][lo 8 bytes][hi 8 bytes]}; without it everything counts. */
+  /** Base64 of repeated {@code [u8 length, family][lo 8 bytes][hi 8 bytes]}; without it all cells count. */
   public static final String RANGES = "ranges";
   /** {@code row} or {@code bucket}. */
   public static final String BY = "by";
 
   private static final int BUCKET = Long.BYTES;
-  /** So many cells are read past before a seek is cheaper. */
+  /** Number of cells that are skipped one by one before a seek is cheaper. */
   private static final int STEPS_BEFORE_SEEK = 24;
   private static final byte[] EMPTY = new byte[0];
 
@@ -42,12 +42,12 @@ public class CountIterator extends AnswerIterator {
   private boolean valuesAreCounts;
   private boolean byRow;
   private List<Span> spans;
-  /** What is left to read; null when nothing is. */
+  /** The range that is left to read; null when there is none. */
   private Range range;
   private Collection<ByteSequence> families;
   private boolean inclusive;
 
-  /** Buckets [low, high) of one family, unsigned. */
+  /** The buckets [low, high) of one family, compared as unsigned numbers. */
   private static final class Span implements Comparable<Span> {
     final ByteSequence family;
     final long low;
@@ -84,7 +84,7 @@ public class CountIterator extends AnswerIterator {
     return value.equals(yes);
   }
 
-  /** The spans in order, those that touch or overlap made one, so that nothing counts twice. */
+  /** Returns the spans in order. Those that touch or overlap become one, so that no cell counts twice. */
   private static List<Span> spans(byte[] bytes) {
     ByteBuffer in = ByteBuffer.wrap(bytes);
     List<Span> all = new ArrayList<>();
@@ -125,7 +125,7 @@ public class CountIterator extends AnswerIterator {
     next();
   }
 
-  /** Where to go on if {@code key} is one of our answers, else null. */
+  /** Returns the key to resume at if {@code key} is one of this iterator's answers, else null. */
   private Key afterGroup(Key key) {
     ByteSequence qualifier = key.getColumnQualifierData();
     if (byRow) {
@@ -189,7 +189,7 @@ public class CountIterator extends AnswerIterator {
     return BigEndian.getLong(bytes, 0);
   }
 
-  /** The first 8 bytes of the qualifier; a shorter one is as if zeros followed. */
+  /** Returns the first 8 bytes of the qualifier; a shorter one counts as padded with zeros. */
   private static long bucketOf(Key key) {
     ByteSequence qualifier = key.getColumnQualifierData();
     if (qualifier.length() >= BUCKET) {
@@ -198,7 +198,7 @@ public class CountIterator extends AnswerIterator {
     return BigEndian.getLong(Arrays.copyOf(qualifier.toArray(), BUCKET), 0);
   }
 
-  /** Moves the source on to a cell that counts; false if there is none. */
+  /** Moves the source to the next cell that counts. Returns false if there is none. */
   private boolean toCounted() throws IOException {
     while (range != null && source.hasTop()) {
       if (spans == null) {
@@ -218,7 +218,7 @@ public class CountIterator extends AnswerIterator {
     return false;
   }
 
-  /** The first span that ends after this place in a row, or null. */
+  /** Returns the first span that ends after this position in a row, or null. */
   private Span spanAtOrAfter(ByteSequence family, long bucket) {
     for (Span span : spans) {
       int order = span.family.compareTo(family);

@@ -10,29 +10,30 @@ import watchfloor.iterators.filter.FilterProgram;
 public final class EventOptions {
   /** Base64 of a {@link FilterProgram}; without it all events match. */
   public static final String FILTER = "filter";
-  /** Names of the wanted fields, separated by {@link #SEPARATOR}; without it the rows alone are wanted. */
+  /** Names of the fields of an answer, separated by {@link #SEPARATOR}; without it answers have rows alone. */
   public static final String COLUMNS = "columns";
   /** Name of the time field, so that it can be among the columns. */
   public static final String TIME = "time";
-  /** How many events of a block are wanted at most, the newest; without it all are. */
+  /** The greatest number of events that a block answers with, the newest; without it all. */
   public static final String MOST = "most";
 
   public static final String SEPARATOR = "\u001F";
 
   private EventOptions() {}
 
-  /** The filter's program, null if all events match. */
+  /** Returns the filter's program, null if all events match. */
   public static byte[] filter(Map<String, String> options) {
     String filter = options.get(FILTER);
     return filter == null ? null : Base64.getDecoder().decode(filter);
   }
 
+  /** Returns the names of the fields of an answer. */
   public static String[] columns(Map<String, String> options) {
     String names = options.get(COLUMNS);
     return names == null || names.isEmpty() ? new String[0] : names.split(SEPARATOR, -1);
   }
 
-  /** Throws IllegalArgumentException unless it is a number above 0. */
+  /** Returns {@link #MOST}. Throws IllegalArgumentException unless it is a number above 0. */
   public static int most(Map<String, String> options) {
     int most = Integer.parseInt(options.getOrDefault(MOST, Integer.toString(Integer.MAX_VALUE)));
     if (most < 1) {
@@ -41,7 +42,7 @@ public final class EventOptions {
     return most;
   }
 
-  /** Throws IllegalArgumentException that says what is wrong. */
+  /** Throws an IllegalArgumentException that says what is wrong with the options, if anything is. */
   public static void check(Map<String, String> options) {
     most(options);
     byte[] filter = filter(options);
@@ -50,6 +51,7 @@ public final class EventOptions {
     }
   }
 
+  /** Returns the description of the options that Accumulo's shell shows. */
   public static IteratorOptions describe(String description) {
     Map<String, String> named = new TreeMap<>();
     named.put(FILTER, "base64 of a filter program; without it all events match");

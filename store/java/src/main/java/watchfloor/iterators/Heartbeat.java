@@ -3,14 +3,14 @@ package watchfloor.iterators;
 import org.apache.accumulo.core.data.Value;
 
 /**
- * An answer of a scan that has found nothing for a while: it says how far the scan has come, and nothing else.
+ * The answer of a scan that has found nothing for a while. It says how far the scan has come, and nothing else.
  *
- * <p>With it a client that waits hears of its scan several times a second, and can end it there: a scan that is
- * interrupted in the middle of a request loses the name of its session, which the server then keeps. A row's answer
- * has no byte or several; a beat has one.
+ * <p>A client that waits receives several of them a second, and can end its scan there. A scan that is interrupted in
+ * the middle of a request would lose the ID of its session, which the server then keeps. The value of a row's answer
+ * has no byte or several; that of a heartbeat has one.
  */
 public final class Heartbeat {
-  /** Nothing was found for so long. */
+  /** Nanoseconds without an answer after which a heartbeat is sent. */
   public static final long NANOS = 50_000_000;
 
   private Heartbeat() {}

@@ -19,33 +19,33 @@ import watchfloor.iterators.filter.Condition;
 import watchfloor.iterators.filter.FilterProgram;
 
 /**
- * Where the index leads for many values at once: the places of all rows of a range whose value passes a test, each
- * place once, with the sum of its hits.
+ * Sums the hits of index entries over many values at once: it reads all rows of a range whose value passes a test, and
+ * answers with each qualifier once and the sum of its hits.
  *
- * <p>A place is an entry's qualifier, an event or a block of events; its value is the number of hits in 4 bytes, or
- * nothing for one. An answer's value is {@code [u8 given up][u32 entries read]} and, for each place, its qualifier and
- * {@code [u32 hits]}; a place may come again in a later answer. An answer's key is that of the last entry that was
- * read for it, so a scan that is torn down goes on behind it.
+ * <p>An index entry's qualifier is its place: an event or a block of events. Its value is the number of hits in 4
+ * bytes, or empty for one hit. An answer's value is {@code [u8 given up][u32 entries read]} and, for each place, the
+ * qualifier and {@code [u32 hits]}. A place may occur again in a later answer. An answer's key is that of the last
+ * entry that was read for it, after which a scan that was torn down is resumed.
  */
 public class IndexHitsIterator extends AnswerIterator {
   /** Bytes of a row before the value. */
   public static final String SKIP = "skip";
-  /** Base64 of the least qualifier that is wanted, and of the first that is not any more. */
+  /** Base64 of the first qualifier that counts, and of the first after those. */
   public static final String LOW = "low";
 
   public static final String HIGH = "high";
-  /** Base64 of a filter program, one condition that values must satisfy; without it all do. */
+  /** Base64 of a filter program: one condition that values must satisfy. Without it all values pass. */
   public static final String TEST = "test";
-  /** {@code true}: the values of the rows are written backwards. */
+  /** {@code true} if the rows have the values' bytes in reverse order. */
   public static final String REVERSED = "reversed";
-  /** Values of so many bytes may be cut, so what they are is not known: they pass. */
+  /** Length from which values may have been cut. What they were is not known, so they pass. */
   public static final String CUT = "cut";
-  /** How many entries may be read before the range is given up; without it all are. */
+  /** Number of entries after which the range is given up; without it all are read. */
   public static final String MOST = "most";
 
-  /** Places of an answer. */
+  /** The greatest number of places in an answer. */
   private static final int PLACES = 4096;
-  /** So many entries are read past before a seek is cheaper; it counts as as many. */
+  /** Number of entries that are skipped one by one before a seek is cheaper. A seek counts as that many entries. */
   private static final int STEPS_BEFORE_SEEK = 10;
 
   private Map<String, String> options;
@@ -59,7 +59,7 @@ public class IndexHitsIterator extends AnswerIterator {
   private long most;
 
   private final Map<ByteSequence, int[]> places = new HashMap<>();
-  /** What is left to read; null when nothing is. */
+  /** The range that is left to read; null when there is none. */
   private Range range;
   private Collection<ByteSequence> families;
   private boolean inclusive;
@@ -202,7 +202,7 @@ public class IndexHitsIterator extends AnswerIterator {
     return copy;
   }
 
-  /** Takes programs that are one condition. */
+  /** Builds the condition of a program that is one condition, and refuses any other. */
   private static final class OneCondition implements FilterProgram.Builder<Condition> {
     @Override
     public Condition and(List<Condition> children) {

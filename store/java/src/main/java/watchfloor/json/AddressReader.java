@@ -1,6 +1,6 @@
 package watchfloor.json;
 
-/** IP addresses in their normal form: of IPv4 as they stand, of IPv6 by RFC 5952. */
+/** Reads IP addresses into their normal form: IPv4 as written, IPv6 by RFC 5952. */
 final class AddressReader extends ValueReader {
   private static final int GROUPS = 8;
   private static final byte[] HEX = {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
@@ -33,7 +33,7 @@ final class AddressReader extends ValueReader {
     return ODD;
   }
 
-  /** The position of the quotation mark behind an address of IPv4. */
+  /** Returns the position of the quotation mark after an IPv4 address. */
   private static int four(byte[] data, int start) {
     int at = start;
     for (int part = 0; part < 4; part++) {
@@ -50,7 +50,7 @@ final class AddressReader extends ValueReader {
     return at - 1;
   }
 
-  /** Reads the groups of an address of IPv6; one that ends like one of IPv4, or embeds it as such, is odd. */
+  /** Reads the groups of an IPv6 address. One that ends with an IPv4 address, or embeds one, is odd. */
   private int six(byte[] data, int start) {
     int at = start;
     int count = 0;
@@ -120,7 +120,7 @@ final class AddressReader extends ValueReader {
     return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : ODD;
   }
 
-  /** Writes the groups with the first of the longest runs of two zeros or more left out. */
+  /** Writes the groups without the first of the longest runs of two or more zeros. */
   private void write() {
     int gap = 0;
     int longest = 1;

@@ -8,15 +8,15 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What the keys of objects stand for. A field's name has its parts joined by dots; a file may nest objects where the dots
- * are, or not, or at some of them.
+ * The keys of objects and the fields that they stand for. A field's name has its parts joined by dots. A file may nest
+ * objects at all of the dots, at some or at none.
  */
 final class FieldNames {
-  /** What a key may lead to: a value of a field, a value to read past, or an object with further names. */
+  /** The meaning of a key: a value of a field, a value to skip, or an object with further names. */
   static final class Name {
-    /** Null of an object. */
+    /** Null for an object. */
     final ValueReader value;
-    /** Null of all else. */
+    /** Null unless it is an object. */
     final Level level;
     /** The line that had this name last. */
     long line = -1;
@@ -32,7 +32,7 @@ final class FieldNames {
     final Name name;
     private final int length;
     private final TextMatcher quoted;
-    /** The key that came after this one last time: lines of a log are alike. */
+    /** The key that followed this one last time, as lines of a log are alike. */
     private Key follower;
 
     private Key(String text, Name name) {
@@ -46,7 +46,7 @@ final class FieldNames {
       return length;
     }
 
-    /** Whether this key and a quotation mark are at a position. */
+    /** Returns whether this key and a quotation mark are at a position. */
     private boolean isAt(byte[] data, int at) {
       return quoted.isAt(data, at);
     }
@@ -55,7 +55,7 @@ final class FieldNames {
   /** The keys that an object may have. */
   static final class Level {
     private final Map<Integer, List<Key>> byLength = new HashMap<>();
-    /** Stands before the first key. */
+    /** The predecessor of the first key. */
     final Key start = new Key("", null);
 
     private void add(Key key) {
@@ -64,7 +64,7 @@ final class FieldNames {
       start.follower = key;
     }
 
-    /** The key at a position, behind its first quotation mark; null if it is none of these. */
+    /** Returns the key at a position, which is after its first quotation mark; null if it is none of these. */
     Key find(byte[] data, int at, Key last) {
       if (last.follower.isAt(data, at)) {
         return last.follower;
@@ -85,9 +85,9 @@ final class FieldNames {
   private FieldNames() {}
 
   /**
-   * The names at the outermost level.
+   * Returns the names at the outermost level.
    *
-   * @param names and the value that each of them has, of which some may be the same
+   * @param values the reader of each name's value; several names may share one
    */
   static Level of(String[] names, ValueReader[] values) {
     FieldNames all = new FieldNames();
@@ -98,7 +98,7 @@ final class FieldNames {
     return all.level("");
   }
 
-  /** The keys after a prefix, which is empty or ends with a dot. */
+  /** Returns the keys after a prefix, which is empty or ends with a dot. */
   private Level level(String prefix) {
     Level known = levels.get(prefix);
     if (known != null) {

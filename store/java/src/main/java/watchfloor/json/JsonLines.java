@@ -15,7 +15,7 @@ import watchfloor.bridge.columns.Batch;
 import watchfloor.bridge.columns.ColumnBuilder;
 import watchfloor.bridge.columns.NumberBuilder;
 
-/** Lines of JSON objects, as Python has them, to record batches. Not for use by several threads at once. */
+/** Turns lines of JSON objects that Python has read into record batches. Not for use by several threads at once. */
 public final class JsonLines {
   private final ColumnBuilder[] columns;
   private final NumberBuilder odd = new NumberBuilder("odd", "bool");
@@ -30,8 +30,8 @@ public final class JsonLines {
   }
 
   /**
-   * Reads a batch with one column, of which each value begins with a line, into one with a row for each of them: the
-   * columns, and {@code odd}, which is true where a line was not taken and its values are to be ignored, else null.
+   * Reads a batch with one column, each value of which begins with a line, into a batch with a row per line. It has the
+   * columns, and {@code odd}: true where a line was not taken and its values must be ignored, else null.
    */
   public void read(long linesArrayAddress, long linesSchemaAddress, long arrayAddress, long schemaAddress) {
     int count = copy(linesArrayAddress, linesSchemaAddress);
@@ -54,7 +54,7 @@ public final class JsonLines {
     }
   }
 
-  /** Copies lines into arrays, in which they are read at several times the speed. */
+  /** Copies the lines into arrays, from which they are read several times as fast. */
   private int copy(long arrayAddress, long schemaAddress) {
     try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
       int count = batch.rows();

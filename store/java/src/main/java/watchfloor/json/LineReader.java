@@ -3,17 +3,17 @@ package watchfloor.json;
 import java.util.Arrays;
 
 /**
- * Reads lines of JSON objects (RFC 8259) into the columns of fields. A line is taken only if all of it is as it should
- * be and no name comes twice; any other is odd, and its values that were read by then count for nothing.
+ * Reads lines of JSON objects (RFC 8259) into the columns of fields. A line is taken only if it is valid, all its values
+ * fit their fields, and no name occurs twice. Any other line is odd, and the values that were read of it are ignored.
  *
- * <p>Each value is read by its field's reader where it stands, with nothing made of it first; and as lines of a log are
- * alike, a key is looked for where it followed the one before last time (as Mison does, Li et al. 2017).
+ * <p>Each value is read by its field's reader in place, without an intermediate form. As lines of a log are alike, the
+ * key that followed the present one last time is tried first (as Mison does, Li et al. 2017).
  */
 public final class LineReader {
-  /** Stands behind each line, the last one too: no JSON that this reader takes goes on with it. */
+  /** The byte after each line, the last one too. No JSON value that this reader takes continues with it. */
   public static final byte END = '\n';
 
-  /** Bytes that must follow the last {@link #END}, whatever they are: strings are read by the word. */
+  /** Number of bytes, of any value, that must follow the last {@link #END}, as strings are read eight bytes at a time. */
   public static final int SPARE = TextMatcher.BYTES;
 
   static final byte[] NULL = {'n', 'u', 'l', 'l'};
@@ -25,7 +25,7 @@ public final class LineReader {
   /**
    * @param types of the columns, those of {@link ValueReader#of}
    * @param names of fields as lines may spell them
-   * @param fields the column of each name; negative if its value, a string, is read past
+   * @param fields the column of each name; negative if its value, a string, is skipped
    * @param power see {@link ValueReader#of}
    */
   public LineReader(String[] types, ValueSink[] columns, String[] names, int[] fields, int power) {
@@ -38,14 +38,14 @@ public final class LineReader {
     this.names = FieldNames.of(names, values);
   }
 
-  /** Row 0 comes next. */
+  /** Starts again with row 0. */
   public void begin() {
     for (ValueReader column : columns) {
       column.begin();
     }
   }
 
-  /** Reads the line that begins at a position as a row; false if it is odd. */
+  /** Reads the line that begins at a position as a row. Returns false if it is odd. */
   public boolean read(byte[] data, int start, int row) {
     line++;
     int at = blanks(data, start);
@@ -90,7 +90,7 @@ public final class LineReader {
     return data[at] == '}' ? at + 1 : ValueReader.ODD;
   }
 
-  /** The first position from one on that is not blank: mostly this one. */
+  /** Returns the first position from {@code start} on that is not blank: mostly {@code start}. */
   static int blanks(byte[] data, int start) {
     return data[start] > ' ' ? start : afterBlanks(data, start);
   }

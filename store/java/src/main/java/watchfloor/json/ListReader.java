@@ -1,6 +1,6 @@
 package watchfloor.json;
 
-/** Lists of values of one type. */
+/** Reads lists of values of one type. */
 final class ListReader extends ValueReader {
   private final ValueSink lists;
   private final ValueReader element;

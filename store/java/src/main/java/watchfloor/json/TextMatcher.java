@@ -5,7 +5,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 
-/** A text that bytes are compared with eight at a time, as others of a line are looked through. */
+/** Compares a text with bytes of a line, eight at a time, and finds the ends of strings likewise. */
 final class TextMatcher {
   /** Bytes of a word. */
   static final int BYTES = Long.BYTES;
@@ -15,7 +15,7 @@ final class TextMatcher {
   private static final long HIGHS = ONES << 7;
 
   private final long[] words;
-  /** The bits of the last word that count. */
+  /** The bits of the last word that belong to the text. */
   private final long last;
 
   /** @param text at least one byte */
@@ -26,7 +26,7 @@ final class TextMatcher {
     last = -1L >>> (padded.length - text.length) * Byte.SIZE;
   }
 
-  /** Whether the text is at a position. */
+  /** Returns whether the text is at a position. */
   boolean isAt(byte[] data, int at) {
     long[] words = this.words;
     int place = at;
@@ -40,16 +40,16 @@ final class TextMatcher {
     return (get(data, place) & last) == words[i];
   }
 
-  /** Eight bytes, the first as the lowest. */
+  /** Returns eight bytes as a number, the first byte lowest. */
   static long get(byte[] data, int at) {
     return (long) LONGS.get(data, at);
   }
 
   /**
-   * The place among eight bytes of the first that is a quotation mark, a backslash or a control character; 8 if none is.
+   * Returns the index, of eight bytes, of the first quotation mark, backslash or control character; 8 if there is none.
    *
-   * <p>A byte less one borrows from its highest bit if it is zero, and from the bytes above it: so the lowest that is
-   * found is one (Anderson, Bit Twiddling Hacks, "Determine if a word has a zero byte").
+   * <p>Subtracting one from a byte that is zero borrows from its highest bit, and from the bytes above it, so the lowest
+   * byte that is found is right (Anderson, Bit Twiddling Hacks, "Determine if a word has a zero byte").
    */
   static int end(long word) {
     long quotes = word ^ ONES * '"';
@@ -58,8 +58,8 @@ final class TextMatcher {
     if (found == 0) {
       return BYTES;
     }
-    // Below the lowest bit found each byte has a one at its bottom: as many as bytes come before, and its own. The first
-    // compiler has no instruction that counts zeros.
+    // Counts the ones at the bottom of each byte below the lowest bit that was found: one for each byte before, and its
+    // own. Java's first compiler has no instruction that counts zeros.
     return (int) ((((found & -found) - 1 & ONES) * ONES >>> 56) - 1);
   }
 }

@@ -2,7 +2,7 @@ package watchfloor.json;
 
 import java.util.Arrays;
 
-/** Strings. */
+/** Reads strings. */
 final class TextReader extends ValueReader {
   private final ValueSink values;
   private byte[] plain = new byte[64];
@@ -25,7 +25,7 @@ final class TextReader extends ValueReader {
     return escaped(data, at + 1, end, row);
   }
 
-  /** The first position from one on that does not go on with a string as it stands there. */
+  /** Returns the first position from {@code at} on of a byte that ends the plain part of a string. */
   static int end(byte[] data, int at) {
     int end = at;
     int goesOn = TextMatcher.end(TextMatcher.get(data, end));
@@ -83,7 +83,7 @@ final class TextReader extends ValueReader {
     return at + 1;
   }
 
-  /** Adds what {@code \}{@code uXXXX}, or two of them, stand for; returns the position behind. */
+  /** Adds the character of {@code \}{@code uXXXX}, or of a pair of them. Returns the position after it. */
   private int letter(byte[] data, int at) {
     int unit = unit(data, at);
     if (unit < 0 || Character.isLowSurrogate((char) unit)) {

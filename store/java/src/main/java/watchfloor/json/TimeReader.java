@@ -1,11 +1,11 @@
 package watchfloor.json;
 
-/** Times: ISO 8601 as most write it, or numbers since 1970, also as text; halves of microseconds are rounded up. */
+/** Reads times: common forms of ISO 8601, or numbers since 1970, also as text. Half a microsecond is rounded up. */
 final class TimeReader extends ValueReader {
   private static final int SECOND_POWER = 6;
   private static final long SECOND = 1_000_000;
   private static final long DAY = 86_400 * SECOND;
-  /** In microseconds; year 10000 is the first that no calendar here shows. */
+  /** The first time, in microseconds, that is refused: the year 10000. */
   private static final long YEAR_1 = -62_135_596_800L * SECOND;
   private static final long YEAR_10000 = 253_402_300_800L * SECOND;
 
@@ -23,7 +23,7 @@ final class TimeReader extends ValueReader {
 
   private final ValueSink values;
   private final int power;
-  /** The last date that was read, and its first microsecond: most lines of a log are of the same day. */
+  /** The last date that was read, and its first microsecond, as most lines of a log are of the same day. */
   private final byte[] date = new byte["0000-00-00".length()];
   private long midnight;
 
@@ -68,7 +68,7 @@ final class TimeReader extends ValueReader {
     return add(row, negative ? -micros : micros, end);
   }
 
-  /** Digits behind a point, times a power of ten. */
+  /** Returns the digits after a decimal point times a power of ten. */
   private static long fraction(byte[] data, int at, int places, int power) {
     if (places <= power) {
       return ValueReader.number(data, at, at + places, 0) * TENS[power - places];
@@ -76,7 +76,7 @@ final class TimeReader extends ValueReader {
     return ValueReader.number(data, at, at + power, 0) + (data[at + power] >= '5' ? 1 : 0);
   }
 
-  /** {@code YYYY-MM-DD}, {@code T} or a space, {@code HH:MM:SS}, a fraction and a zone, or none, which is UTC. */
+  /** Reads {@code YYYY-MM-DD}, {@code T} or a space, {@code HH:MM:SS}, a fraction and a zone, or none, which is UTC. */
   private int text(byte[] data, int start, int row) {
     int at = start + date.length;
     if (!day(data, start) || data[at] != 'T' && data[at] != ' ') {
@@ -128,7 +128,7 @@ final class TimeReader extends ValueReader {
     return end;
   }
 
-  /** Reads a date; false if it is none. */
+  /** Reads a date. Returns false if it is none. */
   private boolean day(byte[] data, int at) {
     if (is(data, at, date)) {
       return true;
@@ -156,7 +156,7 @@ final class TimeReader extends ValueReader {
     return true;
   }
 
-  /** The number that two digits make, negative if they are none. */
+  /** Returns the number of two digits; a negative one if they are no digits. */
   private static int two(byte[] data, int at) {
     int tens = data[at] - '0';
     if (tens < 0 || tens > 9) {

@@ -4,13 +4,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Reads one JSON value of the type that its field has.
+ * Reads one JSON value of its field's type.
  *
- * <p>The bytes are UTF-8, and after the last line comes {@link LineReader#END}: as no value goes on
- * with that byte, none is read past it.
+ * <p>The bytes are UTF-8, and {@link LineReader#END} follows the last line. No value continues with that byte, so none
+ * is read past it.
  */
 abstract class ValueReader {
-  /** What is returned instead of a position: the value is not of the type, or not so easily that this reader takes it. */
+  /** Returned instead of a position if the value is not of the type, or not in a form that this reader takes. */
   static final int ODD = -1;
 
   private static final int SURE_DIGITS = 18;
@@ -19,16 +19,16 @@ abstract class ValueReader {
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15
   };
 
-  /** Reads the value that begins at a position into a row; returns the position behind it, or {@link #ODD}. */
+  /** Reads the value at a position into a row. Returns the position after it, or {@link #ODD}. */
   abstract int read(byte[] data, int at, int row);
 
-  /** Row 0 comes next. */
+  /** Starts again with row 0. */
   void begin() {}
 
   /**
    * @param type {@code string}, {@code ip}, {@code int}, {@code port}, {@code float}, {@code bool} or {@code time}, and {@code
    *     list:} before one for lists of it
-   * @param power the power of ten from a number that is a time to microseconds, negative if numbers are none
+   * @param power the power of ten that turns a number into microseconds; negative if times are no numbers
    */
   static ValueReader of(String type, int power, ValueSink values) {
     switch (type) {
@@ -54,7 +54,7 @@ abstract class ValueReader {
     }
   }
 
-  /** The position behind the digits that begin at one. */
+  /** Returns the position after the digits that begin at {@code at}. */
   static int digits(byte[] data, int at) {
     int end = at;
     while (data[end] >= '0' && data[end] <= '9') {
@@ -63,12 +63,12 @@ abstract class ValueReader {
     return end;
   }
 
-  /** Whether so many digits are what JSON lets a number begin with. */
+  /** Returns whether JSON lets a number begin with these digits. */
   static boolean begins(byte[] data, int at, int digits) {
     return digits == 1 || digits > 1 && data[at] != '0';
   }
 
-  /** Adds digits to a number, which they continue. */
+  /** Returns a number that is continued with more digits. */
   static long number(byte[] data, int at, int end, long before) {
     long number = before;
     for (int i = at; i < end; i++) {
@@ -99,8 +99,8 @@ abstract class ValueReader {
   }
 
   /**
-   * Of up to 15 digits and a fraction: both the digits and the power of ten are doubles then, and so their quotient is
-   * the double next to the number (Clinger 1990). Java reads the others.
+   * Reads numbers of up to 15 digits and a fraction. The digits and the power of ten are exact doubles then, so their
+   * quotient is the double nearest to the number (Clinger 1990). Java reads all other numbers.
    */
   private static ValueReader fraction(ValueSink values) {
     return new ValueReader() {
@@ -143,7 +143,7 @@ abstract class ValueReader {
     };
   }
 
-  /** The position behind an exponent, if there is one. */
+  /** Returns the position after an exponent, if there is one. */
   private static int exponent(byte[] data, int at) {
     if (data[at] != 'e' && data[at] != 'E') {
       return at;
@@ -169,7 +169,7 @@ abstract class ValueReader {
     };
   }
 
-  /** Whether these bytes are at a position. */
+  /** Returns whether a word is at a position. */
   static boolean is(byte[] data, int at, byte[] word) {
     return at + word.length <= data.length && Arrays.equals(data, at, at + word.length, word, 0, word.length);
   }

@@ -1,16 +1,16 @@
 package watchfloor.json;
 
-/** Where the values of a column go, row by row in order; rows passed over are null. A column is told what it holds. */
+/** Takes the values of a column row by row, in order. Rows that are passed over are null. */
 public interface ValueSink {
-  /** UTF-8. */
+  /** Takes a text of UTF-8. */
   void text(int row, byte[] data, int offset, int length);
 
-  /** A whole number, the bits of a double, microseconds since 1970, or 0 or 1. */
+  /** Takes a whole number, the bits of a double, microseconds since 1970, or a truth value as 0 or 1. */
   void number(int row, long bits);
 
-  /** A list of the elements from one to another, which is not in it. */
+  /** Takes a list of the elements [first, end). */
   void list(int row, int first, int end);
 
-  /** The column that takes the elements of a column of lists, one a row. */
+  /** Returns the column that takes the elements of a column of lists, one per row. */
   ValueSink elements();
 }

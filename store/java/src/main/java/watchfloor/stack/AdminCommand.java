@@ -30,9 +30,9 @@ import org.apache.hadoop.io.Text;
 import watchfloor.bridge.Credentials;
 
 /**
- * What the local stack asks of Accumulo, as a short-lived process of its own: the caller can then
- * end it when it takes too long, and needs no JVM inside itself. Passwords come from files, because
- * other users of the machine can read a process's arguments.
+ * The command by which the local stack asks Accumulo to do something. It runs as a short-lived process of its own, so
+ * the caller can end it when it takes too long, and needs no JVM inside itself. Passwords come from files, because other
+ * users of the machine can read a process's arguments.
  */
 public final class AdminCommand {
   private static final Text LOCATION = new Text("loc");
@@ -75,7 +75,7 @@ public final class AdminCommand {
       code = 1;
     }
     System.out.flush();
-    // Accumulo's and ZooKeeper's client threads need not be waited for.
+    // Exits without waiting for the threads of Accumulo's and ZooKeeper's clients.
     Runtime.getRuntime().halt(code);
   }
 
@@ -96,7 +96,7 @@ public final class AdminCommand {
     return Files.readString(Path.of(file), StandardCharsets.UTF_8).strip();
   }
 
-  /** A stop leaves word in ZooKeeper that everything shall end; a manager that starts later would obey it. */
+  /** Resets the goal state that a stop leaves in ZooKeeper, by which a manager that starts later would end at once. */
   private static void allowService(AccumuloClient client) throws Exception {
     String path = Constants.ZROOT + "/" + client.instanceOperations().getInstanceId() + Constants.ZMANAGER_GOAL_STATE;
     new ZooReaderWriter(SiteConfiguration.auto())
@@ -113,7 +113,7 @@ public final class AdminCommand {
     }
   }
 
-  /** Returns when every tablet of every online table is served; ends with an exception at the deadline. */
+  /** Returns when every tablet of every online table is served. Throws an exception at the deadline. */
   private static void awaitTablets(AccumuloClient client, long deadline) throws Exception {
     while (true) {
       int wanted = 0;
@@ -134,7 +134,7 @@ public final class AdminCommand {
     }
   }
 
-  /** One line a table: name, online or offline, tablets, served tablets, entries, entries in memory. */
+  /** Prints a line per table: name, online or offline, tablets, served tablets, entries, entries in memory. */
   public static String tables(AccumuloClient client) throws Exception {
     StringBuilder lines = new StringBuilder();
     for (TableState t : states(client).values()) {
@@ -153,8 +153,10 @@ public final class AdminCommand {
     long memory;
   }
 
-  /** Tablets as the metadata lists them, the rest as the living tablet servers tell it themselves: the
-   *  metadata still names a killed server until the manager has noticed. */
+  /**
+   * Returns the state of all tables by name. The number of tablets is from the metadata. All else is reported by the
+   * living tablet servers, as the metadata names a killed server until the manager has noticed its end.
+   */
   private static Map<String, TableState> states(AccumuloClient client) throws Exception {
     Map<String, TableState> byId = new HashMap<>();
     Map<String, TableState> byName = new TreeMap<>();
@@ -180,7 +182,7 @@ public final class AdminCommand {
     }
     TableState root = byName.get("accumulo.root");
     TableState metadata = byName.get("accumulo.metadata");
-    // A scan of tablets that nobody serves yet would back off for seconds at a time; asking the servers is cheap.
+    // A scan of tablets that no server serves yet would back off for seconds; asking the servers is cheap.
     root.tablets = 1;
     if (root.served == 0 || metadata.served == 0) {
       return byName;
@@ -200,8 +202,10 @@ public final class AdminCommand {
     return byName;
   }
 
-  /** Asks the manager to unload the tablets of the servers named (all and itself, if none is): they write out what
-   *  they hold in memory, so that the next start has no log to recover. */
+  /**
+   * Asks the manager to shut these tablet servers down, or all of them and itself if none is named. They write what they
+   * have in memory to files, so that the next start has no log to recover.
+   */
   private static void stop(AccumuloClient client, String[] servers) throws Exception {
     ClientContext context = (ClientContext) client;
     for (String server : servers) {

@@ -13,11 +13,11 @@ import org.apache.hadoop.fs.statistics.IOStatistics;
 import org.apache.hadoop.fs.statistics.IOStatisticsSource;
 
 /**
- * Hadoop's local file system, except that a write fails as it does on a distributed one: with an IOException.
+ * Hadoop's raw local file system, except that a failed write throws an IOException, as on a distributed file system.
  *
- * <p>Hadoop's throws an Error, at which an Accumulo server halts. But a tablet server may well write to a write-ahead
- * log that another of its threads is closing because it is full; it expects a ClosedChannelException then, and writes
- * to the next log.
+ * <p>Hadoop's throws an Error, at which an Accumulo server halts. A tablet server may write to a write-ahead log that
+ * another of its threads is closing because it is full. It expects a ClosedChannelException then, and writes to the
+ * next log.
  */
 public final class LocalFiles extends RawLocalFileSystem {
   @Override
@@ -31,7 +31,7 @@ public final class LocalFiles extends RawLocalFileSystem {
     return new Written<>(narrowed(super.createOutputStreamWithMode(file, append, permission)));
   }
 
-  /** Hadoop's stream, whose class is hidden, as what it is. */
+  /** Returns Hadoop's stream, whose class is not public, as the interfaces that it implements. */
   @SuppressWarnings("unchecked")
   private static <T extends OutputStream & Syncable & StreamCapabilities & IOStatisticsSource> T narrowed(
       OutputStream stream) {

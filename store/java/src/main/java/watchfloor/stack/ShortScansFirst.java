@@ -5,12 +5,11 @@ import org.apache.accumulo.core.spi.scan.ScanInfo;
 import org.apache.accumulo.core.spi.scan.ScanPrioritizer;
 
 /**
- * Which of the scans that wait for a thread of a tablet server goes first: the one that came first, where each second
- * that a scan has run makes it some seconds later. So a look-up does not wait for long scans, and none of these waits
- * for ever.
+ * Orders the scans that wait for a thread of a tablet server: by the time of their arrival, to which each second that a
+ * scan has run adds {@link #LATER} seconds. A look-up thus does not wait for long scans, and no scan waits for ever.
  *
- * <p>Accumulo's IdleRatioScanPrioritizer has the same aim. It asks how long a scan has been idle up to a time that it has
- * taken note of just before, and where the scan has run once more meanwhile that fails the scan.
+ * <p>Accumulo's IdleRatioScanPrioritizer has the same aim. It computes the idle time up to a moment that it noted just
+ * before; if the scan has run once more since then, the scan fails.
  */
 public final class ShortScansFirst implements ScanPrioritizer {
   private static final long LATER = 20;
@@ -20,7 +19,7 @@ public final class ShortScansFirst implements ScanPrioritizer {
     return Comparator.comparingLong(ShortScansFirst::turn);
   }
 
-  /** In milliseconds. */
+  /** Returns the time, in milliseconds, by which waiting scans are ordered. */
   static long turn(ScanInfo scan) {
     return scan.getCreationTime() + LATER * scan.getRunTimeStats().sum();
   }

@@ -13,17 +13,17 @@ import org.apache.accumulo.core.util.HostAndPort;
 import org.apache.thrift.transport.TTransportException;
 
 /**
- * What tablet servers tell of themselves. They are asked directly, and answer with how they are at this moment; the
- * manager, which asks them every few seconds, would tell of the past.
+ * Reads the status of tablet servers. Each is asked directly and answers with its status at that moment. The manager,
+ * which asks them every few seconds, would answer with an older one.
  */
 public final class TabletServers {
   private TabletServers() {}
 
   /**
-   * The servers by address.
+   * Returns the status of each server by address; null for a silent one.
    *
-   * @param millis after which a server counts as silent, and has null. One that was killed is silent too, until its
-   *     session in ZooKeeper has run out and it is a server no more
+   * @param millis after which a server counts as silent. One that was killed is silent until its session in ZooKeeper has
+   *     expired; then it is not listed
    */
   public static Map<String, TabletServerStatus> statuses(AccumuloClient client, long millis) throws Exception {
     ClientContext context = (ClientContext) client;

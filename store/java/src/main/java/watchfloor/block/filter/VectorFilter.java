@@ -110,7 +110,7 @@ public final class VectorFilter {
   private int selectCodes(Vector vector, int[] rows, int count) {
     int entries = vector.entries();
     if (condition instanceof Condition.Equal) {
-      int code = vector.entry(((Condition.Equal) condition).wanted);
+      int code = vector.entry(((Condition.Equal) condition).value);
       return code < 0 ? 0 : selectCodes(vector.codes(), code, 1, rows, count);
     }
     if (condition instanceof Condition.Interval) {

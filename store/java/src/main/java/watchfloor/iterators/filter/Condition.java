@@ -7,10 +7,10 @@ import java.util.Arrays;
 
 /** A condition on one encoded value. */
 public abstract class Condition {
-  /** Whether the bytes [from, to) satisfy it. */
+  /** Returns whether the bytes [from, to) satisfy the condition. */
   public abstract boolean test(byte[] bytes, int from, int to);
 
-  /** What can be said of values of which only the bounds are known. */
+  /** Returns how many of some values satisfy the condition, as far as their bounds tell. */
   public Verdict within(ValueBounds bounds) {
     return Verdict.SOME;
   }
@@ -19,11 +19,11 @@ public abstract class Condition {
   public static class Interval extends Condition {
     private final byte[] low;
     private final byte[] high;
-    // An order of 0 is within an inclusive bound, so what is asked of the order is one comparison each.
+    // An order of 0 is within an inclusive bound, so each bound needs one comparison of the order.
     private final int lowest;
     private final int highest;
 
-    /** A bound that is null is none. */
+    /** A null bound does not limit the interval. */
     public Interval(byte[] low, boolean lowInclusive, byte[] high, boolean highInclusive) {
       this.low = low;
       this.high = high;
@@ -36,13 +36,13 @@ public abstract class Condition {
       return notBelow(bytes, from, to) && notAbove(bytes, from, to);
     }
 
-    /** Whether a value is not before the interval. */
+    /** Returns whether a value is not before the interval. */
     public final boolean notBelow(byte[] bytes, int from, int to) {
       return low == null
           || Integer.signum(Arrays.compareUnsigned(bytes, from, to, low, 0, low.length)) >= lowest;
     }
 
-    /** Whether a value is not behind the interval. */
+    /** Returns whether a value is not after the interval. */
     public final boolean notAbove(byte[] bytes, int from, int to) {
       return high == null
           || Integer.signum(Arrays.compareUnsigned(bytes, from, to, high, 0, high.length)) <= highest;
@@ -58,13 +58,13 @@ public abstract class Condition {
       return all ? Verdict.ALL : Verdict.SOME;
     }
 
-    /** The same for values of {@code width} bytes, read as unsigned numbers: {first, last}; null if it is empty. */
+    /** Returns the interval for values of {@code width} bytes as unsigned numbers, {first, last}; null if it is empty. */
     public final long[] numbers(int width) {
       long greatest = -1L >>> (Long.SIZE - width * 8);
       long first = 0;
       if (low != null) {
         first = leading(low, width);
-        // A longer bound is greater than its leading bytes; a shorter one less than all that begins with it.
+        // A longer bound is greater than its leading bytes; a shorter one is less than all values that begin with it.
         if (low.length > width || (low.length == width && lowest > 0)) {
           if (first == greatest) {
             return null;
@@ -94,18 +94,18 @@ public abstract class Condition {
     }
   }
 
-  /** One value: an interval that holds nothing else. */
+  /** One value: the interval from it to itself. */
   public static final class Equal extends Interval {
-    public final byte[] wanted;
+    public final byte[] value;
 
-    public Equal(byte[] wanted) {
-      super(wanted, true, wanted, true);
-      this.wanted = wanted;
+    public Equal(byte[] value) {
+      super(value, true, value, true);
+      this.value = value;
     }
 
     @Override
     public boolean test(byte[] bytes, int from, int to) {
-      return Arrays.equals(bytes, from, to, wanted, 0, wanted.length);
+      return Arrays.equals(bytes, from, to, value, 0, value.length);
     }
   }
 
@@ -158,7 +158,7 @@ public abstract class Condition {
       return one ? Verdict.ALL : Verdict.SOME;
     }
 
-    /** Those of {@code width} bytes as numbers with their sign bit flipped, so that they ascend as signed ones do. */
+    /** Returns the values of {@code width} bytes as numbers, sign bit flipped, so that they ascend as signed numbers. */
     public long[] numbers(int width) {
       return Arrays.stream(values)
           .filter(value -> value.length == width)
@@ -177,7 +177,7 @@ public abstract class Condition {
   /** Text in which a pattern is found. */
   public static final class Match extends Condition {
     private final Pattern pattern;
-    /** Null if no literal is known that the text must contain. */
+    /** A literal that the text must contain; null if none is known. */
     private final RequiredLiteral literal;
 
     public Match(Pattern pattern) {
@@ -185,7 +185,7 @@ public abstract class Condition {
       literal = pattern.flags() == 0 ? RequiredLiteral.of(pattern.pattern()) : null;
     }
 
-    /** What the values contain that may satisfy the condition, null if any may. */
+    /** Returns the literal that all values contain which satisfy the condition; null if none is known. */
     public RequiredLiteral literal() {
       return literal;
     }
@@ -201,7 +201,7 @@ public abstract class Condition {
     private boolean finds(byte[] value) {
       for (byte b : value) {
         if (b < 0) {
-          // Of bytes RE2/J takes every place behind a character that is more than one for the beginning of the text.
+          // In bytes, RE2/J takes each position after a character of several bytes for the beginning of the text.
           return pattern.matcher(new String(value, UTF_8)).find();
         }
       }

@@ -9,10 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The byte form of a filter, a preorder walk of its tree, and what is built from it.
+ * The byte form of a filter, a preorder walk of its tree. A {@link Builder} makes nodes of its own of it.
  *
- * <p>Whoever evaluates it: a field that an event lacks satisfies no condition. A list field satisfies a condition when
- * any of its elements that is not null does.
+ * <p>All evaluations share two rules: a field that an event lacks satisfies no condition, and a list field satisfies a
+ * condition when any of its elements that is not null does.
  */
 public final class FilterProgram {
   private static final int AND = 0x01;
@@ -28,24 +28,24 @@ public final class FilterProgram {
   /** Nesting beyond this is refused, so that no filter can exhaust a tablet server's stack. */
   private static final int MAX_DEPTH = 500;
 
-  /** What a field holds: one value, a list, or the event's time, which is known from the row. */
+  /** The kind of a field: one value, a list, or the event's time, which the row has. */
   public enum Kind {
     SCALAR,
     LIST,
     TIME
   }
 
-  /** Makes nodes of one's own of a filter, children first. */
+  /** Makes nodes of its own type of a filter, children first. */
   public interface Builder<N> {
-    /** All children hold; true if there is none. */
+    /** True if all children are; true without children. */
     N and(List<N> children);
 
-    /** Any child holds; false if there is none. */
+    /** True if any child is; false without children. */
     N or(List<N> children);
 
     N not(N child);
 
-    /** The event has the field. */
+    /** True if the event has the field. */
     N exists(Kind kind, String field);
 
     N field(Kind kind, String field, Condition condition);
@@ -69,12 +69,12 @@ public final class FilterProgram {
     }
   }
 
-  /** Whether a program can be run; throws {@link IllegalArgumentException} that says why not. */
+  /** Throws an {@link IllegalArgumentException} that says why a program cannot be run, if it cannot. */
   public static void check(byte[] program) {
     decode(program, new Checker());
   }
 
-  /** Makes nothing: reading a program is what checks it. */
+  /** Makes nothing: a program is checked by being read. */
   private static final class Checker implements Builder<Void> {
     @Override
     public Void and(List<Void> children) {

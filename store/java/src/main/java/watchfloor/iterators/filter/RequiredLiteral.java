@@ -4,27 +4,27 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Text that a pattern cannot do without: whatever the pattern is found in contains it. It is cheaper to look for than a
- * pattern, so that most values never meet the pattern.
+ * A text that every value contains in which a pattern is found. Searching for it is cheaper than matching the pattern,
+ * so most values need not be matched.
  *
- * <p>A pattern is read as a concatenation, at its top level only. Groups, classes and all that stands for more than one
- * text part the literals; alternatives, flags and what is not understood leave none. What is asked for is the longest
- * literal. As for patterns, values are taken to be UTF-8.
+ * <p>A pattern is read as a concatenation, at its top level only. Groups, classes and all else that can match several
+ * texts separate the literals; with alternatives, flags or anything that is not understood there is no literal. The
+ * longest literal is taken. Values are UTF-8.
  */
 public final class RequiredLiteral {
-  /** Flags of a wildcard: a dot is any character. That makes no difference to literals. */
+  /** Flags of a wildcard's pattern: a dot is any character. They make no difference to literals. */
   private static final String FLAGS = "(?s)";
-  /** Around a wildcard that begins and ends with {@code *}. */
+  /** The pattern around a wildcard that begins and ends with {@code *}. */
   private static final String BEFORE = FLAGS + "\\A.*";
   private static final String AFTER = ".*\\z";
 
-  /** Escapes that stand for a character of some kind or for a place, without anything that follows. */
+  /** Escapes for one character of some kind or for a position, which take no further characters. */
   private static final String KINDS = "AbBdDfnrsStvwWz";
   private static final int NONE = -1;
 
   private final String pattern;
   private int at;
-  /** What every text must have where the scan stands. */
+  /** The literal at the current position, so far. */
   private final StringBuilder run = new StringBuilder();
   private byte[] longest = {};
   private boolean whole = true;
@@ -34,7 +34,7 @@ public final class RequiredLiteral {
   }
 
   /**
-   * What a pattern that regards case asks for, null if nothing is known.
+   * Returns the literal that a case-sensitive pattern requires; null if none is known.
    *
    * @param pattern that RE2 takes, without flags beside those in its text
    */
@@ -50,12 +50,12 @@ public final class RequiredLiteral {
     return literal.scan() ? literal : null;
   }
 
-  /** In UTF-8; never empty. */
+  /** Returns the literal in UTF-8; it is never empty. */
   public byte[] bytes() {
     return longest.clone();
   }
 
-  /** Whether a value, the bytes [from, to), contains it. */
+  /** Returns whether a value, the bytes [from, to), contains the literal. */
   boolean isIn(byte[] value, int from, int to) {
     byte[] bytes = longest;
     byte first = bytes[0];
@@ -68,12 +68,12 @@ public final class RequiredLiteral {
     return false;
   }
 
-  /** Whether the pattern says no more: it is found in each text that contains the literal. */
+  /** Returns whether the pattern is found in every text that contains the literal. */
   public boolean isWhole() {
     return whole;
   }
 
-  /** False if nothing is known. */
+  /** Reads the pattern. Returns false if no literal can be told. */
   private boolean scan() {
     if (pattern.startsWith(FLAGS)) {
       at = FLAGS.length();
@@ -87,7 +87,7 @@ public final class RequiredLiteral {
     return longest.length > 0;
   }
 
-  /** Goes past what stands next; false if that cannot be told. */
+  /** Moves past the next part of the pattern. Returns false if its end cannot be told. */
   private boolean step() {
     int c = pattern.codePointAt(at);
     int from = at;
@@ -131,11 +131,11 @@ public final class RequiredLiteral {
       return true;
     }
     run.append(c);
-    // An escaped letter or digit is something else, and what else may go on behind it.
+    // An escaped letter or digit has another meaning, and may take further characters.
     return c > ' ' && c < 0x7F && !Character.isLetterOrDigit(c);
   }
 
-  /** What stands before may be missing: of a literal that is its last character. */
+  /** Drops the last character of the literal, as a quantifier makes it optional. */
   private boolean optional(int end) {
     if (run.length() > 0) {
       run.setLength(run.offsetByCodePoints(run.length(), -1));
@@ -149,7 +149,7 @@ public final class RequiredLiteral {
     return end != NONE;
   }
 
-  /** Ends a literal: something else stands there. */
+  /** Ends the current literal. */
   private void part() {
     keepLongest();
     run.setLength(0);
@@ -163,7 +163,7 @@ public final class RequiredLiteral {
     }
   }
 
-  /** Where {@code {n,m}} ends; what is no count has other characters in it. */
+  /** Returns where {@code {n,m}} ends; braces with other characters are no count. */
   private int endOfCount(int from) {
     int i = from;
     while (i < pattern.length() && "0123456789,".indexOf(pattern.charAt(i)) >= 0) {
@@ -172,11 +172,11 @@ public final class RequiredLiteral {
     return i < pattern.length() && pattern.charAt(i) == '}' ? i + 1 : NONE;
   }
 
-  /** Where a class ends that has no other in it. */
+  /** Returns where a character class ends that has no other in it. */
   private int endOfClass(int from) {
     int i = from + 1;
     i += pattern.startsWith("^", i) ? 1 : 0;
-    // A bracket that stands first is a member.
+    // A bracket in first position is a member of the class.
     i += pattern.startsWith("]", i) ? 1 : 0;
     for (; i < pattern.length(); i++) {
       switch (pattern.charAt(i)) {
@@ -227,7 +227,7 @@ public final class RequiredLiteral {
     return NONE;
   }
 
-  /** Whether what looks like a group is flags for all that follows: {@code (?i)}, but not {@code (?i:}. */
+  /** Returns whether a group is flags for all that follows: {@code (?i)}, but not {@code (?i:}. */
   private boolean setsFlags(int from) {
     if (!pattern.startsWith("(?", from)) {
       return false;

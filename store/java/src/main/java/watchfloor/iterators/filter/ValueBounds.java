@@ -2,7 +2,7 @@ package watchfloor.iterators.filter;
 
 import java.util.Arrays;
 
-/** Between which encoded values all of some values lie; what conditions are asked before a value is read. */
+/** The least and greatest of some encoded values. Conditions are evaluated on them before a value is read. */
 public final class ValueBounds {
   private byte[] bytes;
   private int minFrom;
@@ -11,7 +11,7 @@ public final class ValueBounds {
   private int maxTo;
   private boolean maxIsCut;
 
-  /** @param maxIsCut whether greater values that begin with the maximum are within the bounds too */
+  /** @param maxIsCut true if greater values that begin with the maximum are within the bounds too */
   public void set(byte[] bytes, int minFrom, int minTo, int maxFrom, int maxTo, boolean maxIsCut) {
     this.bytes = bytes;
     this.minFrom = minFrom;
@@ -21,12 +21,12 @@ public final class ValueBounds {
     this.maxIsCut = maxIsCut;
   }
 
-  /** -1, 0 or 1 as the minimum is less than, equal to or greater than a value. */
+  /** Returns -1, 0 or 1 if the minimum is less than, equal to or greater than a value. */
   public int compareMin(byte[] value) {
     return Integer.signum(Arrays.compareUnsigned(bytes, minFrom, minTo, value, 0, value.length));
   }
 
-  /** -1, 0 or 1 as the greatest possible value is less than, equal to or greater than a value. */
+  /** Returns -1, 0 or 1 if the greatest possible value is less than, equal to or greater than a value. */
   public int compareMax(byte[] value) {
     int length = maxIsCut ? Math.min(value.length, maxTo - maxFrom) : value.length;
     int order = Integer.signum(Arrays.compareUnsigned(bytes, maxFrom, maxTo, value, 0, length));

@@ -1,11 +1,12 @@
 package watchfloor.iterators.filter;
 
-/** How many of some values satisfy a condition, as far as it is known. */
+/** The share of some values that satisfy a condition, as far as it is known: none, all, or possibly some. */
 public enum Verdict {
   NONE,
   SOME,
   ALL;
 
+  /** Returns the verdict on the negated condition. */
   public Verdict not() {
     return this == NONE ? ALL : this == ALL ? NONE : SOME;
   }
