@@ -51,7 +51,7 @@ class _CatalogStore(Reader, Protocol):
 
 @dataclass
 class _LastRead:
-    """What was read of the catalog last, for all users of a connection: ``rows`` by source, and measured costs."""
+    """The last reading of the catalog, shared by all users of a connection: ``rows`` by source, and measured costs."""
 
     rows: dict[str, CatalogRow] = field(default_factory=dict)
     everything: CatalogRow | None = None

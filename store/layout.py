@@ -28,7 +28,7 @@ FieldValue = tuple[Field, Value]
 
 @dataclass(frozen=True)
 class IndexCount:
-    """What the index tells about a condition.
+    """The answer of the index to a condition.
 
     About ``events`` events satisfy it. It leads to ``places``: events, or blocks of events, depending on the layout.
     ``entries`` of the index were read to learn that. No event is newer than ``newest`` (µs); None: not known.
@@ -129,7 +129,7 @@ class Layout(Protocol):
     hits_exact: bool
     """True if every hit of an equality is an event that satisfies it; false if it is a block that may hold some."""
     costs: ReadCosts
-    """What reading costs if it was not measured on the store at hand."""
+    """The costs of reading on a store on which they were not measured."""
     max_entries: int
     """A condition of many values with more index entries in a shard than this is not worth looking up."""
 

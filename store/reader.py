@@ -1,4 +1,4 @@
-"""What reads go through: a ``Store``, or a ``Snapshot`` of it for one query.
+"""The protocol by which the store is read: by a ``Store``, or by a ``Snapshot`` of it for one query.
 
 Index and layouts know no more of the store than this.
 """

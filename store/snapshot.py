@@ -1,4 +1,4 @@
-"""What one query sees of the store."""
+"""Snapshots: each is what one query sees of the store."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Connection(JavaResource):
 
     @classmethod
     def connect(cls, settings: Settings, properties: str, credentials: Credentials) -> Connection:
-        """As ``open``; ``properties`` is the text of the client properties."""
+        """Connects as ``open`` does, by the text of the client properties."""
         jvm.start_jvm(settings.jars, settings.jvm_heap)
         java = jvm.java_class("watchfloor.bridge.Connection")
         return cls(call_java(java.open, properties, to_java_credentials(credentials)))

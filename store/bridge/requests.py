@@ -1,4 +1,4 @@
-"""What a scan is asked for, as one value: ``EntryScan`` for entries, ``EventScan`` for events.
+"""Requests for scans, each one value: ``EntryScan`` for entries, ``EventScan`` for events.
 
 The fields of both cross into Java by their names, so a new one is declared here, read by name in the Java class that
 uses it (from its ``ScanRequest``), and set by its user: no other file names it. A field of ``ServerOptions`` likewise
@@ -48,7 +48,7 @@ class EntryScan:
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """What the iterator on the tablet servers is told about the events that are wanted; None is left out.
+    """Options of the iterator on the tablet servers that answers with events; None is left out.
 
     ``filter``: the compiled filter program. ``time``: the source's time field. ``most``: of a block of events only its
     newest so many are wanted.

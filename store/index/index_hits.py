@@ -1,4 +1,4 @@
-"""What the index has for conditions of many values, in both layouts: a range of its rows, read on the servers.
+"""Index hits of conditions of many values, in both layouts: a range of index rows, read on the servers.
 
 The row of an equality is read as it stands (``index_rows``). A range of values may have any number of rows, so the
 tablet servers test the values and sum the hits of each key (``watchfloor.iterators.IndexHitsIterator``).
@@ -43,7 +43,7 @@ class IndexKeys:
 
 @dataclass(frozen=True)
 class IndexHits:
-    """What the index has for one condition: ``ids`` (n, bytes) and the number of ``hits`` of each.
+    """The index hits of one condition: ``ids`` (n, bytes) and the number of ``hits`` of each.
 
     An ID is a key followed by the shard; no ID comes twice. ``entries`` of the index were read for them. If not
     ``complete``, reading was given up.

@@ -48,7 +48,7 @@ _EDGE_ROWS = 4096
 
 @dataclass(frozen=True, eq=False)
 class EventSurvey:
-    """What is known of the events in [since, until) (µs) before they are read.
+    """Knowledge of the events in [since, until) (µs) before they are read.
 
     ``hours`` are the starts of the hours that touch the range and have events, ascending, and ``events`` the number of
     events in each; ``busy`` are these hours, merged, newest first. ``total`` is the number of all events. ``counts``

@@ -17,7 +17,7 @@ from .registry import layout_of
 
 
 class WriteSink(Protocol):
-    """Where entries go: an ``EntrySink``, a ``BulkSink``, or what stands in for one in a measurement."""
+    """Takes entries: an ``EntrySink``, a ``BulkSink``, or a stand-in in a measurement."""
 
     def write_entries(self, table: str, batch: pa.RecordBatch) -> None: ...
 

@@ -60,7 +60,7 @@ class CellCounts:
         until: int,
         max_entries: int | None,
     ) -> list[IndexCount | None]:
-        """Of equalities the counts of the hours that touch the range, by one scan; of others what the index has."""
+        """Returns the counts of the hours that touch the range for equalities, and the number of hits for others."""
         terms, others = split_conditions(conditions)
         rows = {term: bucket_row(source, (source.find_field(term.field), term.value)) for term in terms}
         ranges = Ranges()
@@ -121,7 +121,7 @@ class CellCounts:
 
 
 def _make_exact_count(count: int) -> IndexCount:
-    """Of an equality: an entry for each event."""
+    """Returns the answer to an equality, of which the index has an entry for each event."""
     return IndexCount(count, count, count)
 
 

@@ -21,7 +21,7 @@ from .event_order import order_newest_first
 BLOCK_ROWS = 16384
 """Largest number of events in a block."""
 SLAB_BLOCKS = 4
-"""So many blocks in a row stand in one shard, so that an index row takes all their hits in one mutation."""
+"""Number of successive blocks in one shard, so that an index row takes all their hits in one mutation."""
 _MOST_CELLS = 1 << 20
 
 

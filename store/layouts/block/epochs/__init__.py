@@ -1,1 +1,1 @@
-"""What queries see of blocks that are being replaced. Read ``block_view.py`` first, then ``epochs.py``."""
+"""Views of blocks that are being replaced, and the epochs that replace them. Read ``block_view.py`` first, then ``epochs.py``."""

@@ -53,7 +53,7 @@ class EpochState:
 
 @dataclass
 class BlockView:
-    """What one query sees. ``died`` are the IDs of blocks that it must not see: rows with the shard moved last."""
+    """The blocks that one query sees. ``died`` are the IDs of blocks that it must not see: rows with the shard moved last."""
 
     state: EpochState = EpochState()
     died: pa.BinaryArray = field(default_factory=lambda: pa.array([], pa.binary()))

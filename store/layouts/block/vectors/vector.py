@@ -106,7 +106,7 @@ def list_vector(lengths: np.ndarray, valid: np.ndarray | None, elements: bytes, 
 
 @dataclass(frozen=True)
 class _Shape:
-    """What a header says about the values of a vector.
+    """The part of a vector's header that describes its values.
 
     ``bounds`` are the smallest and the largest value, ``max_cut`` says that the largest was cut. ``nulls``: a bitmap
     marks nulls. ``value_bytes`` is the width of encoded numbers, ``code_width`` that of codes, differences or lengths
