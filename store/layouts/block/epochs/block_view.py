@@ -53,7 +53,7 @@ class EpochState:
 
 @dataclass
 class BlockView:
-    """The blocks that one query sees. ``died`` are the IDs of blocks that it must not see: rows with the shard moved last."""
+    """The blocks that one query sees. ``died`` are the IDs (row, shard moved last) of blocks that it must not see."""
 
     state: EpochState = EpochState()
     died: pa.BinaryArray = field(default_factory=lambda: pa.array([], pa.binary()))
