@@ -76,7 +76,7 @@ def quick_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=LAYOUTS)
 def layout(request: pytest.FixtureRequest) -> str:
-    """How a test's source is stored: a test that takes this runs in each layout. Others have the default one."""
+    """Returns a layout's name: a test that takes this runs in each layout. Others have the default one."""
     name: str = request.param
     return name
 

@@ -93,7 +93,7 @@ REQUESTS: list[tuple[str, str, Any]] = [
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the copy with the added file answers."""
+    """Returns what the copy with the added file answers."""
     folder = tmp_path_factory.mktemp("rooms")
     for room in ROOMS:
         shutil.copytree(ROOT / room, folder / "watchfloor" / room, ignore=shutil.ignore_patterns("java", "__pycache__"))

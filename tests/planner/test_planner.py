@@ -70,7 +70,7 @@ EVENTS = [
 
 
 def leads_to(term: Access | Lookup, event: Mapping[str, Any]) -> bool:
-    """Whether an access path leads to an event."""
+    """Returns whether an access path leads to an event."""
     match term:
         case Lookup():
             return holds(term.condition, event)

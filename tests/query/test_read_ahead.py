@@ -100,7 +100,7 @@ def test_a_result_that_is_read_slowly_waits_on_the_servers(layout: str, store: S
 
 
 def test_a_look_up_that_waits_for_its_reader_loses_nothing(layout: str, store: Store) -> None:
-    """What is read ahead of its reader fills up, and the servers let go of the scan: it goes on where it was."""
+    """The buffer fills and the servers drop the scan while its reader waits: the scan continues where it was."""
     request = QueryRequest(source(layout).name, where="kind = same", columns=("ts", "text"), scheme="index")
     times: list[datetime] = []
     pauses = 0

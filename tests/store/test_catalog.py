@@ -1,4 +1,4 @@
-"""What the catalog reads again, and what a snapshot keeps, by a store that counts its scans."""
+"""The catalog reads again only what may have changed, and a snapshot keeps what it read: a store counts its scans."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def pids(settings: Settings) -> dict[str, int]:
 
 
 def ask(settings: Settings, code: str) -> str:
-    """What ``code`` prints in a Python process of its own, with ``settings`` of the stack."""
+    """Returns what ``code`` prints in a Python process of its own, with ``settings`` of the stack."""
     head = (
         "from watchfloor.schema.settings.load import load_settings\n"
         "from watchfloor.store.bridge.requests import EntryScan\n"

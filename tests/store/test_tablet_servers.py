@@ -60,7 +60,7 @@ def test_a_flush_and_a_compaction_are_seen_while_they_run(store_settings: Settin
 
 
 def seen(store: Store, table: str, act: Callable[[], object]) -> Iterator[TableLoad]:
-    """How the table was, again and again, while ``act`` ran."""
+    """Returns the states of the table while ``act`` ran."""
     with ThreadPoolExecutor(1) as pool:
         acting = pool.submit(act)
         while not acting.done():

@@ -209,7 +209,7 @@ def _condition(program: bytes, at: int, having: Having) -> tuple[Callable[[int],
 def _summed(
     found: list[tuple[Key, tuple[bytes, bytes]]], options: Mapping[str, Any]
 ) -> list[tuple[Key, tuple[bytes, bytes]]]:
-    """What ``CountIterator`` answers."""
+    """Returns what ``CountIterator`` answers."""
     ranges = [struct.unpack_from(">B1sQQ", options["ranges"], at) for at in range(0, len(options["ranges"]), 18)]
     sums: Counter[Key] = Counter()
     for (row, family, qualifier), (_, value) in found:
@@ -223,7 +223,7 @@ def _summed(
 def _packed(
     found: list[tuple[Key, tuple[bytes, bytes]]], _: Mapping[str, Any]
 ) -> list[tuple[Key, tuple[bytes, bytes]]]:
-    """What ``HitsIterator`` answers, if three entries were the most of an answer."""
+    """Returns what ``HitsIterator`` answers if an answer has at most three entries."""
     answers: list[tuple[Key, tuple[bytes, bytes]]] = []
     count = 0
     for key, (visibility, value) in found:

@@ -1,4 +1,4 @@
-"""What a worker does with an item, and the state that the ledger shows, are pure functions of the ledger's cells.
+"""A worker's claim on an item and the ledger's state of it are pure functions of the ledger's cells.
 
 In `make test`: it needs no servers.
 """

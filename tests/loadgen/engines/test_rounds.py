@@ -45,7 +45,7 @@ def test_a_digest_knows_rows_by_their_values_not_by_order_or_arrow_type() -> Non
 
 
 def test_parties_warm_up_and_slow_ones_answer_in_few_rounds() -> None:
-    """What counts is asked when each question has been asked for a while; the answers are checked in between."""
+    """Answers count after each question has been asked for a while; answers are checked in between."""
     asked: Counter[str] = Counter()
     before: Counter[str] = Counter()
     began: dict[str, float] = {}

@@ -25,7 +25,7 @@ def processes_of(folder: Path) -> list[psutil.Process]:
 
 
 def terminated(folder: Path, *arguments: str) -> list[str]:
-    """What ``bench`` has said on standard error when it got SIGTERM in the middle of an experiment. It has left no
+    """Returns the standard error of ``bench`` that got SIGTERM in the middle of an experiment. It has left no
     process, and no folder of its stack."""
     command = [sys.executable, "-m", "watchfloor.api.cli.main", "bench", *arguments]
     env = {key: value for key, value in os.environ.items() if key != "WATCHFLOOR_HOME"} | {"TMPDIR": str(folder)}

@@ -76,7 +76,7 @@ class Worker:
         threading.Thread(target=_work, args=(self._calls, self._answers), daemon=True).start()
 
     def do(self, call: Callable[[], T]) -> T:
-        """What ``call`` gives or raises; ``queue.Empty`` if it hangs."""
+        """Returns what ``call`` returns or raises; raises ``queue.Empty`` if it hangs."""
         self._calls.put(call)
         try:
             answer, error = self._answers.get(timeout=HANGS)

@@ -38,7 +38,7 @@ BulkSink._await_room, BulkSink._remove_folders = begin, end
 def test_workers_killed_in_and_after_an_import(
     store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What they have left is removed by the one that comes after them."""
+    """The next worker removes what they have left."""
     lines = 20_000
     settings = own(store_settings, "bulk_killed", chunk_bytes=256 << 10, ingest_mode="bulk")
     kind = store.catalog.register(source("bulk_killed"))

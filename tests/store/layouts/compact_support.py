@@ -90,7 +90,7 @@ class Fed:
 
 
 def answers(service: QueryService, source: Source, ends: tuple[int, int], host: str, turn: int) -> dict[str, Any]:
-    """What the store says of the events in a time range that have a host, asked in all ways that there are."""
+    """Asks the store in every way for the events in a time range that have a host; returns its answers."""
     name, (since, until) = source.name, ends
     where, batching = f"host = {host}", BatchSettings(policy="llcysa" if turn % 2 else "none", first_rows=5.0)
 

@@ -193,7 +193,7 @@ KILLED = """
 
 @pytest.mark.crash
 def test_it_is_killed_anywhere(store: Store, service: QueryService, store_settings: Settings) -> None:
-    """What is left does no harm, and the next run, which is killed too, begins with it."""
+    """A killed run leaves nothing that does harm, and the next run, which is killed too, begins with it."""
     source = fed(store, "killed", 20, seed=3)
     home, name = str(store_settings.home), source.source.name
     for seed, at in enumerate(("written", "committed", "horizon"), 10):

@@ -34,7 +34,7 @@ def silent(name: str) -> dict[str, object]:
 
 
 def stored_layout(store: Store, name: str) -> object:
-    """What the catalog's own bytes say."""
+    """Returns the layout in the catalog's own bytes."""
     ranges = Ranges()
     ranges.add_row(name.encode())
     (value,) = [

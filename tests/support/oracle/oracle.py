@@ -36,7 +36,7 @@ Event = Mapping[str, Any]
 
 
 def holds(tree: Filter, event: Event) -> bool:
-    """Whether ``tree`` is true of ``event``."""
+    """Returns whether ``tree`` is true of ``event``."""
     if isinstance(tree, And):
         return all(holds(child, event) for child in tree.children)
     if isinstance(tree, Or):
@@ -102,7 +102,7 @@ def _regex_finds(pattern: str, ignore_case: bool, value: str) -> bool:
 
 @lru_cache(maxsize=10_000)
 def _parts(wildcard: str) -> list[tuple[re.Pattern[str], int]]:
-    """What stands before, between and after the stars: characters or any ones, and how many."""
+    """Returns the parts before, between and after the stars: characters or any ones, and how many."""
     parts: list[list[str]] = [[]]
     for sign in re.findall(r"\\.|[^\\]", wildcard, re.DOTALL):
         if sign == "*":
