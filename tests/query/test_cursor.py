@@ -70,7 +70,7 @@ def events() -> list[dict[str, Any]]:
 def store(store_settings: Settings) -> Iterator[Store]:
     with Store.open(store_settings) as writer, writer.sink() as sink:
         sources = [source(layout, layout) for layout in LAYOUTS] + [source("hidden", visibility="clock")]
-        for kind in map(writer.register, sources):
+        for kind in map(writer.catalog.register, sources):
             for file in range(FILES):
                 write(sink, kind, file, batch_of(kind, events()[file::FILES]), block_rows=20)
         sink.flush()

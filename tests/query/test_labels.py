@@ -80,7 +80,7 @@ def store(store_settings: Settings, events: list[dict[str, Any]]) -> Iterator[St
     clocked = [{**FIELDS[0], "visibility": "clock"}, *FIELDS[1:]]
     with Store.open(store_settings) as writer, writer.sink() as sink:
         sources = [source(layout, layout, FIELDS) for layout in LAYOUTS] + [source("clock", "block", clocked)]
-        for kind in map(writer.register, sources):
+        for kind in map(writer.catalog.register, sources):
             for item in range(2):
                 write(sink, kind, item, batch_of(kind, events[item::2]))
         sink.flush()
