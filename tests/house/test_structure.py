@@ -1,4 +1,4 @@
-"""The rooms: who may import whom, and that each can be installed.
+"""Rooms and folders import in one direction, files have bounded sizes, and every package is installed.
 
 In `make test`: it needs no servers.
 """

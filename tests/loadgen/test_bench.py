@@ -1,4 +1,4 @@
-"""Experiments run small on the stack, and every metric has a definition.
+"""Figures, goals and tables of measurements are right, and every experiment and metric has a definition.
 
 In `make test`: it needs no servers.
 """

@@ -1,4 +1,4 @@
-"""``bench ingest`` runs on a stack of this module's own, adds a tablet server, and detects servers that pause.
+"""Servers that pause show in latency, and ``bench ingest`` adds a tablet server, on a stack of this module's own.
 
 A server that stands still shows in the latency of all that was due meanwhile. A client that waits for its answer before
 it goes on would have noticed once: coordinated omission.

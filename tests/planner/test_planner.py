@@ -1,4 +1,4 @@
-"""The planner's promises for any filter and counts, the counts that it asks for, and what its costs decide.
+"""The planner keeps its promises for any filter and counts, asks for the counts that it needs, and decides by costs.
 
 In `make test`: it needs no servers.
 """

@@ -1,4 +1,4 @@
-"""A worker's inbox holds items of the queue and commits only as far as they are done.
+"""A worker's item buffer holds items of the queue and commits only as far as they are done.
 
 In `make test`: it needs no servers.
 """

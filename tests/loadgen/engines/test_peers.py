@@ -64,7 +64,7 @@ def test_a_peer_answers_as_brute_force_does_odd_values_too(
 
 @pytest.fixture
 def open_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Yields a folder for temporary files. Only the owner may enter pytest's; root starts OpenSearch as another user."""
+    """Yields a folder for temporary files. Only the owner may enter pytest's; root runs OpenSearch as another user."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         monkeypatch.setenv("TMPDIR", name)

@@ -1,4 +1,4 @@
-"""A bulk load survives killed workers and refused imports, and leaves no threads or folders behind.
+"""A bulk load survives refused and failed imports, and leaves no threads or folders behind.
 
 In `make test`: it is short, on the stack of the run.
 """
