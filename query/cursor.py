@@ -40,7 +40,7 @@ class Cursor:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the key tells its event from others of the same microsecond."""
+        """True if the key tells its event from others of the same microsecond."""
         return is_hash_known(self.key)
 
     def to_text(self, source: str, tree: Filter | None) -> str:

@@ -32,7 +32,7 @@ LATER_ROWS = 1000
 
 @dataclass
 class QueryProgress:
-    """What has happened so far in a running query.
+    """The rows and batches of a running query so far.
 
     ``started`` is by ``time.perf_counter``, ``first_seconds`` is the time from then to the first rows. ``last_key`` is
     the key of the last row that was handed out.

@@ -13,7 +13,7 @@ from watchfloor.schema.times import format_micros
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a query would run now. ``first_batch`` is None if there is no event in the time range."""
+    """The way in which a query would run now. ``first_batch`` is None if there is no event in the time range."""
 
     plan: Plan
     policy_name: str

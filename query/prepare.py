@@ -21,12 +21,12 @@ from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.filter.tree import Filter
 from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.source import Source
+from watchfloor.store.catalog import Catalog
 from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.layout import IndexCount
 from watchfloor.store.layouts.count_reader import CountReader, EventSurvey
 from watchfloor.store.layouts.registry import layout_of
 from watchfloor.store.snapshot import Snapshot
-from watchfloor.store.store import Store
 
 from .cursor import Cursor, read_cursor
 from .request import QueryRequest, check_limits, check_range, choose_columns
@@ -40,9 +40,8 @@ STREAM_SECONDS = 0.05
 class CheckedRequest:
     """A request that fits its source.
 
-    ``source`` has only those indexes that cover the time range [since, until), in µs. ``tree`` is the typed filter.
-    ``schema`` has the columns of the result. With a ``cursor`` the time range is that of the query that it is from, up
-    to the microsecond of the cursor.
+    ``tree`` is the typed filter and ``schema`` that of the result's columns. [since, until), in µs, is the time range;
+    with a ``cursor`` it is that of the query that the cursor is from, up to the cursor's microsecond.
     """
 
     request: QueryRequest
@@ -59,13 +58,12 @@ class CheckedRequest:
 class PreparedQuery:
     """All that is known of a query before the first event is read.
 
-    It is for the events of [since, until), in µs, that come after ``cursor``. ``batches`` cuts this range; its first
-    batch is about ``first_width`` µs wide.
+    It is for the events of [since, until), in µs, that come after ``cursor``. ``source`` has only those indexes that
+    know all events of this range. ``batches`` cuts the range; its first batch is about ``first_width`` µs wide.
     """
 
     source: Source
     columns: tuple[str, ...]
-    schema: pa.Schema
     cursor: Cursor | None
     since: int
     until: int
@@ -103,9 +101,9 @@ class PreparedQuery:
         return self.cursor is not None and batch.until > self.cursor.time
 
 
-def check_request(store: Store, request: QueryRequest) -> CheckedRequest:
+def check_request(catalog: Catalog, request: QueryRequest) -> CheckedRequest:
     """Returns the request with all that its source tells of it. Raises ``UserError`` if it does not fit."""
-    source = store.catalog.find_source(request.source)
+    source = catalog.find_source(request.source)
     columns = choose_columns(source, request.columns)
     check_limits(request)
     since, until, cursor = request.since, request.until, None
@@ -146,7 +144,6 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
     return PreparedQuery(
         source=source,
         columns=checked.columns,
-        schema=checked.schema,
         cursor=checked.cursor,
         since=survey.since,
         until=survey.until,

@@ -1,4 +1,4 @@
-"""What a query asks for, and the checks that need no store."""
+"""The request of a query, and the checks that need no store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from watchfloor.schema.times import from_micros
 
 @dataclass(frozen=True)
 class QueryRequest:
-    """What to find in one source.
+    """The events of one source that a query is for, and how it is to run.
 
     ``since`` and ``until`` are µs since 1970 UTC, half-open; None reaches as far as there are events. ``where`` is a
     filter's text or its JSON form. ``columns`` names the fields of the result; None stands for all. ``scheme`` is one

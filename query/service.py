@@ -30,7 +30,7 @@ class QueryService:
     def run(self, request: QueryRequest) -> QueryResult:
         """Starts a query. Raises ``UserError`` if the request does not fit and ``StoreError`` if the store is down."""
         started = time.perf_counter()
-        checked = check_request(self._store, request)
+        checked = check_request(self._store.catalog, request)
         snapshot = self._store.snapshot()
         spent = time.perf_counter() - started
         stop = QueryStop(snapshot, None if request.deadline is None else max(0.0, request.deadline - spent))
@@ -51,14 +51,14 @@ class QueryService:
 
     def explain(self, request: QueryRequest) -> Explanation:
         """Returns how ``run`` would answer the request now. Raises as ``run`` does."""
-        checked = check_request(self._store, request)
+        checked = check_request(self._store.catalog, request)
         query = prepare_query(self._store.snapshot(), checked)
         return Explanation(query.plan, query.policy_name, query.first_batch())
 
     def watch(self, request: QueryRequest) -> Watch:
         """Starts to watch for events as they arrive. Raises ``UserError`` if the request does not fit."""
         watch = Watch(self.run, request)
-        check_request(self._store, request)
+        check_request(self._store.catalog, request)
         return watch
 
     def count_events(

@@ -11,7 +11,7 @@ StopReason = Literal["cancelled", "deadline"]
 
 
 class EndableScans(Protocol):
-    """What a query reads from: a snapshot of the store, whose scans can be ended."""
+    """A snapshot of the store that a query reads from: its scans can be ended."""
 
     def end_scans(self) -> None: ...
 

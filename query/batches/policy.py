@@ -50,7 +50,7 @@ class BatchRun:
 
 @dataclass(frozen=True)
 class BatchRange:
-    """What is left of a query's time range: [start, end) in µs.
+    """The part of a query's time range that has not been run: [start, end) in µs.
 
     The next batch ends at ``end`` and aims at ``target_rows``. The query wants ``rows_left`` more rows; infinity stands
     for all of them.

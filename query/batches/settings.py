@@ -15,7 +15,7 @@ MAX_WIDTH = 2**62
 
 @dataclass(frozen=True)
 class BatchSettings:
-    """How a query is cut into batches. Raises ``UserError`` for values that could not work.
+    """The settings by which a query is cut into batches. Raises ``UserError`` for values that could not work.
 
     ``policy`` is a key of ``POLICIES``. The first batch aims at ``first_rows`` (the paper's k_0), each next one at
     ``growth`` (c) times as many. A batch should run ``min_seconds`` to ``max_seconds`` (T_min, T_max) and is never
