@@ -3,8 +3,11 @@
 This file imports nothing, so that ``--help`` and shell completion need not load the rooms that implement the choices.
 """
 
-SCHEMES = ("auto", "scan", "batched-scan", "index", "batched-index")
-"""Ways to run a query; ``auto`` lets the planner choose."""
+AUTO = "auto"
+"""The scheme that lets the planner choose."""
+FIXED_SCHEMES = ("scan", "batched-scan", "index", "batched-index")
+"""The paper's ways to run a query."""
+SCHEMES = (AUTO, *FIXED_SCHEMES)
 PLANNERS = ("full", "paper")
 """Sets of planner rules: all rules, chosen by their cost, or the paper's four, of which the first that applies wins."""
 BUCKETS = ("minute", "hour", "day")

@@ -27,7 +27,7 @@ from watchfloor.loadgen.experiments.responsiveness.figures import (
     make_figures,
     make_published_figures,
 )
-from watchfloor.loadgen.experiments.responsiveness.published import PAPER_SCHEMES, QUERIES, ROWS, read_published
+from watchfloor.loadgen.experiments.responsiveness.published import QUERIES, ROWS, read_published
 from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.harness.cold_tables import drop_pages, make_cold
 from watchfloor.loadgen.harness.ingest.clients import run_clients
@@ -41,6 +41,7 @@ from watchfloor.loadgen.harness.row_times import RowTimes, time_rows
 from watchfloor.loadgen.harness.session import BenchSession, open_session
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.schema.choices import FIXED_SCHEMES
 from watchfloor.schema.errors import InputFileError, InternalError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
@@ -199,14 +200,14 @@ def test_auto_is_held_against_the_best_fixed_scheme_row_by_row() -> None:
         queries_per_second=1.0,
         feeding=FeedingRecord(due=[0.0], durable=[DurableItem("a", 0.5, 1.0, 1, 9)]),
     )
-    for number, scheme in enumerate((*PAPER_SCHEMES, "auto"), start=1):
+    for number, scheme in enumerate((*FIXED_SCHEMES, "auto"), start=1):
         found.times[QueryCase("warm", "A", scheme)] = [
             RowTimes({"1": 10.0 * number, "last": 20.0 * number}, rows=20, batches=1),
             RowTimes({"1": 12.0 * number, "last": 21.0 * number}, rows=20, batches=1),
         ]
     rows = [figure for figure in make_figures(found) if figure.metric is ROW]
     assert {(f.labels["scheme"], f.labels["row"]) for f in rows} == {
-        (s, r) for s in (*PAPER_SCHEMES, "auto") for r in ("1", "last")
+        (s, r) for s in (*FIXED_SCHEMES, "auto") for r in ("1", "last")
     }
     ratios = {figure.labels["row"]: figure for figure in make_figures(found) if figure.metric is TO_BEST}
     assert ratios["1"].value == 5 and ratios["1"].samples == (5.0, 5.0) and ratios["1"].note == "best: scan"

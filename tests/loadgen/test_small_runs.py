@@ -59,7 +59,7 @@ def test_small_runs_write_all_and_leave_nothing(
     monkeypatch.setattr(encodings, "SIZES", encodings.SIZES[:1])
     monkeypatch.setattr(encodings, "CODECS", encodings.CODECS[-1:])
     monkeypatch.setattr(responsiveness, "SHARES", responsiveness.SHARES[:1])
-    monkeypatch.setattr(responsiveness, "PAPER_SCHEMES", responsiveness.PAPER_SCHEMES[-1:])
+    monkeypatch.setattr(responsiveness, "FIXED_SCHEMES", responsiveness.FIXED_SCHEMES[-1:])
     path = tmp_path / "out.json"
     assert bench.main([name, "--home", str(store_settings.home), "--json", str(path), *SMALL[name]]) == 0
     written = json.loads(path.read_text())

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.plots.canvas import COLOURS, MARKERS, Sketch, format_log_axis, make_panels
+from watchfloor.schema.choices import AUTO
 
 _SINGLE = re.compile(r'left = "d([^"]+)"')
 _TITLES = {"page": "to the newest 100 events", "end": "to all events"}
-_AUTO = "auto"
 
 
 def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
@@ -33,7 +33,7 @@ def draw_densities(figures: Sequence[Figure]) -> Sketch:
     for axes, task in zip(panels, _TITLES, strict=True):
         for order, scheme in enumerate(schemes):
             points = sorted(lines[task, scheme])
-            width, colour = (3.5, "#8a8a8a") if scheme == _AUTO else (1.4, COLOURS[order % len(COLOURS)])
+            width, colour = (3.5, "#8a8a8a") if scheme == AUTO else (1.4, COLOURS[order % len(COLOURS)])
             axes.plot(
                 *zip(*points, strict=True),
                 label=scheme,
@@ -60,11 +60,11 @@ def _draw_auto(figures: Sequence[Figure]) -> Sketch:
     drawn, panels = make_panels(4.6, columns=2)
     for axes, task in zip(panels, _TITLES, strict=True):
         best = [
-            min(ms for scheme, ms in cell.items() if scheme != _AUTO)
+            min(ms for scheme, ms in cell.items() if scheme != AUTO)
             for (figure_task, _), cell in cells.items()
             if figure_task == task
         ]
-        auto = [cell[_AUTO] for (figure_task, _), cell in cells.items() if figure_task == task]
+        auto = [cell[AUTO] for (figure_task, _), cell in cells.items() if figure_task == task]
         ends = [min(best) * 0.8, max(best) * 1.25]
         for factor, dash in ((1, "-"), (1.2, "--"), (2, ":")):
             label = "equal" if factor == 1 else f"{factor} times as long"

@@ -32,6 +32,7 @@ from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.schema.choices import AUTO, FIXED_SCHEMES
 from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.field import VALUE_INDEX, Field, FieldType
 from watchfloor.schema.source import Source
@@ -40,8 +41,6 @@ from watchfloor.store.store import Store
 from .plot import draw
 
 LEAST_EVENTS = 10_000
-FIXED = ("scan", "batched-scan", "index", "batched-index")
-AUTO = "auto"
 PAGE = 100
 COLUMNS = ("ts", "src_ip", "domain", "left", "right")
 PAIRED = (0.2, 1e-2, 1e-4, 1e-6)
@@ -104,7 +103,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         for turn in range(-2, options.turns):
             for where in list_conditions(options.events):
                 for cell in (CrossoverCase(where, "page", PAGE), CrossoverCase(where, "end", None)):
-                    for scheme in shuffle_cases((*FIXED, AUTO), turn):
+                    for scheme in shuffle_cases((*FIXED_SCHEMES, AUTO), turn):
                         seconds, row_count = _time_query(service, source, cell, scheme)
                         if rows.setdefault(cell, row_count) != row_count:
                             raise InternalError(f"{cell}: {row_count} rows by {scheme}, and {rows[cell]} before")
@@ -150,9 +149,9 @@ def _make_figures(
     ratios = []
     for cell, count in rows.items():
         labels = {"where": cell.where, "task": cell.task}
-        for scheme in (*FIXED, AUTO):
+        for scheme in (*FIXED_SCHEMES, AUTO):
             yield Figure(ASKED, tuple(times[cell, scheme]), {**labels, "scheme": scheme}, note=f"{count:,} rows")
-        best = min(FIXED, key=lambda scheme: median(times[cell, scheme]))
+        best = min(FIXED_SCHEMES, key=lambda scheme: median(times[cell, scheme]))
         ratio = median(times[cell, AUTO]) / median(times[cell, best])
         samples = tuple(a / b for a, b in zip(times[cell, AUTO], times[cell, best], strict=True))
         yield Figure(TO_BEST, samples, labels, derived=ratio, note=f"best: {best}")

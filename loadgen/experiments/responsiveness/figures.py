@@ -13,10 +13,10 @@ from watchfloor.loadgen.harness.measurement.metric import Metric
 from watchfloor.loadgen.harness.measurement.table import format_number
 from watchfloor.loadgen.harness.open_loop import Response
 from watchfloor.loadgen.harness.row_times import LAST, RowTimes
+from watchfloor.schema.choices import AUTO, FIXED_SCHEMES
 
-from .published import PAPER_SCHEMES, QUERIES, PublishedTimes
+from .published import QUERIES, PublishedTimes
 
-AUTO = "auto"
 WARM, COLD, IDLE, INGEST = "warm", "cold", "idle", "ingest"
 
 ROW = Metric("row_ms", "ms", "from the call of the query service to the row in the caller's hands, planning included")
@@ -123,7 +123,7 @@ def make_published_figures(published: PublishedTimes, ours: Sequence[Figure] = (
 def _make_row_figures(results: LayoutResults) -> Iterator[Figure]:
     rows: dict[tuple[str, str, str], dict[str, Figure]] = defaultdict(dict)
     # Each turn asked in an order of its own; figures come in the order of the paper.
-    cases = (QueryCase(*each) for each in product((COLD, WARM, INGEST), QUERIES, (*PAPER_SCHEMES, AUTO)))
+    cases = (QueryCase(*each) for each in product((COLD, WARM, INGEST), QUERIES, (*FIXED_SCHEMES, AUTO)))
     for case, answers in ((case, results.times[case]) for case in cases if case in results.times):
         for row in answers[0].milliseconds:
             samples = tuple(answer.milliseconds[row] for answer in answers)

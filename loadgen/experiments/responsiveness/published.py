@@ -18,12 +18,11 @@ from typing import Any
 import jsonschema
 
 from watchfloor.loadgen.harness.row_times import LAST, TIMED_ROWS
-from watchfloor.schema.choices import SCHEMES
+from watchfloor.schema.choices import FIXED_SCHEMES
 from watchfloor.schema.errors import InputFileError
 
 PUBLISHED = Path(__file__).with_name("published.json")
 QUERIES = ("A", "B", "C")
-PAPER_SCHEMES = tuple(scheme for scheme in SCHEMES if scheme != "auto")
 ROWS = (*map(str, TIMED_ROWS), LAST)
 TableCell = tuple[str, str, str]
 """Query, scheme and row."""
@@ -53,7 +52,7 @@ SCHEMA: Mapping[str, Any] = {
                 "additionalProperties": False,
                 "properties": {
                     "query": {"enum": list(QUERIES)},
-                    "scheme": {"enum": list(PAPER_SCHEMES)},
+                    "scheme": {"enum": list(FIXED_SCHEMES)},
                     "row": {"enum": list(ROWS)},
                     "ms": {"type": "number", "exclusiveMinimum": 0, "description": "milliseconds to that row"},
                 },

@@ -30,7 +30,7 @@ from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
-from watchfloor.schema.choices import LAYOUTS
+from watchfloor.schema.choices import AUTO, FIXED_SCHEMES, LAYOUTS
 from watchfloor.schema.errors import InternalError, UserError
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import to_micros
@@ -38,7 +38,6 @@ from watchfloor.store.admin.tables import compact_source
 from watchfloor.store.store import Store
 
 from .figures import (
-    AUTO,
     COLD,
     IDLE,
     INGEST,
@@ -50,7 +49,7 @@ from .figures import (
     make_published_figures,
 )
 from .plot import draw
-from .published import PAPER_SCHEMES, QUERIES, read_published
+from .published import QUERIES, read_published
 
 LEAST_EVENTS = 10_000
 TURN_DIVISOR = 3
@@ -167,7 +166,7 @@ class _QueryRunner:
     def run_round(self, service: QueryService, state: str, kept: bool = True) -> None:
         """Asks each query by each scheme once."""
         for query in QUERIES:
-            for scheme in shuffle_cases((*PAPER_SCHEMES, AUTO), self._rounds):
+            for scheme in shuffle_cases((*FIXED_SCHEMES, AUTO), self._rounds):
                 self._time_case(service, QueryCase(state, query, scheme), kept)
         self._rounds += 1
         print_progress(f"{self.source.layout}, {state}: {'a round' if kept else 'warming up'}")
@@ -176,7 +175,7 @@ class _QueryRunner:
         """Runs rounds in which each query meets tables that no cache knows, and comes from a client that is new."""
         for turn in range(turns):
             for query in QUERIES:
-                for scheme in shuffle_cases((*PAPER_SCHEMES, AUTO), turn):
+                for scheme in shuffle_cases((*FIXED_SCHEMES, AUTO), turn):
                     make_cold(session, self.source)
                     with Store.open(session.settings, role="query") as store:
                         self._time_case(QueryService(store), QueryCase(COLD, query, scheme))
