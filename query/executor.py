@@ -18,7 +18,7 @@ from watchfloor.schema.filter.tree import Condition
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import KEY_COLUMN
 from watchfloor.store.layout import ReadRequest
-from watchfloor.store.layouts.registry import layout_of
+from watchfloor.store.layouts.registry import find_layout
 from watchfloor.store.reader import Reader
 
 from .prepare import PreparedQuery
@@ -123,7 +123,7 @@ def read_range(
 
     The filter is the plan's, whatever ``request`` says.
     """
-    layout, snapshot = layout_of(source), snapshot.snapshot()
+    layout, snapshot = find_layout(source), snapshot.snapshot()
     access = plan.access
     if isinstance(access, Scan):
         yield from layout.scan_events(snapshot, source, replace(request, where=plan.residual))

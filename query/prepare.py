@@ -25,7 +25,7 @@ from watchfloor.store.catalog import Catalog
 from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.layout import IndexCount
 from watchfloor.store.layouts.count_reader import CountReader, EventSurvey
-from watchfloor.store.layouts.registry import layout_of
+from watchfloor.store.layouts.registry import find_layout
 from watchfloor.store.snapshot import Snapshot
 
 from .cursor import Cursor, read_cursor
@@ -127,7 +127,7 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
     plan_request = PlanRequest(
         tree=checked.tree,
         source=checked.source,
-        costs=layout_of(checked.source).costs.replace_measured(snapshot.catalog.find_costs(layout)),
+        costs=find_layout(checked.source).costs.replace_measured(snapshot.catalog.find_costs(layout)),
         since=checked.since,
         scheme=request.scheme,
         w=request.w,

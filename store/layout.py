@@ -66,7 +66,7 @@ class ReadRequest:
     limit: int | None = None
 
 
-def event_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
+def make_event_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
     """Returns the schema of the batches that a layout answers with: typed columns, and the events' keys."""
     fields = [pa.field(name, source.find_field(name).arrow) for name in columns]
     return pa.schema([*fields, pa.field(KEY_COLUMN, pa.binary())])
@@ -146,7 +146,7 @@ class Layout(Protocol):
         """
 
     def scan_events(self, reader: Reader, source: Source, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        """Returns the requested events, newest first, in batches by ``event_schema``. Ties are ordered by key."""
+        """Returns the requested events, newest first, in batches by ``make_event_schema``. Ties are ordered by key."""
 
     def find_hits(
         self, reader: Reader, source: Source, conditions: Sequence[Condition], since: int, until: int

@@ -8,7 +8,7 @@ from watchfloor.ingest.reading.parts import part_ids
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.schema.errors import OperatorError, UserError
-from watchfloor.store.layouts.block.blocks.block_keys import item_tag
+from watchfloor.store.layouts.block.blocks.block_keys import make_item_tag
 from watchfloor.store.layouts.block.compaction.compaction import CompactionResult, ReportStep, compact_blocks
 from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.store import Store
@@ -32,7 +32,7 @@ def compact_source(
     # Two at once would do no harm, but abort each other's work.
     busy = OperatorError(f"another `watchfloor compact {source.name}` is running; wait for it")
     with hold_file_lock(store.settings.home / f"compact-{source.name}.lock", busy):
-        retried = {item_tag(claim) for claim in Quarantine(store).settled_claims()}
+        retried = {make_item_tag(claim) for claim in Quarantine(store).settled_claims()}
         closed = time.time_ns() // 1000 - older_than
         return compact_blocks(store, source, lambda: settled_tags(store) | retried, closed, step=step, index=index)
 
@@ -43,5 +43,5 @@ def settled_tags(store: Store) -> set[bytes]:
     others: set[bytes] = set()
     for row in Ledger(store).read_rows():
         if row.item is not None:
-            (done if row.state == "done" else others).update(map(item_tag, part_ids(row.item)))
+            (done if row.state == "done" else others).update(map(make_item_tag, part_ids(row.item)))
     return done - others

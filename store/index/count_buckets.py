@@ -65,19 +65,19 @@ def drop_empty_spans(*spans: Span) -> tuple[Span, ...]:
     return tuple(span for span in spans if span[0] < span[1])
 
 
-def hours_around(since: int, until: int) -> Span:
+def widen_to_hours(since: int, until: int) -> Span:
     """Returns the range of whole hours that touch [since, until)."""
     return since // HOUR * HOUR, -(-until // HOUR) * HOUR
 
 
-def bucket_row(source: Source, term: FieldValue | None) -> bytes:
+def make_bucket_row(source: Source, term: FieldValue | None) -> bytes:
     """Returns the aggregate row of ``field = value``; that of all events for None."""
     name = TOTAL if term is None else term[0].name
     value = b"" if term is None else to_index_value(encode_value(term[0].scalar, term[1]))
     return aggregate_shard(name, value, source.shards) + index_prefix(name) + value
 
 
-def range_of_row(row: bytes) -> Ranges:
+def make_row_range(row: bytes) -> Ranges:
     ranges = Ranges()
     ranges.add_row(row)
     return ranges
@@ -127,18 +127,18 @@ def _read_columns(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
     return starts, counts
 
 
-def cells_of_cover(parts: BucketCover) -> bytes:
+def make_cover_cells(parts: BucketCover) -> bytes:
     """Returns the cells that a cover sums. A cell of family ``s`` counts for its hour and for its day."""
-    days = b"".join(cells_of(family, span) for family in "ds" for span in parts.days)
-    return days + b"".join(cells_of(family, span) for family in "hs" for span in parts.hours)
+    days = b"".join(make_cells(family, span) for family in "ds" for span in parts.days)
+    return days + b"".join(make_cells(family, span) for family in "hs" for span in parts.hours)
 
 
-def bucket_cells(width: int, span: Span) -> bytes:
+def make_bucket_cells(width: int, span: Span) -> bytes:
     """Returns the cells of the whole buckets of a width in ``span``."""
     families = {MINUTE: "m", HOUR: "hs", DAY: "ds"}[width]
-    return b"".join(cells_of(family, span) for family in families)
+    return b"".join(make_cells(family, span) for family in families)
 
 
-def cells_of(family: str, span: Span) -> bytes:
+def make_cells(family: str, span: Span) -> bytes:
     """Returns the cells of a family that start in ``span``, as the iterator reads them: a reversed, half-open range."""
     return struct.pack(">B1sQQ", 1, family.encode(), MAX_TIME - span[1] + 1, MAX_TIME - span[0] + 1)

@@ -14,7 +14,7 @@ from watchfloor.store.encoding.index_values import to_index_values, to_reversed_
 from watchfloor.store.encoding.keys import index_prefix, index_table, reversed_prefix, shard_names
 from watchfloor.store.layout import TableWrite
 
-from .item_counts import constant_column
+from .item_counts import make_constant_column
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def make_index_writes(
     row_of = pa.array(positions.astype(np.int32))
     cells = {
         "qualifier": qualifiers,
-        "visibility": constant_column(column.visibility.encode(), len(groups)),
+        "visibility": make_constant_column(column.visibility.encode(), len(groups)),
         "value": values,
     }
     forms = [(index_prefix(column.name), column.row_values)]

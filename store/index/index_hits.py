@@ -22,7 +22,7 @@ from watchfloor.store.encoding.keys import SHARD_BYTES, index_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.reader import Batches, Reader, Slot
 
-from .index_rows import ValueRows, value_rows
+from .index_rows import ValueRows, find_value_rows
 from .range_cache import RangeCache
 
 _HEADER = struct.Struct(">BI")
@@ -94,7 +94,7 @@ def read_index_hits(
     new, bounds = cache.find_missing(named, since, until), keys.bounds(since, until)
     with ExitStack() as stack:
         scans = [
-            stack.enter_context(_begin_scan(reader, source, value_rows(condition, source), bounds, max_entries))
+            stack.enter_context(_begin_scan(reader, source, find_value_rows(condition, source), bounds, max_entries))
             for _, condition in new
         ]
         for name, scan in zip(new, scans, strict=True):

@@ -46,12 +46,12 @@ class ValueRows:
     reversed: bool = False
 
 
-def index_suffixes(terms: Sequence[FieldValue]) -> list[bytes]:
+def make_index_suffixes(terms: Sequence[FieldValue]) -> list[bytes]:
     """Returns the index row of each ``field = value``, without the shard."""
     return [index_prefix(field.name) + to_index_value(encode_value(field.scalar, value)) for field, value in terms]
 
 
-def index_ranges(source: Source, suffixes: Iterable[bytes], low: bytes, high: bytes) -> Ranges:
+def make_index_ranges(source: Source, suffixes: Iterable[bytes], low: bytes, high: bytes) -> Ranges:
     """Returns the ranges of the qualifiers [low, high) of these rows in all shards."""
     ranges = Ranges()
     for suffix in suffixes:
@@ -60,7 +60,7 @@ def index_ranges(source: Source, suffixes: Iterable[bytes], low: bytes, high: by
     return ranges
 
 
-def value_rows(condition: Condition, source: Source) -> ValueRows:
+def find_value_rows(condition: Condition, source: Source) -> ValueRows:
     """Returns the rows of a typed condition on an indexed field; the index of a list has its elements."""
     kind = source.find_field(condition.field).scalar
     match condition:

@@ -122,13 +122,13 @@ class ItemCounts:
             "row": rows,
             "family": families,
             "qualifier": to_binary_array(qualifiers),
-            "visibility": constant_column(visibility.encode(), len(rows)),
+            "visibility": make_constant_column(visibility.encode(), len(rows)),
             "value": to_binary_array(counts.astype(">i8").view(np.uint8).reshape(-1, 8)),
         }
         return pa.RecordBatch.from_pydict(columns)
 
 
-def constant_column(value: bytes, rows: int) -> pa.DictionaryArray:
+def make_constant_column(value: bytes, rows: int) -> pa.DictionaryArray:
     """Returns a column with the same bytes in each row."""
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value], pa.binary()))
 

@@ -19,7 +19,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.layout import ReadRequest
 from watchfloor.store.store import Store
 
-from .registry import layout_of
+from .registry import find_layout
 
 ROUNDS, WARM_UP_ROUNDS = 11, 20
 FIRST_ROWS = 20
@@ -72,7 +72,7 @@ def measure_costs(store: Store, source: Source, sample: CalibrationSample) -> Re
             "entries": lambda: len(reader.read_index(sample.popular.condition)),
         }
     )
-    default = layout_of(source).costs
+    default = find_layout(source).costs
     places = len(some_places)
     row = max(0.0, times["dense"] - times["middling"]) / (popular - middling)
     hit = max(0.0, times["middling"] - times["nothing"] - middling * row) / places
@@ -94,7 +94,7 @@ class _SampleReader:
     """Reads one source by its layout, as a query's executor does. Each call has a snapshot of its own."""
 
     def __init__(self, store: Store, source: Source, sample: CalibrationSample) -> None:
-        self._store, self._source, self._layout = store, source, layout_of(source)
+        self._store, self._source, self._layout = store, source, find_layout(source)
         self._since, self._until = sample.since, sample.until
         self._columns = [field.name for field in source.fields]
 

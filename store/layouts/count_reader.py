@@ -25,21 +25,21 @@ from watchfloor.store.encoding.keys import DAY, HOUR, MAX_TIME, MINUTE
 from watchfloor.store.index.count_buckets import (
     Span,
     begin_counts,
-    bucket_cells,
-    bucket_row,
-    cells_of,
-    cells_of_cover,
     cover_range,
     drop_empty_spans,
-    hours_around,
-    range_of_row,
+    make_bucket_cells,
+    make_bucket_row,
+    make_cells,
+    make_cover_cells,
+    make_row_range,
     read_counts,
     sum_buckets,
+    widen_to_hours,
 )
 from watchfloor.store.layout import IndexCount, ReadRequest
 from watchfloor.store.reader import Reader
 
-from .registry import layout_of
+from .registry import find_layout
 
 BUCKET_WIDTHS = dict(zip(BUCKETS, (MINUTE, HOUR, DAY), strict=True))
 """Microseconds."""
@@ -73,7 +73,7 @@ class CountReader:
     """Counts events of one source. A field of None means all its events."""
 
     def __init__(self, reader: Reader, source: Source) -> None:
-        self._reader, self._source, self._layout = reader.snapshot(), source, layout_of(source)
+        self._reader, self._source, self._layout = reader.snapshot(), source, find_layout(source)
 
     def read_survey(
         self, conditions: Sequence[Condition], since: int | None, until: int | None, thorough: bool = False
@@ -85,9 +85,9 @@ class CountReader:
         """
         max_entries = None if thorough else self._layout.max_entries
         low, high = 0 if since is None else since, END_OF_TIME if until is None else until
-        hours = bucket_cells(HOUR, hours_around(low, high))
+        hours = make_bucket_cells(HOUR, widen_to_hours(low, high))
         with begin_counts(
-            self._reader, self._source, range_of_row(bucket_row(self._source, None)), hours, "bucket"
+            self._reader, self._source, make_row_range(make_bucket_row(self._source, None)), hours, "bucket"
         ) as read:
             found = self._layout.counts.estimate_conditions(
                 self._reader, self._source, conditions, low, high, max_entries
@@ -106,7 +106,7 @@ class CountReader:
             return self._layout.counts.count_events(self._reader, self._source, (field, value), since, until)
         parts = cover_range(since, until)
         minutes, edges = _split_minutes(parts.edges)
-        cells = cells_of_cover(parts) + b"".join(cells_of("m", span) for span in minutes)
+        cells = make_cover_cells(parts) + b"".join(make_cells("m", span) for span in minutes)
         total = 0
         if cells:
             total = sum(count for _, _, count in self._read_totals(cells, "row"))
@@ -127,7 +127,7 @@ class CountReader:
         edges: tuple[Span, ...] = ((since, until),)
         if whole[0] < whole[1]:
             edges = drop_empty_spans((since, whole[0]), (whole[1], until))
-            for _, start, count in self._read_totals(bucket_cells(width, whole), "bucket"):
+            for _, start, count in self._read_totals(make_bucket_cells(width, whole), "bucket"):
                 counts[start // width * width] += count
         for span in edges:
             counts.update((self._read_times(span) // width * width).tolist())
@@ -135,7 +135,7 @@ class CountReader:
 
     def find_bounds(self) -> Span | None:
         """Returns the start of the oldest day with events and the end of the newest; None if there are no events."""
-        days = [start for _, start, _ in self._read_totals(cells_of("d", (0, MAX_TIME // DAY * DAY)), "bucket")]
+        days = [start for _, start, _ in self._read_totals(make_cells("d", (0, MAX_TIME // DAY * DAY)), "bucket")]
         return (min(days), max(days) + DAY) if days else None
 
     def rank_values(self, field: Field, since: int, until: int, limit: int) -> list[tuple[object, int]]:
@@ -145,7 +145,9 @@ class CountReader:
         return [(decode_index_value(field.scalar, value), count) for value, count in best]
 
     def _read_totals(self, cells: bytes, by: str) -> list[tuple[bytes, int, int]]:
-        return list(read_counts(self._reader, self._source, range_of_row(bucket_row(self._source, None)), cells, by))
+        return list(
+            read_counts(self._reader, self._source, make_row_range(make_bucket_row(self._source, None)), cells, by)
+        )
 
     def _read_times(self, span: Span) -> np.ndarray:
         """Reads the times of the events in ``span`` from the events themselves."""

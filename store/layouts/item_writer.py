@@ -13,7 +13,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.layout import Encoder, TableWrite
 from watchfloor.store.store import Store
 
-from .registry import layout_of
+from .registry import find_layout
 
 
 class WriteSink(Protocol):
@@ -94,6 +94,6 @@ class ItemWriter:
     def _encoder_of(self, source: Source) -> Encoder:
         encoder = self._encoders.get(source.name)
         if encoder is None:
-            encoder = layout_of(source).make_encoder(source, self._file_id, self.item_id, self._reread, self._again)
+            encoder = find_layout(source).make_encoder(source, self._file_id, self.item_id, self._reread, self._again)
             self._encoders[source.name], self._sources[source.name] = encoder, source
         return encoder

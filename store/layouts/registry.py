@@ -10,6 +10,6 @@ from watchfloor.store.layouts.cell.cell_layout import CellLayout
 _LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (CellLayout(), BlockLayout())}
 
 
-def layout_of(source: Source) -> Layout:
+def find_layout(source: Source) -> Layout:
     """Returns the layout in which a source is stored."""
     return _LAYOUTS[source.layout]

@@ -36,7 +36,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import DAY, HOUR
 from watchfloor.store.layout import ReadRequest
 from watchfloor.store.layouts.count_reader import CountReader
-from watchfloor.store.layouts.registry import layout_of
+from watchfloor.store.layouts.registry import find_layout
 from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.soak]
@@ -160,7 +160,7 @@ def matching(events: list[dict[str, Any]], condition: Condition, since: int, unt
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_what_the_index_leads_to(tables: Tables, layout: str) -> None:
     """All conditions at once, so that a mix-up between them would show."""
-    source, seen = tables.sources[layout], layout_of(tables.sources[layout])
+    source, seen = tables.sources[layout], find_layout(tables.sources[layout])
     found_any = 0
     for since, until in SPANS:
         store = tables.store.snapshot()
@@ -194,7 +194,7 @@ def test_what_it_counts(tables: Tables, layout: str) -> None:
 def test_too_many_entries_are_not_read_to_the_end(tables: Tables, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tables.sources[layout]
     few, many = Compare("name", ">", "日本"), Exists("name")
-    monkeypatch.setattr(layout_of(source), "max_entries", 40)
+    monkeypatch.setattr(find_layout(source), "max_entries", 40)
     reader = CountReader(tables.store, source)
     counts = reader.read_survey([few, many, Compare("size", "=", 404)], 0, 3 * DAY).counts
     assert counts[1] is None and counts[2] is not None

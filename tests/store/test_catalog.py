@@ -14,7 +14,7 @@ from watchfloor.schema.errors import UnknownSourceError
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.catalog import Catalog
 from watchfloor.store.index.range_cache import RangeCache
-from watchfloor.store.layouts.block.epochs.block_view import view_of
+from watchfloor.store.layouts.block.epochs.block_view import find_view
 from watchfloor.store.reader import CatalogRow, Slot
 from watchfloor.store.snapshot import Snapshot
 
@@ -99,10 +99,10 @@ def test_one_reading_of_the_catalog_serves_for_its_rows() -> None:
 def test_a_snapshot_sees_the_blocks_that_it_saw_first() -> None:
     store = CountingStore()
     snapshot = Snapshot(store)
-    first = view_of(snapshot, SOURCES["web.one"])
+    first = find_view(snapshot, SOURCES["web.one"])
     store.catalog.read_sources()
-    assert view_of(snapshot, SOURCES["web.one"]) is first
-    assert view_of(Snapshot(store), SOURCES["web.one"]) is not first
+    assert find_view(snapshot, SOURCES["web.one"]) is first
+    assert find_view(Snapshot(store), SOURCES["web.one"]) is not first
 
 
 def test_a_snapshot_is_replaced_when_it_is_not_fresh_any_more() -> None:

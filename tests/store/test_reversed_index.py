@@ -30,8 +30,8 @@ from watchfloor.schema.errors import DefinitionError
 from watchfloor.schema.filter.tree import make_ends_with
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import index_table, shard_names
-from watchfloor.store.index.index_rows import value_rows
-from watchfloor.store.layouts.registry import layout_of
+from watchfloor.store.index.index_rows import find_value_rows
+from watchfloor.store.layouts.registry import find_layout
 
 
 def definition(layout: str) -> Source:
@@ -59,7 +59,7 @@ events_of = st.lists(
 @given(events=events_of)
 def test_what_is_written(layout: str, events: list[Event]) -> None:
     kind = definition(layout)
-    encoder = layout_of(kind).make_encoder(kind, b"f" * 16, b"i" * 8)
+    encoder = find_layout(kind).make_encoder(kind, b"f" * 16, b"i" * 8)
     entries: list[Entry] = []
     for write in encoder.encode(batch_of(kind, events)) + encoder.finish():
         if write.table == index_table(kind):
@@ -68,7 +68,7 @@ def test_what_is_written(layout: str, events: list[Event]) -> None:
             assert write.entries == len(write.batch)
     assert_mirrored(kind, entries, events)
     for ending in ENDINGS:
-        start = value_rows(make_ends_with("domain", ending), kind).start
+        start = find_value_rows(make_ends_with("domain", ending), kind).start
         prefixes = {shard + start for shard in shard_names(kind.shards)}
         found = {row for row, *_ in entries if any(row.startswith(prefix) for prefix in prefixes)}
         having = {v for event in events for v in values_of(event, "domain") if v.endswith(ending)}

@@ -25,7 +25,7 @@ from watchfloor.store.admin import tables
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.keys import index_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.index.index_rows import value_rows
+from watchfloor.store.index.index_rows import find_value_rows
 from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.soak]
@@ -74,7 +74,7 @@ def check(store: Store, kind: Source, events: list[Event]) -> None:
     for ending in ENDINGS:
         ranges = Ranges()
         for shard in shard_names(kind.shards):
-            ranges.add_prefix(shard + value_rows(make_ends_with("domain", ending), kind).start)
+            ranges.add_prefix(shard + find_value_rows(make_ends_with("domain", ending), kind).start)
         batches = list(store.seeing_all_of(kind).scan(EntryScan(index_table(kind), ranges)))
         hits = sum(
             int.from_bytes(value, "big") if kind.layout == "block" else 1

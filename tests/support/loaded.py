@@ -25,7 +25,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.layout import Encoder
 from watchfloor.store.layouts.block.block_encoder import BlockEncoder
-from watchfloor.store.layouts.registry import layout_of
+from watchfloor.store.layouts.registry import find_layout
 from watchfloor.store.store import Store
 
 LAYOUTS = ("cell", "block")
@@ -82,7 +82,7 @@ def write(sink: EntrySink, source: Source, item: int, events: pa.RecordBatch, bl
     """Writes the events of one work item, which is a file of its own, and its counts."""
     # Random in all their bytes, as those of real files are.
     file_id, item_id = (blake2b(b"%d" % item, digest_size=size).digest() for size in (FILE_ID_BYTES, ITEM_ID_BYTES))
-    encoder: Encoder = layout_of(source).make_encoder(source, file_id, item_id)
+    encoder: Encoder = find_layout(source).make_encoder(source, file_id, item_id)
     if source.layout == "block":
         encoder = BlockEncoder(source, file_id, item_id, block_rows)
     for entries in encoder.encode(events) + encoder.finish():

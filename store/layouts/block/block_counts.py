@@ -22,13 +22,18 @@ from watchfloor.store.encoding.byte_arrays import to_binary_array, to_byte_rows,
 from watchfloor.store.encoding.index_values import count_index_values
 from watchfloor.store.encoding.keys import SHARD_BYTES, index_prefix, index_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.index.count_buckets import hours_around
+from watchfloor.store.index.count_buckets import widen_to_hours
 from watchfloor.store.index.index_hits import read_index_hits, split_conditions
-from watchfloor.store.index.index_rows import index_ranges, index_suffixes
+from watchfloor.store.index.index_rows import make_index_ranges, make_index_suffixes
 from watchfloor.store.index.range_cache import RangeCache
 from watchfloor.store.layout import FieldValue, IndexCount, Layout, ReadRequest
-from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_KEY_BYTES, BLOCK_KEYS, block_bounds, block_times
-from watchfloor.store.layouts.block.epochs.block_view import view_of
+from watchfloor.store.layouts.block.blocks.block_keys import (
+    BLOCK_KEY_BYTES,
+    BLOCK_KEYS,
+    find_block_bounds,
+    read_block_times,
+)
+from watchfloor.store.layouts.block.epochs.block_view import find_view
 from watchfloor.store.reader import Reader, Slot
 
 _HIT_BYTES = BLOCK_KEY_BYTES + 4
@@ -94,7 +99,7 @@ def _read_equal_hits(
     reader: Reader, source: Source, terms: Sequence[Compare], since: int, until: int
 ) -> list[BlockHits]:
     """Reads the blocks with hits of each equality, by one scan for those that the snapshot does not have yet."""
-    suffixes = index_suffixes([(source.find_field(term.field), term.value) for term in terms])
+    suffixes = make_index_suffixes([(source.find_field(term.field), term.value) for term in terms])
     if since >= until:
         return [_concat_hits([]) for _ in suffixes]
     cache = reader.get_slot(_TERM_HITS)
@@ -111,7 +116,7 @@ def _read_hits_of_many(
     """Reads the blocks with hits of each condition of many values, by a scan each."""
     if since >= until:
         return [_concat_hits([]) for _ in conditions]
-    view = view_of(reader, source)
+    view = find_view(reader, source)
     many = read_index_hits(reader, source, conditions, BLOCK_KEYS, since, until, max_entries)
     view.check_still_right(reader, source.name)
     hits = []
@@ -119,7 +124,7 @@ def _read_hits_of_many(
         seen = view.find_seen(found.ids)
         found = found if seen is None else found.select(seen)
         whole = BlockHits(
-            to_binary_array(found.ids), *block_times(found.ids), found.hits, found.entries, found.complete
+            to_binary_array(found.ids), *read_block_times(found.ids), found.hits, found.entries, found.complete
         )
         hits.append(whole.select_overlapping(since, until))
     return hits
@@ -129,7 +134,7 @@ def _read_hits_by_suffix(
     reader: Reader, source: Source, suffixes: Sequence[bytes], since: int, until: int
 ) -> dict[bytes, BlockHits]:
     """Reads the hits of index rows, which are given without their shard."""
-    ranges = index_ranges(source, suffixes, *block_bounds(since, until))
+    ranges = make_index_ranges(source, suffixes, *find_block_bounds(since, until))
     numbered = {suffix: number for number, suffix in enumerate(suffixes)}
     found: dict[bytes, list[BlockHits]] = {suffix: [] for suffix in suffixes}
     for rows, places, hits in _scan_seen_hits(reader, source, ranges, requests=1):
@@ -147,7 +152,7 @@ def _scan_seen_hits(
     Each item has the index rows of a batch, for each hit the number of its row among them, and the hits. A row with
     many hits may be several times in a batch.
     """
-    view = view_of(reader, source)
+    view = find_view(reader, source)
     for batch in reader.scan(EntryScan(index_table(source), ranges, [_PACK_HITS], ordered=False, requests=requests)):
         view.check_still_right(reader, source.name)
         rows, packed = batch.column("row"), batch.column("value")
@@ -159,7 +164,7 @@ def _scan_seen_hits(
         if seen is not None:
             ids, entries, places = ids[seen], entries[seen], places[seen]
         hits = np.ascontiguousarray(entries[:, BLOCK_KEY_BYTES:]).view(">u4").reshape(-1).astype(np.int64)
-        yield rows.to_pylist(), places, BlockHits(to_binary_array(ids), *block_times(ids), hits)
+        yield rows.to_pylist(), places, BlockHits(to_binary_array(ids), *read_block_times(ids), hits)
     view.check_still_right(reader, source.name)
 
 
@@ -187,7 +192,7 @@ class BlockCounts:
         max_entries: int | None,
     ) -> list[IndexCount | None]:
         """Estimates hits in the whole hours around the range; a block across their end counts by its share of time."""
-        since, until = hours_around(since, until)
+        since, until = widen_to_hours(since, until)
         estimated: list[IndexCount | None] = []
         for found in read_block_hits(reader, source, conditions, since, until, max_entries):
             within = np.minimum(found.newest + 1, until) - np.maximum(found.oldest, since)

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import OFFSET_COLUMN, aggregate_table, event_hashes
-from watchfloor.store.index.item_counts import ItemCounts, constant_column
+from watchfloor.store.index.item_counts import ItemCounts, make_constant_column
 from watchfloor.store.index.stale_counts import read_item_counts, remove_stale_counts
 from watchfloor.store.layout import TableWrite
-from watchfloor.store.layouts.block.blocks.block_keys import FILE, OFFSET, OFFSET_FIELD, item_tag
+from watchfloor.store.layouts.block.blocks.block_keys import FILE, OFFSET, OFFSET_FIELD, make_item_tag
 from watchfloor.store.layouts.block.blocks.block_writes import (
     BLOCK_ROWS,
     SLAB_BLOCKS,
@@ -28,7 +28,7 @@ from watchfloor.store.layouts.block.blocks.block_writes import (
     make_event_write,
 )
 from watchfloor.store.layouts.block.compaction.sweep import sweep_item
-from watchfloor.store.layouts.block.vectors.column import binary_column, make_column
+from watchfloor.store.layouts.block.vectors.column import make_binary_column, make_column
 from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression
 from watchfloor.store.store import Store
 
@@ -106,16 +106,16 @@ class BlockEncoder:
             )
             for f in source.fields
         ]
-        files = constant_column(self._file_id, len(events))
+        files = make_constant_column(self._file_id, len(events))
         about = [
             LabelledColumn(OFFSET, source.visibility, make_column(OFFSET_FIELD, offsets, self._compression)),
-            LabelledColumn(FILE, source.visibility, binary_column(files, self._compression)),
+            LabelledColumn(FILE, source.visibility, make_binary_column(files, self._compression)),
         ]
         return [make_event_write(source, blocks, [*columns, *about]), *make_block_index_writes(source, blocks, columns)]
 
     def _cut_blocks(self, shard: int, times: np.ndarray, offsets: np.ndarray) -> list[Block]:
         """Returns the blocks of a slab, in the order of their rows."""
-        tag, found = item_tag(self._item_id), []
+        tag, found = make_item_tag(self._item_id), []
         for events in cut_events(times, event_hashes(self._file_id, offsets), self._block_rows):
             own = blake2b(self._origin + offsets[events].tobytes(), digest_size=4).digest()
             found.append(make_block(shard, events, times, tag, own))

@@ -35,16 +35,16 @@ from watchfloor.store.encoding.keys import (
 from watchfloor.store.encoding.program import compile_filter
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import bridge_type, to_arrow_type
-from watchfloor.store.layout import ReadRequest, event_schema
+from watchfloor.store.layout import ReadRequest, make_event_schema
 from watchfloor.store.layouts.block.blocks.block_keys import (
     BLOCK_KEY_BYTES,
     FILE,
     OFFSET_FIELD,
-    block_bounds,
-    block_times,
+    find_block_bounds,
+    read_block_times,
 )
 from watchfloor.store.layouts.block.blocks.event_order import EventMerger, sort_newest_first
-from watchfloor.store.layouts.block.epochs.block_view import BlockView, read_view, view_of
+from watchfloor.store.layouts.block.epochs.block_view import BlockView, find_view, read_view
 from watchfloor.store.reader import Batches, Reader
 
 from .block_counts import BlockCounts, read_block_hits
@@ -95,7 +95,7 @@ class BlockLayout:
     def scan_events(self, reader: Reader, source: Source, request: ReadRequest) -> Iterator[pa.RecordBatch]:
         if request.since >= request.until:
             return
-        low, high = block_bounds(request.since, request.until)
+        low, high = find_block_bounds(request.since, request.until)
         ranges = Ranges()
         for shard in shard_names(source.shards):
             ranges.add_rows(shard + low, shard + high)
@@ -124,7 +124,7 @@ class BlockLayout:
                 if events is not None:
                     blocks.add_seen(runs, events)
                 if done < len(hits):
-                    newest, _ = block_times(np.frombuffer(hits[done].as_py(), np.uint8).reshape(1, -1))
+                    newest, _ = read_block_times(np.frombuffer(hits[done].as_py(), np.uint8).reshape(1, -1))
                     yield from runs.take_newer(int(newest[0]))
         yield from runs.take_newer()
 
@@ -163,7 +163,7 @@ class _BlockReader:
         self._reader, self._source, self._columns, self._limit = reader, source, request.columns, request.limit
         few = request.first_rows <= FEW_ROWS
         self.first_scanned, self.first_looked_up = (1, FIRST_BLOCKS) if few else (BATCH_BLOCKS, BATCH_BLOCKS)
-        self._view = view_of(reader, source)
+        self._view = find_view(reader, source)
         time, where = source.time_field, request.where
         inside = (Compare(time, ">=", _to_moment(request.since)), Compare(time, "<", _to_moment(request.until)))
         self._program = compile_filter(And((*inside, where) if where is not None else inside), source)
@@ -230,7 +230,7 @@ def _select_seen(view: BlockView, events: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _add_typed(runs: EventMerger, events: pa.RecordBatch, source: Source, columns: Sequence[str]) -> None:
-    """Adds events, if there are any, to ``runs`` as a batch by ``event_schema``.
+    """Adds events, if there are any, to ``runs`` as a batch by ``make_event_schema``.
 
     ``events`` come from the bridge with these columns: the block's row, which is null except at its first event, the
     time, FILE, OFFSET, and those of ``columns`` that are not the time.
@@ -244,7 +244,7 @@ def _add_typed(runs: EventMerger, events: pa.RecordBatch, source: Source, column
     micros = times.cast(pa.int64()).to_numpy()
     hashes = _compute_hashes(events.column(2), events.column(3))
     keys = event_keys(micros, hashes)
-    run = pa.RecordBatch.from_arrays([*decoded, to_binary_array(keys)], schema=event_schema(source, columns))
+    run = pa.RecordBatch.from_arrays([*decoded, to_binary_array(keys)], schema=make_event_schema(source, columns))
     runs.add_run(sort_newest_first(run, micros, hashes))
 
 

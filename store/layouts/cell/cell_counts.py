@@ -26,17 +26,17 @@ from watchfloor.store.encoding.keys import (
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.index.count_buckets import (
     Span,
-    bucket_cells,
-    bucket_row,
-    cells_of_cover,
     cover_range,
     drop_empty_spans,
-    hours_around,
-    range_of_row,
+    make_bucket_cells,
+    make_bucket_row,
+    make_cover_cells,
+    make_row_range,
     read_counts,
+    widen_to_hours,
 )
 from watchfloor.store.index.index_hits import read_index_hits, split_conditions
-from watchfloor.store.index.index_rows import index_ranges, index_suffixes
+from watchfloor.store.index.index_rows import make_index_ranges, make_index_suffixes
 from watchfloor.store.layout import FieldValue, IndexCount, Layout, ReadRequest
 from watchfloor.store.reader import Reader
 
@@ -62,13 +62,13 @@ class CellCounts:
     ) -> list[IndexCount | None]:
         """Returns the counts of the hours that touch the range for equalities, and the number of hits for others."""
         terms, others = split_conditions(conditions)
-        rows = {term: bucket_row(source, (source.find_field(term.field), term.value)) for term in terms}
+        rows = {term: make_bucket_row(source, (source.find_field(term.field), term.value)) for term in terms}
         ranges = Ranges()
         for row in dict.fromkeys(rows.values()):
             ranges.add_row(row)
         counts: Counter[bytes] = Counter()
         if rows:
-            cells = cells_of_cover(cover_range(*hours_around(since, until)))
+            cells = make_cover_cells(cover_range(*widen_to_hours(since, until)))
             for row, _, count in read_counts(reader, source, ranges, cells, "row"):
                 counts[row] += count
         found: dict[Condition, IndexCount | None] = {t: _make_exact_count(counts[row]) for t, row in rows.items()}
@@ -81,10 +81,10 @@ class CellCounts:
 
     def count_events(self, reader: Reader, source: Source, term: FieldValue, since: int, until: int) -> int:
         parts = cover_range(since, until)
-        cells = cells_of_cover(parts)
+        cells = make_cover_cells(parts)
         total = 0
         if cells:
-            scan = read_counts(reader, source, range_of_row(bucket_row(source, term)), cells, "row")
+            scan = read_counts(reader, source, make_row_range(make_bucket_row(source, term)), cells, "row")
             total = sum(count for _, _, count in scan)
         return total + sum(len(_read_edge_times(reader, source, term, span)) for span in parts.edges)
 
@@ -96,8 +96,10 @@ class CellCounts:
         edges: tuple[Span, ...] = ((since, until),)
         if whole[0] < whole[1] and width != MINUTE:  # values have no counts by the minute
             edges = drop_empty_spans((since, whole[0]), (whole[1], until))
-            cells = bucket_cells(width, whole)
-            for _, start, count in read_counts(reader, source, range_of_row(bucket_row(source, term)), cells, "bucket"):
+            cells = make_bucket_cells(width, whole)
+            for _, start, count in read_counts(
+                reader, source, make_row_range(make_bucket_row(source, term)), cells, "bucket"
+            ):
                 counts[start // width * width] += count
         for span in edges:
             counts.update((_read_edge_times(reader, source, term, span) // width * width).tolist())
@@ -107,7 +109,7 @@ class CellCounts:
         counts: Counter[bytes] = Counter()
         parts = cover_range(since, until)
         prefix = index_prefix(field.name)
-        cells = cells_of_cover(parts)
+        cells = make_cover_cells(parts)
         if cells:
             ranges = Ranges()
             for shard in shard_names(source.shards):
@@ -127,7 +129,7 @@ def _make_exact_count(count: int) -> IndexCount:
 
 def _read_edge_times(reader: Reader, source: Source, term: FieldValue, span: Span) -> np.ndarray:
     """The times of the events with the term in ``span``, from the index."""
-    ranges = index_ranges(source, index_suffixes([term]), *key_bounds(*span))
+    ranges = make_index_ranges(source, make_index_suffixes([term]), *key_bounds(*span))
     batches = reader.scan(EntryScan(index_table(source), ranges, ordered=False))
     keys = [to_byte_rows(batch.column("qualifier"), KEY_BYTES) for batch in batches]
     return times_of_keys(np.concatenate(keys)) if keys else np.empty(0, np.int64)

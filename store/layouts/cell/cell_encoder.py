@@ -22,12 +22,12 @@ from watchfloor.store.encoding.keys import (
 )
 from watchfloor.store.encoding.values import decode_column, encode_column, encode_elements
 from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
-from watchfloor.store.index.item_counts import ItemCounts, constant_column
+from watchfloor.store.index.item_counts import ItemCounts, make_constant_column
 from watchfloor.store.index.stale_counts import counted_minutes, read_item_counts, remove_stale_counts
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.store import Store
 
-from .event_rows import event_rows
+from .event_rows import make_event_rows
 from .sweep import WrittenCells, remove_stale_cells
 
 
@@ -52,7 +52,7 @@ class CellEncoder:
     def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
         source = self._source
         times = events.column(source.time_field).cast(pa.int64()).to_numpy()
-        rows, shards = event_rows(self._file_id, times, events.column(OFFSET_COLUMN).to_numpy(), source.shards)
+        rows, shards = make_event_rows(self._file_id, times, events.column(OFFSET_COLUMN).to_numpy(), source.shards)
         self._counts.add_total(times)
         keys = _EventKeys(rows, shards, times)
         encoded: dict[str, pa.Array] = {}
@@ -135,4 +135,6 @@ class CellEncoder:
         groups = codes * self._source.shards + keys.shards[events]
         order = np.argsort(groups, kind="stable")
         qualifiers = to_binary_array(np.ascontiguousarray(keys.rows[events[order], SHARD_BYTES:]))
-        yield from make_index_writes(self._source, indexed, groups[order], qualifiers, constant_column(b"", len(order)))
+        yield from make_index_writes(
+            self._source, indexed, groups[order], qualifiers, make_constant_column(b"", len(order))
+        )

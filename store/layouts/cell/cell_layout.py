@@ -26,8 +26,8 @@ from watchfloor.store.encoding.program import compile_filter
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import bridge_type, to_arrow_type
 from watchfloor.store.index.index_hits import read_index_hits, split_conditions
-from watchfloor.store.index.index_rows import index_ranges, index_suffixes
-from watchfloor.store.layout import FieldValue, ReadRequest, event_schema
+from watchfloor.store.index.index_rows import make_index_ranges, make_index_suffixes
+from watchfloor.store.layout import FieldValue, ReadRequest, make_event_schema
 from watchfloor.store.reader import Reader
 
 from .cell_counts import CellCounts
@@ -111,7 +111,7 @@ def _request_events(source: Source, ranges: Ranges, request: ReadRequest, first_
 def _read_events(
     reader: Reader, source: Source, request: EventScan, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yields events as batches by ``event_schema``."""
+    """Yields events as batches by ``make_event_schema``."""
     with reader.begin_events(request) as batches:
         for batch in batches:
             # A field may be named "row", as the first column is.
@@ -123,9 +123,9 @@ def _read_equal_hits(
     reader: Reader, source: Source, terms: Sequence[FieldValue], since: int, until: int
 ) -> list[pa.Array]:
     """Returns the sorted IDs of the events that have each ``field = value``, by one scan."""
-    suffixes = index_suffixes(terms)
+    suffixes = make_index_suffixes(terms)
     found: dict[bytes, list[pa.Array]] = {suffix: [pa.array([], pa.binary())] for suffix in suffixes}
-    ranges = index_ranges(source, list(found), *key_bounds(since, until))
+    ranges = make_index_ranges(source, list(found), *key_bounds(since, until))
     for batch in reader.scan(EntryScan(index_table(source), ranges, ordered=False)):
         rows = batch.column("row").dictionary_encode()
         ids = join_bytes(batch.column("qualifier"), pc.binary_slice(batch.column("row"), 0, SHARD_BYTES))
@@ -138,7 +138,7 @@ def _read_equal_hits(
 def _to_typed_batch(
     row_ids: pa.BinaryArray, values: Mapping[str, pa.Array], source: Source, columns: Sequence[str]
 ) -> pa.RecordBatch:
-    """Returns events, given as the bridge hands them over, as a batch by ``event_schema``."""
+    """Returns events, given as the bridge hands them over, as a batch by ``make_event_schema``."""
     rows = to_byte_rows(row_ids, ROW_BYTES)
     arrays = []
     for name in columns:
@@ -147,4 +147,4 @@ def _to_typed_batch(
         else:
             arrays.append(to_arrow_type(source.find_field(name), values[name]))
     keys = to_binary_array(np.ascontiguousarray(rows[:, SHARD_BYTES:]))
-    return pa.RecordBatch.from_arrays([*arrays, keys], schema=event_schema(source, columns))
+    return pa.RecordBatch.from_arrays([*arrays, keys], schema=make_event_schema(source, columns))

@@ -11,8 +11,10 @@ ROW_BYTES = SHARD_BYTES + KEY_BYTES
 EVENT_KEYS = IndexKeys(key_bounds, KEY_BYTES)
 
 
-def event_rows(file_id: bytes, times: np.ndarray, offsets: np.ndarray, shards: int) -> tuple[np.ndarray, np.ndarray]:
-    """(n, 20) row IDs of events and their shard numbers; ``times`` int64 microseconds."""
+def make_event_rows(
+    file_id: bytes, times: np.ndarray, offsets: np.ndarray, shards: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns (n, 20) row IDs of events and their shard numbers; ``times`` int64 microseconds."""
     hashes = event_hashes(file_id, offsets)
     numbers = (hashes % np.uint64(shards)).astype(np.int64)
     names = np.frombuffer(b"".join(shard_names(shards)), np.uint8).reshape(-1, SHARD_BYTES)

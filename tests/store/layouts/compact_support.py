@@ -17,7 +17,7 @@ from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding import keys
 from watchfloor.store.layouts.block.block_encoder import BlockEncoder
-from watchfloor.store.layouts.block.blocks.block_keys import item_tag
+from watchfloor.store.layouts.block.blocks.block_keys import make_item_tag
 from watchfloor.store.store import Store
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -71,7 +71,7 @@ class Fed:
                 for write in encoder.encode(self._batch(events)) + encoder.finish():
                     (sink.write_rows if write.wide else sink.write_entries)(write.table, write.batch)
                 self.items += 1
-                self.tags.add(item_tag(item_id))
+                self.tags.add(make_item_tag(item_id))
                 self.events += events
 
     def _event(self, draw: random.Random, host: str) -> Event:

@@ -35,7 +35,7 @@ from watchfloor.store.layouts.block.blocks.block_keys import OFFSET, OFFSET_FIEL
 from watchfloor.store.layouts.block.blocks.event_order import EventMerger
 from watchfloor.store.layouts.block.vectors.vector import decode_binary, decode_vector
 from watchfloor.store.layouts.count_reader import BUCKET_WIDTHS, CountReader
-from watchfloor.store.layouts.registry import layout_of
+from watchfloor.store.layouts.registry import find_layout
 
 SOURCE = parse_definition(
     {
@@ -363,8 +363,8 @@ def test_runs_hold_back_what_may_not_be_newest() -> None:
 
 
 def test_the_layout_is_known_by_its_name() -> None:
-    assert layout_of(SOURCE).name == "block" and not layout_of(SOURCE).hits_exact
-    assert layout_of(SOURCE.replace_layout("cell")).name == "cell"
+    assert find_layout(SOURCE).name == "block" and not find_layout(SOURCE).hits_exact
+    assert find_layout(SOURCE.replace_layout("cell")).name == "cell"
 
 
 @pytest.mark.parametrize("shift", [0, 1])

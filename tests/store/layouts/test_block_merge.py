@@ -23,16 +23,16 @@ from watchfloor.store.layout import ReadRequest, TableWrite
 from watchfloor.store.layouts.block.block_layout import BlockLayout
 from watchfloor.store.layouts.block.blocks.block_keys import (
     BLOCK_ROW_BYTES,
-    block_row,
-    epoch_tag,
-    epochs_of_blocks,
     is_merged,
-    item_tag,
+    make_block_row,
+    make_epoch_tag,
+    make_item_tag,
+    read_epochs,
 )
 from watchfloor.store.layouts.block.blocks.stored_blocks import BlockCells, group_by_labels, make_hits_of, read_blocks
 from watchfloor.store.layouts.block.compaction.merge import ItemOrigin, has_events_of, write_merged
 from watchfloor.store.layouts.block.compaction.merge_plan import BlockListing, MergeGroup, cut_into_rounds, plan_merges
-from watchfloor.store.layouts.block.epochs.block_view import BlockView, EpochState, died_name, epochs_of_names
+from watchfloor.store.layouts.block.epochs.block_view import BlockView, EpochState, make_died_name, read_epochs_of_names
 from watchfloor.store.layouts.count_reader import CountReader
 
 EPOCH = 3
@@ -72,8 +72,8 @@ def merge(items: list[Events], without: ItemOrigin | None = None) -> tuple[Any, 
 
 def set_view(store: Any, old: dict[bytes, BlockCells], state: EpochState) -> None:
     """Has the catalog say that an epoch has replaced the ``old`` blocks."""
-    store.state, store.died = state, [died_name(EPOCH, row) for row in old]
-    assert set(epochs_of_names(pa.array(store.died, pa.binary())).tolist()) <= {EPOCH}
+    store.state, store.died = state, [make_died_name(EPOCH, row) for row in old]
+    assert set(read_epochs_of_names(pa.array(store.died, pa.binary())).tolist()) <= {EPOCH}
 
 
 BEFORE, AFTER = EpochState(EPOCH - 1, EPOCH, 0, "me"), EpochState(EPOCH, EPOCH)
@@ -111,12 +111,12 @@ def test_merged_blocks_are_full_and_keep_labels_and_origins(items: list[Events])
     days: Counter[int] = Counter(event[0] // keys.DAY for events in items for event in events)
     assert len(new) == sum(-(-count // 16) for count in days.values())
     for row, cells in new.items():
-        assert is_merged(row) and epochs_of_blocks(np.frombuffer(row[4:], np.uint8).reshape(1, -1)) == EPOCH
+        assert is_merged(row) and read_epochs(np.frombuffer(row[4:], np.uint8).reshape(1, -1)) == EPOCH
         assert {name: label for name, (label, _) in cells.items()} == {
             name: "secret" if name == "size" else "staff" for name in cells
         }
     for number, item in enumerate(ITEMS):
-        origin = ItemOrigin(item_tag(item), FILE)
+        origin = ItemOrigin(make_item_tag(item), FILE)
         held = [row for row, cells in new.items() if has_events_of(origin, row, cells)]
         assert bool(held) == (number < len(items))
         assert not any(has_events_of(ItemOrigin(origin.tag, b"x" * 16), row, cells) for row, cells in new.items())
@@ -128,7 +128,7 @@ def test_an_item_is_taken_out_of_merged_blocks(items: list[Events]) -> None:
     store, old = merge(items)
     merged = {row: cells for row, cells in blocks_of(store).items() if row not in old}
     rest: Any = BlockStore(SOURCE)
-    write_merged(Sink(rest), SOURCE, merged, EPOCH + 1, 16, ItemOrigin(item_tag(ITEMS[1]), FILE))  # type: ignore[arg-type]
+    write_merged(Sink(rest), SOURCE, merged, EPOCH + 1, 16, ItemOrigin(make_item_tag(ITEMS[1]), FILE))  # type: ignore[arg-type]
     rest.state = EpochState(EPOCH + 1, EPOCH + 1)
     left = [event for number, events in enumerate(items) if number != 1 for event in events]
     check(list(BlockLayout().scan_events(rest, SOURCE, ReadRequest(0, 4 * keys.DAY, None, NAMES, 20))), as_dicts(left))
@@ -157,21 +157,23 @@ def test_blocks_with_other_labels_are_not_merged_with_each_other() -> None:
 
 # What is planned
 
-TAGS = [item_tag(bytes([i])) for i in range(4)]
+TAGS = [make_item_tag(bytes([i])) for i in range(4)]
 planned = st.lists(
     st.tuples(
         st.integers(0, 4 * keys.DAY - 1),
         st.integers(1, 40),
-        st.sampled_from([*TAGS, epoch_tag(1), epoch_tag(9)]),
+        st.sampled_from([*TAGS, make_epoch_tag(1), make_epoch_tag(9)]),
     ),
     max_size=60,
 )
 
 
 def listing(blocks: list[tuple[int, int, bytes]]) -> BlockListing:
-    rows = [block_row(0, time, time, tag + number.to_bytes(4, "big")) for number, (time, _, tag) in enumerate(blocks)]
+    rows = [
+        make_block_row(0, time, time, tag + number.to_bytes(4, "big")) for number, (time, _, tag) in enumerate(blocks)
+    ]
     array = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, BLOCK_ROW_BYTES)
-    seen = epochs_of_blocks(array[:, keys.SHARD_BYTES :]) <= 1
+    seen = read_epochs(array[:, keys.SHARD_BYTES :]) <= 1
     return BlockListing(
         BlockView(EpochState(1, 1)), array, np.array([events for _, events, _ in blocks], np.int64), seen
     )
@@ -188,7 +190,7 @@ def test_groups_are_small_settled_neighbours_of_one_closed_day(blocks: list[tupl
     may = {
         number
         for number, (time, events, tag) in enumerate(blocks)
-        if time < closed and events < full / 2 and (tag in settled or tag == epoch_tag(1))
+        if time < closed and events < full / 2 and (tag in settled or tag == make_epoch_tag(1))
     }
     assert set(chosen) <= may
     days = Counter(blocks[number][0] // keys.DAY for number in may)

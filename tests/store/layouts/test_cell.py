@@ -20,7 +20,7 @@ from watchfloor.store.encoding import keys
 from watchfloor.store.encoding.values import encode_value
 from watchfloor.store.index.count_buckets import BucketCover, cover_range
 from watchfloor.store.layouts.cell.cell_layout import CellEncoder
-from watchfloor.store.layouts.cell.event_rows import event_rows
+from watchfloor.store.layouts.cell.event_rows import make_event_rows
 
 SOURCE = parse_definition(
     {
@@ -142,7 +142,7 @@ def test_hashes_of_a_file_are_distinct_and_pure(offsets: list[int], shards: int)
     assert len(set(hashes.tolist())) == len(offsets)
     assert (keys.event_hashes(FILE, array[::-1])[::-1] == hashes).all()
     assert (keys.event_hashes(b"g" * 16, array) != hashes).any()
-    rows, numbers = event_rows(FILE, array, array, shards)
+    rows, numbers = make_event_rows(FILE, array, array, shards)
     assert [int(bytes(r[:4])) for r in rows] == numbers.tolist() and numbers.max() < shards
 
 

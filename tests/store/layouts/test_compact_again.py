@@ -24,7 +24,7 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store import store as store_module
-from watchfloor.store.layouts.block.blocks.block_keys import item_tag
+from watchfloor.store.layouts.block.blocks.block_keys import make_item_tag
 from watchfloor.store.layouts.block.compaction.merge_plan import list_blocks
 from watchfloor.store.store import Store
 
@@ -106,9 +106,9 @@ def test_the_command_and_reading_again(
 
     ledger = Ledger(store)
     row = next(row for row in ledger.read_rows() if row.item and row.item.feed == kind.name)
-    assert row.item is not None and item_tag(row.item.item_id) in settled_tags(store)
+    assert row.item is not None and make_item_tag(row.item.item_id) in settled_tags(store)
     ledger.write_queued([replace(row.item, ticket="more", again=True)])
-    assert item_tag(row.item.item_id) not in settled_tags(store)
+    assert make_item_tag(row.item.item_id) not in settled_tags(store)
     ledger.close()
 
 

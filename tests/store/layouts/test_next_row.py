@@ -22,7 +22,7 @@ from watchfloor.store.encoding.keys import SHARD_BYTES, shard_names
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layout import ReadRequest
 from watchfloor.store.layouts.block.block_layout import BlockLayout, _BlockReader
-from watchfloor.store.layouts.block.blocks.block_keys import block_bounds
+from watchfloor.store.layouts.block.blocks.block_keys import find_block_bounds
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
@@ -60,7 +60,7 @@ def test_what_a_batch_says_comes_next_is_true(store: Store, where: Condition | N
     source: Source = store.catalog.find_source(SOURCE.name)
     since, until = to_micros(START), to_micros(START + timedelta(seconds=EVENTS))
     wanted = ReadRequest(since, until, where, ["ts", "number"], first_rows)
-    low, high = block_bounds(since, until)
+    low, high = find_block_bounds(since, until)
     ranges = Ranges()
     for shard in shard_names(source.shards):
         ranges.add_rows(shard + low, shard + high)

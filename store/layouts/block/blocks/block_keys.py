@@ -27,19 +27,19 @@ _TAG_AT = 8 + SPAN_BYTES
 _MERGED = 1 << 31
 
 
-def item_tag(item_id: bytes) -> bytes:
+def make_item_tag(item_id: bytes) -> bytes:
     """Returns the first half of the ID of an item's blocks: 31 bits."""
     digest = blake2b(item_id, digest_size=TAG_BYTES).digest()
     return bytes([digest[0] & 0x7F]) + digest[1:]
 
 
-def epoch_tag(epoch: int) -> bytes:
+def make_epoch_tag(epoch: int) -> bytes:
     """Returns the first half of the ID of the blocks that an epoch of compaction makes."""
     return (_MERGED | epoch).to_bytes(TAG_BYTES, "big")
 
 
-def item_of_block(row: bytes) -> bytes:
-    """Returns the ``item_tag`` in the row of a block that ingest wrote."""
+def read_item_tag(row: bytes) -> bytes:
+    """Returns the ``make_item_tag`` in the row of a block that ingest wrote."""
     return row[SHARD_BYTES + _TAG_AT :][:TAG_BYTES]
 
 
@@ -48,31 +48,31 @@ def is_merged(row: bytes) -> bool:
     return row[SHARD_BYTES + _TAG_AT] >= 0x80
 
 
-def tags_of_blocks(keys: np.ndarray) -> np.ndarray:
+def read_tags(keys: np.ndarray) -> np.ndarray:
     """Returns the first halves of the IDs of (n, ≥ 16) block keys, as (n, 4) bytes."""
     return keys[:, _TAG_AT : _TAG_AT + TAG_BYTES]
 
 
-def epochs_of_blocks(keys: np.ndarray) -> np.ndarray:
+def read_epochs(keys: np.ndarray) -> np.ndarray:
     """Returns the epochs in which blocks were made, int64; 0 for blocks that ingest wrote."""
-    tags = np.ascontiguousarray(tags_of_blocks(keys)).view(">u4").reshape(-1).astype(np.int64)
+    tags = np.ascontiguousarray(read_tags(keys)).view(">u4").reshape(-1).astype(np.int64)
     return np.where(tags & _MERGED, tags ^ _MERGED, 0)
 
 
-def block_row(shard: int, newest: int, oldest: int, block_id: bytes) -> bytes:
+def make_block_row(shard: int, newest: int, oldest: int, block_id: bytes) -> bytes:
     """Returns a block's row. Its SPAN is the number of seconds, rounded up, from ``oldest`` to ``newest``."""
     span = min(-(-(newest - oldest) // SECOND), (1 << 32) - 1)
     return shard_name(shard) + reverse_time(newest) + span.to_bytes(SPAN_BYTES, "big") + block_id
 
 
-def block_times(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def read_block_times(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the newest time, and a time that no event is older than, of (n, ≥ 12) block keys; int64 microseconds."""
     newest = times_of_keys(keys)
     spans = np.ascontiguousarray(keys[:, 8 : 8 + SPAN_BYTES]).view(">u4").reshape(-1).astype(np.int64)
     return newest, newest - spans * SECOND
 
 
-def block_bounds(since: int, until: int) -> tuple[bytes, bytes]:
+def find_block_bounds(since: int, until: int) -> tuple[bytes, bytes]:
     """Returns first key (inclusive) and last key (exclusive) of the blocks that may have events in [since, until).
 
     A block never crosses midnight (UTC), so its newest event is of a day that the range touches.
@@ -80,4 +80,4 @@ def block_bounds(since: int, until: int) -> tuple[bytes, bytes]:
     return key_bounds(since, -(-until // DAY) * DAY)
 
 
-BLOCK_KEYS = IndexKeys(block_bounds, BLOCK_KEY_BYTES)
+BLOCK_KEYS = IndexKeys(find_block_bounds, BLOCK_KEY_BYTES)

@@ -15,7 +15,7 @@ from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.vectors.column import VectorColumn
 
-from .block_keys import block_row
+from .block_keys import make_block_row
 from .event_order import order_newest_first
 
 BLOCK_ROWS = 16384
@@ -58,7 +58,7 @@ def cut_events(times: np.ndarray, hashes: np.ndarray, block_rows: int) -> Iterat
 
 def make_block(shard: int, events: np.ndarray, times: np.ndarray, tag: bytes, own: bytes) -> Block:
     """Returns a block whose ID is ``tag`` and ``own``, 4 bytes each."""
-    return Block(block_row(shard, int(times[events[0]]), int(times[events[-1]]), tag + own), shard, events)
+    return Block(make_block_row(shard, int(times[events[0]]), int(times[events[-1]]), tag + own), shard, events)
 
 
 def make_event_write(source: Source, blocks: Sequence[Block], columns: Sequence[LabelledColumn]) -> TableWrite:

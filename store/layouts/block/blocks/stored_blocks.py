@@ -83,12 +83,12 @@ def count_events_of(blocks: Mapping[bytes, BlockCells]) -> list[int]:
     return [count_rows(cells[FILE][1]) for cells in blocks.values()]
 
 
-def label_of(name: str, blocks: Mapping[bytes, BlockCells]) -> str | None:
+def find_label(name: str, blocks: Mapping[bytes, BlockCells]) -> str | None:
     """Returns the label of a column of one group of blocks; None if no block has the column."""
     return next((cells[name][0] for cells in blocks.values() if name in cells), None)
 
 
-def column_of(field: Field, blocks: Mapping[bytes, BlockCells], sizes: Sequence[int]) -> pa.Array:
+def read_column(field: Field, blocks: Mapping[bytes, BlockCells], sizes: Sequence[int]) -> pa.Array:
     """Returns a field's values in all events of blocks, one block after the other."""
     parts = []
     for cells, size in zip(blocks.values(), sizes, strict=True):
@@ -108,9 +108,9 @@ def make_hits_of(source: Source, blocks: Mapping[bytes, BlockCells]) -> Iterator
         for row, size, end in zip(blocks, sizes, ends.tolist(), strict=True)
     ]
     for field in source.indexed_fields:
-        label = label_of(field.name, blocks)
+        label = find_label(field.name, blocks)
         if label is not None:
-            column = make_column(field, column_of(field, blocks, sizes), "none")
+            column = make_column(field, read_column(field, blocks, sizes), "none")
             yield from make_block_index_writes(
                 source, places, [LabelledColumn(field.name, label, column, True, field.is_reversed)]
             )

@@ -23,10 +23,10 @@ import pyarrow.compute as pc
 from watchfloor.schema.coverage import has_partial_index
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import SOURCES_TABLE
-from watchfloor.store.layouts.block.blocks.block_keys import is_merged, item_of_block
+from watchfloor.store.layouts.block.blocks.block_keys import is_merged, read_item_tag
 from watchfloor.store.layouts.block.blocks.block_writes import BLOCK_ROWS
 from watchfloor.store.layouts.block.blocks.stored_blocks import group_by_labels, read_blocks, remove_blocks
-from watchfloor.store.layouts.block.epochs.block_view import DIED_FAMILY, EPOCH_BYTES, EpochState, epochs_of_names
+from watchfloor.store.layouts.block.epochs.block_view import DIED_FAMILY, EPOCH_BYTES, EpochState, read_epochs_of_names
 from watchfloor.store.layouts.block.epochs.epochs import EpochAbortedError, EpochWriter
 from watchfloor.store.store import Store
 
@@ -146,7 +146,7 @@ class _Compaction:
             events = 0
             with self._store.sink() as sink:
                 for group in groups:
-                    rows = [row for row in group.rows if is_merged(row) or item_of_block(row) in settled]
+                    rows = [row for row in group.rows if is_merged(row) or read_item_tag(row) in settled]
                     for blocks in group_by_labels(read_blocks(self._store, self._source, rows)):
                         if len(blocks) > 1 or not self._lacking.isdisjoint(blocks):
                             events += write_merged(sink, self._source, blocks, mine.begun, self._block_rows, None)
@@ -188,11 +188,11 @@ class _Compaction:
         """Deletes the blocks up to the horizon that are still listed as replaced, and then their names in the list."""
         state, entries = self._epochs.read_state(), self._store.read_catalog_row(self._source.name).entries
         names = entries.column("qualifier").filter(pc.equal(entries.column("family"), DIED_FAMILY))
-        epochs = epochs_of_names(names)
+        epochs = read_epochs_of_names(names)
         # What an aborted epoch was to replace lives on.
         aborted = np.isin(epochs, state.aborted)
         names = names.filter(pa.array(aborted | (epochs <= state.horizon)))
-        alive = set(names.filter(pa.array(np.isin(epochs_of_names(names), state.aborted))).to_pylist())
+        alive = set(names.filter(pa.array(np.isin(read_epochs_of_names(names), state.aborted))).to_pylist())
         with self._store.sink() as sink:
             for start in range(0, len(names), _DELETED_AT_ONCE):
                 some = names.slice(start, _DELETED_AT_ONCE)

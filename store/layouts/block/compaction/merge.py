@@ -19,9 +19,9 @@ from watchfloor.store.layouts.block.blocks.block_keys import (
     ITEM,
     OFFSET_FIELD,
     TAG_BYTES,
-    epoch_tag,
-    epochs_of_blocks,
-    tags_of_blocks,
+    make_epoch_tag,
+    read_epochs,
+    read_tags,
 )
 from watchfloor.store.layouts.block.blocks.block_writes import (
     SLAB_BLOCKS,
@@ -31,8 +31,8 @@ from watchfloor.store.layouts.block.blocks.block_writes import (
     make_block_index_writes,
     make_event_write,
 )
-from watchfloor.store.layouts.block.blocks.stored_blocks import BlockCells, column_of, count_events_of, label_of
-from watchfloor.store.layouts.block.vectors.column import binary_column, make_column
+from watchfloor.store.layouts.block.blocks.stored_blocks import BlockCells, count_events_of, find_label, read_column
+from watchfloor.store.layouts.block.vectors.column import make_binary_column, make_column
 from watchfloor.store.layouts.block.vectors.vector import CODEC, decode_binary
 
 FILE_BYTES = 16
@@ -88,26 +88,26 @@ def write_merged(
     columns = []
     times = np.empty(0, np.int64)
     for field in source.fields:
-        label = label_of(field.name, blocks)
+        label = find_label(field.name, blocks)
         if label is not None:
-            values = column_of(field, blocks, sizes).take(places)
+            values = read_column(field, blocks, sizes).take(places)
             column = make_column(field, values, CODEC)
             columns.append(LabelledColumn(field.name, label, column, field.is_indexed, field.is_reversed))
             if field.name == source.time_field:
                 times = values.cast(pa.int64()).to_numpy()
     first = np.ascontiguousarray(about.files[:, :8]).view(">u8").reshape(-1).astype(np.uint64)
-    tag, made, shard = epoch_tag(epoch), [], 0
+    tag, made, shard = make_epoch_tag(epoch), [], 0
     for number, events in enumerate(cut_events(times, mix_hashes(first, about.offsets), block_rows)):
         named = blake2b(about.files[events].tobytes() + about.offsets[events].tobytes(), digest_size=4).digest()
         if number % SLAB_BLOCKS == 0:
             shard = (shard + 1 if number else int.from_bytes(named, "big")) % source.shards
         made.append(make_block(shard, events, times, tag, named))
     made.sort(key=lambda block: block.row)
-    label = label_of(FILE, blocks) or ""
+    label = find_label(FILE, blocks) or ""
     origin = [
         LabelledColumn(OFFSET_FIELD.name, label, make_column(OFFSET_FIELD, pa.array(about.offsets), CODEC)),
-        LabelledColumn(FILE, label, binary_column(to_binary_array(about.files).dictionary_encode(), CODEC)),
-        LabelledColumn(ITEM, label, binary_column(to_binary_array(about.items).dictionary_encode(), CODEC)),
+        LabelledColumn(FILE, label, make_binary_column(to_binary_array(about.files).dictionary_encode(), CODEC)),
+        LabelledColumn(ITEM, label, make_binary_column(to_binary_array(about.items).dictionary_encode(), CODEC)),
     ]
     _put_write(sink, make_event_write(source, made, [*columns, *origin]))
     sink.flush()
@@ -125,7 +125,7 @@ def _read_origins(blocks: Mapping[bytes, BlockCells], sizes: list[int]) -> _Even
     """Reads where the events of some blocks, with these ``sizes``, come from."""
     files, items = [], []
     rows = np.frombuffer(b"".join(blocks), np.uint8).reshape(len(blocks), -1)[:, 4:]
-    epochs, tags = epochs_of_blocks(rows), tags_of_blocks(rows)
+    epochs, tags = read_epochs(rows), read_tags(rows)
     for number, (cells, size) in enumerate(zip(blocks.values(), sizes, strict=True)):
         files.append(to_byte_rows(decode_binary(cells[FILE][1]), FILE_BYTES))
         # Of a block from ingest the row says which item's it is.
@@ -134,5 +134,5 @@ def _read_origins(blocks: Mapping[bytes, BlockCells], sizes: list[int]) -> _Even
             if epochs[number]
             else np.broadcast_to(tags[number], (size, TAG_BYTES))
         )
-    offsets = column_of(OFFSET_FIELD, blocks, sizes).to_numpy()
+    offsets = read_column(OFFSET_FIELD, blocks, sizes).to_numpy()
     return _EventOrigins(np.concatenate(files), np.concatenate(items), offsets)

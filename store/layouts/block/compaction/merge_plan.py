@@ -15,9 +15,9 @@ from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import DAY, SHARD_BYTES
 from watchfloor.store.layouts.block.blocks.block_keys import (
     BLOCK_ROW_BYTES,
-    block_times,
-    epochs_of_blocks,
-    tags_of_blocks,
+    read_block_times,
+    read_epochs,
+    read_tags,
 )
 from watchfloor.store.layouts.block.blocks.stored_blocks import list_block_rows
 from watchfloor.store.layouts.block.epochs.block_view import BlockView, read_view
@@ -43,7 +43,7 @@ class BlockListing:
 
     @property
     def epochs(self) -> np.ndarray:
-        return epochs_of_blocks(self.rows[:, SHARD_BYTES:])
+        return read_epochs(self.rows[:, SHARD_BYTES:])
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ def plan_merges(
     written anew however large, young or alone they are.
     """
     keys = np.ascontiguousarray(listing.rows[:, SHARD_BYTES:])
-    newest, _ = block_times(keys)
-    tags = np.ascontiguousarray(tags_of_blocks(keys)).view(">u4").reshape(-1)
+    newest, _ = read_block_times(keys)
+    tags = np.ascontiguousarray(read_tags(keys)).view(">u4").reshape(-1)
     known = np.frombuffer(b"".join(settled), ">u4") if settled else np.empty(0, ">u4")
     fit = listing.seen & (listing.events < block_rows * SMALL_SHARE) & ((newest // DAY + 1) * DAY <= closed)
     named = np.array([row.tobytes() in lacking for row in listing.rows], bool) if lacking else np.zeros(len(fit), bool)

@@ -15,7 +15,7 @@ from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import SHARD_BYTES
-from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_ROW_BYTES, epochs_of_blocks, item_tag, tags_of_blocks
+from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_ROW_BYTES, make_item_tag, read_epochs, read_tags
 from watchfloor.store.layouts.block.blocks.block_writes import BLOCK_ROWS
 from watchfloor.store.layouts.block.blocks.stored_blocks import list_block_rows, read_blocks, remove_blocks
 from watchfloor.store.layouts.block.epochs.block_view import read_view
@@ -35,7 +35,7 @@ _TRIES = 5
 def sweep_item(store: Store, source: Source, file_id: bytes, item_id: bytes, written: set[bytes]) -> None:
     """Removes the item's blocks except those whose rows are in ``written``, also from merged blocks."""
     store, source = _see_all_of(store, source)
-    origin, epochs = ItemOrigin(item_tag(item_id), file_id), EpochWriter(store, source)
+    origin, epochs = ItemOrigin(make_item_tag(item_id), file_id), EpochWriter(store, source)
     # Whoever has begun an epoch before now may be merging blocks of the item; who begins one from now on sees in the
     # ledger that the item is being read, and leaves them alone.
     state = epochs.read_state()
@@ -60,9 +60,9 @@ def _find_blocks_of(store: Store, source: Source, origin: ItemOrigin) -> tuple[s
     for rows, files in list_block_rows(store, source):
         keys = to_byte_rows(rows, BLOCK_ROW_BYTES)[:, SHARD_BYTES:]
         seen = view.find_seen_rows(rows)
-        epochs = epochs_of_blocks(keys)
+        epochs = read_epochs(keys)
         candidates = (epochs > 0) if seen is None else (epochs > 0) & seen
-        for found, which in ((own, (tags_of_blocks(keys) == tag).all(axis=1)), (merged, candidates)):
+        for found, which in ((own, (read_tags(keys) == tag).all(axis=1)), (merged, candidates)):
             for place in np.flatnonzero(which).tolist():
                 # Another item's block may have the same tag; not one of the same file, of all items that there are.
                 if file_id in decode_binary(files[place].as_buffer()).unique():

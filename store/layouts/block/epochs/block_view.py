@@ -19,7 +19,7 @@ from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.byte_arrays import join_bytes, to_binary_array, to_byte_rows
 from watchfloor.store.encoding.keys import SHARD_BYTES
-from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_ROW_BYTES, epochs_of_blocks
+from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_ROW_BYTES, read_epochs
 from watchfloor.store.reader import CatalogRow, Reader, Slot
 from watchfloor.store.snapshot import FRESH_SHARE
 
@@ -66,7 +66,7 @@ class BlockView:
 
     def find_seen(self, ids: np.ndarray) -> np.ndarray | None:
         """Returns which of the blocks with these IDs, (n, 24) bytes, are seen; None if all are."""
-        epochs = epochs_of_blocks(ids)
+        epochs = read_epochs(ids)
         hidden = epochs > self.state.epoch
         if self.state.aborted and epochs.any():
             hidden |= np.isin(epochs, self.state.aborted)
@@ -98,7 +98,7 @@ class BlockView:
 _VIEWS: Slot[dict[str, BlockView]] = Slot(dict)
 
 
-def view_of(reader: Reader, source: Source) -> BlockView:
+def find_view(reader: Reader, source: Source) -> BlockView:
     """Returns which blocks of a source a reader sees: at most seconds old, and always the same for one snapshot."""
     views = reader.get_slot(_VIEWS)
     if source.name not in views:
@@ -125,17 +125,17 @@ def parse_view(row: CatalogRow) -> BlockView:
     )
 
 
-def died_name(epoch: int, row: bytes) -> bytes:
+def make_died_name(epoch: int, row: bytes) -> bytes:
     """Returns the qualifier that says that an epoch has replaced a block."""
     return epoch.to_bytes(EPOCH_BYTES, "big") + row
 
 
-def epochs_of_names(names: pa.BinaryArray) -> np.ndarray:
+def read_epochs_of_names(names: pa.BinaryArray) -> np.ndarray:
     return to_byte_rows(names, EPOCH_BYTES + BLOCK_ROW_BYTES)[:, :EPOCH_BYTES].copy().view(">u4").reshape(-1)
 
 
 def _find_dead(names: pa.BinaryArray, state: EpochState) -> pa.BinaryArray:
-    epochs = epochs_of_names(names)
+    epochs = read_epochs_of_names(names)
     in_force = (epochs <= state.epoch) & ~np.isin(epochs, state.aborted)
     names = names.filter(pa.array(in_force))
     keys = pc.binary_slice(names, EPOCH_BYTES + SHARD_BYTES, EPOCH_BYTES + BLOCK_ROW_BYTES)

@@ -19,7 +19,7 @@ from watchfloor.store.admin.tables import SOURCES_TABLE
 from watchfloor.store.runtime.process_identity import ProcessIdentity, name_this_process
 from watchfloor.store.store import Store
 
-from .block_view import DIED_FAMILY, STATE, STATE_FAMILY, EpochState, died_name, read_view
+from .block_view import DIED_FAMILY, STATE, STATE_FAMILY, EpochState, make_died_name, read_view
 
 _POLL_SECONDS = 0.1
 
@@ -64,7 +64,7 @@ class EpochWriter:
     def list_replaced(self, state: EpochState, rows: Iterable[bytes]) -> None:
         """Writes durably which blocks the open epoch will have replaced when it is committed."""
         name = self._source.name.encode()
-        entries = [(name, DIED_FAMILY, died_name(state.begun, row), b"") for row in rows]
+        entries = [(name, DIED_FAMILY, make_died_name(state.begun, row), b"") for row in rows]
         if entries:
             self._store.put(SOURCES_TABLE, entries)
 

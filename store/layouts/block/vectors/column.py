@@ -17,7 +17,15 @@ from watchfloor.store.encoding.byte_arrays import list_offsets
 from watchfloor.store.encoding.numbers import NUMBER_BYTES, numbers_to_bytes, to_numbers
 from watchfloor.store.encoding.values import encode_elements
 
-from .vector import CODEC, Compression, dictionary_vector, list_vector, numbers_vector, plain_vector, unsigned_width
+from .vector import (
+    CODEC,
+    Compression,
+    encode_dictionary,
+    encode_list,
+    encode_numbers,
+    encode_plain,
+    find_unsigned_width,
+)
 
 _SAMPLE = 1024
 """Number of values that are sampled to decide whether a dictionary is worth making."""
@@ -47,7 +55,7 @@ def make_column(field: Field, values: pa.Array, compression: Compression) -> Vec
     return _DictionaryColumn(words, encode_elements(field, words.dictionary), compression)
 
 
-def binary_column(values: pa.DictionaryArray, compression: Compression) -> VectorColumn:
+def make_binary_column(values: pa.DictionaryArray, compression: Compression) -> VectorColumn:
     """Returns a column of bytes that are stored as they are; none is null and the dictionary has no value twice."""
     return _DictionaryColumn(values, values.dictionary, compression)
 
@@ -84,14 +92,14 @@ class _DictionaryColumn:
             return None
         used, counts, codes = found
         lengths = self._lengths[used]
-        as_dictionary = 4 * len(used) + int(lengths.sum()) + len(events) * unsigned_width(len(used))
+        as_dictionary = 4 * len(used) + int(lengths.sum()) + len(events) * find_unsigned_width(len(used))
         as_plain = 4 * len(events) + int(lengths @ counts)
         if as_dictionary <= as_plain:
-            return dictionary_vector(self._values.take(pa.array(used)), codes, self._compression)
+            return encode_dictionary(self._values.take(pa.array(used)), codes, self._compression)
         bounds = self._values[int(used[0])].as_py(), self._values[int(used[-1])].as_py()
         nulls = places == len(self._values)
         taken = self._values.take(pa.array(places, mask=nulls if nulls.any() else None))
-        return plain_vector(taken, bounds, self._compression)
+        return encode_plain(taken, bounds, self._compression)
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         events = np.flatnonzero(self._codes != len(self._values))
@@ -109,7 +117,7 @@ class _PlainColumn:
         if values.null_count == len(values):
             return None
         ends = pc.min_max(values)
-        return plain_vector(values, (ends["min"].as_py(), ends["max"].as_py()), self._compression)
+        return encode_plain(values, (ends["min"].as_py(), ends["max"].as_py()), self._compression)
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         raise NotImplementedError("a field with an index has a dictionary")
@@ -155,11 +163,11 @@ class _NumberColumn:
             assert found is not None
             used, _, codes = found
             low, high = int(self._distinct[used[0]]), int(self._distinct[used[-1]])
-            as_dictionary = len(used) * (4 + width) + len(events) * unsigned_width(len(used))
-            if as_dictionary < len(events) * unsigned_width(high - low):
+            as_dictionary = len(used) * (4 + width) + len(events) * find_unsigned_width(len(used))
+            if as_dictionary < len(events) * find_unsigned_width(high - low):
                 values = numbers_to_bytes(self._kind, self._distinct[used])
-                return dictionary_vector(values, codes, self._compression)
-        return numbers_vector(numbers, valid, width, self._compression)
+                return encode_dictionary(values, codes, self._compression)
+        return encode_numbers(numbers, valid, width, self._compression)
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         assert self._distinct is not None
@@ -179,7 +187,7 @@ class _ListColumn:
         elements = lists.flatten()
         inner = encode_vector(self._elements, elements, "none") or _encode_no_values(self._elements, elements)
         valid = lists.is_valid().to_numpy(zero_copy_only=False) if lists.null_count else None
-        return list_vector(np.diff(list_offsets(lists).to_numpy()), valid, inner, self._compression)
+        return encode_list(np.diff(list_offsets(lists).to_numpy()), valid, inner, self._compression)
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
         """Returns the same as other columns do; a value that a list has several times counts once."""
@@ -194,8 +202,8 @@ def _encode_no_values(field: Field, elements: pa.Array) -> bytes:
     """Returns a vector of no values, or of nulls alone, for the elements of lists."""
     if field.scalar in NUMBER_BYTES:
         valid = np.zeros(len(elements), bool) if len(elements) else None
-        return numbers_vector(np.zeros(len(elements), np.uint64), valid, NUMBER_BYTES[field.scalar], "none")
-    return dictionary_vector(pa.array([], pa.binary()), np.zeros(len(elements), np.uint8), "none")
+        return encode_numbers(np.zeros(len(elements), np.uint64), valid, NUMBER_BYTES[field.scalar], "none")
+    return encode_dictionary(pa.array([], pa.binary()), np.zeros(len(elements), np.uint8), "none")
 
 
 def _fill_null_codes(dictionary: pa.DictionaryArray, null: int) -> np.ndarray:

@@ -46,22 +46,22 @@ def _find_codec(name: str) -> pa.Codec:
     return pa.Codec("zstd", compression_level=_LEVEL) if name == "zstd" else pa.Codec(name)
 
 
-def unsigned_width(most: int) -> int:
+def find_unsigned_width(most: int) -> int:
     """Returns the smallest width, of 1, 2, 4 and 8 bytes, that holds ``most``."""
     return 1 if most < 1 << 8 else 2 if most < 1 << 16 else 4 if most < 1 << 32 else 8
 
 
-def dictionary_vector(values: pa.BinaryArray, codes: np.ndarray, compression: Compression) -> bytes:
+def encode_dictionary(values: pa.BinaryArray, codes: np.ndarray, compression: Compression) -> bytes:
     """Encodes codes and a dictionary: ``values`` are distinct and ascend, the code ``len(values)`` means null."""
     count = len(values)
-    width = unsigned_width(count)
+    width = find_unsigned_width(count)
     lengths, data = _split_bytes(values)
     payload = [_U32.type(count).tobytes(), lengths.tobytes(), data, codes.astype(_WIDTHS[width]).tobytes()]
     bounds = (values[0].as_py(), values[count - 1].as_py()) if count else None
     return _pack_vector(_Shape(_DICTIONARY, len(codes), bounds, code_width=width), payload, compression)
 
 
-def plain_vector(values: pa.BinaryArray, bounds: tuple[bytes, bytes] | None, compression: Compression) -> bytes:
+def encode_plain(values: pa.BinaryArray, bounds: tuple[bytes, bytes] | None, compression: Compression) -> bytes:
     """Encodes values one after the other; ``bounds`` are the smallest and the largest."""
     valid = _find_validity(values)
     lengths, data = _split_bytes(values.fill_null(b"") if valid is not None else values)
@@ -69,17 +69,17 @@ def plain_vector(values: pa.BinaryArray, bounds: tuple[bytes, bytes] | None, com
     return _pack_vector(_Shape(_PLAIN, len(values), bounds, valid is not None), payload, compression)
 
 
-def numbers_vector(numbers: np.ndarray, valid: np.ndarray | None, value_bytes: int, compression: Compression) -> bytes:
+def encode_numbers(numbers: np.ndarray, valid: np.ndarray | None, value_bytes: int, compression: Compression) -> bytes:
     """Encodes numbers (uint64), which are encoded values of ``value_bytes`` bytes; ``valid`` None: none is null."""
     known = numbers if valid is None else numbers[valid]
     low, high = (int(known.min()), int(known.max())) if len(known) else (0, 0)
     bounds = (low.to_bytes(value_bytes, "big"), high.to_bytes(value_bytes, "big")) if len(known) else None
-    width, transform = unsigned_width(high - low), 0
+    width, transform = find_unsigned_width(high - low), 0
     if valid is None and width > 1 and len(numbers) > 1:
         # Numbers that hardly change from one event to the next, as times do, are told by their differences.
         steps = np.diff(numbers).view(np.int64)
         step = int(steps.min())
-        narrow = unsigned_width(int(steps.max()) - step)
+        narrow = find_unsigned_width(int(steps.max()) - step)
         if narrow < width:
             width, transform = narrow, 1
             offsets = np.zeros(len(numbers), np.uint64)
@@ -95,9 +95,9 @@ def numbers_vector(numbers: np.ndarray, valid: np.ndarray | None, value_bytes: i
     return _pack_vector(shape, payload, compression)
 
 
-def list_vector(lengths: np.ndarray, valid: np.ndarray | None, elements: bytes, compression: Compression) -> bytes:
+def encode_list(lengths: np.ndarray, valid: np.ndarray | None, elements: bytes, compression: Compression) -> bytes:
     """Encodes lists by their ``lengths`` (0 where null); ``elements`` is a vector of the elements of all lists."""
-    width = unsigned_width(int(lengths.max()) if len(lengths) else 0)
+    width = find_unsigned_width(int(lengths.max()) if len(lengths) else 0)
     inner = _read_header(memoryview(elements))
     payload = [*_pack_validity(valid), lengths.astype(_WIDTHS[width]).tobytes(), elements]
     shape = _Shape(_LIST, len(lengths), inner.bounds, valid is not None, code_width=width, max_cut=inner.max_cut)
