@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything that Watchfloor needs, in .venv and store/java/target. What is there and unchanged is left alone.
+# Installs and builds everything that Watchfloor needs, in .venv and store/java/target. Unchanged parts are left alone.
 set -eu
 cd "$(dirname "$0")/.."
 rooms="schema store ingest planner query api loadgen"
@@ -7,12 +7,12 @@ target=store/java/target
 say() { echo "setup: $*"; }
 fail() { echo "setup: $*" >&2; exit 1; }
 
-# A Java 17 or 21 with a compiler (Hadoop's libraries fail on newer ones); prints its home.
+# Prints the home of a Java 17 or 21 with a compiler (Hadoop's libraries fail on newer ones).
 find_jdk() {
     on_path=$(command -v javac || true)
     [ -z "$on_path" ] || on_path=$(dirname "$(dirname "$(readlink -f "$on_path")")")
     for home in "${JAVA_HOME:-}" "$on_path" /usr/lib/jvm/* /Library/Java/JavaVirtualMachines/*/Contents/Home; do
-        # Without JAVA_HOME the first is empty, and /bin/javac is a link that tells of no home.
+        # Without JAVA_HOME the first one is empty, and /bin/javac is a link that leads to no home.
         [ -n "$home" ] && [ -x "$home/bin/javac" ] || continue
         if grep -Eqs '^JAVA_VERSION="(17|21)[."]' "$home/release"; then
             echo "$home"
@@ -21,7 +21,7 @@ find_jdk() {
     done
 }
 
-# A Python of 3.11 or newer that can make virtual environments; prints its path.
+# Prints the path of a Python of 3.11 or newer that can make virtual environments.
 find_python() {
     for name in python3 python3.13 python3.12 python3.11; do
         if "$name" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
@@ -31,7 +31,8 @@ find_python() {
     done
 }
 
-missing() {
+# Prints the packages that are missing, by their names in Debian.
+list_missing() {
     [ -n "$(find_jdk)" ] || printf ' openjdk-17-jdk-headless'
     command -v mvn >/dev/null || printf ' maven'
     command -v make >/dev/null || printf ' make'
@@ -39,49 +40,51 @@ missing() {
     [ -n "$(find_python)" ] || printf ' python3-venv'
 }
 
-packages=$(missing)
+packages=$(list_missing)
 if [ -n "$packages" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     say "installing$packages"
     export DEBIAN_FRONTEND=noninteractive
     # shellcheck disable=SC2086
     { apt-get -qq update && apt-get -qq install -y --no-upgrade --no-install-recommends $packages; } >/dev/null ||
         say "apt-get could not install all of$packages"
-    packages=$(missing)
+    packages=$(list_missing)
 fi
 case $packages in "" | " g++") ;; *) fail "missing:$packages (Java 17 or 21, Maven, make, Python 3.11 or newer with venv)" ;; esac
 JAVA_HOME=$(find_jdk)
 export JAVA_HOME
 
-digest() { # of the contents and names of files
+# Prints a digest of the contents and names of files.
+digest() {
     find "$@" -type f ! -name '*.pyc' -print0 | LC_ALL=C sort -z | xargs -0 cksum | cksum
 }
-unchanged() { # stamp file, digest
+# True if a stamp file, the first argument, holds the digest that is the second.
+is_unchanged() {
     [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]
 }
 
 # Python, with the rooms where mypy finds them as parts of one package.
 [ -x .venv/bin/python ] || "$(find_python)" -m venv .venv
-wanted=$(digest pyproject.toml setup.py)
-if ! unchanged .venv/stamp "$wanted"; then
+digest_now=$(digest pyproject.toml setup.py)
+if ! is_unchanged .venv/stamp "$digest_now"; then
     say "installing Python packages into .venv"
     .venv/bin/pip install --quiet --disable-pip-version-check -e '.[dev]'
-    echo "$wanted" >.venv/stamp
+    echo "$digest_now" >.venv/stamp
 fi
 mkdir -p .venv/typing/watchfloor
 for room in $rooms; do
     ln -sfn "$PWD/$room" ".venv/typing/watchfloor/$room"
 done
 
-# Jars: ours and all that the stack and the bridge run on.
-wanted=$(digest store/java/pom.xml store/java/src)
-if ! unchanged $target/stamp "$wanted" || [ ! -d $target/jars ]; then
+# The jars: our own, and all that the stack and the bridge run on.
+digest_now=$(digest store/java/pom.xml store/java/src)
+if ! is_unchanged $target/stamp "$digest_now" || [ ! -d $target/jars ]; then
     say "building jars with Maven (the first time it fetches about 100 MB)"
     mkdir -p $target
     (cd store/java && mvn -q -B -DskipTests package) >$target/maven.log 2>&1 || {
         cat $target/maven.log >&2
         fail "Maven did not build store/java"
     }
-    echo "$wanted" >$target/stamp
+    echo "$digest_now" >$target/stamp
 fi
 
 # The tablet server's native map. It lies outside the unpacked source, which Maven may unpack again.
@@ -89,19 +92,19 @@ source=$(echo $target/native/accumulo-native-*)
 if ! command -v g++ >/dev/null; then
     say "no g++: tablet servers will use the Java map, which is slower"
 else
-    wanted=$(digest "$source/nativeMap" "$source/javah" "$source/Makefile")
-    if ! unchanged $target/native-lib/stamp "$wanted"; then
+    digest_now=$(digest "$source/nativeMap" "$source/javah" "$source/Makefile")
+    if ! is_unchanged $target/native-lib/stamp "$digest_now"; then
         say "compiling the native map"
         mkdir -p $target/native-lib
         make -s -C "$source" >$target/native-lib/make.log 2>&1 || fail "the native map does not compile: $target/native-lib/make.log"
-        # Renamed into place: a tablet server that runs has the old file mapped, and must keep it.
+        # Rename the file into place: a running tablet server has the old one mapped, and must keep it.
         for library in "$source"/libaccumulo.*; do
             cp "$library" $target/native-lib/new
             mv $target/native-lib/new "$target/native-lib/${library##*/}"
         done
-        echo "$wanted" >$target/native-lib/stamp
+        echo "$digest_now" >$target/native-lib/stamp
     fi
 fi
 
-# Archives of the servers' and clients' classes, with which both start in about half the time.
+# The class archives, with which servers and clients start in about half the time.
 .venv/bin/python -m watchfloor.store.stack.make_archive

@@ -1,4 +1,4 @@
-"""Who connects to the store, and how that is proved."""
+"""The identity with which a process connects to the store, and its proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the value of a setting comes from: defaults < ``watchfloor.toml`` < ``WATCHFLOOR_*`` < flags.
+"""Loads settings: defaults < ``watchfloor.toml`` < ``WATCHFLOOR_*`` in the environment < flags.
 
 The first ``watchfloor.toml`` counts that is found in the working folder or else in the stack's folder. An error names
 where a bad value came from.

@@ -1,4 +1,4 @@
-"""What the tablet servers report: the tablets they serve, their compactions, and whether they hold writes back.
+"""Reads the status of tablet servers: the tablets they serve, their compactions, and whether they refuse writes.
 
 Each server is asked directly and answers with its state at that moment; an answer takes a millisecond or so.
 """

@@ -1,1 +1,1 @@
-"""What processes run on and share: Java, jars, class archives, file locks, identities. Read ``jars.py`` first."""
+"""The surroundings of a process: Java, jars, class archives, file locks, identities. Read ``jars.py`` first."""

@@ -1,4 +1,4 @@
-"""What a local stack remembers between starts: ports, the number of tablet servers, and which set-up is done."""
+"""The state that a local stack keeps between starts: ports, the number of tablet servers, and which set-up is done."""
 
 from __future__ import annotations
 
