@@ -86,6 +86,7 @@ def _read_node(form: Any, at: str, depth: int) -> tuple[f.Filter, int]:
 
 
 def _read_condition(form: dict[str, Any], at: str) -> tuple[f.Filter, int]:
+    """Returns the condition of an object with ``field`` and ``op``, and its number of terms."""
     field, op = form.get("field"), form.get("op")
     if not isinstance(field, str):
         raise FilterError(f"{at}: and, or, not, or the name of a field was expected")
@@ -143,6 +144,7 @@ def _read_value(value: Any, at: str) -> f.Value:
 
 
 def _reject_other_keys(form: dict[str, Any], known: set[str], at: str) -> None:
+    """Raises ``FilterError`` if an object has other keys than the known ones."""
     extra = sorted(str(key) for key in form if key not in known)
     if extra:
         raise FilterError(
@@ -157,6 +159,7 @@ def _to_plain_value(value: f.Value) -> str | int | float | bool:
 
 
 def _describe_kind(value: Any) -> str:
+    """Returns the JSON type of a value in words, for errors."""
     if value is None:
         return "nothing"
     return {dict: "an object", list: "a list", str: "a string", bool: "a truth value"}.get(type(value), "a number")

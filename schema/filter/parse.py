@@ -222,6 +222,7 @@ class _Builder(Transformer[Token, Any]):
 
 
 def _join_nodes(kind: type[f.And] | type[f.Or], nodes: tuple[_Node, ...]) -> _Node:
+    """Returns the ``and`` or ``or`` of some nodes; raises ``FilterError`` if it is too deep."""
     depth = 1 + max(node.depth for node in nodes)
     check_depth(depth, position=nodes[0].position)
     places = tuple(place for node in nodes for place in node.places)
@@ -230,5 +231,6 @@ def _join_nodes(kind: type[f.And] | type[f.Or], nodes: tuple[_Node, ...]) -> _No
 
 @cache
 def _load_parser() -> Lark:
+    """Returns the parser of the grammar, which builds the tree while it parses."""
     grammar = (files(__package__) / "grammar.lark").read_text("utf-8")
     return Lark(grammar, parser="lalr", lexer="contextual", transformer=_Builder(), maybe_placeholders=False)

@@ -90,6 +90,7 @@ class _PatternReader:
         self.parts.steps = sum(self.sums) + self.last
 
     def read_token(self, token: re.Match[str]) -> None:
+        """Adds what one token is to the parts."""
         match token.lastgroup:
             case "quoted":
                 for character in token["quoted"]:
@@ -126,21 +127,25 @@ class _PatternReader:
         self.last = 1
 
     def open_group(self) -> None:
+        """Begins a group within the current one."""
         self.sums[-1] += self.last
         self.last = 0
         self.sums.append(0)
 
     def add_character(self, character: str) -> None:
+        """Adds an item that is a plain character."""
         self.add_item()
         self.parts.ranges.append((character, character))
 
     def multiply_repeat(self, token: re.Match[str]) -> None:
+        """Multiplies the last item by the most repeats of ``{n,m}``."""
         least = int(token["least"])
         most = int(token["most"]) if token["most"] else least + bool(token["comma"])
         self.parts.count = max(self.parts.count, most)
         self.last *= most
 
     def add_escape(self, token: re.Match[str]) -> None:
+        """Adds an item that an escape stands for."""
         character = self.decode_escape(token)
         if character is None:
             self.add_item()

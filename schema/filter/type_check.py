@@ -56,6 +56,7 @@ class _TreeTyper:
         self.terms = self.patterns = self.characters = 0
 
     def type_node(self, tree: f.Filter, depth: int) -> f.Filter:
+        """Returns the typed form of a node; raises ``FilterError`` if it is too deep or does not fit the source."""
         check_depth(depth)
         if isinstance(tree, (f.And, f.Or)):
             return type(tree)(tuple(self.type_node(child, depth + 1) for child in tree.children))
@@ -78,6 +79,7 @@ class _TreeTyper:
 
 
 def _list_values(tree: f.Condition) -> tuple[f.Value, ...]:
+    """Returns the values of a condition."""
     match tree:
         case f.Compare(_, _, value):
             return (value,)
@@ -103,6 +105,7 @@ class _ConditionTyper:
         self.field: Field = source.fields_by_name[tree.field]
 
     def type_condition(self) -> f.Filter:
+        """Returns the typed condition; raises ``FilterError`` if it does not fit the field."""
         tree, field = self.tree, self.field
         match tree:
             case f.Compare(_, op, value):
@@ -144,6 +147,7 @@ class _ConditionTyper:
         return parts[0] if len(parts) == 1 else f.Or(tuple(parts))
 
     def type_range(self, low: f.Value, high: f.Value) -> f.Filter:
+        """Returns a typed range; raises ``FilterError`` if the field has no order or the range is empty."""
         if self.field.scalar is FieldType.BOOL:
             raise self.make_error("a bool has no order, so a range does not fit")
         if rank_value(low) > rank_value(high):  # type: ignore[operator]
@@ -151,6 +155,7 @@ class _ConditionTyper:
         return f.Between(self.field.name, low, high)
 
     def check_operator(self, op: str) -> str:
+        """Returns ``op``; raises ``FilterError`` if the field's type does not have it."""
         if op not in f.COMPARISONS:
             raise self.make_error(f"unknown operator {op!r}; known are {' '.join(f.COMPARISONS)}")
         if self.field.scalar is FieldType.BOOL and op not in ("=", "!="):
@@ -158,20 +163,24 @@ class _ConditionTyper:
         return op
 
     def convert_value(self, value: f.Value, index: int) -> f.Value:
+        """Returns a value as the field's type; ``index`` is its number in the condition, for errors."""
         try:
             return convert_value(value, self.field.scalar, self.typer.now)
         except (ValueError, TimeRangeError) as error:
             raise self.make_error(str(error), index) from None
 
     def require_type(self, scalar: FieldType, reason: str) -> None:
+        """Raises ``FilterError`` with a reason unless the field's values are of a type."""
         if self.field.scalar is not scalar:
             raise self.make_error(reason)
 
     def raise_reason(self, reason: str) -> None:
+        """Raises ``FilterError`` if there is a reason."""
         if reason:
             raise self.make_error(reason)
 
     def make_error(self, reason: str, index: int = 0) -> FilterError:
+        """Returns the error for a reason, at the place of the condition's value ``index``."""
         kind = self.field.type_name
         message = f"field {self.field.name} is {'an' if kind[0] in 'aeiou' else 'a'} {kind}: {reason}"
         if self.place is None:
