@@ -31,7 +31,7 @@ _TYPES = {
 class ChDbEngine(SqlEngine):
     """A database in a folder."""
 
-    PATTERN = "match"
+    PATTERN_FUNCTION = "match"
 
     def __init__(self, folder: Path, source: Source) -> None:
         super().__init__(source)

@@ -27,7 +27,7 @@ _TYPES = {
 class DuckDbEngine(SqlEngine):
     """A database in a file."""
 
-    PATTERN = "regexp_matches"
+    PATTERN_FUNCTION = "regexp_matches"
 
     def __init__(self, folder: Path, source: Source) -> None:
         super().__init__(source)
