@@ -124,6 +124,11 @@ def test_every_policy_ends(policy: str, growth: float) -> None:
         assert batches[FREE_BATCHES - 1].width == 1
 
 
+def test_each_policy_is_a_file_of_its_own() -> None:
+    files = {policy.__module__ for policy in POLICIES.values()}
+    assert len(files) == len(POLICIES) and set(POLICIES) == {"none", "fixed", "bisect", "llcysa", "density"}
+
+
 def test_none_is_one_batch() -> None:
     assert run(BatchSettings(policy="none"), 5, 99, 3, [(0, 0.0)]) == [Batch(5, 99, 5, 0, 10.0)]
 

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -224,6 +225,13 @@ def test_a_watch_is_of_the_future() -> None:
     for more in ({"until": 5}, {"cursor": "x"}):
         with pytest.raises(UserError, match="does not go with watch"):
             Watch(lambda request: pytest.fail("it polls"), QueryRequest(SOURCE.name, **more))
+
+
+@pytest.mark.parametrize("more", [{"where": "nobody = 1"}, {"columns": ("nobody",)}, {"limit": 0}])
+def test_a_watch_that_does_not_fit_its_source_is_refused_before_it_polls(more: dict[str, Any]) -> None:
+    store: Any = SimpleNamespace(catalog=SimpleNamespace(find_source=lambda name: SOURCE))
+    with pytest.raises(UserError):
+        QueryService(store).watch(QueryRequest(SOURCE.name, **more))
 
 
 keys = st.lists(st.binary(min_size=2, max_size=2), unique=True).map(sorted)
