@@ -22,15 +22,15 @@ LOOPBACK = "127.0.0.1"
 
 def find_free_ports(count: int, taken: Collection[int] = ()) -> list[int]:
     """Returns ``count`` ports of the loopback address, drawn at random, that are free now and not in ``taken``."""
-    found: list[int] = []
+    ports: list[int] = []
     for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
-        if len(found) == count:
+        if len(ports) == count:
             break
         if port not in taken and is_port_free(port):
-            found.append(port)
-    if len(found) < count:
+            ports.append(port)
+    if len(ports) < count:
         raise StackError(f"no free ports left between {_PORTS.start} and {_PORTS.stop}")
-    return found
+    return ports
 
 
 def is_port_free(port: int) -> bool:
@@ -73,13 +73,13 @@ def describe_holder(port: int) -> str:
     return ""
 
 
-def check_memory(wanted: int) -> None:
-    """Raises StackError when fewer than ``wanted`` bytes are available on the machine or in this container."""
+def check_memory(required: int) -> None:
+    """Raises StackError when fewer than ``required`` bytes are available on the machine or in this container."""
     available = min(psutil.virtual_memory().available, _read_container_memory())
-    if available < wanted:
+    if available < required:
         raise StackError(
-            f"not enough memory: the servers to start may use {wanted >> 20} MiB, {available >> 20} MiB are available; "
-            "free some, or set smaller heaps (tserver_heap, tserver_maps, kafka_heap)"
+            f"not enough memory: the servers to start may use {required >> 20} MiB, "
+            f"{available >> 20} MiB are available; free some, or set smaller heaps (tserver_heap, tserver_maps, kafka_heap)"
         )
 
 

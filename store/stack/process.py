@@ -148,12 +148,12 @@ def stop_process(pid_file: Path, seconds: float) -> bool:
 
 def read_log_tail(server: Server, lines: int = 8) -> str:
     """Returns the last lines of what the server printed and logged, to stand at the end of an error message."""
-    found = []
+    tail = []
     for path in (server.out_file, server.log_file):
         with contextlib.suppress(OSError), path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - 16_384))
-            found += [f"  {line[:300]}" for line in file.read().decode(errors="replace").splitlines()[-lines:] if line]
-    return f"; see {server.log_file}\n" + "\n".join(found[-2 * lines :]) if found else f"; see {server.log_file}"
+            tail += [f"  {line[:300]}" for line in file.read().decode(errors="replace").splitlines()[-lines:] if line]
+    return f"; see {server.log_file}\n" + "\n".join(tail[-2 * lines :]) if tail else f"; see {server.log_file}"
 
 
 def ask_port(port: int, request: bytes, least: int = 1, seconds: float = 1.0) -> bytes:
