@@ -79,7 +79,8 @@ def check_memory(required: int) -> None:
     if available < required:
         raise StackError(
             f"not enough memory: the servers to start may use {required >> 20} MiB, "
-            f"{available >> 20} MiB are available; free some, or set smaller heaps (tserver_heap, tserver_maps, kafka_heap)"
+            f"{available >> 20} MiB are available; "
+            "free some, or set smaller heaps (tserver_heap, tserver_maps, kafka_heap)"
         )
 
 
