@@ -1,4 +1,4 @@
-"""What the query service's ``run`` and ``watch`` return, as the command line and the REST service see it."""
+"""The results of the query service's ``run`` and ``watch``, as the command line and the REST service see it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the global options of a command line stand for: settings, an open store, a query service."""
+"""Resolves the global options of a command line: settings, an open store, a query service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every REST route stands on: the ``Route`` contract, validation by its schemas, problems, streams of events.
+"""The base of every REST route: the ``Route`` contract, validation by its schemas, problems, streams of events.
 
 Read ``route.py`` first.
 """

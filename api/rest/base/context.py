@@ -1,4 +1,4 @@
-"""What the routes of one application share: query services, health, and the limits of running queries."""
+"""Shared by the routes of one application: query services, health, and the limits of running queries."""
 
 from __future__ import annotations
 
