@@ -1,4 +1,7 @@
-"""The catalog reads again only what may have changed, and a snapshot keeps what it read: a store counts its scans."""
+"""The catalog reads again only what may have changed, and a snapshot keeps what it read: a store counts its scans.
+
+In `make test`: it needs no servers.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ public final class Vectors {
     for (byte[] value : values) {
       put(payload, width, value == null ? entries.size() : distinct.headSet(value).size());
     }
-    return vector(Vector.DICTIONARY, codec, 0, 0, width, 0, values.size(), bounds(values), payload.array());
+    Form form = new Form(Vector.DICTIONARY, 0, width, 0);
+    return vector(form, codec, 0, values.size(), bounds(values), payload.array());
   }
 
   public static byte[] plain(int codec, List<byte[]> values) {
@@ -39,7 +40,8 @@ public final class Vectors {
     ByteBuffer payload = little(bitmap.length + 4 * values.size() + size(values)).put(bitmap);
     values.forEach(value -> payload.putInt(value == null ? 0 : value.length));
     values.stream().filter(Objects::nonNull).forEach(payload::put);
-    return vector(Vector.PLAIN, codec, nulls(values), 0, 0, 0, values.size(), bounds(values), payload.array());
+    Form form = new Form(Vector.PLAIN, 0, 0, 0);
+    return vector(form, codec, nulls(values), values.size(), bounds(values), payload.array());
   }
 
   /** The width is the least that all differences fit, or more. */
@@ -66,8 +68,8 @@ public final class Vectors {
     }
     byte[][] bounds = bounds(values);
     int nulls = nulls(values);
-    return vector(
-        Vector.NUMBERS, codec, nulls, valueBytes, width, transform, values.size(), bounds, payload.array());
+    Form form = new Form(Vector.NUMBERS, valueBytes, width, transform);
+    return vector(form, codec, nulls, values.size(), bounds, payload.array());
   }
 
   private static long number(byte[] value) {
@@ -84,8 +86,8 @@ public final class Vectors {
     ByteBuffer payload = little(bitmap.length + width * lists.size() + inner.length).put(bitmap);
     lists.forEach(list -> put(payload, width, list == null ? 0 : list.size()));
     payload.put(inner);
-    return vector(
-        Vector.LIST, codec, nulls(lists), 0, width, 0, lists.size(), bounds(elements(lists)), payload.array());
+    Form form = new Form(Vector.LIST, 0, width, 0);
+    return vector(form, codec, nulls(lists), lists.size(), bounds(elements(lists)), payload.array());
   }
 
   public static List<byte[]> elements(List<List<byte[]>> lists) {
@@ -128,23 +130,17 @@ public final class Vectors {
     }
   }
 
-  private static byte[] vector(
-      int form,
-      int codec,
-      int nulls,
-      int valueBytes,
-      int width,
-      int transform,
-      int rows,
-      byte[][] bounds,
-      byte[] plain) {
+  /** How a payload is written: the form's number, and the parameters that only some forms have (else 0). */
+  private record Form(int number, int valueBytes, int width, int transform) {}
+
+  private static byte[] vector(Form form, int codec, int nulls, int rows, byte[][] bounds, byte[] plain) {
     byte[] min = bounds == null ? new byte[0] : Arrays.copyOf(bounds[0], Math.min(64, bounds[0].length));
     byte[] max = bounds == null ? new byte[0] : Arrays.copyOf(bounds[1], Math.min(64, bounds[1].length));
     int flags = nulls | (bounds == null ? 0 : VectorHeader.BOUNDS);
     flags |= bounds != null && max.length < bounds[1].length ? VectorHeader.CUT : 0;
     ByteBuffer header = little(VectorHeader.SIZE).put((byte) VectorHeader.MAGIC).put((byte) VectorHeader.VERSION);
-    header.put((byte) form).put((byte) codec).put((byte) flags);
-    header.put((byte) valueBytes).put((byte) width).put((byte) transform);
+    header.put((byte) form.number()).put((byte) codec).put((byte) flags);
+    header.put((byte) form.valueBytes()).put((byte) form.width()).put((byte) form.transform());
     header.putInt(rows).putInt(plain.length).putInt(0).putShort((short) min.length).putShort((short) max.length);
     byte[] stored =
         codec == Codec.ZSTD

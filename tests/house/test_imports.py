@@ -1,0 +1,231 @@
+"""Imports go one way between rooms, folders and files, also imports in functions and imports for types only.
+
+In `make test`: it only reads files.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROOMS: Mapping[str, tuple[str, ...]] = {
+    "schema": (),
+    "store": ("schema",),
+    "planner": ("schema",),
+    "ingest": ("schema", "store"),
+    "query": ("schema", "store", "planner"),
+    "api": ("schema", "store", "planner", "ingest", "query"),
+    "loadgen": ("schema", "store", "planner", "ingest", "query", "api"),
+}
+"""Each room, and the rooms that it may import."""
+FOLDERS: Mapping[str, tuple[str, ...]] = {
+    "schema": (
+        "schema",
+        "schema/filter",
+        "schema/settings",
+    ),
+    "store": (
+        "store/encoding",
+        "store/runtime",
+        "store/bridge",
+        "store/layouts/block/vectors",
+        "store/stack",
+        "store/admin",
+        "store",
+        "store/bulk",
+        "store/index",
+        "store/layouts/block/blocks",
+        "store/layouts/cell",
+        "store/layouts/block/epochs",
+        "store/layouts/block/compaction",
+        "store/layouts/block",
+        "store/layouts",
+    ),
+    "planner": (
+        "planner/access",
+        "planner/rules",
+        "planner",
+    ),
+    "ingest": (
+        "ingest",
+        "ingest/queue",
+        "ingest/files",
+        "ingest/columns",
+        "ingest/records",
+        "ingest/parsing",
+        "ingest/formats/access_log",
+        "ingest/formats/json",
+        "ingest/formats/eve",
+        "ingest/formats/zeek",
+        "ingest/formats",
+        "ingest/reading",
+        "ingest/maintenance",
+        "ingest/worker",
+        "ingest/intake",
+    ),
+    "query": (
+        "query/batches",
+        "query",
+    ),
+    "api": (
+        "api",
+        "api/formats",
+        "api/cli/terminal",
+        "api/rest/base",
+        "api/rest/routes",
+        "api/rest",
+        "api/cli/commands",
+        "api/cli",
+    ),
+    "loadgen": (
+        "loadgen",
+        "loadgen/generator/feeds",
+        "loadgen/generator/synthesis",
+        "loadgen/harness/measurement",
+        "loadgen/generator/feeds/auth",
+        "loadgen/generator/feeds/dns",
+        "loadgen/generator/feeds/netflow",
+        "loadgen/generator/feeds/proxy",
+        "loadgen/harness/plots",
+        "loadgen/generator",
+        "loadgen/generator/streams",
+        "loadgen/harness",
+        "loadgen/demo",
+        "loadgen/engines",
+        "loadgen/experiments/batching",
+        "loadgen/experiments/cancel",
+        "loadgen/experiments/ceiling",
+        "loadgen/experiments/crossover",
+        "loadgen/experiments/first_result",
+        "loadgen/experiments/generator",
+        "loadgen/experiments/memory",
+        "loadgen/experiments/readers",
+        "loadgen/harness/ingest",
+        "loadgen/engines/search",
+        "loadgen/engines/sql",
+        "loadgen/experiments/encodings",
+        "loadgen/experiments/ingest",
+        "loadgen/experiments/responsiveness",
+        "loadgen/engines/peers",
+        "loadgen/experiments/peers",
+        "loadgen/experiments/blocks",
+        "loadgen/experiments",
+        "loadgen/suite",
+        "loadgen/commands",
+    ),
+}
+"""The folders of each room from the ground up: a folder may import those before it in its room, and none after it.
+
+What looks into a folder and loads what it finds there stands after that folder.
+"""
+FILES = [path.relative_to(ROOT) for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+JAVA = ROOT / "store/java/src/main/java/watchfloor"
+LAYOUTS = {"block", "cell"}
+KNOW_LAYOUTS = {
+    Path("store/layouts/registry.py"),
+    Path("ingest/maintenance/compact.py"),
+    Path("loadgen/experiments/encodings/run.py"),
+}
+"""What chooses a layout, and what is of blocks by its nature: compaction, and the comparison of their encodings."""
+
+
+def module_of(file: Path) -> str:
+    return ".".join(("watchfloor", *file.with_suffix("").parts)).removesuffix(".__init__")
+
+
+MODULES = {module_of(file): file for file in FILES}
+
+
+def names_imported(file: Path) -> Iterator[str]:
+    """Full names of what a file imports, wherever in the file the import stands."""
+    package = ["watchfloor", *file.parent.parts]
+    for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*parents, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def files_imported(file: Path) -> set[Path]:
+    """Files of the project that a file imports: a module, or the module that a name comes from."""
+    found = set()
+    for name in names_imported(file):
+        known = MODULES.get(name) or MODULES.get(name.rpartition(".")[0])
+        if known is not None and known != file:
+            found.add(known)
+    return found
+
+
+IMPORTS = {file: files_imported(file) for file in FILES}
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_rooms_import_one_way(file: Path) -> None:
+    room = file.parts[0]
+    others = {imported.parts[0] for imported in IMPORTS[file]} - {room}
+    assert others <= set(ROOMS[room])
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_folders_import_one_way(file: Path) -> None:
+    room, folder = file.parts[0], str(file.parent)
+    order = FOLDERS[room]
+    allowed = set(order[: order.index(folder) + 1])
+    imported = {str(other.parent) for other in IMPORTS[file] if other.parts[0] == room}
+    assert imported <= allowed, f"{folder} must not import {imported - allowed}"
+
+
+def test_the_table_of_folders_is_whole() -> None:
+    for room, order in FOLDERS.items():
+        assert sorted(order) == sorted({str(file.parent) for file in FILES if file.parts[0] == room})
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    try:
+        TopologicalSorter(IMPORTS).prepare()
+    except CycleError as error:
+        pytest.fail(" → ".join(map(str, error.args[1])))
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_only_the_store_imports_jpype(file: Path) -> None:
+    assert file.parts[0] == "store" or not {name for name in names_imported(file) if name.split(".")[0] == "jpype"}
+
+
+def test_language_planner_and_batching_start_no_jvm() -> None:
+    code = (
+        "import sys, watchfloor.schema.filter.parse, watchfloor.schema.filter.type_check, "
+        "watchfloor.query.batches.registry, "
+        "watchfloor.planner.planner; sys.exit('jpype' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_every_package_is_installed() -> None:
+    code = "import setuptools; from distutils.core import run_setup as run; "
+    code += "print(*run('setup.py', stop_after='init').packages)"
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert set(listed) == {".".join(("watchfloor", *file.parent.parts)) for file in FILES}
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_what_serves_one_layout_stands_in_its_folder(file: Path) -> None:
+    layouts = {other.parts[2] for other in IMPORTS[file] if other.parts[:2] == ("store", "layouts")} & LAYOUTS
+    if file not in KNOW_LAYOUTS:
+        assert layouts <= set(file.parts)
+
+
+@pytest.mark.parametrize("file", sorted(JAVA.rglob("*.java")), ids=lambda path: path.stem)
+def test_what_serves_one_layout_stands_in_its_package(file: Path) -> None:
+    named = {layout for layout in LAYOUTS if f"watchfloor.{layout}." in file.read_text("utf-8")}
+    assert named <= set(file.parts)
