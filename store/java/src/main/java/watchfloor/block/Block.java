@@ -18,21 +18,24 @@ import watchfloor.iterators.BigEndian;
 import watchfloor.iterators.filter.ValueBounds;
 
 /**
- * The block that a scan stands at: finds the cells that are asked for and reads no other.
+ * Reads the block at which a scan stands: finds the cells that are asked for and reads no others.
  *
- * <p>A field that a filter or an answer may need has a slot. Cells are large, so a cell is looked for by a seek within
- * the row unless it is one of the next; what is needed and passed on the way is kept. Of two cells of a field the first
- * one counts.
+ * <p>A field that a filter or an answer may need has a slot. Cells are large, so a cell is found by a seek within the
+ * row unless it is one of the next few. Needed cells that are passed on the way are kept. If a field has two cells, the
+ * first one counts.
  */
 final class Block {
-  /** A block's row is {@code SHARD(4) REVTS(8) SPAN(4) ID(8)}: its newest event's time, and seconds to its oldest. */
+  /**
+   * The length of a block's row ID, {@code SHARD(4) REVTS(8) SPAN(4) ID(8)}. REVTS is the reversed time of the newest
+   * event; SPAN is the number of seconds from it to the oldest.
+   */
   private static final int ROW_LENGTH = 24;
   private static final int TIME_AT = 4;
   private static final int SPAN_AT = 12;
   private static final long MICROS = 1_000_000;
   private static final int SATURATED = -1;
 
-  /** Passing more cells than this is slower than a seek. */
+  /** The number of cells that are passed one by one before a seek is faster. */
   private static final int STEPS_BEFORE_SEEK = 2;
   private static final byte[] EMPTY = new byte[0];
 
@@ -40,12 +43,13 @@ final class Block {
 
   private SortedKeyValueIterator<Key, Value> source;
   private Range range;
-  /** The row of the range's end, null if it has none. */
+  /** The row ID of the range's end; null if the range has none. */
   private byte[] end;
   private Collection<ByteSequence> families;
   private boolean inclusive;
 
-  // By slot: the stored bytes, null if there are none or none were looked for; whether they were; what reads them.
+  // By slot: the stored bytes (null if there are none or they were not looked for), whether they were looked for,
+  // whether the vector has been wrapped around them, and the vector.
   private byte[][] stored;
   private boolean[] known;
   private boolean[] wrapped;
@@ -56,11 +60,11 @@ final class Block {
   private int rows;
   private final ValueBounds time = new ValueBounds();
   private final byte[] timeBytes = new byte[2 * Long.BYTES];
-  /** Qualifiers from this one to where the source stands have been passed. */
+  /** The source has passed all qualifiers from this one to its position. */
   private byte[] passedFrom;
   private final Vector first = new Vector("the first field");
 
-  /** The slot of a field, new or known. To be asked before the first row. */
+  /** Returns the slot of a field, a new one if it has none yet. May be called before {@link #freeze} only. */
   int slot(String name) {
     byte[] raw = name.getBytes(StandardCharsets.UTF_8);
     for (int i = 0; i < names.size(); i++) {
@@ -72,7 +76,7 @@ final class Block {
     return names.size() - 1;
   }
 
-  /** Ends the naming of slots. */
+  /** Ends the allocation of slots. */
   void freeze() {
     int count = names.size();
     stored = new byte[count][];
@@ -86,7 +90,7 @@ final class Block {
     sorted = Arrays.stream(order).mapToInt(i -> i).toArray();
   }
 
-  /** Seeks the source; a null range is an empty one. */
+  /** Seeks the source. A null range is an empty one. */
   void seek(
       SortedKeyValueIterator<Key, Value> source, Range range, Collection<ByteSequence> families, boolean inclusive)
       throws IOException {
@@ -102,7 +106,7 @@ final class Block {
     }
   }
 
-  /** Moves on to the next row and takes note of its time; no cell is read yet. False at the end of the range. */
+  /** Moves to the next row and reads its times. Reads no cell yet. Returns false at the end of the range. */
   boolean next() throws IOException {
     if (range == null) {
       return false;
@@ -131,7 +135,7 @@ final class Block {
     return true;
   }
 
-  /** Goes to what follows the row. */
+  /** Moves the source to the first entry after the row. */
   private void leave() throws IOException {
     for (int i = 0; i < STEPS_BEFORE_SEEK && inRow(); i++) {
       source.next();
@@ -142,8 +146,8 @@ final class Block {
   }
 
   /**
-   * A row before which nothing comes that is left of the scan: the next one, or the range's end; null if it has none.
-   * The row that the scan stands at cannot be read any more.
+   * Returns a row before which no further row of the scan comes: the next row, or the row of the range's end; null if
+   * the range has none. The current row cannot be read any more.
    */
   byte[] following() throws IOException {
     leave();
@@ -162,7 +166,7 @@ final class Block {
     return Arrays.equals(data.getBackingArray(), from, from + data.length(), row, 0, row.length);
   }
 
-  /** False if the key is behind the range's end; then the source stays where it is. */
+  /** Seeks a key. Returns false if it is after the range's end; the source is not moved then. */
   private boolean seekTo(Key key) throws IOException {
     Range left = AnswerKeys.from(key, range);
     if (left == null) {
@@ -172,7 +176,10 @@ final class Block {
     return true;
   }
 
-  /** Reads what stands first in the row. False if the scan sees none of its cells. */
+  /**
+   * Reads the first cell of the row, and from it the number of events. Returns false if the scan sees none of the row's
+   * cells.
+   */
   boolean open() throws IOException {
     if (!atField()) {
       return false;
@@ -190,22 +197,22 @@ final class Block {
     return row;
   }
 
-  /** Number of events. */
+  /** Returns the number of events. */
   int rows() {
     return rows;
   }
 
-  /** Between which times the events are, by the row alone. */
+  /** Returns the bounds of the events' times, which the row ID tells. */
   ValueBounds time() {
     return time;
   }
 
-  /** The slots in the order of their cells, in which they are read soonest. */
+  /** Returns the slots in the order of their cells. Reading them in this order is fastest. */
   int[] slotsInOrder() {
     return sorted;
   }
 
-  /** A field's vector, null if no event has the field or the reader may not see it. */
+  /** Returns a field's vector; null if no event has the field or the reader may not see it. */
   Vector vector(int slot) throws IOException {
     byte[] bytes = stored(slot);
     if (bytes == null) {
@@ -223,7 +230,7 @@ final class Block {
     return vectors[slot];
   }
 
-  /** As {@link #vector}, the bytes as they are stored. */
+  /** Returns the stored bytes of a field's vector; null where {@link #vector} is. */
   byte[] stored(int slot) throws IOException {
     if (!known[slot]) {
       find(slot);
@@ -249,7 +256,9 @@ final class Block {
     known[slot] = true;
   }
 
-  /** Seeks a cell within the row, so that what lies between is not read. False if the range ends before it. */
+  /**
+   * Seeks a cell within the row, so that the cells before it are not read. Returns false if the range ends before it.
+   */
   private boolean begin(byte[] name) throws IOException {
     if (!seekTo(new Key(row, EMPTY, name, EMPTY, Long.MAX_VALUE, false, false))) {
       return false;
@@ -268,7 +277,7 @@ final class Block {
       if (order == 0) {
         int slot = sorted[middle];
         if (!known[slot]) {
-          // A source makes an array for each value, so this one stays as it is when the source moves on.
+          // A source makes a new array for each value, so this one does not change when the source moves on.
           stored[slot] = source.getTopValue().get();
           known[slot] = true;
         }

@@ -6,18 +6,21 @@ import watchfloor.iterators.AnswerKeys;
 import watchfloor.iterators.BigEndian;
 
 /**
- * Reads answers of {@link BlockIterator}: the values of their vectors. A list is handed over as a cell holds it:
- * each element with its length before it, 4 bytes big-endian, -1 for null.
+ * Reads the values of answers of {@link BlockIterator}. A list is passed on in the encoding of a cell: each element
+ * with its length before it, 4 bytes big-endian, -1 for null.
  */
 public final class BlockAnswer {
   /**
-   * Takes values that are not null. {@code place} is that of the field among the columns that were asked for,
-   * {@code event} counts those of the answer from 0 on.
+   * Takes values that are not null. {@code place} is the index of the field in the requested columns. {@code event} is
+   * the index of the event in the answer.
    */
   public interface Cells {
     void bytes(int place, int event, byte[] bytes, int offset, int length);
 
-    /** A value that is stored as a number: its so many encoded bytes read as one, big-endian and unsigned. */
+    /**
+     * Takes a value that is stored as a number: its encoded bytes, as many as {@code bytes}, read as a big-endian
+     * unsigned number.
+     */
     void number(int place, int event, long number, int bytes);
   }
 
@@ -35,8 +38,7 @@ public final class BlockAnswer {
   }
 
   /**
-   * Hands over an answer's values, field by field, and returns how many events it has: none if it lacks the first
-   * column.
+   * Passes on an answer's values, field by field, and returns its number of events; 0 if it lacks the first column.
    *
    * @throws IllegalStateException if a vector is damaged or the vectors differ in their rows
    */
@@ -64,7 +66,7 @@ public final class BlockAnswer {
     return Math.max(events, 0);
   }
 
-  /** A row before which none comes after that of the answer just read; null if it does not say. */
+  /** Returns a row before which no row comes after the answer that was read last; null if the answer does not tell. */
   public byte[] next() {
     return next;
   }
@@ -107,7 +109,7 @@ public final class BlockAnswer {
 
   private void handLists(int place, Vector vector) {
     Vector elements = vector.elements();
-    // Asked for before the rows: what they tell is known when the payload is decoded.
+    // Decodes all elements first, as the methods below read the decoded payload.
     elements.check();
     for (int i = 0; i < vector.rows(); i++) {
       if (vector.isValid(i)) {
@@ -120,7 +122,7 @@ public final class BlockAnswer {
     }
   }
 
-  /** Puts an element of a list behind those before it and returns where it ends. */
+  /** Appends an element of a list at a position of {@link #list}, and returns the end. */
   private int append(Vector elements, int element, int at) {
     switch (elements.form()) {
       case Vector.DICTIONARY:

@@ -11,8 +11,8 @@ import watchfloor.iterators.filter.FilterProgram;
 import watchfloor.iterators.filter.Verdict;
 
 /**
- * A filter over all events of a block at once, one field after the other. A selection is an array of ascending rows and
- * how many of it count; each part of the filter narrows it in place.
+ * A filter that is evaluated on all events of a block at once, one field after the other. A selection is an array of
+ * ascending rows and the number of them that count. Each part of the filter narrows the selection in place.
  */
 final class BlockFilter {
   private final Node root;
@@ -22,7 +22,7 @@ final class BlockFilter {
   }
 
   /**
-   * Reads a {@link FilterProgram} and names in {@code block} the slots that it needs.
+   * Reads a {@link FilterProgram} and allocates the slots that it needs in {@code block}.
    *
    * @throws IllegalArgumentException if the bytes are no program
    */
@@ -35,12 +35,12 @@ final class BlockFilter {
     return root.within(time);
   }
 
-  /** Keeps of the first {@code count} rows those that satisfy the filter; returns how many. */
+  /** Keeps those of the first {@code count} rows that satisfy the filter, and returns their number. */
   int select(Block block, int[] rows, int count) throws IOException {
     return root.select(block, rows, count);
   }
 
-  /** Takes from ascending rows those of another selection that is part of them; returns how many are left. */
+  /** Removes the rows of another selection, which is part of this one, and returns the number of rows that are left. */
   private static int remove(int[] rows, int count, int[] taken, int takenCount) {
     if (takenCount == 0) {
       return count;
@@ -126,7 +126,7 @@ final class BlockFilter {
       return verdict;
     }
 
-    /** Each child is asked for what those before it have not found. */
+    /** Evaluates each child on the rows that no child before it has selected. */
     @Override
     int select(Block block, int[] rows, int count) throws IOException {
       rest = room(rest, count);
@@ -229,7 +229,7 @@ final class BlockFilter {
     }
   }
 
-  /** A condition on the time, of which the row tells the bounds. */
+  /** A condition on the time. The block's row tells the bounds of the times. */
   private static final class Time extends Node {
     private final Condition condition;
     private final Field field;

@@ -19,15 +19,16 @@ import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.filter.Verdict;
 
 /**
- * One entry for each block that has events that satisfy a filter, with their values of the fields that were asked for.
+ * Gives one answer for each block that has events that satisfy a filter, with the values of the requested fields.
  *
- * <p>An answer's key is the block's row alone, so a scan that is torn down goes on with the next block. Its value
- * repeats {@code [u16 place in columns][u32 length][vector]}; a vector has a row for each event that matches, newest
- * first, up to as many as are wanted. If these are all events of the block they are the stored ones. A field of which
- * all values are null is left out. Last, in the place {@link AnswerKeys#NEXT}, is the row that comes next in the range, or
- * the range's end: who has this answer then knows which of its events are newer than any to come.
+ * <p>An answer's key is the block's row alone, so a scan that was torn down is resumed with the next block. The value
+ * repeats {@code [u16 place in columns][u32 length][vector]}. A vector has a row for each event that matches, newest
+ * first, up to the wanted number. If all events of the block match, the vectors are the stored ones. A field whose
+ * values are all null is left out. The last part, with the place {@link AnswerKeys#NEXT}, is the next row in the range,
+ * or the row of the range's end. It tells the client which events of the answer are newer than all events to come.
  *
- * <p>A scan that finds nothing for a while answers with a {@link Heartbeat}, after which the server lets others have a turn.
+ * <p>A scan that finds nothing for a while answers with a {@link Heartbeat}, after which the server lets other scans
+ * run.
  */
 public class BlockIterator extends AnswerIterator implements OptionDescriber {
   private Map<String, String> options;
@@ -82,7 +83,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     }
   }
 
-  /** Makes the block's answer and goes on to what follows; false if none of its events matches. */
+  /** Makes the block's answer and moves the source past the block. Returns false if none of its events matches. */
   private boolean answers() throws IOException {
     if (filter != null && filter.within(block.time()) == Verdict.NONE || !block.open()) {
       return false;

@@ -9,9 +9,9 @@ import watchfloor.bridge.scan.EventStream;
 import watchfloor.bridge.scan.ScanRequest;
 
 /**
- * The events of blocks' answers: as an {@link EventStream}, with a row for each event. The column {@code row} has a
- * block's row at the first of its events and is null at the others. Blocks without the first wanted field are left out.
- * An ordered batch that more may follow tells by which row: see {@link EventStream#NEXT_ROW}.
+ * An {@link EventStream} of the events in the answers of blocks, with a row for each event. The column {@code row}
+ * holds a block's row at the first of its events and null at the others. Blocks without the first wanted field are left
+ * out. A batch of an ordered scan has {@link EventStream#NEXT_ROW} in its metadata if more may follow.
  */
 public final class BlockStream extends EventStream implements BlockAnswer.Cells {
   private final BlockAnswer answer;

@@ -13,14 +13,13 @@ import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import watchfloor.iterators.AnswerIterator;
 
 /**
- * Many entries of a row as one: its value repeats the qualifier and the value of each.
+ * Joins many entries of a row into one, whose value repeats the qualifier and the value of each.
  *
- * <p>An index row of blocks has an entry for each block, of some thirty bytes. What they cost on their way to a client
- * is by the entry, not by the byte. An answer's key is that of its last entry, so a scan that is torn down goes on
- * behind it.
+ * <p>An index row of blocks has an entry of some thirty bytes for each block. Their transfer to a client costs by the
+ * entry, not by the byte. An answer's key is that of its last entry, so a scan that was torn down is resumed after it.
  */
 public class HitsIterator extends AnswerIterator {
-  /** Entries of an answer. */
+  /** The greatest number of entries in an answer. */
   private static final int MOST = 4096;
 
   private SortedKeyValueIterator<Key, Value> source;

@@ -17,11 +17,11 @@ import org.apache.accumulo.core.data.Condition;
 import org.apache.accumulo.core.data.ConditionalMutation;
 
 /**
- * A client of one Accumulo instance as one user.
+ * A client of one Accumulo instance, connected as one user.
  *
- * <p>Made from the text of an {@code accumulo-client.properties}. Beside Accumulo's own it may hold
- * {@code watchfloor.connect.timeout}, {@code watchfloor.scan.timeout} and {@code watchfloor.write.timeout}: seconds
- * after which a store that does not answer is an error.
+ * <p>A connection is made from the text of an {@code accumulo-client.properties}. Beside Accumulo's own properties the
+ * text may hold {@code watchfloor.connect.timeout}, {@code watchfloor.scan.timeout} and {@code
+ * watchfloor.write.timeout}: the seconds after which a store that does not answer is an error.
  */
 public final class Connection implements AutoCloseable {
   private static final String OUR_KEYS = "watchfloor.";
@@ -54,12 +54,12 @@ public final class Connection implements AutoCloseable {
         return seconds;
       }
     } catch (NumberFormatException e) {
-      // Said below, like a number that is too small.
+      // The exception below says it, as for a number that is too small.
     }
     throw new StoreException("client property " + key + " is a number of seconds above 0, not '" + text + "'");
   }
 
-  /** Connects, and has a tablet server check the credentials, so that a store that is down is known now. */
+  /** Connects, and has a tablet server check the credentials. Throws a StoreException now if the store is down. */
   public static Connection open(String clientPropertiesText, Credentials credentials) {
     Properties properties = new Properties();
     try {
@@ -109,12 +109,15 @@ public final class Connection implements AutoCloseable {
     }
   }
 
-  /** Threads of a BatchScanner: so many, but one for each tablet server at least; it makes as many requests at once. */
+  /**
+   * Returns the number of threads of a BatchScanner: {@code requests}, but at least one for each tablet server. The
+   * scanner makes as many requests at once as it has threads.
+   */
   public int threads(int requests) {
     return Math.max(requests, client.instanceOperations().getTabletServers().size());
   }
 
-  /** Throws a StoreException if no tablet server answers: to be asked when a scan has been silent for long. */
+  /** Throws a StoreException if no tablet server answers. A scan calls it after a long silence. */
   public void probe() {
     Future<Boolean> answer =
         Threads.POOL.submit(
@@ -140,10 +143,11 @@ public final class Connection implements AutoCloseable {
   }
 
   /**
-   * Writes a cell if it is as expected, durably and at once for all who do so.
+   * Writes a cell durably if its value is the expected one. Check and write are atomic among all callers of this
+   * method.
    *
-   * @param expected its value; null if it must not be there
-   * @return false if the cell was not as expected, and is as it was
+   * @param expected the present value; null if the cell must not exist
+   * @return false if the cell was not as expected; it is unchanged then
    */
   public boolean swap(String table, byte[] row, byte[] family, byte[] qualifier, byte[] expected, byte[] value) {
     Condition condition = new Condition(family, qualifier);
@@ -176,7 +180,7 @@ public final class Connection implements AutoCloseable {
     return writeSeconds;
   }
 
-  /** Lets go of the client; not waited for for long, as it may be busy with a store that is gone. */
+  /** Closes the client. Waits for that for a short time only, as the client may be busy with a store that is gone. */
   @Override
   public void close() {
     Future<?> closing = Threads.POOL.submit(client::close);
@@ -185,7 +189,7 @@ public final class Connection implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException | TimeoutException e) {
-      // What is left of it are daemon threads, and nothing of ours hangs on them.
+      // Only daemon threads of the client remain, and nothing of ours waits for them.
       closing.cancel(true);
     }
   }

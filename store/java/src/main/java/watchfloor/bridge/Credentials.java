@@ -3,7 +3,7 @@ package watchfloor.bridge;
 import org.apache.accumulo.core.client.security.tokens.AuthenticationToken;
 import org.apache.accumulo.core.client.security.tokens.PasswordToken;
 
-/** A user and how it is proved: the one place where Accumulo's tokens are made. Passwords are the only kind so far. */
+/** A user and the token that proves it. Accumulo's tokens are made only here. Passwords are the only kind so far. */
 public final class Credentials {
   private final String user;
   private final PasswordToken token;
@@ -25,7 +25,7 @@ public final class Credentials {
     return token;
   }
 
-  /** The token of a user whose password Accumulo itself keeps. */
+  /** Returns the token of a user whose password Accumulo itself keeps. */
   public PasswordToken passwordToken() {
     return token;
   }

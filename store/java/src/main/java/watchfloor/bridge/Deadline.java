@@ -6,8 +6,8 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Ends client calls that would wait for ever, as many do while ZooKeeper or all tablet servers are gone, by
- * interrupting the thread that waits.
+ * Ends client calls that would wait for ever, by interrupting the thread that waits. Many calls do so while ZooKeeper
+ * or all tablet servers are gone.
  */
 public final class Deadline {
   private static final ScheduledThreadPoolExecutor CLOCK = clock();
@@ -24,7 +24,10 @@ public final class Deadline {
     return clock;
   }
 
-  /** Runs {@code call} here; an error after the time is up becomes a StoreException with {@code message}. */
+  /**
+   * Runs {@code call} in this thread and returns its result. An error after the deadline becomes a StoreException with
+   * {@code message}.
+   */
   public static <T> T call(long seconds, String message, Callable<T> call) throws Exception {
     Deadline deadline = new Deadline();
     Thread caller = Thread.currentThread();
@@ -50,7 +53,7 @@ public final class Deadline {
     }
   }
 
-  /** After this no interrupt comes any more. Whether one came. */
+  /** Ends the deadline: no interrupt comes after this. Returns whether one came before, and clears it. */
   private synchronized boolean finish() {
     done = true;
     if (struck) {

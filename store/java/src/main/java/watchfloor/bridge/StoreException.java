@@ -11,7 +11,7 @@ import org.apache.accumulo.core.client.TableOfflineException;
 import org.apache.accumulo.core.client.TimedOutException;
 import org.apache.accumulo.core.util.BadArgumentException;
 
-/** The store is down, or refused what it was given. The message names the table and the cause. */
+/** Thrown if the store is down or refuses what it was given. The message names the table and the cause. */
 public final class StoreException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -23,7 +23,10 @@ public final class StoreException extends RuntimeException {
     super(message, cause);
   }
 
-  /** Says in one line what went wrong with {@code action} ("write", "scan") on a table; its own kind is passed through. */
+  /**
+   * Returns an exception that says in one line why an action ("write", "scan") on a table failed. An error that is, or
+   * wraps, a StoreException is returned as that StoreException.
+   */
   public static StoreException of(String table, String action, Throwable error) {
     Throwable known = error;
     while ((known instanceof ExecutionException || known.getClass() == RuntimeException.class)
@@ -81,7 +84,7 @@ public final class StoreException extends RuntimeException {
     return reasons.isEmpty() ? error.getMessage() : String.join("; ", reasons);
   }
 
-  /** The messages of an error and its causes, each once: servers put the telling part at the end. */
+  /** Returns the messages of an error and of its causes, each once, as servers put the telling part at the end. */
   private static String chain(Throwable error) {
     StringBuilder text = new StringBuilder();
     int depth = 0;

@@ -8,7 +8,7 @@ import watchfloor.bridge.scan.ScanRequest;
 import watchfloor.iterators.AnswerKeys;
 import watchfloor.iterators.BigEndian;
 
-/** The events of rows of cells, as {@link EventFilterIterator} answers with them: one a row. */
+/** An {@link EventStream} of the answers of {@link EventFilterIterator}, each of which is one event. */
 public final class CellStream extends EventStream {
   public CellStream(Connection connection, ScanRequest request) {
     super(connection, request, EventFilterIterator.class);

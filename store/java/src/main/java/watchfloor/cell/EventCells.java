@@ -10,14 +10,14 @@ import org.apache.accumulo.core.data.Value;
 import watchfloor.iterators.BigEndian;
 
 /**
- * The cells of one event that a filter or a result needs, copied out of the row as it goes by.
+ * Holds the cells of one event that a filter or a result needs, copied from the row while it is read.
  *
- * <p>A needed field has a slot. Cells of a row come sorted by qualifier, so one cursor over the sorted names finds
- * their slots without hashing, and their bytes go into one buffer that is used again for every row: a row that does not
- * match costs no allocation.
+ * <p>A needed field has a slot. Cells of a row come sorted by qualifier, so a cursor over the sorted names finds their
+ * slots without hashing. Their bytes go into one buffer that is used again for every row, so a row that does not match
+ * costs no allocation.
  */
 final class EventCells {
-  /** Bytes of an event's row ID before its reversed time, and that time's end. */
+  /** The position of the reversed time in an event's row ID, after the shard, and the position of its end. */
   static final int SHARD_LENGTH = 4;
   static final int TIME_END = SHARD_LENGTH + Long.BYTES;
 
@@ -33,7 +33,7 @@ final class EventCells {
   private int used;
   private int cursor;
 
-  /** The slot of a field, new or known. To be asked before the first row. */
+  /** Returns the slot of a field, a new one if it has none yet. May be called before {@link #freeze} only. */
   int slot(String name) {
     byte[] raw = name.getBytes(StandardCharsets.UTF_8);
     for (int i = 1; i < names.size(); i++) {
@@ -45,13 +45,13 @@ final class EventCells {
     return names.size() - 1;
   }
 
-  /** The slot of the time field, whose value stands in the row ID and in no cell. */
+  /** Returns the slot of the time field, whose value is in the row ID and not in a cell. */
   int timeSlot() {
     timeNeeded = true;
     return TIME_SLOT;
   }
 
-  /** Ends the naming of slots. */
+  /** Ends the allocation of slots. */
   void freeze() {
     Integer[] order = new Integer[names.size() - 1];
     Arrays.setAll(order, i -> i + 1);
@@ -66,7 +66,7 @@ final class EventCells {
     lengths = new int[names.size()];
   }
 
-  /** Forgets the last row and begins another. */
+  /** Begins a new row and forgets the cells of the last one. */
   void begin(Key first) {
     Arrays.fill(lengths, -1);
     used = 0;
@@ -83,7 +83,7 @@ final class EventCells {
     }
   }
 
-  /** Looks at the row's next cell and keeps it if it is needed. Of two cells of a field the first one counts. */
+  /** Takes the row's next cell, and keeps its value if it is needed. If a field has two cells, the first one counts. */
   void offer(Key key, Value value) {
     if (cursor == sorted.length || key.getColumnFamilyData().length() > 0) {
       return;
@@ -118,16 +118,17 @@ final class EventCells {
     used += value.length;
   }
 
-  /** The buffer that holds all values; another one after a row has grown it. */
+  /** Returns the buffer that holds all values. It may be a different one after the next row. */
   byte[] bytes() {
     return bytes;
   }
 
+  /** Returns the position of a field's value in {@link #bytes}. */
   int offset(int slot) {
     return offsets[slot];
   }
 
-  /** Length of a field's value, -1 if the event does not have the field. */
+  /** Returns the length of a field's value; -1 if the event does not have the field. */
   int length(int slot) {
     return lengths[slot];
   }

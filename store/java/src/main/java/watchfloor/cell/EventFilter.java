@@ -5,7 +5,7 @@ import watchfloor.iterators.BigEndian;
 import watchfloor.iterators.filter.Condition;
 import watchfloor.iterators.filter.FilterProgram;
 
-/** A filter over one event's cells, evaluated on encoded values: no value is ever decoded. */
+/** A filter that is evaluated on the encoded values of one event's cells. No value is decoded. */
 final class EventFilter {
   private static final int NULL_ELEMENT = -1;
 
@@ -15,13 +15,13 @@ final class EventFilter {
     this.root = root;
   }
 
-  /** The filter that every event satisfies. */
+  /** Returns the filter that every event satisfies. */
   static EventFilter all() {
     return new EventFilter(cells -> true);
   }
 
   /**
-   * Reads a {@link FilterProgram} and names in {@code cells} the slots that it needs.
+   * Reads a {@link FilterProgram} and allocates the slots that it needs in {@code cells}.
    *
    * @throws IllegalArgumentException if the bytes are no program
    */

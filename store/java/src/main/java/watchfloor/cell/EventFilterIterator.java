@@ -22,16 +22,16 @@ import watchfloor.iterators.BigEndian;
 import watchfloor.iterators.EventOptions;
 
 /**
- * One entry for each event that satisfies a filter, with the fields that were asked for: what does not match never
- * leaves the tablet server.
+ * Gives one answer for each event that satisfies a filter, with the requested fields. Events that do not match never
+ * leave the tablet server.
  *
- * <p>As from {@link WholeRowIterator} an answer's key is the row alone, so a scan that is torn down goes on with the
- * next row. The reading of rows is our own: the parent copies every key and value of a row before it asks the filter,
- * and most of an event's cells are wanted by nobody.
+ * <p>An answer's key is the row alone, as with {@link WholeRowIterator}, so a scan that was torn down is resumed with
+ * the next row. This class reads rows itself: its parent copies every key and value of a row before it evaluates the
+ * filter, and most of an event's cells are not needed.
  *
  * <p>An answer's value repeats {@code [u16 place in columns][u32 length][bytes]} for each wanted field that the event
- * has. A row of which the reader may see no cell does not appear; a field that is hidden is as missing. When nothing was
- * found for a while there is a {@link Heartbeat}.
+ * has. A row of which the reader may see no cell is left out, and a hidden field counts as missing. A scan that finds
+ * nothing for a while answers with a {@link Heartbeat}.
  */
 public class EventFilterIterator extends WholeRowIterator {
   private static final byte[] EMPTY = new byte[0];
@@ -146,7 +146,7 @@ public class EventFilterIterator extends WholeRowIterator {
     return copy;
   }
 
-  /** The wanted cells of a row as one value, whether the filter accepts them or not. */
+  /** Returns the wanted cells of a row as one value, whether the filter accepts them or not. */
   @Override
   public Value rowEncoder(List<Key> keys, List<Value> values) {
     cells.begin(keys.get(0));
@@ -156,7 +156,7 @@ public class EventFilterIterator extends WholeRowIterator {
     return encode();
   }
 
-  /** The cells within an answer, without the visibilities and timestamps that they had. */
+  /** Returns the cells of an answer, without their visibilities and timestamps. */
   @Override
   public SortedMap<Key, Value> rowDecoder(Key rowKey, Value rowValue) {
     SortedMap<Key, Value> out = new TreeMap<>();

@@ -4,7 +4,7 @@ import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 
-/** The common base of iterators that make one answer of many entries: it holds the current answer. */
+/** The common base of iterators that make one answer of many entries. It holds the current answer. */
 public abstract class AnswerIterator implements SortedKeyValueIterator<Key, Value> {
   /** Null after the last answer. */
   protected Key topKey;

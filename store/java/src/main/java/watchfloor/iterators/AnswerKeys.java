@@ -6,13 +6,13 @@ import org.apache.accumulo.core.data.Range;
 
 /**
  * The keys of answers, for iterators that give one answer per row. A key consists of the row alone, as
- * WholeRowIterator's does. A scan that was torn down after an answer is resumed after its key's row.
+ * WholeRowIterator's does. A scan that was torn down is resumed after the row of its last answer.
  */
 public final class AnswerKeys {
-  /** Length of what precedes each field's bytes in an answer's value: {@code [u16 column][u32 length]}. */
+  /** The length of the header before each field's bytes in an answer's value: {@code [u16 column][u32 length]}. */
   public static final int FIELD_HEADER = Short.BYTES + Integer.BYTES;
 
-  /** In place of a column's number: the bytes are a row, and no later answer has a row before it. */
+  /** A value in place of a column's number. The bytes after it are a row, and no later answer has a row before it. */
   public static final int NEXT = 0xFFFF;
 
   private static final byte[] EMPTY = new byte[0];
@@ -24,7 +24,10 @@ public final class AnswerKeys {
     return new Key(row, EMPTY, EMPTY, EMPTY, Long.MAX_VALUE, false, false);
   }
 
-  /** Returns what is left to scan of a range that may begin after an answer; null if nothing is. */
+  /**
+   * Returns the part of a range that is left to scan, as its start may be the key of an answer; null if nothing is
+   * left.
+   */
   public static Range left(Range range) {
     Key start = range.getStartKey();
     return start == null || range.isStartKeyInclusive() || !isAnswer(start)

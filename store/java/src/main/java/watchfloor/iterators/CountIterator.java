@@ -25,11 +25,11 @@ import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
  * whatever their labels. A sum of 0 gives no answer. A scan that was torn down is resumed after its last answer's group.
  */
 public class CountIterator extends AnswerIterator {
-  /** {@code cells}: the value is a count of 8 bytes. {@code entries}: each entry counts 1. */
+  /** Option: {@code cells} if values are counts of 8 bytes, {@code entries} if each entry counts 1. */
   public static final String MODE = "mode";
-  /** Base64 of repeated {@code [u8 length, family][lo 8 bytes][hi 8 bytes]}; without it all cells count. */
+  /** Option: base64 of repeated {@code [u8 length, family][lo 8 bytes][hi 8 bytes]}; without it all cells count. */
   public static final String RANGES = "ranges";
-  /** {@code row} or {@code bucket}. */
+  /** Option: {@code row} for a sum per row, {@code bucket} for a sum per time bucket. */
   public static final String BY = "by";
 
   private static final int BUCKET = Long.BYTES;

@@ -28,19 +28,21 @@ import watchfloor.iterators.filter.FilterProgram;
  * entry that was read for it, after which a scan that was torn down is resumed.
  */
 public class IndexHitsIterator extends AnswerIterator {
-  /** Bytes of a row before the value. */
+  /** Option: the number of bytes of a row before the value. */
   public static final String SKIP = "skip";
-  /** Base64 of the first qualifier that counts, and of the first after those. */
+  /** Options: base64 of the first qualifier that counts, and of the first one after those that count. */
   public static final String LOW = "low";
 
   public static final String HIGH = "high";
-  /** Base64 of a filter program: one condition that values must satisfy. Without it all values pass. */
+  /** Option: base64 of a filter program with one condition that values must satisfy; without it all values pass. */
   public static final String TEST = "test";
-  /** {@code true} if the rows have the values' bytes in reverse order. */
+  /** Option: {@code true} if the rows have the values' bytes in reverse order. */
   public static final String REVERSED = "reversed";
-  /** Length from which values may have been cut. What they were is not known, so they pass. */
+  /**
+   * Option: the length to which longer values are cut. The rest of a value of this length is not known, so it passes.
+   */
   public static final String CUT = "cut";
-  /** Number of entries after which the range is given up; without it all are read. */
+  /** Option: the number of entries after which the range is given up; without it all are read. */
   public static final String MOST = "most";
 
   /** The greatest number of places in an answer. */

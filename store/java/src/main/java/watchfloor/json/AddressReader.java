@@ -33,7 +33,7 @@ final class AddressReader extends ValueReader {
     return ODD;
   }
 
-  /** Returns the position of the quotation mark after an IPv4 address. */
+  /** Returns the position of the quotation mark after an IPv4 address; {@link #ODD} if there is no such address. */
   private static int four(byte[] data, int start) {
     int at = start;
     for (int part = 0; part < 4; part++) {
@@ -50,7 +50,10 @@ final class AddressReader extends ValueReader {
     return at - 1;
   }
 
-  /** Reads the groups of an IPv6 address. One that ends with an IPv4 address, or embeds one, is odd. */
+  /**
+   * Reads the groups of an IPv6 address, and returns the position of the quotation mark after it. An address that ends
+   * with or embeds an IPv4 address is odd.
+   */
   private int six(byte[] data, int start) {
     int at = start;
     int count = 0;
@@ -120,7 +123,10 @@ final class AddressReader extends ValueReader {
     return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : ODD;
   }
 
-  /** Writes the groups without the first of the longest runs of two or more zeros. */
+  /**
+   * Writes the groups in their normal form, in which {@code ::} stands for the first of the longest runs of two or more
+   * zero groups.
+   */
   private void write() {
     int gap = 0;
     int longest = 1;

@@ -64,7 +64,12 @@ final class FieldNames {
       start.follower = key;
     }
 
-    /** Returns the key at a position, which is after its first quotation mark; null if it is none of these. */
+    /**
+     * Returns the key at a position, which is just after its first quotation mark; null if no key of this level is
+     * there.
+     *
+     * @param last the key that came before, or {@link #start}
+     */
     Key find(byte[] data, int at, Key last) {
       if (last.follower.isAt(data, at)) {
         return last.follower;

@@ -23,7 +23,7 @@ public final class JsonLines {
   private byte[] data = new byte[0];
   private int[] starts = new int[0];
 
-  /** @see LineReader */
+  /** Takes the arguments of {@link LineReader}'s constructor, with the columns' names in place of their sinks. */
   public JsonLines(String[] columns, String[] types, String[] names, int[] fields, int power) {
     this.columns = ColumnBuilder.all(columns, types);
     reader = new LineReader(types, this.columns, names, fields, power);
@@ -54,7 +54,7 @@ public final class JsonLines {
     }
   }
 
-  /** Copies the lines into arrays, from which they are read several times as fast. */
+  /** Copies the lines into arrays, as arrays are read several times as fast as vectors. Returns the number of lines. */
   private int copy(long arrayAddress, long schemaAddress) {
     try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
       int count = batch.rows();

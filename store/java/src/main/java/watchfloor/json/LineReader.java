@@ -23,7 +23,9 @@ public final class LineReader {
   private long line;
 
   /**
-   * @param types of the columns, those of {@link ValueReader#of}
+   * Makes a reader.
+   *
+   * @param types of the columns, as in {@link ValueReader#of}
    * @param names of fields as lines may spell them
    * @param fields the column of each name; negative if its value, a string, is skipped
    * @param power see {@link ValueReader#of}
@@ -90,7 +92,7 @@ public final class LineReader {
     return data[at] == '}' ? at + 1 : ValueReader.ODD;
   }
 
-  /** Returns the first position from {@code start} on that is not blank: mostly {@code start}. */
+  /** Returns the first position from {@code start} on that is not blank, which is mostly {@code start} itself. */
   static int blanks(byte[] data, int start) {
     return data[start] > ' ' ? start : afterBlanks(data, start);
   }

@@ -5,9 +5,9 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 
-/** Compares a text with bytes of a line, eight at a time, and finds the ends of strings likewise. */
+/** Compares a text with bytes of a line, eight bytes at a time, and finds the ends of strings in the same way. */
 final class TextMatcher {
-  /** Bytes of a word. */
+  /** The number of bytes of a word. */
   static final int BYTES = Long.BYTES;
 
   private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
@@ -18,7 +18,11 @@ final class TextMatcher {
   /** The bits of the last word that belong to the text. */
   private final long last;
 
-  /** @param text at least one byte */
+  /**
+   * Makes a matcher.
+   *
+   * @param text at least one byte
+   */
   TextMatcher(byte[] text) {
     words = new long[(text.length - 1) / BYTES + 1];
     byte[] padded = Arrays.copyOf(text, words.length * BYTES);
@@ -58,8 +62,8 @@ final class TextMatcher {
     if (found == 0) {
       return BYTES;
     }
-    // Counts the ones at the bottom of each byte below the lowest bit that was found: one for each byte before, and its
-    // own. Java's first compiler has no instruction that counts zeros.
+    // Each byte below the lowest bit that was found, and its own byte, has its lowest bit set; their number is counted.
+    // Java's first compiler has no instruction that counts zeros.
     return (int) ((((found & -found) - 1 & ONES) * ONES >>> 56) - 1);
   }
 }

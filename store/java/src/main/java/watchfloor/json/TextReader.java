@@ -83,7 +83,7 @@ final class TextReader extends ValueReader {
     return at + 1;
   }
 
-  /** Adds the character of {@code \}{@code uXXXX}, or of a pair of them. Returns the position after it. */
+  /** Adds the character of {@code \}{@code uXXXX}, or of a surrogate pair of them. Returns the position after it. */
   private int letter(byte[] data, int at) {
     int unit = unit(data, at);
     if (unit < 0 || Character.isLowSurrogate((char) unit)) {

@@ -5,8 +5,9 @@ final class TimeReader extends ValueReader {
   private static final int SECOND_POWER = 6;
   private static final long SECOND = 1_000_000;
   private static final long DAY = 86_400 * SECOND;
-  /** The first time, in microseconds, that is refused: the year 10000. */
+  /** The first time that is taken, in microseconds since 1970. */
   private static final long YEAR_1 = -62_135_596_800L * SECOND;
+  /** The first time that is refused, in microseconds since 1970. */
   private static final long YEAR_10000 = 253_402_300_800L * SECOND;
 
   private static final int[] DAYS_BEFORE = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365};
@@ -23,7 +24,7 @@ final class TimeReader extends ValueReader {
 
   private final ValueSink values;
   private final int power;
-  /** The last date that was read, and its first microsecond, as most lines of a log are of the same day. */
+  /** The last date that was read, and its first microsecond below. Most lines of a log are of the same day. */
   private final byte[] date = new byte["0000-00-00".length()];
   private long midnight;
 
@@ -68,7 +69,7 @@ final class TimeReader extends ValueReader {
     return add(row, negative ? -micros : micros, end);
   }
 
-  /** Returns the digits after a decimal point times a power of ten. */
+  /** Returns the fraction with the digits after a decimal point, multiplied by a power of ten. */
   private static long fraction(byte[] data, int at, int places, int power) {
     if (places <= power) {
       return ValueReader.number(data, at, at + places, 0) * TENS[power - places];
@@ -76,7 +77,10 @@ final class TimeReader extends ValueReader {
     return ValueReader.number(data, at, at + power, 0) + (data[at + power] >= '5' ? 1 : 0);
   }
 
-  /** Reads {@code YYYY-MM-DD}, {@code T} or a space, {@code HH:MM:SS}, a fraction and a zone, or none, which is UTC. */
+  /**
+   * Reads {@code YYYY-MM-DD}, {@code T} or a space, {@code HH:MM:SS}, an optional fraction and an optional zone, which
+   * is UTC by default.
+   */
   private int text(byte[] data, int start, int row) {
     int at = start + date.length;
     if (!day(data, start) || data[at] != 'T' && data[at] != ' ') {
@@ -128,7 +132,7 @@ final class TimeReader extends ValueReader {
     return end;
   }
 
-  /** Reads a date. Returns false if it is none. */
+  /** Reads a date. Returns false if there is no valid date. */
   private boolean day(byte[] data, int at) {
     if (is(data, at, date)) {
       return true;
@@ -156,7 +160,7 @@ final class TimeReader extends ValueReader {
     return true;
   }
 
-  /** Returns the number of two digits; a negative one if they are no digits. */
+  /** Returns the value of two digits; a negative number if they are no digits. */
   private static int two(byte[] data, int at) {
     int tens = data[at] - '0';
     if (tens < 0 || tens > 9) {

@@ -26,9 +26,11 @@ abstract class ValueReader {
   void begin() {}
 
   /**
-   * @param type {@code string}, {@code ip}, {@code int}, {@code port}, {@code float}, {@code bool} or {@code time}, and {@code
-   *     list:} before one for lists of it
-   * @param power the power of ten that turns a number into microseconds; negative if times are no numbers
+   * Returns a reader of values of a type.
+   *
+   * @param type {@code string}, {@code ip}, {@code int}, {@code port}, {@code float}, {@code bool} or {@code time}, or
+   *     one of them after {@code list:} for lists
+   * @param power the power of ten that turns a number into microseconds; negative if numbers are no times
    */
   static ValueReader of(String type, int power, ValueSink values) {
     switch (type) {
@@ -63,12 +65,12 @@ abstract class ValueReader {
     return end;
   }
 
-  /** Returns whether JSON lets a number begin with these digits. */
+  /** Returns whether JSON allows a number to begin with these digits. */
   static boolean begins(byte[] data, int at, int digits) {
     return digits == 1 || digits > 1 && data[at] != '0';
   }
 
-  /** Returns a number that is continued with more digits. */
+  /** Returns the number {@code before}, continued with the digits in [at, end). */
   static long number(byte[] data, int at, int end, long before) {
     long number = before;
     for (int i = at; i < end; i++) {
@@ -99,8 +101,8 @@ abstract class ValueReader {
   }
 
   /**
-   * Reads numbers of up to 15 digits and a fraction. The digits and the power of ten are exact doubles then, so their
-   * quotient is the double nearest to the number (Clinger 1990). Java reads all other numbers.
+   * Returns a reader of numbers with a fraction. Up to 15 digits and the power of ten are exact doubles, so their
+   * quotient is the double nearest to the number (Clinger 1990). Java's parser reads all other numbers.
    */
   private static ValueReader fraction(ValueSink values) {
     return new ValueReader() {
@@ -143,7 +145,7 @@ abstract class ValueReader {
     };
   }
 
-  /** Returns the position after an exponent, if there is one. */
+  /** Returns the position after an optional exponent; {@link #ODD} if it has no digits. */
   private static int exponent(byte[] data, int at) {
     if (data[at] != 'e' && data[at] != 'E') {
       return at;

@@ -2,7 +2,7 @@ package watchfloor.json;
 
 /** Takes the values of a column row by row, in order. Rows that are passed over are null. */
 public interface ValueSink {
-  /** Takes a text of UTF-8. */
+  /** Takes a text in UTF-8. */
   void text(int row, byte[] data, int offset, int length);
 
   /** Takes a whole number, the bits of a double, microseconds since 1970, or a truth value as 0 or 1. */

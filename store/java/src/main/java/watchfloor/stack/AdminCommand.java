@@ -30,9 +30,9 @@ import org.apache.hadoop.io.Text;
 import watchfloor.bridge.Credentials;
 
 /**
- * The command by which the local stack asks Accumulo to do something. It runs as a short-lived process of its own, so
- * the caller can end it when it takes too long, and needs no JVM inside itself. Passwords come from files, because other
- * users of the machine can read a process's arguments.
+ * The command with which the local stack asks Accumulo to do something. It runs as a short-lived process of its own, so
+ * the caller can end it when it takes too long, and needs no JVM inside itself. Passwords come from files, because
+ * other users of the machine can read a process's arguments.
  */
 public final class AdminCommand {
   private static final Text LOCATION = new Text("loc");
@@ -96,7 +96,7 @@ public final class AdminCommand {
     return Files.readString(Path.of(file), StandardCharsets.UTF_8).strip();
   }
 
-  /** Resets the goal state that a stop leaves in ZooKeeper, by which a manager that starts later would end at once. */
+  /** Resets the goal state that a stop leaves in ZooKeeper. With it a manager that starts later would end at once. */
   private static void allowService(AccumuloClient client) throws Exception {
     String path = Constants.ZROOT + "/" + client.instanceOperations().getInstanceId() + Constants.ZMANAGER_GOAL_STATE;
     new ZooReaderWriter(SiteConfiguration.auto())
@@ -134,7 +134,7 @@ public final class AdminCommand {
     }
   }
 
-  /** Prints a line per table: name, online or offline, tablets, served tablets, entries, entries in memory. */
+  /** Returns a line per table: name, online or offline, tablets, served tablets, entries, entries in memory. */
   public static String tables(AccumuloClient client) throws Exception {
     StringBuilder lines = new StringBuilder();
     for (TableState t : states(client).values()) {

@@ -5,12 +5,12 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import java.util.Arrays;
 import watchfloor.block.vector.Vector;
 
-/** Finds the values that contain some bytes. */
+/** Finds the values that contain given bytes. */
 final class LiteralSearch {
-  /** Bytes of values that are searched at once: they and their copy stay in the nearest cache. */
+  /** The number of bytes that are searched at once. They and their copy stay in the first-level cache. */
   static final int PIECE = 1 << 14;
 
-  /** A character for each byte: the search of strings is the fastest there is. */
+  /** The bytes as a string with a character for each: the JVM searches strings fastest. */
   private final String text;
 
   /** @param bytes at least one */
@@ -21,8 +21,8 @@ final class LiteralSearch {
   /**
    * Marks the first {@code count} values of a dictionary or of a plain vector, all at once.
    *
-   * @param marks gets {@code yes} for a value that contains the bytes and {@code no} for any other
-   * @return whether one contains them
+   * @param marks is set to {@code yes} for a value that contains the bytes and to {@code no} for any other
+   * @return true if any value contains them
    */
   boolean mark(Vector vector, int count, byte[] marks, byte yes, byte no) {
     Arrays.fill(marks, 0, count, no);
@@ -38,7 +38,7 @@ final class LiteralSearch {
       String piece = new String(values, from, to - from, ISO_8859_1);
       for (int found = piece.indexOf(text); found >= 0; found = piece.indexOf(text, at - from)) {
         value = valueAt(vector, from + found, value, count);
-        // What is found later in the same value ends still later, so the next place that counts is in the next one.
+        // A later hit in the same value ends later still, so the search goes on with the next value.
         at = vector.start(value + 1);
         if (from + found + length <= at) {
           marks[value] = yes;
@@ -50,7 +50,7 @@ final class LiteralSearch {
     return any;
   }
 
-  /** The value in which a place lies, which is {@code value} or one behind it. */
+  /** Returns the index of the value in which a position lies: {@code value} or one after it. */
   private static int valueAt(Vector vector, int place, int value, int count) {
     int low = value;
     int step = 1;

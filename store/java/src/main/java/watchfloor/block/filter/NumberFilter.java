@@ -5,14 +5,17 @@ import watchfloor.block.vector.Vector;
 import watchfloor.iterators.BigEndian;
 import watchfloor.iterators.filter.Condition;
 
-/** A condition on a field of numbers: narrows a selection of rows by a vector of that form. */
+/** A condition on a field of numbers. It narrows a selection of rows by the field's vector. */
 final class NumberFilter {
-  /** Members that are compared one by one; more are searched. */
+  /** The greatest number of members that are compared one by one; more are found by binary search. */
   private static final int FEW = 8;
 
   private final Condition condition;
 
-  /** The condition in numbers of {@code width} bytes, made when the first vector comes. */
+  /**
+   * The width in bytes of the numbers below; 0 until the first vector comes. {@link #numbers} is the condition's
+   * interval or its members.
+   */
   private int width;
   private long[] numbers;
 
@@ -22,7 +25,7 @@ final class NumberFilter {
     this.condition = condition;
   }
 
-  /** Keeps of the first {@code count} rows, ascending, those that satisfy the condition; returns how many. */
+  /** Keeps those of the first {@code count} rows, ascending, that satisfy the condition, and returns their number. */
   int select(Vector vector, int[] rows, int count) {
     int valueBytes = vector.valueBytes();
     if (condition instanceof Condition.Interval) {
@@ -54,7 +57,7 @@ final class NumberFilter {
   private int selectBetween(Vector vector, int[] rows, int count) {
     long[] values = vector.numbers();
     long first = numbers[0];
-    // v is between two bounds if its distance from the first, unsigned, is at most that of the last.
+    // A number is between two bounds if its unsigned distance from the first is at most that of the last.
     long limit = (numbers[1] - first) ^ Long.MIN_VALUE;
     int kept = 0;
     for (int i = 0; i < count; i++) {

@@ -6,22 +6,24 @@ import watchfloor.iterators.filter.Condition;
 import watchfloor.iterators.filter.RequiredLiteral;
 import watchfloor.iterators.filter.Verdict;
 
-/** A condition on one field of a block: narrows a selection of rows by the field's vector. */
+/** A condition on one field of a block. It narrows a selection of rows by the field's vector. */
 public final class VectorFilter {
   private static final byte UNKNOWN = 0;
   private static final byte YES = 1;
   private static final byte NO = 2;
-  /** With fewer rows than one in so many values, values are asked one by one. */
+  /** All values are searched at once if the selected rows are at least this fraction (1 / SPARSE) of them. */
   private static final int SPARSE = 4;
 
   private final Condition condition;
-  /** A text that all values contain which satisfy a pattern; null if there is none, or for other conditions. */
+  /**
+   * A text that all values contain which satisfy the pattern; null if none is known or the condition is not a pattern.
+   */
   private final LiteralSearch literal;
   /** True if all values that contain the text satisfy the pattern. */
   private final boolean isLiteral;
   private final NumberFilter numbers;
 
-  // Used again for every block.
+  // Buffers that are used again for every block.
   private byte[] verdicts = new byte[0];
   private int[] elements = new int[0];
 
@@ -33,7 +35,7 @@ public final class VectorFilter {
     numbers = new NumberFilter(condition);
   }
 
-  /** Keeps of the first {@code count} rows, ascending, those that satisfy the condition; returns how many. */
+  /** Keeps those of the first {@code count} rows, ascending, that satisfy the condition, and returns their number. */
   public int select(Vector vector, int[] rows, int count) {
     Verdict verdict = vector.bounds() == null ? Verdict.SOME : condition.within(vector.bounds());
     if (verdict == Verdict.NONE) {
@@ -55,7 +57,7 @@ public final class VectorFilter {
     }
   }
 
-  /** Keeps the rows that are not null. */
+  /** Keeps those of the first {@code count} rows that are not null, and returns their number. */
   public static int keepValid(Vector vector, int[] rows, int count) {
     int kept = 0;
     if (vector.form() == Vector.DICTIONARY) {
@@ -80,7 +82,7 @@ public final class VectorFilter {
     return kept;
   }
 
-  /** The elements of the selected lists are a selection of their own; a list is kept if one of its elements is. */
+  /** Selects among the elements of the selected lists. Keeps a list if one of its elements is selected. */
   private int selectLists(Vector vector, int[] rows, int count) {
     Vector inner = vector.elements();
     if (elements.length < inner.rows()) {
@@ -155,14 +157,17 @@ public final class VectorFilter {
     return literal != null && count >= values / SPARSE;
   }
 
-  /** Gives each value a verdict, as far as the pattern's literal tells; false if none can satisfy the condition. */
+  /**
+   * Gives each value a verdict, as far as the pattern's literal tells. Returns false if no value can satisfy the
+   * condition.
+   */
   private boolean search(Vector vector, int values) {
     return literal.mark(vector, values, verdicts, isLiteral ? YES : UNKNOWN, NO);
   }
 
   private static int selectCodes(int[] codes, int first, int many, int[] rows, int count) {
     int kept = 0;
-    // The sum keeps the order of unsigned numbers in signed ones.
+    // Adding Integer.MIN_VALUE makes the signed comparison below order the numbers as unsigned ones.
     int shift = Integer.MIN_VALUE - first;
     int limit = Integer.MIN_VALUE + many;
     for (int i = 0; i < count; i++) {
@@ -173,7 +178,10 @@ public final class VectorFilter {
     return kept;
   }
 
-  /** Tests an entry when the first row comes that has it: after other conditions many entries are not asked for. */
+  /**
+   * Keeps the rows whose entry has the verdict YES. An unknown entry is tested at its first row, as other conditions
+   * may have removed all rows of many entries.
+   */
   private int selectByVerdicts(Vector vector, int[] rows, int count) {
     int[] codes = vector.codes();
     byte[] bytes = vector.bytes();

@@ -6,24 +6,27 @@ import net.jpountz.lz4.LZ4Exception;
 import net.jpountz.lz4.LZ4Factory;
 import net.jpountz.lz4.LZ4SafeDecompressor;
 
-/** The codecs by which payloads of vectors are compressed. */
+/** The codecs that compress payloads of vectors. */
 public final class Codec {
   public static final int NONE = 0;
   public static final int ZSTD = 1;
   /** A raw LZ4 block, without a frame. */
   public static final int LZ4 = 2;
 
-  /** Native memory of some 100 KB, so one a thread and not one an iterator, which nobody closes. */
+  /** A context takes some 100 KB of native memory. There is one per thread, as nobody would close one per iterator. */
   private static final ThreadLocal<ZstdDecompressCtx> CONTEXT = ThreadLocal.withInitial(ZstdDecompressCtx::new);
 
-  /** A holder of its own, so that the library is loaded when the first vector asks for it. */
+  /** A separate holder class, so that the library is loaded only when a vector needs it. */
   private static final class Lz4 {
     static final LZ4SafeDecompressor DECOMPRESSOR = LZ4Factory.fastestInstance().safeDecompressor();
   }
 
   private Codec() {}
 
-  /** Decompresses to the beginning of {@code into} and returns how many bytes that gave; -1 if it cannot be done. */
+  /**
+   * Decompresses to the beginning of {@code into} and returns the number of bytes written; -1 if the data is damaged or
+   * does not fit.
+   */
   public static int decompress(int codec, byte[] bytes, int from, int length, byte[] into, int room) {
     try {
       return codec == ZSTD

@@ -36,7 +36,7 @@ final class LittleEndian {
     LONG.set(bytes, offset, value);
   }
 
-  /** Bytes, of 1, 2, 4 and 8, that an unsigned number needs. */
+  /** Returns the number of bytes, 1, 2, 4 or 8, that an unsigned number needs. */
   static int widthOf(long value) {
     return value >>> 8 == 0 ? 1 : value >>> 16 == 0 ? 2 : value >>> 32 == 0 ? 4 : 8;
   }
@@ -86,7 +86,7 @@ final class LittleEndian {
     }
   }
 
-  /** Reads {@code count} of the unsigned numbers of {@code width} bytes: those at some places. */
+  /** Reads the unsigned numbers of {@code width} bytes at the first {@code count} of some indices. */
   static void getSome(byte[] bytes, int offset, int width, int[] places, int count, long[] into) {
     switch (width) {
       case 1:
@@ -131,7 +131,7 @@ final class LittleEndian {
     }
   }
 
-  /** The sum of {@code count} unsigned numbers of 4 bytes. */
+  /** Returns the sum of {@code count} unsigned numbers of 4 bytes. */
   static long sum(byte[] bytes, int offset, int count) {
     long low = 0;
     long high = 0;

@@ -1,10 +1,13 @@
 package watchfloor.block.vector;
 
-/** The numbers of a vector of that form, widened to longs: differences from a base, or from the number before. */
+/**
+ * Reads the numbers of a vector, widened to longs. They are stored as differences from a base, or from the number
+ * before.
+ */
 final class NumberPayload {
   private NumberPayload() {}
 
-  /** Reads all numbers. What comes before {@code dataAt} is the base, or the first number and the step. */
+  /** Reads all numbers. The base, or the first number and the step, are stored just before {@code dataAt}. */
   static void getAll(VectorHeader header, byte[] plain, int dataAt, long[] into) {
     LittleEndian.getAll(plain, dataAt, header.width, header.rows, into);
     if (header.transform == VectorHeader.BASE) {
@@ -15,7 +18,7 @@ final class NumberPayload {
     check(header, into, header.rows);
   }
 
-  /** Reads the numbers of the first {@code count} of some rows; only for differences from a base. */
+  /** Reads the numbers of the first {@code count} of some rows. Only for numbers that are differences from a base. */
   static void getSome(VectorHeader header, byte[] plain, int dataAt, int[] some, int count, long[] into) {
     LittleEndian.getSome(plain, dataAt, header.width, some, count, into);
     addBase(plain, dataAt, into, count);

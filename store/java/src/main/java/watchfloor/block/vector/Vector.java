@@ -6,12 +6,12 @@ import watchfloor.iterators.filter.ValueBounds;
 /**
  * Reads a vector: a field's encoded values in the events of a block.
  *
- * <p>One object reads any number of vectors, one after the other, into the same buffers. {@link #wrap} checks header
- * and the checksum: the bounds need no more. Values are decompressed when they are first asked for. If all are
- * asked for they are widened to ints or longs, once; if those of some rows are, only these are read. Damage is an
- * IllegalStateException that says what is wrong; what is not asked for is not looked at.
+ * <p>One object reads any number of vectors, one after the other, into the same buffers. {@link #wrap} checks the
+ * header and the checksum, after which the bounds are known. Values are decompressed at the first request for them. A
+ * request for all values widens them to ints or longs, once; a request for some rows reads only these. A damaged vector
+ * causes an IllegalStateException that says what is wrong. Parts that are not requested are not checked.
  *
- * <p>The payload behind the header ({@link VectorHeader}), little-endian: <pre>
+ * <p>The payload after the header ({@link VectorHeader}), little-endian: <pre>
  * dictionary: u32 k | k × u32 lengths | k values, ascending | rows × code, k for null
  * plain:      [bitmap] | rows × u32 lengths | values
  * numbers:    [bitmap] | u64 base | rows × d, a value is base + d
@@ -26,14 +26,17 @@ public final class Vector {
   public static final int NUMBERS = 3;
   public static final int LIST = 4;
 
-  /** With fewer wanted values than one in so many, the lengths of those between them are only added up. */
+  /**
+   * If fewer values than this fraction (1 / SPARSE) are wanted, the lengths of the values between them are only added
+   * up.
+   */
   private static final int SPARSE = 4;
   private static final byte[] EMPTY = new byte[0];
 
   private final String name;
   private final VectorHeader header;
 
-  // The payload and where its parts are. Of what is null or false the vector has not been asked yet.
+  // The payload and the positions of its parts. Parts that are null, or whose flag is false, have not been read yet.
   private byte[] buffer = EMPTY;
   private byte[] plain;
   private int bitmapAt;
@@ -50,18 +53,22 @@ public final class Vector {
   private long[] numbers = new long[0];
   private Vector elements;
 
-  /** @param name of the field, for messages */
+  /**
+   * Makes a reader.
+   *
+   * @param name of the field, for messages
+   */
   public Vector(String name) {
     this.name = name;
     header = new VectorHeader(name);
   }
 
-  /** Begins to read a vector that fills an array, which must not change. */
+  /** Begins to read a vector that fills an array. The array must not change. Returns this. */
   public Vector wrap(byte[] bytes) {
     return wrap(bytes, 0, bytes.length);
   }
 
-  /** As above, of a vector that is part of an array. */
+  /** Begins to read a vector that is the part [from, to) of an array. Returns this. */
   public Vector wrap(byte[] bytes, int from, int to) {
     plain = null;
     widened = false;
@@ -81,7 +88,7 @@ public final class Vector {
     return header.rows;
   }
 
-  /** Bytes of an encoded value, if the form is {@link #NUMBERS}. */
+  /** Returns the number of bytes of an encoded value, if the form is {@link #NUMBERS}. */
   public int valueBytes() {
     return header.valueBytes;
   }
@@ -97,15 +104,15 @@ public final class Vector {
     return plain;
   }
 
-  /** Number of distinct values of a dictionary, and the code of null. */
+  /** Returns the number of distinct values of a dictionary, which is also the code of null. */
   public int entries() {
     decode();
     return entries;
   }
 
   /**
-   * Where value i begins and value i - 1 ends: the entry of a dictionary, the value of a plain vector (both within
-   * {@link #bytes}), the first element of a list (within {@link #elements}).
+   * Returns the start of value i, which is the end of value i - 1. The values are the entries of a dictionary or the
+   * values of a plain vector (positions in {@link #bytes}), or lists (positions in {@link #elements}).
    */
   public int start(int i) {
     if (!summed) {
@@ -115,7 +122,7 @@ public final class Vector {
   }
 
   /**
-   * Where the first {@code count} of some values begin and where they end.
+   * Finds the starts and the ends of the first {@code count} of some values.
    *
    * @param some entries of a dictionary or rows of a plain vector, ascending
    */
@@ -151,7 +158,7 @@ public final class Vector {
     return header.hasNulls();
   }
 
-  /** Returns what the bitmap says; not for dictionaries. */
+  /** Returns whether a row is not null, by the bitmap. Not for dictionaries. */
   public boolean isValid(int row) {
     return isValid(plain, row);
   }
@@ -160,13 +167,13 @@ public final class Vector {
     return !header.hasNulls() || (bytes[bitmapAt + (row >> 3)] >> (row & 7) & 1) != 0;
   }
 
-  /** The vector of a list's elements. */
+  /** Returns the vector of the elements of all lists. */
   public Vector elements() {
     decode();
     return elements;
   }
 
-  /** The codes of a dictionary; longer than there are rows. */
+  /** Returns the codes of all rows of a dictionary. The array may be longer than the number of rows. */
   public int[] codes() {
     decode();
     if (!widened) {
@@ -180,7 +187,7 @@ public final class Vector {
     return codes;
   }
 
-  /** The codes of the first {@code count} of some rows. */
+  /** Reads the codes of the first {@code count} of some rows. */
   public void codes(int[] some, int count, int[] into) {
     decode();
     LittleEndian.getSome(plain, dataAt, header.width, some, count, into);
@@ -190,7 +197,7 @@ public final class Vector {
   private void checkCodes(int[] read, int count) {
     int worst = 0;
     for (int i = 0; i < count; i++) {
-      // Either is negative if and only if the code is not one of 0 to entries.
+      // One of the two is negative if and only if the code is not between 0 and the number of entries.
       worst |= read[i] | (entries - read[i]);
     }
     if (worst < 0) {
@@ -198,7 +205,10 @@ public final class Vector {
     }
   }
 
-  /** The numbers, unsigned, that the encoded bytes are; anything where null; longer than there are rows. */
+  /**
+   * Returns the encoded values of all rows as unsigned numbers; undefined where null. The array may be longer than the
+   * number of rows.
+   */
   public long[] numbers() {
     decode();
     if (!widened) {
@@ -211,7 +221,7 @@ public final class Vector {
     return numbers;
   }
 
-  /** The numbers of the first {@code count} of some rows, as {@link #numbers()}. */
+  /** Reads the numbers of the first {@code count} of some rows, as in {@link #numbers()}. */
   public void numbers(int[] some, int count, long[] into) {
     decode();
     if (header.transform == VectorHeader.BASE) {
@@ -224,7 +234,7 @@ public final class Vector {
     }
   }
 
-  /** Reads all that there is, so that nothing asked later can fail. */
+  /** Reads all parts of the vector, so that no later request can fail. */
   public void check() {
     decode();
     switch (header.form) {
@@ -278,7 +288,10 @@ public final class Vector {
     plain = bytes;
   }
 
-  /** Returns the end of a part of {@code length} bytes. */
+  /**
+   * Returns the end of a part of {@code length} bytes. Throws an IllegalStateException if it is after the payload's
+   * end.
+   */
   private int skip(int at, long length, int end, String what) {
     if (length > end - at) {
       throw bad("the payload ends within its " + what);
@@ -298,7 +311,7 @@ public final class Vector {
     beginValues(lengths, entries, from, dataAt);
   }
 
-  /** Takes note of values, {@code count} of them in [from, to), of which no length is read yet. */
+  /** Notes that {@code count} values are in [from, to). Their lengths are not read yet. */
   private void beginValues(int lengths, int count, int from, int to) {
     lengthsAt = lengths;
     values = count;
@@ -307,7 +320,7 @@ public final class Vector {
     summed = false;
   }
 
-  /** Turns lengths into starts of values. */
+  /** Computes the starts of all values from their lengths. */
   private void sum() {
     int[] into = room(values + 1);
     byte[] bytes = plain;
@@ -368,7 +381,7 @@ public final class Vector {
     }
   }
 
-  /** The first entry of a dictionary for which a test of a value's bytes holds; it must hold for all that follow. */
+  /** Returns the first entry of a dictionary whose bytes pass a test. All entries after it must pass the test too. */
   public int firstEntry(Test test) {
     int low = 0;
     int high = entries();
@@ -384,7 +397,7 @@ public final class Vector {
     return low;
   }
 
-  /** The code of a value, -1 if the dictionary does not have it. */
+  /** Returns the code of a value; -1 if the dictionary does not have it. */
   public int entry(byte[] value) {
     int found = firstEntry((bytes, from, to) -> Arrays.compareUnsigned(bytes, from, to, value, 0, value.length) >= 0);
     boolean same =
@@ -392,7 +405,7 @@ public final class Vector {
     return same ? found : -1;
   }
 
-  /** A statement about the bytes [from, to). */
+  /** A test of the bytes [from, to). */
   public interface Test {
     boolean holds(byte[] bytes, int from, int to);
   }

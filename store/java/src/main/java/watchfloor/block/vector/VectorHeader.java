@@ -20,9 +20,9 @@ final class VectorHeader {
   static final int CRC_AT = 16;
   /** Flag: nulls are marked in a bitmap. */
   static final int NULLS = 1;
-  /** Flag: there are a minimum and a maximum. */
+  /** Flag: the vector has a minimum and a maximum. */
   static final int BOUNDS = 2;
-  /** Flag: the maximum is only the beginning of one. */
+  /** Flag: the stored maximum is only the beginning of the real one. */
   static final int CUT = 4;
 
   /** Transform: numbers are differences from one base. */
@@ -44,21 +44,25 @@ final class VectorHeader {
   int width;
   int transform;
   int rows;
-  /** Bytes of the payload once it is decompressed. */
+  /** The number of bytes of the decompressed payload. */
   int plainLength;
 
-  /** The payload as stored is [payloadFrom, storedTo) of these. */
+  /** The array with the vector; the stored payload is its part [payloadFrom, storedTo). */
   byte[] bytes;
 
   int payloadFrom;
   int storedTo;
 
-  /** @param name of the field, for messages */
+  /**
+   * Makes a reader.
+   *
+   * @param name of the field, for messages
+   */
   VectorHeader(String name) {
     this.name = name;
   }
 
-  /** Reads the header of the vector that is [from, to) of an array; checks the whole vector's checksum. */
+  /** Reads the header of the vector that is the part [from, to) of an array, and checks the whole vector's checksum. */
   void read(byte[] bytes, int from, int to) {
     if (to - from < SIZE) {
       throw bad("has " + (to - from) + " bytes, fewer than a header");
@@ -134,7 +138,7 @@ final class VectorHeader {
     }
   }
 
-  /** Decompresses the payload into a buffer, which is returned, or a larger one if it does not fit. */
+  /** Decompresses the payload into a buffer, or into a larger one if it does not fit, and returns that buffer. */
   byte[] decompress(byte[] buffer) {
     byte[] into = buffer;
     if (into.length < plainLength) {

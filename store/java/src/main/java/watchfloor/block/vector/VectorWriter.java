@@ -6,8 +6,8 @@ import watchfloor.iterators.AnswerKeys;
 import watchfloor.iterators.BigEndian;
 
 /**
- * Writes answers: vectors of the selected rows of others, not compressed and without bounds. What is written gathers in
- * one buffer that is used again for the next answer.
+ * Writes answers: vectors of selected rows of other vectors, not compressed and without bounds. All vectors of an
+ * answer are written to one buffer, which is used again for the next answer.
  */
 public final class VectorWriter {
   private final CRC32 crc = new CRC32();
@@ -22,7 +22,7 @@ public final class VectorWriter {
   private int[] froms = new int[0];
   private int[] tos = new int[0];
 
-  // Of the dictionary at hand: the codes that the selection uses, ascending, and what each becomes.
+  // For the present dictionary: the codes that the selection uses, ascending, and the new code of each.
   private int[] used = new int[0];
   private int[] renamed = new int[0];
   private boolean[] seen = new boolean[0];
@@ -37,7 +37,7 @@ public final class VectorWriter {
     return Arrays.copyOf(bytes, size);
   }
 
-  /** Appends a field: its place among the columns and a stored vector as it is. */
+  /** Appends a field: its index in the columns and a stored vector, unchanged. */
   public void put(int place, byte[] vector) {
     int at = claim(AnswerKeys.FIELD_HEADER + (long) vector.length);
     BigEndian.putShort(bytes, at, place);
@@ -56,7 +56,7 @@ public final class VectorWriter {
     BigEndian.putInt(bytes, at + Short.BYTES, size - at - AnswerKeys.FIELD_HEADER);
   }
 
-  /** Makes room and returns where it begins. */
+  /** Extends the answer by {@code length} bytes and returns their start. */
   private int claim(long length) {
     int at = size;
     if (length > bytes.length - at) {
@@ -69,7 +69,7 @@ public final class VectorWriter {
     return at;
   }
 
-  /** Appends a vector; false if it holds nothing but nulls, and then what it has appended is worth nothing. */
+  /** Appends a vector. Returns false if all its values are null; the caller must then discard what was appended. */
   private boolean write(Vector vector, int[] rows, int count) {
     int at = claim(VectorHeader.SIZE);
     Arrays.fill(bytes, at, size, (byte) 0);
@@ -107,7 +107,7 @@ public final class VectorWriter {
     bytes[header + 6] = (byte) width;
   }
 
-  /** Appends the bitmap of the selected rows if one of them is null; returns how many are not. */
+  /** Appends the bitmap of the selected rows if one of them is null. Returns the number of rows that are not null. */
   private int writeBitmap(int header, Vector vector, int[] rows, int count) {
     if (!vector.hasBitmap()) {
       return count;
@@ -156,14 +156,14 @@ public final class VectorWriter {
     return distinct > 0;
   }
 
-  /** Puts the codes of the selected rows, but that of null, into {@code used} and returns how many there are. */
+  /** Puts the distinct codes of the selected rows, except that of null, into {@code used} and returns their number. */
   private int findUsed(int entries, int count) {
     int distinct = 0;
     if (used.length < count) {
       used = new int[count];
     }
     if (count < entries / 8) {
-      // Sorting few codes is less than going through all entries.
+      // Sorting a few codes is cheaper than a pass over all entries.
       System.arraycopy(codes, 0, used, 0, count);
       Arrays.sort(used, 0, count);
       for (int i = 0; i < count; i++) {
@@ -195,7 +195,7 @@ public final class VectorWriter {
     return valid > 0;
   }
 
-  /** Appends the lengths of some values of a vector, ascending, and then these values. */
+  /** Appends the lengths of some values of a vector, ascending, and then the values. */
   private void writeValues(Vector vector, int[] some, int count) {
     if (froms.length < count) {
       froms = new int[count];

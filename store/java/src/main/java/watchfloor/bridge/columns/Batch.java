@@ -7,7 +7,7 @@ import org.apache.arrow.c.Data;
 import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 
-/** A record batch that Python has given: ours from the constructor on, released when closed. */
+/** A record batch from Python. The constructor takes it over; {@link #close} releases it. */
 public final class Batch implements AutoCloseable {
   private final CDataDictionaryProvider dictionaries = new CDataDictionaryProvider();
   private final VectorSchemaRoot root;
@@ -34,7 +34,7 @@ public final class Batch implements AutoCloseable {
     return ByteColumn.of(vector, dictionaries);
   }
 
-  /** The column of that name, null if there is none. */
+  /** Returns the column of a name; null if there is none. */
   public ByteColumn column(String name) {
     FieldVector vector = root.getVector(name);
     return vector == null ? null : column(vector);

@@ -8,11 +8,11 @@ import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.VarBinaryVector;
 import org.apache.arrow.vector.VarCharVector;
 
-/** A column of byte strings or of text. */
+/** Builds a column of byte strings or of text. */
 public final class ByteBuilder extends ColumnBuilder {
   private final boolean text;
   private byte[] data = new byte[1024];
-  /** The start of row i in the data; known up to the end of the last row that was set. */
+  /** The start of row i in {@link #data}; known up to the end of the last row that was set. */
   private int[] starts = new int[256];
 
   public ByteBuilder(String name) {
@@ -54,7 +54,7 @@ public final class ByteBuilder extends ColumnBuilder {
     throw new IllegalStateException("a value of field " + name + " is a number");
   }
 
-  /** Lets the rows up to this one be empty, and returns where it begins. */
+  /** Makes the rows before this one that were not set empty. Returns the start of this row in the data. */
   private int reach(int row) {
     if (row + 2 > starts.length) {
       starts = Arrays.copyOf(starts, Math.max(starts.length * 2, row + 2));

@@ -11,18 +11,18 @@ import org.apache.arrow.vector.FixedSizeBinaryVector;
 import org.apache.arrow.vector.types.pojo.DictionaryEncoding;
 
 /**
- * A column of byte strings, copied out of its vector into arrays at once: reading a value then costs an array copy,
- * where a vector's own getters check bounds and allocate for each.
+ * A column of byte strings, copied out of its vector into arrays. Reading a value then costs an array copy. A vector's
+ * own getters check bounds and allocate for each value.
  */
 public final class ByteColumn {
   private static final byte[] EMPTY = new byte[0];
 
   private final byte[] data;
-  /** The start of value i in data, which is the end of value i - 1. */
+  /** The start of value i in {@link #data}, which is the end of value i - 1. */
   private final int[] starts;
-  /** Bitmap, null if no value is null. */
+  /** A bitmap with a bit per row, 0 for null; null if no value is null. */
   private final byte[] validity;
-  /** Place in the dictionary for each row, null if the column has none. */
+  /** The index of each row's value in the dictionary; null if the column has no dictionary. */
   private final int[] codes;
   private final byte[][] decoded;
 
@@ -34,7 +34,9 @@ public final class ByteColumn {
     this.decoded = codes == null ? null : new byte[starts.length - 1][];
   }
 
-  /** Reads a binary, string, fixed-size binary or dictionary vector; IllegalArgumentException for any other. */
+  /**
+   * Reads a binary, string, fixed-size binary or dictionary vector. Throws an IllegalArgumentException for any other.
+   */
   static ByteColumn of(FieldVector vector, CDataDictionaryProvider dictionaries) {
     DictionaryEncoding encoding = vector.getField().getDictionary();
     if (encoding == null) {
@@ -96,7 +98,7 @@ public final class ByteColumn {
     return validity != null && (validity[row >> 3] >> (row & 7) & 1) == 0;
   }
 
-  /** The array that {@link #start} and {@link #length} speak of. */
+  /** Returns the array to which {@link #start} and {@link #length} refer. */
   public byte[] data() {
     return data;
   }
@@ -110,7 +112,7 @@ public final class ByteColumn {
     return starts[at + 1] - starts[at];
   }
 
-  /** The value as an array of its own, which must not be changed: a dictionary's value is decoded once. */
+  /** Returns a row's value as an array, which must not be changed: rows of a dictionary column share arrays. */
   public byte[] get(int row) {
     if (codes == null) {
       return slice(row);

@@ -11,8 +11,8 @@ import org.apache.arrow.vector.ipc.message.ArrowFieldNode;
 import watchfloor.json.ValueSink;
 
 /**
- * A column of a result, gathered in arrays and made a vector in one go. Rows are set in order; those passed over are
- * null. It is used again for the next batch.
+ * Gathers a column of a result in arrays and makes a vector of them. Rows are set in order; rows that are passed over
+ * are null. A builder is used again for the next batch.
  */
 public abstract class ColumnBuilder implements ValueSink {
   /** The type of a column whose values stay encoded. */
@@ -31,7 +31,11 @@ public abstract class ColumnBuilder implements ValueSink {
     this.name = name;
   }
 
-  /** @param type the name of a field's type, or {@link #BYTES} */
+  /**
+   * Returns a builder of a column.
+   *
+   * @param type the name of a field's type, or {@link #BYTES}
+   */
   static ColumnBuilder of(String name, String type) {
     switch (type) {
       case BYTES:
@@ -44,7 +48,11 @@ public abstract class ColumnBuilder implements ValueSink {
     }
   }
 
-  /** @param types of the columns, those of {@link #of} */
+  /**
+   * Returns a builder for each column.
+   *
+   * @param types of the columns, as in {@link #of}
+   */
   public static ColumnBuilder[] all(String[] names, String[] types) {
     ColumnBuilder[] columns = new ColumnBuilder[names.length];
     Arrays.setAll(columns, i -> of(names[i], types[i]));
@@ -54,7 +62,11 @@ public abstract class ColumnBuilder implements ValueSink {
   /** Sets a row to an encoded value. */
   public abstract void set(int row, byte[] bytes, int offset, int length);
 
-  /** Sets a row to an encoded value of so many bytes that were read as a number, big-endian and unsigned. */
+  /**
+   * Sets a row to an encoded value that was read as a big-endian unsigned number.
+   *
+   * @param bytes the length of the encoded value
+   */
   public abstract void set(int row, long number, int bytes);
 
   @Override
@@ -77,15 +89,15 @@ public abstract class ColumnBuilder implements ValueSink {
     throw new IllegalStateException("column " + name + " has no lists");
   }
 
-  /** The vector of the first {@code count} rows, and a fresh start. */
+  /** Returns a vector of the first {@code count} rows and starts again with row 0. */
   public abstract FieldVector take(int count, BufferAllocator allocator);
 
-  /** Rows so far: behind the last one that was set. */
+  /** Returns the number of rows up to the last one that was set. */
   final int rows() {
     return rows;
   }
 
-  /** Marks a row as one with a value, those between it and the last one as null. */
+  /** Marks a row as not null, and the rows between the last one that was set and this one as null. */
   final void mark(int row) {
     if (row >> 3 >= validity.length) {
       validity = Arrays.copyOf(validity, Math.max(validity.length * 2, (row >> 3) + 1));
@@ -95,7 +107,7 @@ public abstract class ColumnBuilder implements ValueSink {
     rows = row + 1;
   }
 
-  /** The places where so many values begin, and where the last one ends, as a buffer. */
+  /** Returns a buffer with the starts of {@code count} values and the end of the last one. */
   static ArrowBuf offsets(int[] starts, int count, BufferAllocator allocator) {
     int bytes = (count + 1) * Integer.BYTES;
     ArrowBuf offsets = allocator.buffer(bytes);
@@ -104,7 +116,10 @@ public abstract class ColumnBuilder implements ValueSink {
     return offsets;
   }
 
-  /** Gives a vector its buffers, the one of nulls before those that are given, and starts afresh. */
+  /**
+   * Loads the validity bitmap and these buffers, in this order, into a vector and returns it. Starts again with row 0.
+   * Closes the vector if that fails.
+   */
   final <V extends FieldVector> V loaded(V vector, int count, BufferAllocator allocator, ArrowBuf... buffers) {
     int bytes = (count + 7) / 8;
     if (validity.length < bytes) {

@@ -8,10 +8,10 @@ import org.apache.arrow.vector.FieldVector;
 import org.apache.arrow.vector.complex.ListVector;
 import watchfloor.json.ValueSink;
 
-/** A column of lists of values that do not come encoded. */
+/** Builds a column of lists, whose elements come as plain values and not encoded. */
 final class ListBuilder extends ColumnBuilder {
   private final ColumnBuilder elements;
-  /** The first element of row i; known up to the end of the last row that was set. */
+  /** The index of the first element of row i; known up to the end of the last row that was set. */
   private int[] starts = new int[256];
 
   ListBuilder(String name, String type) {
@@ -31,7 +31,7 @@ final class ListBuilder extends ColumnBuilder {
     starts[row + 1] = end;
   }
 
-  /** Lets the rows up to this one, which are null, end where it begins. */
+  /** Gives the null rows before this row no elements: they end at its first element. */
   private void reach(int row, int first) {
     if (row + 2 > starts.length) {
       starts = Arrays.copyOf(starts, Math.max(starts.length * 2, row + 2));
@@ -60,7 +60,7 @@ final class ListBuilder extends ColumnBuilder {
     }
     ListVector vector = ListVector.empty(name, allocator);
     try (ArrowBuf offsets = offsets(starts, count, allocator);
-        // The last of them may be nulls, or of a list that was not taken.
+        // The last elements may be null, or belong to a list that was not taken.
         FieldVector values = elements.take(Math.max(starts[count], elements.rows()), allocator)) {
       vector.initializeChildrenFromFields(List.of(values.getField()));
       values.makeTransferPair(vector.getDataVector()).transfer();

@@ -1,11 +1,14 @@
 package watchfloor.bridge.columns;
 
-/** Long form: a row per entry with the columns row, family, qualifier, visibility and value; only row must be there. */
+/**
+ * A batch in long form: a row per entry with the columns row, family, qualifier, visibility and value. Only row is
+ * required.
+ */
 public final class LongBatch {
   private static final byte[] EMPTY = new byte[0];
 
   public final ByteColumn row;
-  /** Null if there is no such column, as in all of these. */
+  /** The visibilities; null if the batch has no such column. The columns below may be null too. */
   public final ByteColumn label;
   private final ByteColumn family;
   private final ByteColumn qualifier;

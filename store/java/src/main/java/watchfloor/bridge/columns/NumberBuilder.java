@@ -13,7 +13,9 @@ import org.apache.arrow.vector.Float8Vector;
 import org.apache.arrow.vector.TimeStampMicroTZVector;
 import org.apache.arrow.vector.UInt2Vector;
 
-/** A column of numbers, times or truth values, out of the encoding in which they sort as bytes. */
+/**
+ * Builds a column of numbers, times or truth values from plain values or from the encoding in which they sort as bytes.
+ */
 public final class NumberBuilder extends ColumnBuilder {
   private enum Type {
     INT(Long.BYTES),
@@ -31,9 +33,9 @@ public final class NumberBuilder extends ColumnBuilder {
 
   private final Type type;
   private final boolean isFloat;
-  /** The bits that differ from the plain ones. */
+  /** The bits in which an encoded value differs from the plain one. */
   private final long flip;
-  /** The plain bits of each row; anything where null. */
+  /** The plain bits of each row; undefined where null. */
   private long[] values = new long[256];
 
   public NumberBuilder(String name, String type) {

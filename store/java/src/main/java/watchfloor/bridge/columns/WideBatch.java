@@ -6,8 +6,9 @@ import java.util.Map;
 import org.apache.arrow.vector.FieldVector;
 
 /**
- * Wide form: the first column is the row, each further column is one cell for each of its values that is not null. The
- * field's metadata holds the cells' {@code qualifier} (else it is the column's name) and {@code visibility}.
+ * A batch in wide form: the first column is the row ID. Each further column has a cell for each of its values that is
+ * not null. The metadata of its field holds the cells' {@code qualifier} (by default the column's name) and {@code
+ * visibility}.
  */
 public final class WideBatch {
   public final ByteColumn row;

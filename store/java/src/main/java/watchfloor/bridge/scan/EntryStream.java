@@ -17,7 +17,9 @@ import watchfloor.bridge.Connection;
 import watchfloor.bridge.columns.ArrowMemory;
 import watchfloor.bridge.columns.ByteBuilder;
 
-/** A table's entries as record batches with the columns row, family, qualifier, visibility and value, all binary. */
+/**
+ * Reads a table's entries as record batches with the columns row, family, qualifier, visibility and value, all binary.
+ */
 public final class EntryStream extends ScanStream {
   private final ByteBuilder row = new ByteBuilder("row");
   private final ByteBuilder family = new ByteBuilder("family");
@@ -26,8 +28,8 @@ public final class EntryStream extends ScanStream {
   private final ByteBuilder value = new ByteBuilder("value");
 
   /**
-   * The iterators of the request are rows of priority, name, class, and then names and values of options. Its
-   * {@code requests} are those of {@link Connection#threads}.
+   * Starts the scan. The request's {@code iterators} are rows of priority, name, class, and then names and values of
+   * options. Its {@code requests} are passed to {@link Connection#threads}.
    */
   public EntryStream(Connection connection, ScanRequest request) {
     super(connection, request.text("table"), request.number("batch_rows"), request.number("batch_rows"));

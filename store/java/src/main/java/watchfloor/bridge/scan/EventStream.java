@@ -24,12 +24,12 @@ import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.filter.FilterProgram;
 
 /**
- * Events that satisfy a filter, as record batches with the binary column {@code row} and a nullable one for each wanted
- * field.
+ * Reads the events that satisfy a filter as record batches, with the binary column {@code row} and a nullable column
+ * for each wanted field.
  *
- * <p>Ordered: the ranges are one a shard, each is read by a thread of its own, and all are merged by what follows the
- * shard in the row ID, so that answers come newest first over all shards. Otherwise the ranges are looked up by a
- * BatchScanner and answers come in any order.
+ * <p>In an ordered scan each range belongs to one shard and is read by a thread of its own. The ranges are merged by
+ * the part of the row ID after the shard, so that answers come newest first over all shards. Otherwise a BatchScanner
+ * reads the ranges, and answers come in any order.
  */
 public abstract class EventStream extends ScanStream {
   private static final int PRIORITY = 100;
@@ -38,12 +38,14 @@ public abstract class EventStream extends ScanStream {
   private final Authorizations authorizations;
   private final IteratorSetting filter;
   protected final ByteBuilder row = new ByteBuilder("row");
-  /** Names of the fields that are wanted, and what their values are collected in. */
+  /** The names of the wanted fields, and the builders of their columns. */
   protected final String[] fields;
   protected final ColumnBuilder[] columns;
 
   /**
-   * @param iterator that answers with events
+   * Starts the scan.
+   *
+   * @param iterator the class of the server's iterator, which answers with events
    */
   protected EventStream(Connection connection, ScanRequest request, Class<?> iterator) {
     super(connection, request.text("table"), request.number("first_rows"), request.number("batch_rows"));
@@ -98,7 +100,7 @@ public abstract class EventStream extends ScanStream {
     return new IteratorSetting(PRIORITY, "events", iterator.getName(), options);
   }
 
-  /** Few entries first, so that the first rows are out at once, then the rest in large batches. */
+  /** Reads a range: first a few entries, so that the first rows are out at once, then the rest in large batches. */
   private void read(Feed feed, Range range, int first, int rest) throws Exception {
     if (first >= rest) {
       feed.drain(scanner(range, rest), Long.MAX_VALUE);

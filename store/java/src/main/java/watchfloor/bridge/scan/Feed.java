@@ -12,8 +12,8 @@ import org.apache.accumulo.core.data.Value;
 import watchfloor.bridge.Threads;
 
 /**
- * Entries that a thread of the feed's own reads ahead. The thread appends to one side, the consumer takes all that has
- * come and reads it without locks; so an entry is never held back for the sake of a full chunk.
+ * Reads entries ahead in a thread of its own. The thread appends to one buffer. The consumer swaps it for an empty one
+ * and reads it without locks, so an entry never waits for a full chunk.
  */
 final class Feed {
   /** The work of a feed's thread: opens scanners and drains them. */
@@ -24,16 +24,16 @@ final class Feed {
   private static final int CAPACITY = 8192;
 
   /**
-   * A Scanner's thread is left in peace for so long after the feed was closed: by then the server has answered (after a
-   * second at most, with or without a hit), and the thread ends by itself. Interrupted in a request it would lose the
-   * name of the session, which would stay open on the server until it has been idle for too long.
+   * The time after closing in which a Scanner's thread is not interrupted. By then the server has answered (after a
+   * second at most, with or without a hit), and the thread ends by itself. A thread that is interrupted in a request
+   * would lose the ID of its session, which would stay open on the server until it has been idle for too long.
    */
   private static final long PEACE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final long maxBytes;
   private final Future<?> thread;
 
-  // The reader's side, guarded by this.
+  // The buffer to which the reader appends, and its state; guarded by this.
   private Key[] keys = new Key[64];
   private Value[] values = new Value[64];
   private int size;
@@ -43,16 +43,20 @@ final class Feed {
   private boolean done;
   private boolean closed;
 
-  // The consumer's side.
+  // The buffer that the consumer reads.
   private Key[] takenKeys = new Key[64];
   private Value[] takenValues = new Value[64];
   private int taken;
   private int at = -1;
 
-  /** A key before which nothing comes any more, null if none is known. The consumer's. */
+  /** A key before which no further entry of this feed comes; null if none is known. Only the consumer uses it. */
   Key next;
 
-  /** @param maxBytes of values that may wait to be taken */
+  /**
+   * Starts the thread.
+   *
+   * @param maxBytes of values that may wait to be taken
+   */
   Feed(Reader reader, long maxBytes) {
     this.maxBytes = maxBytes;
     thread = Threads.POOL.submit(() -> run(reader));
@@ -122,7 +126,9 @@ final class Feed {
     NOTHING_YET
   }
 
-  /** Moves on to the next entry and waits at most so long for it. Throws what the reader met. */
+  /**
+   * Moves to the next entry and waits for it for at most {@code millis}. Throws the reader's exception if it failed.
+   */
   Head advance(long millis) throws Exception {
     if (at + 1 < taken) {
       at++;
@@ -152,6 +158,7 @@ final class Feed {
     }
   }
 
+  /** Swaps the two buffers: the consumer gets the reader's entries, and the reader an empty buffer. */
   private void swap() {
     Arrays.fill(takenKeys, 0, taken, null);
     Arrays.fill(takenValues, 0, taken, null);
@@ -179,7 +186,7 @@ final class Feed {
     return takenValues[at];
   }
 
-  /** Stops the reader and the servers' work; from any thread. */
+  /** Stops the reader and the servers' work. May be called from any thread. */
   void close() {
     ScannerBase open;
     long wait;
@@ -190,12 +197,12 @@ final class Feed {
       }
       closed = true;
       open = scanner;
-      // A BatchScanner asks in threads of its own.
+      // A BatchScanner sends its requests from other threads, so this one can be interrupted at once.
       wait = open instanceof Scanner ? PEACE_NANOS : 0;
       notifyAll();
     }
     if (wait == 0) {
-      // First: a BatchScanner's iterator that finds its scanner closed takes it for a mistake, and logs an error.
+      // Cancels before closing: a BatchScanner's iterator that finds its scanner closed logs that as an error.
       thread.cancel(true);
     }
     if (open != null) {

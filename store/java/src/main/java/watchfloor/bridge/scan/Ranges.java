@@ -8,13 +8,13 @@ import org.apache.accumulo.core.data.Range;
 import watchfloor.bridge.columns.Batch;
 import watchfloor.bridge.columns.ByteColumn;
 
-/** Half-open key ranges, read from a batch with the columns start_row, start_qualifier, end_row, end_qualifier. */
+/** Reads half-open key ranges from a batch with the columns start_row, start_qualifier, end_row and end_qualifier. */
 final class Ranges {
   private static final byte[] EMPTY = new byte[0];
 
   private Ranges() {}
 
-  /** Takes the batch over and releases it. */
+  /** Returns the ranges of a batch, and releases the batch. */
   static List<Range> read(long arrayAddress, long schemaAddress) {
     try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
       ByteColumn startRow = column(batch, "start_row");

@@ -7,8 +7,8 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.security.Authorizations;
 
 /**
- * Asks for a scan: values by the names of the fields of Python's {@code EntryScan} or {@code EventScan}. So a
- * new field needs no change here; the class that uses it reads it by its name.
+ * A request for a scan: its values by the names of the fields of Python's {@code EntryScan} or {@code EventScan}. A new
+ * field needs no change in this class; the class that uses it reads it by its name.
  */
 public final class ScanRequest {
   private final Map<String, Object> values;
@@ -20,10 +20,10 @@ public final class ScanRequest {
   }
 
   /**
-   * Takes the batch of ranges over and releases it.
+   * Returns a request of these values. Releases the batch of ranges.
    *
-   * @param values in the order of their names: null, String, Number, Boolean, String[] or String[][]; {@code ranges}
-   *     are the two addresses of an exported batch, a long[]
+   * @param values in the order of their names: null, String, Number, Boolean, String[] or String[][]; {@code ranges} is
+   *     a long[] with the two addresses of an exported batch
    */
   public static ScanRequest of(String[] names, Object[] values) {
     Map<String, Object> named = new HashMap<>();
@@ -54,12 +54,12 @@ public final class ScanRequest {
     return (Boolean) get(name);
   }
 
-  /** The rows of a field that is a list of lists of strings, or the keys and the values of one that is a mapping. */
+  /** Returns the rows of a list of lists of strings, or the keys and the values of a mapping. */
   public String[][] texts(String name) {
     return (String[][]) get(name);
   }
 
-  /** Names and values in turn, as a mapping. */
+  /** Returns a field that holds names and values alternately as a mapping. */
   public Map<String, String> options(String name) {
     return optionsFrom((String[]) get(name), 0);
   }
@@ -72,7 +72,9 @@ public final class ScanRequest {
     return options;
   }
 
-  /** Null if the value is; an exception if there is none. */
+  /**
+   * Returns a value, which may be null. Throws an IllegalArgumentException if the request has no field of that name.
+   */
   private Object get(String name) {
     if (!values.containsKey(name)) {
       throw new IllegalArgumentException("the request has no " + name);

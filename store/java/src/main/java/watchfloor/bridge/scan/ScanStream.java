@@ -24,19 +24,23 @@ import watchfloor.bridge.StoreException;
 import watchfloor.bridge.columns.ArrowMemory;
 
 /**
- * A scan as a stream of record batches: what {@link EntryStream} and {@link EventStream} share. Several feeds are
- * merged by an order; a batch goes out when it is full, or when it holds something and no more comes for a moment.
+ * A scan as a stream of record batches; the common base of {@link EntryStream} and {@link EventStream}. It merges
+ * several feeds in an order. A batch is sent when it is full, or when it holds entries and no more arrive for a short
+ * time.
  */
 public abstract class ScanStream implements AutoCloseable {
-  /** A batch waits for more rows until its first one is so old; the first batch is somebody's first result. */
+  /**
+   * The age of a batch's first row at which the batch waits no longer for more rows. It is shorter for the first batch,
+   * as that holds the user's first result.
+   */
   private static final long FIRST_LINGER_MILLIS = 10;
   private static final long LINGER_MILLIS = 100;
-  /** Bytes of a batch after which it is full, whatever its rows. */
+  /** The bytes at which a batch is full, whatever its number of rows. */
   private static final long BATCH_BYTES = 16 << 20;
-  /** Bytes that all feeds of a stream together may read ahead. */
+  /** The bytes that all feeds of a stream together may read ahead. */
   private static final long READ_AHEAD_BYTES = 32 << 20;
 
-  /** In a batch's metadata, in hexadecimal: no entry after the batch is of a row that comes before this one. */
+  /** A key of a batch's metadata. Its value is a row in hexadecimal; no entry after the batch has a row before it. */
   public static final String NEXT_ROW = "next row";
 
   final Connection connection;
@@ -44,14 +48,16 @@ public abstract class ScanStream implements AutoCloseable {
   private final int batchRows;
   private int nextBatchRows;
   private List<Feed> feeds = List.of();
-  /** Feeds whose next entry is not known yet, and those whose is, first one first. */
+  /**
+   * The feeds whose next entry is not known yet. Those whose next entry is known are in {@link #heads}, sorted by it.
+   */
   private final Deque<Feed> pending = new ArrayDeque<>();
   private PriorityQueue<Feed> heads;
   private Comparator<Key> order;
   private int rows;
   private long bytes;
   private long lingerMillis = FIRST_LINGER_MILLIS;
-  /** The time at which the batch's first row came, by nanoTime. */
+  /** The time at which the batch's first row came, by System.nanoTime. */
   private long firstRowAt;
   private boolean full;
   private volatile boolean closed;
@@ -66,7 +72,7 @@ public abstract class ScanStream implements AutoCloseable {
     this.nextBatchRows = firstBatchRows;
   }
 
-  /** Begins to read. */
+  /** Starts a feed for each reader and merges them in an order. */
   final void start(List<Feed.Reader> readers, Comparator<Key> order) {
     this.order = order;
     heads = new PriorityQueue<>(Math.max(1, readers.size()), (a, b) -> order.compare(a.key(), b.key()));
@@ -77,29 +83,34 @@ public abstract class ScanStream implements AutoCloseable {
     pending.addAll(started);
   }
 
-  /** Puts an entry into the batch's columns. */
+  /** Appends an entry to the batch's columns. */
   protected abstract void append(int row, Key key, Value value);
 
-  /** A key before which nothing comes in the feed of the entry that was put last; null if it has not said so. */
+  /** Returns a key before which no further entry of the last appended entry's feed comes; null if it is not known. */
   protected Key next() {
     return null;
   }
 
-  /** Returns whether an entry only says how far the scan has come. */
+  /** Returns whether an entry is a heartbeat, which only says how far the scan has come. */
   boolean isBeat(Value value) {
     return false;
   }
 
-  /** The columns of the first {@code count} entries as vectors, one row an entry or more, and a fresh start. */
+  /** Returns vectors of the first {@code count} entries and starts again with none. An entry has one row or more. */
   protected abstract List<FieldVector> take(int count);
 
-  /** Results of {@link #next}: nothing has come so far, nothing comes any more, a batch was exported, or the last one. */
+  /**
+   * Results of {@link #next}: no batch within the time, no further batch, a batch was exported, the last batch was
+   * exported.
+   */
   public static final int NOTHING_YET = 0;
   public static final int END = 1;
   public static final int BATCH = 2;
   public static final int LAST_BATCH = 3;
 
-  /** Waits so long for the next batch, and exports it to two structures of Arrow's C data interface. */
+  /**
+   * Waits for the next batch for at most {@code millis}, and exports it to two structures of Arrow's C data interface.
+   */
   public final int next(long millis, long arrayAddress, long schemaAddress) {
     if (!guarded(() -> fill(millis))) {
       return NOTHING_YET;
@@ -124,7 +135,7 @@ public abstract class ScanStream implements AutoCloseable {
     return pending.isEmpty() && heads.isEmpty() ? LAST_BATCH : BATCH;
   }
 
-  /** {@link #NEXT_ROW}, if it is known. */
+  /** Returns the metadata of a batch: {@link #NEXT_ROW} if it is known, else nothing. */
   private Map<String, String> nextRow() {
     Key next = heads.isEmpty() ? null : heads.peek().key();
     for (Feed feed : pending) {
@@ -156,7 +167,7 @@ public abstract class ScanStream implements AutoCloseable {
     }
   }
 
-  /** Fills the batch for at most so long. True if there is nothing to wait for: the batch can go, or the end is met. */
+  /** Fills the batch for at most {@code millis}. Returns true if the batch can be sent or the scan is at its end. */
   private boolean fill(long millis) throws Exception {
     long begin = System.nanoTime();
     while (!full) {
@@ -195,7 +206,7 @@ public abstract class ScanStream implements AutoCloseable {
     return true;
   }
 
-  /** Waits for a feed until the time that {@code fill} has is up, or what the batch holds should wait no longer. */
+  /** Waits for a feed until the time of {@link #fill} is up, or until the rows of the batch must wait no longer. */
   private Feed.Head await(Feed feed, long begin, long millis) throws Exception {
     long probeMillis = TimeUnit.SECONDS.toMillis(connection.scanSeconds());
     long probeAfter = probeMillis;
@@ -228,7 +239,7 @@ public abstract class ScanStream implements AutoCloseable {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos);
   }
 
-  /** Cancels the scan, on the servers too. From any thread, and as often as wanted. */
+  /** Cancels the scan, on the servers too. May be called from any thread and repeatedly. */
   @Override
   public final void close() {
     closed = true;

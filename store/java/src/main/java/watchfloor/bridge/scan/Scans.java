@@ -6,16 +6,17 @@ import org.apache.accumulo.core.client.IteratorSetting;
 import org.apache.accumulo.core.client.ScannerBase;
 import watchfloor.bridge.Connection;
 
-/** Settings that all scanners have in common. */
+/** The settings that all scanners have in common. */
 final class Scans {
   /**
-   * A server that has found something sends it after this, though its batch is not full: a filter that few events pass
-   * would otherwise keep its first hits back until it has found many.
+   * The time after which a server sends the entries that it has found, though its batch is not full. Without it a
+   * filter that few events pass would hold its first hits back until it has found many.
    */
   private static final long PARTIAL_BATCH_MILLIS = 100;
 
   private Scans() {}
 
+  /** Sets a scanner's time-outs and iterators, and returns it. */
   static ScannerBase prepared(Connection connection, ScannerBase scanner, List<IteratorSetting> iterators) {
     scanner.setBatchTimeout(PARTIAL_BATCH_MILLIS, TimeUnit.MILLISECONDS);
     scanner.setTimeout(connection.scanSeconds(), TimeUnit.SECONDS);

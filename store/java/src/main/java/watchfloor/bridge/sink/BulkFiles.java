@@ -10,18 +10,19 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 import watchfloor.bridge.Connection;
 import watchfloor.bridge.StoreException;
 
-/** Folders of files for bulk imports, on a file system that the servers read too. */
+/** Operations on folders of files for bulk imports, on a file system that the servers read too. */
 public final class BulkFiles {
   private static final Configuration HADOOP = new Configuration();
 
   static {
-    // Hadoop's usual local file system lays a file of checksums beside each file. Accumulo's client gets ours too, from
-    // Hadoop's cache.
+    // Hadoop's default local file system writes a file of checksums beside each file. Accumulo's client gets this one
+    // too, from Hadoop's cache.
     HADOOP.setClass("fs.file.impl", RawLocalFileSystem.class, FileSystem.class);
   }
 
   private BulkFiles() {}
 
+  /** Returns the file system of a path. Throws a StoreException if there is none. */
   static FileSystem system(String path) {
     try {
       return new Path(path).getFileSystem(HADOOP);
@@ -30,7 +31,7 @@ public final class BulkFiles {
     }
   }
 
-  /** The first of the folders that hold the files of the instance. */
+  /** Returns the first of the instance's volumes. */
   public static String volume(Connection connection) {
     try {
       return connection.client().instanceOperations().getSystemConfiguration().get("instance.volumes").split(",")[0];
@@ -39,7 +40,7 @@ public final class BulkFiles {
     }
   }
 
-  /** Names of what lies in a folder; nothing if the folder is not there. */
+  /** Returns the names of the entries of a folder; none if the folder does not exist. */
   public static String[] names(String folder) {
     try {
       return Arrays.stream(system(folder).listStatus(new Path(folder)))
@@ -52,7 +53,7 @@ public final class BulkFiles {
     }
   }
 
-  /** Removes a folder with all that is in it. */
+  /** Removes a folder and all that is in it. */
   public static void remove(String folder) {
     try {
       system(folder).delete(new Path(folder), true);

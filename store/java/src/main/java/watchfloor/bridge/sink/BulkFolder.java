@@ -23,11 +23,11 @@ import watchfloor.bridge.columns.LongBatch;
 import watchfloor.bridge.columns.WideBatch;
 
 /**
- * A folder of sorted files for one table, which the table takes in whole by a bulk import.
+ * A folder of sorted files for one table, which takes them in by one bulk import.
  *
- * <p>All entries of a file must be written in the order of their keys. They get their timestamps from the tablet
- * servers when they are imported, as entries that a BatchWriter sends get theirs: of two versions of a key the one
- * that came later wins, whichever way either came. Not for use by several threads at once.
+ * <p>All entries of a file must be written in the order of their keys. The tablet servers set their timestamps at the
+ * import, as they do for entries from a BatchWriter. Of two versions of a key the later one wins, whichever way each
+ * came. Not for use by several threads at once.
  */
 public final class BulkFolder implements AutoCloseable {
   private static final byte[] EMPTY = new byte[0];
@@ -45,10 +45,11 @@ public final class BulkFolder implements AutoCloseable {
   private RFileWriter writer;
 
   /**
-   * Makes the folder.
+   * Creates the folder.
    *
-   * @param path of it, with the scheme of a file system that the servers read too
-   * @param sync whether a file is on the disk, not only with the operating system, before it is imported
+   * @param path of the folder, with the scheme of a file system that the servers read too
+   * @param sync true if each file must be on the disk, and not only in the operating system's cache, before it is
+   *     imported
    */
   public BulkFolder(Connection connection, String table, String path, boolean sync) {
     this.connection = connection;
@@ -67,11 +68,11 @@ public final class BulkFolder implements AutoCloseable {
             });
   }
 
-  /** Begins a file, whose keys may begin anywhere. */
+  /** Begins a file. Its first key may be before the last key of the file before. */
   public void begin() {
     guarded(
         () -> {
-          // A thread of Python has none, and codecs look for their settings by it.
+          // A thread of Python has no context class loader, and codecs look for their settings with it.
           Thread.currentThread().setContextClassLoader(BulkFolder.class.getClassLoader());
           file = new Path(path, String.format("%06d.rf", begun++));
           writer = RFile.newWriter().to(file.toString()).withFileSystem(files).withTableProperties(properties).build();
@@ -116,7 +117,7 @@ public final class BulkFolder implements AutoCloseable {
     writer.append(new Key(row, family, qualifier, label, NO_TIME, false, false), new Value(value));
   }
 
-  /** Ends the file that was begun last. */
+  /** Closes the file that was begun last. */
   public void end() {
     guarded(
         () -> {
@@ -130,7 +131,7 @@ public final class BulkFolder implements AutoCloseable {
         });
   }
 
-  /** Imports the files of folders, side by side, and returns when all are part of their tables. */
+  /** Imports the files of several folders concurrently. Returns when all are part of their tables. */
   public static void load(BulkFolder[] folders) {
     List<Future<?>> loads = new ArrayList<>();
     for (BulkFolder folder : folders) {
@@ -155,13 +156,16 @@ public final class BulkFolder implements AutoCloseable {
     return () -> Deadline.call(connection.writeSeconds(), message, call);
   }
 
-  /** Removes the folder. What cannot be removed now is removed later, as a folder of a process that is gone. */
+  /**
+   * Removes the folder. A folder that cannot be removed now is removed later, like the folders of processes that are
+   * gone.
+   */
   @Override
   public void close() {
     try {
       files.delete(path, true);
     } catch (IOException e) {
-      // Nothing was promised of it.
+      // A folder that remains does no harm; it is removed later.
     }
   }
 
@@ -171,7 +175,7 @@ public final class BulkFolder implements AutoCloseable {
     } catch (BadArgumentException e) {
       throw StoreException.of(table, "bulk import from " + path, e);
     } catch (IllegalArgumentException | IllegalStateException e) {
-      // Keys out of order: a fault of ours.
+      // A key is out of order, which is a fault of this program and not of the store.
       throw e;
     } catch (Exception e) {
       throw StoreException.of(table, "bulk import from " + path, e);

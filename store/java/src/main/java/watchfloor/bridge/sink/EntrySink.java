@@ -29,18 +29,18 @@ import watchfloor.bridge.columns.LongBatch;
 import watchfloor.bridge.columns.WideBatch;
 
 /**
- * Writes record batches as entries, through one BatchWriter a table.
+ * Writes record batches as entries, through one BatchWriter per table.
  *
- * <p>Whatever the store refuses is a {@link StoreException}, at the write that meets it or at the next flush. A sink
- * that has failed refuses all further use: what it held back may be lost, and its user must write again from the last
- * flush on. Not for use by several threads at once.
+ * <p>The write that meets a refusal of the store, or the next flush, throws a {@link StoreException}. A sink that has
+ * failed refuses all further use: entries that it held back may be lost, so its user must write again all since the
+ * last flush. Not for use by several threads at once.
  */
 public final class EntrySink implements AutoCloseable {
   private static final byte[] EMPTY = new byte[0];
   private static final ColumnVisibility PUBLIC = new ColumnVisibility();
   private static final int MAX_PUTS = 10_000;
   private static final int VISIBILITIES_KEPT = 10_000;
-  /** A deadline is so much longer than the writer's own time-out, whose message says more. */
+  /** The seconds by which a deadline is longer than the writer's own time-out, whose message says more. */
   private static final long GRACE_SECONDS = 10;
 
   private final Connection connection;
@@ -70,25 +70,23 @@ public final class EntrySink implements AutoCloseable {
     void write(BatchWriter writer, Batch batch) throws MutationsRejectedException;
   }
 
-  /**
-   * A {@link LongBatch}, which may have timestamps too. Entries of one row that follow each other go into one mutation.
-   */
+  /** Writes a {@link LongBatch}, which may have timestamps too. Successive entries of one row go into one mutation. */
   public void writeEntries(String table, long arrayAddress, long schemaAddress) {
     write(table, arrayAddress, schemaAddress, (writer, batch) -> putEntries(writer, batch, false));
   }
 
-  /** As {@link #writeEntries}, with entries that shall be no more: by their key, without value or timestamp. */
+  /** Deletes the entries with the keys of a {@link LongBatch}. Values and timestamps are ignored. */
   public void deleteEntries(String table, long arrayAddress, long schemaAddress) {
     write(table, arrayAddress, schemaAddress, (writer, batch) -> putEntries(writer, batch, true));
   }
 
-  /** A {@link WideBatch}: each row is one mutation. */
+  /** Writes a {@link WideBatch}, with one mutation for each row. */
   public void writeRows(String table, long arrayAddress, long schemaAddress) {
     write(table, arrayAddress, schemaAddress, this::putRows);
   }
 
   private void write(String table, long arrayAddress, long schemaAddress, Encoder encoder) {
-    // Imported before anything can fail: from here on the batch is ours to release.
+    // The batch is imported before anything can fail, so that it is always released.
     try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
       guarded(
           table,
@@ -156,7 +154,7 @@ public final class EntrySink implements AutoCloseable {
       if (mutation.size() == 0) {
         throw new IllegalArgumentException("row " + r + " of the batch has no cell");
       }
-      // The next row is likely as long as this one: a buffer of that size need not grow.
+      // The next row is probably as long as this one, and a buffer of that size need not grow.
       room = (int) Math.min(mutation.numBytes() + 64, 1 << 20);
       writer.addMutation(mutation);
     }
@@ -209,7 +207,7 @@ public final class EntrySink implements AutoCloseable {
     return known;
   }
 
-  /** Returns when all that was written is durable; the tables are flushed side by side. */
+  /** Returns when all that was written is durable. The tables are flushed concurrently. */
   public void flush() {
     checkUsable();
     Map<String, Future<?>> flushes = new HashMap<>();
@@ -229,7 +227,7 @@ public final class EntrySink implements AutoCloseable {
     flushes.forEach((table, flush) -> guarded(table, "write", flush::get));
   }
 
-  /** Flushes and lets go of the writers. After a failure nothing more is written. */
+  /** Flushes and closes the writers. After a failure nothing more is written. */
   @Override
   public void close() {
     if (closed) {
@@ -244,7 +242,8 @@ public final class EntrySink implements AutoCloseable {
       List<BatchWriter> open = new ArrayList<>(writers.values());
       writers.clear();
       for (BatchWriter writer : open) {
-        // All is flushed or lost by now. A writer that cannot reach its servers would hold its user up here.
+        // All is flushed or lost by now. Closing a writer that cannot reach its servers would block, so the wait is
+        // limited.
         Future<?> closing =
             Threads.POOL.submit(
                 () -> {
@@ -262,7 +261,7 @@ public final class EntrySink implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException | TimeoutException e) {
-      // The failure that made the writer unusable has been thrown by write or flush.
+      // Write or flush has already thrown the failure that made the writer unusable.
       closing.cancel(true);
     }
   }

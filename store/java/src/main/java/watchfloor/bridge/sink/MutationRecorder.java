@@ -19,14 +19,14 @@ import watchfloor.bridge.columns.LongBatch;
 import watchfloor.bridge.columns.WideBatch;
 
 /**
- * Makes the mutations that an {@link EntrySink} would make, and writes them later by the plainest loop there is around
- * one BatchWriter per table. Benchmarks compare an EntrySink's time with that of this loop.
+ * Makes the same mutations as an {@link EntrySink}, and writes them later in a plain loop over one BatchWriter per
+ * table. Benchmarks compare an EntrySink's time with the time of this loop.
  *
- * <p>All mutations stay in memory until {@link #replay} has written them. Not for use by several threads.
+ * <p>All mutations stay in memory until {@link #replay} has written them. Not for use by several threads at once.
  */
 public final class MutationRecorder {
   private static final byte[] EMPTY = new byte[0];
-  /** Entries of one mutation at most, as in an EntrySink. */
+  /** The greatest number of entries in a mutation, as in an EntrySink. */
   private static final int MAX_PUTS = 10_000;
 
   private final Connection connection;
@@ -34,7 +34,7 @@ public final class MutationRecorder {
   private final List<String> tables = new ArrayList<>();
   private final List<List<Mutation>> batches = new ArrayList<>();
 
-  /** The settings mean what they mean to an {@link EntrySink}. */
+  /** Takes the same settings as an {@link EntrySink}. */
   public MutationRecorder(Connection connection, long memoryBytes, int threads, long latencyMillis) {
     this.connection = connection;
     config =
@@ -44,7 +44,7 @@ public final class MutationRecorder {
             .setMaxLatency(latencyMillis, TimeUnit.MILLISECONDS);
   }
 
-  /** Records what {@link EntrySink#writeEntries} would write. */
+  /** Records the mutations that {@link EntrySink#writeEntries} would write. */
   public void recordEntries(String table, long arrayAddress, long schemaAddress) {
     try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
       tables.add(table);
@@ -52,7 +52,7 @@ public final class MutationRecorder {
     }
   }
 
-  /** Records what {@link EntrySink#writeRows} would write. */
+  /** Records the mutations that {@link EntrySink#writeRows} would write. */
   public void recordRows(String table, long arrayAddress, long schemaAddress) {
     try (Batch batch = new Batch(arrayAddress, schemaAddress)) {
       tables.add(table);
@@ -94,7 +94,7 @@ public final class MutationRecorder {
     return mutations;
   }
 
-  /** Serialises a mutation now, so that it does not happen while the clock runs. */
+  /** Serialises a mutation now, so that {@link #replay} does not measure it. */
   private static Mutation serialised(Mutation mutation) {
     mutation.numBytes();
     return mutation;

@@ -10,7 +10,7 @@ public abstract class Condition {
   /** Returns whether the bytes [from, to) satisfy the condition. */
   public abstract boolean test(byte[] bytes, int from, int to);
 
-  /** Returns how many of some values satisfy the condition, as far as their bounds tell. */
+  /** Returns whether all, none or possibly some of the values within bounds satisfy the condition. */
   public Verdict within(ValueBounds bounds) {
     return Verdict.SOME;
   }
@@ -23,7 +23,7 @@ public abstract class Condition {
     private final int lowest;
     private final int highest;
 
-    /** A null bound does not limit the interval. */
+    /** Makes an interval. A null bound does not limit it. */
     public Interval(byte[] low, boolean lowInclusive, byte[] high, boolean highInclusive) {
       this.low = low;
       this.high = high;

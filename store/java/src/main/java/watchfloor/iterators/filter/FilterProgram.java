@@ -8,12 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * The byte form of a filter, a preorder walk of its tree. A {@link Builder} makes nodes of its own of it.
- *
- * <p>All evaluations share two rules: a field that an event lacks satisfies no condition, and a list field satisfies a
- * condition when any of its elements that is not null does.
- */
+/** The byte form of a filter, a preorder walk of its tree. A {@link Builder} turns it into nodes of its own type. */
 public final class FilterProgram {
   private static final int AND = 0x01;
   private static final int OR = 0x02;
@@ -25,7 +20,9 @@ public final class FilterProgram {
   private static final int EQ = 0x14;
   private static final int TRUE = 0x15;
 
-  /** Nesting beyond this is refused, so that no filter can exhaust a tablet server's stack. */
+  /**
+   * The greatest depth of nesting. A deeper program is refused, so that no filter can exhaust a tablet server's stack.
+   */
   private static final int MAX_DEPTH = 500;
 
   /** The kind of a field: one value, a list, or the event's time, which the row has. */
@@ -35,7 +32,7 @@ public final class FilterProgram {
     TIME
   }
 
-  /** Makes nodes of its own type of a filter, children first. */
+  /** Makes nodes of its own type from a filter, children first. */
   public interface Builder<N> {
     /** True if all children are; true without children. */
     N and(List<N> children);
@@ -53,7 +50,11 @@ public final class FilterProgram {
 
   private FilterProgram() {}
 
-  /** @throws IllegalArgumentException if the bytes are no program, or hold a pattern that is not RE2 */
+  /**
+   * Reads a program and returns the builder's node of its root.
+   *
+   * @throws IllegalArgumentException if the bytes are no program, or hold a pattern that is not RE2
+   */
   public static <N> N decode(byte[] program, Builder<N> builder) {
     ByteBuffer in = ByteBuffer.wrap(program);
     try {
@@ -69,12 +70,12 @@ public final class FilterProgram {
     }
   }
 
-  /** Throws an {@link IllegalArgumentException} that says why a program cannot be run, if it cannot. */
+  /** Throws an {@link IllegalArgumentException} that says why a program cannot be run, unless it can be. */
   public static void check(byte[] program) {
     decode(program, new Checker());
   }
 
-  /** Makes nothing: a program is checked by being read. */
+  /** A builder that makes nothing, as reading a program checks it. */
   private static final class Checker implements Builder<Void> {
     @Override
     public Void and(List<Void> children) {

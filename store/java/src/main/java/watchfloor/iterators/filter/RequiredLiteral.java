@@ -4,15 +4,15 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * A text that every value contains in which a pattern is found. Searching for it is cheaper than matching the pattern,
- * so most values need not be matched.
+ * A text that is part of every value in which a pattern is found. Searching for it is cheaper than matching the
+ * pattern, so most values need not be matched.
  *
- * <p>A pattern is read as a concatenation, at its top level only. Groups, classes and all else that can match several
- * texts separate the literals; with alternatives, flags or anything that is not understood there is no literal. The
- * longest literal is taken. Values are UTF-8.
+ * <p>A pattern is read as a concatenation, at its top level only. Groups, classes and all other parts that can match
+ * several texts separate the literals. A pattern with alternatives, flags or unknown syntax has no literal. The longest
+ * literal is taken. Values are UTF-8.
  */
 public final class RequiredLiteral {
-  /** Flags of a wildcard's pattern: a dot is any character. They make no difference to literals. */
+  /** The flags of a wildcard's pattern: a dot is any character. They do not change literals. */
   private static final String FLAGS = "(?s)";
   /** The pattern around a wildcard that begins and ends with {@code *}. */
   private static final String BEFORE = FLAGS + "\\A.*";

@@ -2,7 +2,7 @@ package watchfloor.iterators.filter;
 
 import java.util.Arrays;
 
-/** The least and greatest of some encoded values. Conditions are evaluated on them before a value is read. */
+/** The least and the greatest of some encoded values. Conditions are evaluated on them before values are read. */
 public final class ValueBounds {
   private byte[] bytes;
   private int minFrom;
@@ -11,7 +11,11 @@ public final class ValueBounds {
   private int maxTo;
   private boolean maxIsCut;
 
-  /** @param maxIsCut true if greater values that begin with the maximum are within the bounds too */
+  /**
+   * Sets the bounds to parts of an array.
+   *
+   * @param maxIsCut true if greater values that begin with the maximum are within the bounds too
+   */
   public void set(byte[] bytes, int minFrom, int minTo, int maxFrom, int maxTo, boolean maxIsCut) {
     this.bytes = bytes;
     this.minFrom = minFrom;
