@@ -26,10 +26,7 @@ public final class Vector {
   public static final int NUMBERS = 3;
   public static final int LIST = 4;
 
-  /**
-   * If fewer values than this fraction (1 / SPARSE) are wanted, the lengths of the values between them are only added
-   * up.
-   */
+  /** If fewer values than this fraction (1 / SPARSE) are wanted, lengths between them are only added up. */
   private static final int SPARSE = 4;
   private static final byte[] EMPTY = new byte[0];
 
@@ -53,11 +50,7 @@ public final class Vector {
   private long[] numbers = new long[0];
   private Vector elements;
 
-  /**
-   * Makes a reader.
-   *
-   * @param name of the field, for messages
-   */
+  /** @param name of the field, for messages */
   public Vector(String name) {
     this.name = name;
     header = new VectorHeader(name);
@@ -205,10 +198,7 @@ public final class Vector {
     }
   }
 
-  /**
-   * Returns the encoded values of all rows as unsigned numbers; undefined where null. The array may be longer than the
-   * number of rows.
-   */
+  /** Returns all rows' values as unsigned numbers; undefined where null. May be longer than the rows. */
   public long[] numbers() {
     decode();
     if (!widened) {
@@ -288,10 +278,7 @@ public final class Vector {
     plain = bytes;
   }
 
-  /**
-   * Returns the end of a part of {@code length} bytes. Throws an IllegalStateException if it is after the payload's
-   * end.
-   */
+  /** Returns the end of a part. Throws an IllegalStateException if it is after the payload's end. */
   private int skip(int at, long length, int end, String what) {
     if (length > end - at) {
       throw bad("the payload ends within its " + what);
