@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
@@ -73,16 +74,19 @@ class Snapshot:
             yield from batches
 
     def begin_scan(self, request: EntryScan) -> Batches:
+        if not len(request.ranges):
+            return nullcontext(())  # A query often has what it wants already; a scan of nothing costs calls into Java.
         return self._open_scans.hold_scan(self._store.begin_scan(request))
 
     def begin_events(self, request: EventScan) -> Batches:
+        if not len(request.ranges):
+            return nullcontext(())
         return self._open_scans.hold_scan(self._store.begin_events(request))
 
     def read_catalog_row(self, source: str, max_age: float = 0.0) -> CatalogRow:
         return self.catalog.read_row(source, max_age)
 
     def get_slot(self, slot: Slot[T]) -> T:
-        if slot not in self._slots:
-            self._slots[slot] = slot.make()
-        value: T = self._slots[slot]
+        # One step, so that two threads of a query never keep different values.
+        value: T = self._slots.setdefault(slot, slot.make())
         return value

@@ -74,6 +74,8 @@ class ItemHandler:
                 self._stop.wait(wait)
                 wait = min(wait * 2, _LAST_WAIT)
             except Exception as error:
+                if failure:
+                    raise  # The ledger cannot take the item's end: that ends this worker, and the pool starts another.
                 self._log.exception("%s: attempt %d failed", item.name, attempt)
                 errors += 1
                 if attempt >= MAX_ATTEMPTS:

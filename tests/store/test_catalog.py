@@ -5,8 +5,10 @@ In `make test`: it needs no servers.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
@@ -14,8 +16,9 @@ import pytest
 
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UnknownSourceError
-from watchfloor.store.bridge.requests import EntryScan
+from watchfloor.store.bridge.requests import EntryScan, EventScan
 from watchfloor.store.catalog import Catalog
+from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.index.range_cache import RangeCache
 from watchfloor.store.layouts.block.epochs.block_view import find_view
 from watchfloor.store.reader import CatalogRow, Slot
@@ -122,6 +125,26 @@ def test_a_slot_belongs_to_its_snapshot() -> None:
     one, two = Snapshot(store), Snapshot(store)
     one.get_slot(slot)["a"] = 1
     assert one.get_slot(slot) == {"a": 1} and two.get_slot(slot) == {}
+
+
+def test_threads_of_one_query_share_what_is_in_a_slot() -> None:
+    snapshot, both = Snapshot(CountingStore()), threading.Barrier(2)
+
+    def make_slowly() -> object:
+        both.wait()
+        return object()
+
+    slot: Slot[object] = Slot(make_slowly)
+    with ThreadPoolExecutor(2) as pool:
+        one, two = pool.map(snapshot.get_slot, [slot, slot])
+    assert one is two is snapshot._slots[slot]
+
+
+def test_a_scan_of_nothing_asks_nobody() -> None:
+    snapshot = Snapshot(CountingStore())  # Its ``begin_events`` raises.
+    with snapshot.begin_events(EventScan("Stream", "events", Ranges(), {}, 1, 1)) as batches:
+        assert list(batches) == []
+    assert list(snapshot.scan(EntryScan("index", Ranges()))) == []
 
 
 def test_what_was_read_for_a_range_holds_inside_it() -> None:

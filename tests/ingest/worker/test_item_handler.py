@@ -1,0 +1,48 @@
+"""What a worker does with one item when the ledger fails it.
+
+In `make test`: it needs no servers.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+import pytest
+
+from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.worker.claim import MAX_ATTEMPTS, ClaimPolicy
+from watchfloor.ingest.worker.item_handler import ItemHandler
+from watchfloor.schema.errors import InternalError
+
+ITEM = WorkItem("a.log", b"f" * 16, 0, 10, "web.one", b"", 10, 0, 10, 0, 0, "", False, "ticket")
+
+
+class BrokenLedger:
+    """Fails at each reading with an error that is not the store's."""
+
+    def __init__(self) -> None:
+        self.readings = 0
+
+    def read_item(self, item: WorkItem) -> Any:
+        self.readings += 1
+        raise InternalError("not JSON")
+
+
+class Session:
+    name = "host:1"
+
+    def __init__(self) -> None:
+        self.ledger = BrokenLedger()
+
+
+def test_a_ledger_that_cannot_take_the_end_of_an_item_ends_the_worker() -> None:
+    session: Any = Session()
+    reader: Any = None
+    handler = ItemHandler(
+        session, ClaimPolicy(), reader, threading.Event(), logging.getLogger("quiet"), on_read=lambda: None
+    )
+    with pytest.raises(InternalError, match="not JSON"):
+        handler.handle(ITEM)
+    assert session.ledger.readings <= MAX_ATTEMPTS + 2
