@@ -28,7 +28,7 @@ from .newest_event import newest_event
 from .reader import CatalogRow, Reader
 
 _DEFINITION_FAMILY = b""
-# What reading costs stands in a row that no source's name is.
+# Measured costs of reading stand in a row whose name no source can have.
 _COSTS_ROW, _COSTS_FAMILY = b"\x00store", b"costs"
 _REGISTER_THREADS = 4
 _ENTRIES = pa.schema([(name, pa.binary()) for name in ("row", "family", "qualifier", "visibility", "value")])
@@ -51,7 +51,11 @@ class _CatalogStore(Reader, Protocol):
 
 @dataclass
 class _LastRead:
-    """The last reading of the catalog, shared by all users of a connection: ``rows`` by source, and measured costs."""
+    """The last reading of the catalog, shared by all users of a connection.
+
+    ``rows`` has the entries by source, ``everything`` those of all sources if they were read at once, and ``costs`` the
+    measured costs by layout.
+    """
 
     rows: dict[str, CatalogRow] = field(default_factory=dict)
     everything: CatalogRow | None = None
@@ -62,7 +66,7 @@ class Catalog:
     """Reads and changes the definitions of sources. Safe to use from several threads."""
 
     def __init__(self, store: _CatalogStore, shared: Catalog | None = None) -> None:
-        """``shared``: the catalog of the same connection with other authorizations."""
+        """Shares the last reading with ``shared``, a catalog of the same connection with other authorizations."""
         self._store = store
         self._reader: Reader = store
         self._lock = threading.Lock()
@@ -70,7 +74,7 @@ class Catalog:
         self._last_read: _LastRead = shared._last_read if shared is not None else _LastRead()
 
     def read_through(self, reader: Reader) -> Catalog:
-        """Returns the same catalog, which reads by a snapshot, so that its reads end with the snapshot's scans."""
+        """Returns a copy of this catalog that reads by a snapshot, so that its reads end with the snapshot's scans."""
         other = copy.copy(self)
         other._reader = reader
         return other
@@ -91,9 +95,9 @@ class Catalog:
         return found
 
     def find_source(self, name: str) -> Source:
-        """Returns a source as it was read last. The catalog is read again for a name that is new.
+        """Returns a source from the last reading. If the name is not in it, the catalog is read again.
 
-        Raises ``UnknownSourceError``.
+        Raises ``UnknownSourceError`` if the catalog does not have the source.
         """
         found = self._sources.get(name)
         if found is None:
@@ -118,21 +122,21 @@ class Catalog:
         return row
 
     def find_costs(self, layout: str) -> Mapping[str, float]:
-        """Returns what reading by a layout costs on this store, as it was read last; empty if never measured."""
+        """Returns the costs of reading a layout on this store, from the last reading; empty if never measured."""
         return self._last_read.costs.get(layout, {})
 
     def put_costs(self, layout: str, costs: Mapping[str, float]) -> None:
-        """Stores measured costs for all clients: those that run see them when they read the catalog next."""
+        """Stores measured costs for all clients. A running client sees them when it next reads the catalog."""
         value = json.dumps(dict(costs)).encode()
         self._store.put(SOURCES_TABLE, [(_COSTS_ROW, _COSTS_FAMILY, layout.encode(), value)])
         self._last_read.costs[layout] = dict(costs)
 
     def register(self, source: Source) -> Source:
-        """Puts a source in the catalog and makes its tables; a source that is there gets the fields that it lacks.
+        """Puts a source in the catalog and makes its tables; adds missing fields to a source that is there already.
 
-        A new source that does not say how many shards it wants gets as many as the settings say. Its layout is stored
-        even if the definition names none: layout and shards never change afterwards. A field that is indexed, or
-        reversed, by ``source`` and not yet in the catalog becomes so; its ``indexed_from`` says for which events
+        A new source whose definition names no number of shards gets the number in the settings. Its layout is stored
+        even if the definition names none: layout and shards never change afterwards. An index, or an index of reversed
+        values, that ``source`` has and the catalog lacks is added; the field's ``indexed_from`` says for which events
         (``schema/coverage.py``). No index is ever removed. Registering again changes nothing. Returns the stored
         source. Raises ``StoreError``.
         """
@@ -140,12 +144,16 @@ class Catalog:
         return self._change_source(source.name, lambda known: self._next_step(known, wanted))
 
     def register_all(self, sources: Iterable[Source]) -> None:
-        """Registers several sources, a few at a time: each waits for the manager more than it works."""
+        """Registers several sources, a few at the same time, because each mostly waits for Accumulo's manager."""
         with JavaThreadPool(_REGISTER_THREADS) as pool:
             list(pool.map(self.register, sources))
 
     def complete_indexes(self, source: Source) -> Source:
-        """Stores that the indexes which a source had when it was ``source`` cover all its events by now."""
+        """Stores that the indexes of ``source`` cover all its events, and returns the stored source.
+
+        ``source`` is the definition when the backfill began: indexes that were added since stay as they are. Raises
+        ``UnknownSourceError``.
+        """
 
         def complete(known: Source | None) -> Source:
             if known is None:
@@ -171,14 +179,14 @@ class Catalog:
             self._store.swap(SOURCES_TABLE, (name.encode(), _DEFINITION_FAMILY, b""), before, stored.to_json().encode())
 
     def _next_step(self, known: Source | None, wanted: Source) -> Source:
-        """Returns what ``known`` is changed to next on its way to ``wanted``; ``known`` if nothing is left to do."""
+        """Returns the next definition on the way from ``known`` to ``wanted``; ``known`` if nothing is left to do."""
         if known is None:
             new = wanted.replace_layout(wanted.layout)
             return new if "shards" in wanted.definition else new.replace_shards(self._store.default_shards)
         wider = start_indexes(add_fields(known, wanted.fields), wanted.fields)
         if wider != known or not has_started_index(known):
             return wider
-        # Looked for when the index is in the definition, and not before: see ``schema/coverage.py``.
+        # The newest event is read only after the index is in the stored definition: see ``schema/coverage.py``.
         newest = newest_event(self._store.seeing_all_of(known), known)
         return cover_from(known, 0 if newest is None else newest + 1)
 
@@ -194,12 +202,13 @@ class Catalog:
 
 
 def _parse_costs(entries: pa.RecordBatch) -> dict[str, dict[str, float]]:
+    """Returns the measured costs by layout."""
     found = entries.filter(pc.equal(entries.column("family"), _COSTS_FAMILY))
     columns = (found.column(name).to_pylist() for name in ("qualifier", "value"))
     return {layout.decode(): json.loads(costs) for layout, costs in zip(*columns, strict=True)}
 
 
-# The catalog is read often and its rows seldom change.
+# Cached, because the catalog is read often and its rows seldom change.
 @functools.lru_cache(maxsize=4096)
 def _parse_stored(name: bytes, definition: bytes) -> Source:
     """Returns the source of a row of the catalog."""

@@ -28,10 +28,11 @@ FieldValue = tuple[Field, Value]
 
 @dataclass(frozen=True)
 class IndexCount:
-    """The answer of the index to a condition.
+    """The index's answer about one condition.
 
-    About ``events`` events satisfy it. It leads to ``places``: events, or blocks of events, depending on the layout.
-    ``entries`` of the index were read to learn that. No event is newer than ``newest`` (µs); None: not known.
+    About ``events`` events satisfy the condition. The index has ``places`` hits for it: events in one layout, blocks of
+    events in the other. ``entries`` is the number of index entries behind this answer. No event that satisfies the
+    condition is newer than ``newest`` (µs); None: not known.
     """
 
     events: int
@@ -42,7 +43,10 @@ class IndexCount:
 
 @dataclass(frozen=True)
 class TableWrite:
-    """Entries for one table: with ``wide`` a row per event and a column per cell, otherwise a row per entry."""
+    """A batch of entries for one table, ``entries`` in number.
+
+    If ``wide``, the batch has a row per table row and a column per cell; otherwise it has a row per entry.
+    """
 
     table: str
     batch: pa.RecordBatch
@@ -52,10 +56,10 @@ class TableWrite:
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """Asks for ``columns`` of the events in [since, until) (µs) that satisfy ``where``; None: of all of them.
+    """Asks for ``columns`` of the events in [since, until) (µs) that satisfy ``where``; of all events if it is None.
 
-    The first batch is handed over after about ``first_rows`` events. With a ``limit`` only the newest so many events
-    are needed; more may be returned.
+    The first batch is handed over after about ``first_rows`` events. With a ``limit`` only that number of newest events
+    is needed; more may be returned.
     """
 
     since: int
@@ -67,7 +71,7 @@ class ReadRequest:
 
 
 def make_event_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
-    """Returns the schema of the batches that a layout answers with: typed columns, and the events' keys."""
+    """Returns the schema of the batches of events that a layout returns: typed columns, then the events' keys."""
     fields = [pa.field(name, source.find_field(name).arrow) for name in columns]
     return pa.schema([*fields, pa.field(KEY_COLUMN, pa.binary())])
 
@@ -78,17 +82,18 @@ class Encoder(Protocol):
     def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
         """Returns entries of a batch of events, which has the source's columns and ``keys.OFFSET_COLUMN``.
 
-        Some of them may come with a later batch.
+        Some of these entries may be returned only by a later call, or by ``finish``.
         """
 
     def finish(self) -> list[TableWrite]:
         """Returns the remaining entries and those of the item's counts."""
 
     def sweep_earlier(self, store: Store, rejected: np.ndarray) -> None:
-        """Removes what an earlier reading of the item wrote and this one, now durable, did not write again.
+        """Removes the entries that an earlier reading of the item wrote and this reading did not write again.
 
-        ``rejected`` are the offsets of the item's lines that are not events any more. Events, index entries and counts
-        are removed, so that all three agree. A sweep that was interrupted can be repeated.
+        The entries of this reading must be durable by now. ``rejected`` are the offsets of the item's lines that are
+        not events any more. Events, index entries and counts are removed, so that all three agree. A sweep that was
+        interrupted can be repeated.
         """
 
 
@@ -104,10 +109,10 @@ class ValueCounts(Protocol):
         until: int,
         max_entries: int | None,
     ) -> list[IndexCount | None]:
-        """Returns what the index tells about each condition on an indexed field.
+        """Returns the index's answer about each condition on an indexed field.
 
-        The result is None for a condition of many values that has more than ``max_entries`` in a shard: reading it is
-        given up. With None nothing is given up.
+        The answer is None for a condition of many values that has more than ``max_entries`` index entries in a shard,
+        because its reading is given up there. With ``max_entries`` None no reading is given up.
         """
 
     def count_events(self, reader: Reader, source: Source, term: FieldValue, since: int, until: int) -> int:
@@ -116,10 +121,13 @@ class ValueCounts(Protocol):
     def count_over_time(
         self, reader: Reader, source: Source, term: FieldValue, width: int, since: int, until: int
     ) -> Counter[int]:
-        """Returns exact counts by the start of their bucket, whose ``width`` (µs) is a minute, an hour or a day."""
+        """Returns exact counts of the events that have the value, by the start (µs) of their bucket.
+
+        ``width`` (µs) is that of a bucket: a minute, an hour or a day.
+        """
 
     def count_values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
-        """Returns the exact count of every value of an indexed field, values as they stand in index rows."""
+        """Returns the exact count of every value of an indexed field, by the value as it stands in index rows."""
 
 
 class Layout(Protocol):
@@ -127,11 +135,11 @@ class Layout(Protocol):
 
     name: str
     hits_exact: bool
-    """True if every hit of an equality is an event that satisfies it; false if it is a block that may hold some."""
+    """True if every hit of an equality is an event that satisfies it; false if a hit is a block that may hold some."""
     costs: ReadCosts
-    """The costs of reading on a store on which they were not measured."""
+    """The default costs of reading, for a store on which they were not measured."""
     max_entries: int
-    """A condition of many values with more index entries in a shard than this is not worth looking up."""
+    """The largest number of index entries in a shard with which a condition of many values is worth looking up."""
 
     @property
     def counts(self) -> ValueCounts: ...
@@ -141,8 +149,9 @@ class Layout(Protocol):
     ) -> Encoder:
         """Returns an encoder of one work item's events.
 
-        ``reread`` is the store if the item was read to its end before, and may have been compacted since. ``again``
-        says that parts of the item may have been written before, so that ``sweep_earlier`` will be called.
+        ``reread`` is the store if the item was read to its end before, so that its events may have been compacted
+        since; otherwise None. ``again`` says that parts of the item may have been written before, so that
+        ``sweep_earlier`` will be called.
         """
 
     def scan_events(self, reader: Reader, source: Source, request: ReadRequest) -> Iterator[pa.RecordBatch]:
@@ -156,7 +165,7 @@ class Layout(Protocol):
     def fetch_events(
         self, reader: Reader, source: Source, hits: pa.Array, request: ReadRequest
     ) -> Iterator[pa.RecordBatch]:
-        """Returns events as ``scan_events`` does, of sorted hits.
+        """Returns the requested events of sorted ``hits``, in the order and batches of ``scan_events``.
 
-        The hits are some of those that ``find_hits`` has returned for a time range that covers the request's.
+        The hits are some of those that ``find_hits`` returned for a time range that covers that of the request.
         """

@@ -13,8 +13,8 @@ from .reader import Reader
 def newest_event(reader: Reader, source: Source) -> int | None:
     """Returns the time of the newest event that the reader sees, µs since 1970 UTC; None if there is no event.
 
-    This counts everything that is in the table by now, also events of items that are half written and of blocks that
-    were merged. Raises ``StoreError``.
+    All entries of the event table count, also those of half-written items and of blocks that were replaced. Raises
+    ``StoreError``.
     """
     found = []
     for shard in shard_names(source.shards):

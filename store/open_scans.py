@@ -21,7 +21,10 @@ class OpenScans:
 
     @contextmanager
     def hold_scan(self, scan: ScanStream) -> Iterator[Iterable[pa.RecordBatch]]:
-        """Closes the scan when the block is left, or earlier by ``end_scans``; at once if that was called before."""
+        """Yields the scan and closes it when the ``with`` block is left.
+
+        ``end_scans`` closes it earlier; if that was called before, the scan is closed at once.
+        """
         with self._lock:
             self._open.add(scan)
             ended = self._ended
@@ -35,7 +38,7 @@ class OpenScans:
             scan.close()
 
     def end_scans(self) -> None:
-        """Ends all scans, on the servers too. A thread that waits for a batch of one gets a ``StoreError``."""
+        """Ends all scans, on the servers too. A thread that waits for a batch of such a scan gets a ``StoreError``."""
         with self._lock:
             self._ended = True
             scans = list(self._open)

@@ -1,6 +1,6 @@
 """The protocol by which the store is read: by a ``Store``, or by a ``Snapshot`` of it for one query.
 
-Index and layouts know no more of the store than this.
+The index and the layouts use the store through this protocol only.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from watchfloor.store.bridge.requests import EntryScan, EventScan
 
 T = TypeVar("T")
 Batches = AbstractContextManager[Iterable[pa.RecordBatch]]
-"""A scan that reads ahead from the moment it was begun; it is closed when the ``with`` block is left."""
+"""A scan that reads ahead from the moment it was begun; leaving the ``with`` block closes it."""
 
 
 @dataclass(frozen=True)
 class CatalogRow:
-    """The entries of one source in the catalog, and when their reading began, by the monotonic clock."""
+    """The entries of one source in the catalog, and the time by the monotonic clock at which their reading began."""
 
     entries: pa.RecordBatch
     read_at: float
@@ -29,7 +29,7 @@ class CatalogRow:
 
 @dataclass(frozen=True, eq=False)
 class Slot(Generic[T]):
-    """Identifies a value that a snapshot keeps for the module that declares the slot; ``make`` makes the first one."""
+    """Identifies a value that a snapshot keeps for the module that declares the slot; ``make`` returns a new value."""
 
     make: Callable[[], T]
 
@@ -39,7 +39,7 @@ class Reader(Protocol):
 
     @property
     def authorizations(self) -> tuple[str, ...]:
-        """The labels by which this reader sees."""
+        """The labels with which this reader reads: it sees the entries whose visibility they satisfy."""
 
     @property
     def grace(self) -> float:
@@ -52,13 +52,13 @@ class Reader(Protocol):
         """Returns entries as batches of row, family, qualifier, visibility and value."""
 
     def begin_scan(self, request: EntryScan) -> Batches:
-        """Begins what ``scan`` returns; it is read ahead from now on, so that several scans may run at once."""
+        """Begins a scan for entries. It reads ahead from now on, so that several scans may run at once."""
 
     def begin_events(self, request: EventScan) -> Batches:
-        """Begins to read events, ahead from now on: batches of the row and a column per field of the request."""
+        """Begins a scan for events, which reads ahead: batches of the row and a column per field of the request."""
 
     def read_catalog_row(self, source: str, max_age: float = 0.0) -> CatalogRow:
         """Returns a source's entries in the catalog, as they were read at most ``max_age`` seconds ago."""
 
     def get_slot(self, slot: Slot[T]) -> T:
-        """Returns what a snapshot keeps in a slot. A store keeps nothing there: it returns a new value each time."""
+        """Returns the value of a slot. A snapshot keeps that value; a store returns a new one each time."""

@@ -1,4 +1,4 @@
-"""Snapshots: each is what one query sees of the store."""
+"""Snapshots of the store: a snapshot shows one query the same state of each source all the time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .reader import Batches, CatalogRow, Slot
 
 T = TypeVar("T")
 GRACE_SECONDS = 60.0
-"""Data that was replaced is kept for so long, for queries that may still read it."""
+"""Seconds for which data that was replaced is kept, for queries that may still read it."""
 FRESH_SHARE = 1 / 12
-"""A snapshot, or what is known of the catalog, is used again for so much of the grace: 5 s."""
+"""Share of the grace during which a snapshot, or a row of the catalog, is used again after it was read: 5 s."""
 
 
 class _SnapshotStore(Protocol):
@@ -38,10 +38,10 @@ class _SnapshotStore(Protocol):
 
 
 class Snapshot:
-    """The ``Reader`` of one query. What it keeps in slots holds for as long as it is used."""
+    """The ``Reader`` of one query. The values in its slots are kept as long as the snapshot."""
 
     def __init__(self, store: _SnapshotStore, open_scans: OpenScans | None = None) -> None:
-        """``open_scans``: those of the snapshot that this one replaces, so that both are ended together."""
+        """Takes over the ``open_scans`` of the snapshot that this one replaces, so that all are ended together."""
         self._store = store
         self._open_scans = open_scans or OpenScans()
         self._made_at = time.monotonic()

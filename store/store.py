@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Store:
-    """An open store, and a ``Reader`` of it. ``authorizations`` are the labels by which it sees."""
+    """An open store, which is a ``Reader`` too. ``authorizations`` are the labels with which it reads."""
 
     def __init__(self, settings: Settings, connection: Connection, user: str, authorizations: Sequence[str]) -> None:
         self.settings = settings
@@ -44,7 +44,7 @@ class Store:
     def open(cls, settings: Settings, role: Role = "ingest", authorizations: Sequence[str] | None = None) -> Store:
         """Connects with the rights of a role: ``ingest`` writes, ``query`` can only read.
 
-        ``authorizations`` None means all that the user has. Raises ``StoreError`` within seconds.
+        With ``authorizations`` None the store reads with all labels of the user. Raises ``StoreError`` within seconds.
         """
         credentials = settings.read_credentials(role)
         connection = Connection.open(settings, credentials)
@@ -76,7 +76,7 @@ class Store:
         return self.with_authorizations(sorted({*self.authorizations, *labels.collect_labels(source)}))
 
     def snapshot(self) -> Snapshot:
-        """Returns a reader for one query, which sees of each source what it saw there first."""
+        """Returns a reader for one query, which sees the same state of each source all the time."""
         return Snapshot(self)
 
     def close(self) -> None:
@@ -96,11 +96,11 @@ class Store:
             yield from batches
 
     def begin_scan(self, request: EntryScan) -> EntryStream:
-        """Begins what ``scan`` returns; it is read ahead from now on, so that several scans may run at once."""
+        """Begins a scan for entries. It reads ahead from now on, so that several scans may run at once."""
         return EntryStream(self.connection, self.authorizations, request)
 
     def begin_events(self, request: EventScan) -> EventStream:
-        """Begins to read events, ahead from now on: batches of the row and a column per field of the request."""
+        """Begins a scan for events, which reads ahead: batches of the row and a column per field of the request."""
         return EventStream(self.connection, self.authorizations, request)
 
     def read_catalog_row(self, source: str, max_age: float = 0.0) -> CatalogRow:
@@ -108,7 +108,7 @@ class Store:
         return self.catalog.read_row(source, max_age)
 
     def get_slot(self, slot: Slot[T]) -> T:
-        """Returns a new value: only a snapshot keeps what is in a slot."""
+        """Returns a new value each time: only a snapshot keeps the values of slots."""
         return slot.make()
 
     def sink(self) -> EntrySink:
@@ -130,7 +130,7 @@ class Store:
 
     @property
     def default_shards(self) -> int:
-        """The number of shards of a source whose definition does not say it."""
+        """The number of shards of a source whose definition names none."""
         return self.settings.shards
 
     def make_tables(self, source: Source) -> None:
@@ -138,7 +138,7 @@ class Store:
         readers = [self.settings.read_credentials("query").user]
         try:
             tables.create_source_tables(self.connection, source, readers)
-            with self._granting:  # a user's labels are read and then written whole
+            with self._granting:  # A grant reads all labels of a user and writes them back with the new ones.
                 labels.grant_labels(self.connection, [self.user, *readers], labels.collect_labels(source))
         except Exception as error:
             raise StoreError(f"cannot make the tables of {source.name}: {error}") from error

@@ -42,11 +42,11 @@ _PACK_HITS = ServerIterator(30, "hits", "watchfloor.block.HitsIterator")
 
 @dataclass(frozen=True)
 class BlockHits:
-    """Blocks that have hits for some condition, in any order.
+    """Blocks that have hits for some condition, in any order; the arrays have an element per block.
 
-    ``ids`` are their rows with the shard moved last, so that they sort newest first. All times of their events are
-    between ``oldest`` and ``newest`` (µs), and ``hits`` of the events match. ``entries`` of the index were read for
-    it; if not ``complete``, reading was given up.
+    ``ids`` are their rows with the shard moved last, so that they sort newest first. All times of a block's events are
+    between ``oldest`` and ``newest`` (µs), and ``hits`` is the number of its events that match. ``entries`` is the
+    number of index entries that were read, or 0 if they were not counted. If not ``complete``, reading was given up.
     """
 
     ids: pa.BinaryArray
@@ -57,6 +57,7 @@ class BlockHits:
     complete: bool = True
 
     def select(self, which: np.ndarray) -> BlockHits:
+        """Returns the blocks at which the boolean array ``which`` is true."""
         if which.all():
             return self
         arrays = (self.newest[which], self.oldest[which], self.hits[which])
@@ -67,7 +68,7 @@ class BlockHits:
         return self.select((self.newest >= since) & (self.oldest < until))
 
     def are_inside(self, since: int, until: int) -> np.ndarray:
-        """Returns which blocks lie wholly in [since, until)."""
+        """Returns a boolean per block: whether all its events are in [since, until)."""
         return (self.oldest >= since) & (self.newest < until)
 
 
@@ -84,8 +85,8 @@ def read_block_hits(
 ) -> list[BlockHits]:
     """Returns for each condition the blocks with hits that may have events in [since, until).
 
-    All equalities are read by one scan, and each condition of many values by one of its own, which is given up after
-    ``max_entries`` of a shard. A snapshot reads nothing twice.
+    All equalities are read by one scan, and each condition of many values by a scan of its own, which is given up after
+    ``max_entries`` index entries of a shard (None: never). A snapshot keeps what was read, for later calls.
     """
     terms, others = split_conditions(conditions)
     found: dict[Condition, BlockHits] = dict(
@@ -133,7 +134,7 @@ def _read_hits_of_many(
 def _read_hits_by_suffix(
     reader: Reader, source: Source, suffixes: Sequence[bytes], since: int, until: int
 ) -> dict[bytes, BlockHits]:
-    """Reads the hits of index rows, which are given without their shard."""
+    """Reads the hits of index rows, by ``suffixes``: the rows without their shard."""
     ranges = make_index_ranges(source, suffixes, *find_block_bounds(since, until))
     numbered = {suffix: number for number, suffix in enumerate(suffixes)}
     found: dict[bytes, list[BlockHits]] = {suffix: [] for suffix in suffixes}
@@ -149,8 +150,8 @@ def _scan_seen_hits(
 ) -> Iterator[tuple[list[bytes], np.ndarray, BlockHits]]:
     """Yields the hits of blocks that the reader's view sees, batch by batch.
 
-    Each item has the index rows of a batch, for each hit the number of its row among them, and the hits. A row with
-    many hits may be several times in a batch.
+    An item is the index rows of a batch, the position of each hit's row among these rows, and the hits. A row with many
+    hits may be several times in a batch.
     """
     view = find_view(reader, source)
     for batch in reader.scan(EntryScan(index_table(source), ranges, [_PACK_HITS], ordered=False, requests=requests)):
@@ -191,7 +192,10 @@ class BlockCounts:
         until: int,
         max_entries: int | None,
     ) -> list[IndexCount | None]:
-        """Estimates hits in the whole hours around the range; a block across their end counts by its share of time."""
+        """Estimates the hits in the whole hours that the range touches.
+
+        A block that crosses an end of these hours counts by the share of its time that is inside.
+        """
         since, until = widen_to_hours(since, until)
         estimated: list[IndexCount | None] = []
         for found in read_block_hits(reader, source, conditions, since, until, max_entries):
@@ -245,7 +249,7 @@ class BlockCounts:
     def _read_times(
         self, reader: Reader, source: Source, term: FieldValue, found: BlockHits, since: int, until: int
     ) -> Iterator[np.ndarray]:
-        """Reads the times of the events that have the value in some blocks."""
+        """Yields the times (int64 µs) of those events of some blocks that have the value, batch by batch."""
         for events in self._fetch_column(
             reader, source, found.ids, since, until, _make_equality(term), source.time_field
         ):
@@ -254,10 +258,12 @@ class BlockCounts:
     def _fetch_column(
         self, reader: Reader, source: Source, ids: pa.Array, since: int, until: int, where: Filter | None, column: str
     ) -> Iterator[pa.RecordBatch]:
+        """Yields the column of those events of some blocks that satisfy ``where``; it is the first of each batch."""
         ids = ids.take(pc.sort_indices(ids))
         return self._layout.fetch_events(reader, source, ids, ReadRequest(since, until, where, [column], 1))
 
 
 def _make_equality(term: FieldValue) -> Compare:
+    """Returns the condition ``field = value``."""
     field, value = term
     return Compare(field.name, "=", value)

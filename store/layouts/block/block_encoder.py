@@ -1,7 +1,8 @@
 """Entries of the ``block`` layout: events as column vectors, some thousands in a row (``docs/keys.md``).
 
-A work item's events are cut into *slabs*, in the order of the file and whatever the batches that they come in. Within
-a slab they are split by day, sorted newest first and cut into blocks. So what is written depends on the events alone.
+A work item's events are cut into *slabs* in the order of the file, independently of the batches in which they arrive.
+The events of a slab are split by day, sorted newest first and cut into blocks. So what is written depends on the
+events alone.
 """
 
 from __future__ import annotations
@@ -45,15 +46,18 @@ class BlockEncoder:
         compression: Compression = CODEC,
         generation: int = 0,
     ) -> None:
-        """``generation``: 0, or the last epoch that was begun if the item was read to its end before."""
+        """Sets up an encoder of one work item.
+
+        ``generation`` is the last epoch that was begun, if the item was read to its end before; otherwise 0.
+        """
         self._source, self._file_id, self._item_id = source, file_id, item_id
         self._block_rows, self._compression = block_rows, compression
         self._counts = ItemCounts(source, item_id)
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = 0
         self._slabs = 0
-        # A reading with another definition, or after blocks were merged, makes blocks of other names, whatever it
-        # finds in the lines: a name that has died must never come back.
+        # Block names depend on the definition and on the generation: a reading with another definition, or after blocks
+        # were merged, must never write a block under the name of a block that was replaced.
         self._origin = item_id + blake2b(source.to_json().encode()).digest()
         if generation:
             self._origin += generation.to_bytes(4, "big")

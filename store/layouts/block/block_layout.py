@@ -1,4 +1,4 @@
-"""The ``block`` layout: some thousands of events a row, a column vector a field (``docs/keys.md``).
+"""The ``block`` layout: a row has some thousands of events, with a column vector per field (``docs/keys.md``).
 
 The index finds blocks and the filter finds events: a hit is a block that may hold matching events, and the tablet
 servers evaluate the whole filter on it. Blocks are read in the order of their newest events. Events are held back until
@@ -52,27 +52,28 @@ from .block_encoder import BlockEncoder
 from .costs import BLOCK_COSTS
 
 _STREAM = "watchfloor.block.BlockStream"
-"""Its batches have the block's row at the first event of each block, and null at the others."""
+"""Java class that reads events. Column 0 of its batches is the block's row at each block's first event, else null."""
 FEW_BLOCKS = 10
-# Two first would bring the first rows in two thirds of the time, and all rows, less than a screen, a fifth later.
-"""Up to so many hits are looked up all at once, unless a limit needs fewer."""
+# Two blocks first would bring the first rows in two thirds of the time, but all rows, which fit on a screen, a fifth
+# later.
+"""Largest number of hits that are looked up all at once, unless a limit needs fewer."""
 FIRST_BLOCKS = 2
 """Number of blocks that are looked up first if there are more hits."""
 FEW_ROWS = 1000
-"""If the first batch shall have no more events than this, few blocks are read first: one block may have thousands."""
+"""Few blocks are read first if a request's ``first_rows`` is at most this, because one block may have thousands."""
 BATCH_BLOCKS = 8
 """Number of blocks in a batch of a scan."""
 FETCH_BLOCKS = 64
 """Largest number of blocks that are looked up at once."""
 
 REQUEST_BLOCKS = 4
-"""A look-up makes one request for every so many blocks."""
+"""Number of blocks in one request of a look-up."""
 
 MANY_EVENTS = 1 << 15
-"""Look-ups have about so many events at most, so that the servers read the next ones while these are decoded."""
+"""Approximate largest number of events of a look-up: servers read the next events while the last ones are decoded."""
 
 SPARE = 1.25
-"""Factor on the estimated number of blocks that hold what is still missing to the limit."""
+"""Factor on the number of events still missing to the limit, for which blocks are looked up: it is an estimate."""
 
 
 class BlockLayout:
@@ -200,7 +201,7 @@ class _BlockReader:
 
 
 def _rows_of_hits(hits: pa.BinaryArray) -> Ranges:
-    """Returns the rows of blocks as ranges."""
+    """Returns a range for the row of each block in ``hits``."""
     shards = pc.binary_slice(hits, BLOCK_KEY_BYTES, BLOCK_KEY_BYTES + SHARD_BYTES)
     return Ranges.exact_rows(join_bytes(shards, pc.binary_slice(hits, 0, BLOCK_KEY_BYTES)))
 
@@ -211,7 +212,7 @@ def _to_moment(micros: int) -> datetime:
 
 
 def _find_next_time(events: pa.RecordBatch) -> int:
-    """Returns a time (µs) that no event of later blocks exceeds: from the metadata, or that of the last block."""
+    """Returns a time (µs) that no event of later blocks exceeds: the metadata's, or else the last block's newest."""
     row = bytes.fromhex((events.schema.metadata or {}).get(NEXT_ROW, b"").decode())
     if len(row) < SHARD_BYTES + REVTS_BYTES:
         rows = events.column(0).drop_null()

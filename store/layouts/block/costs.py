@@ -1,4 +1,4 @@
-"""The block layout's costs, measured with 2 cores and one tablet server; a calibrated store has its own."""
+"""The block layout's costs, measured with 2 cores and one tablet server; a calibrated store has its own costs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The blocks of a source that one query sees while compaction replaces blocks (``docs/compaction.md``).
 
 A source's row in the catalog has two families beside its definition: ``compaction`` holds the ``EpochState``, and
-``died`` the names of the blocks that an epoch has replaced, until they are deleted. Keys sort so that the state is read
-before these names, which are written before the state says that their epoch is committed.
+``died`` the names of the blocks that an epoch has replaced, until they are deleted. The names are written before the
+state in which their epoch is committed, and by the order of keys they are read after the state: a reader that sees an
+epoch as committed therefore sees the names of all blocks that it has replaced.
 """
 
 from __future__ import annotations
@@ -24,16 +25,18 @@ from watchfloor.store.reader import CatalogRow, Reader, Slot
 from watchfloor.store.snapshot import FRESH_SHARE
 
 SAFE_SHARE = 1 / 2
-"""A read that ends within so much of the grace after its view was read needs no second look at the catalog."""
+"""Share of the grace within which a view is right without another reading of the catalog."""
 STATE_FAMILY, STATE, DIED_FAMILY = b"compaction", b"state", b"died"
 EPOCH_BYTES = 4
 
 
 @dataclass(frozen=True)
 class EpochState:
-    """``epoch`` is the last committed epoch, ``begun`` the last one that was begun, by ``owner`` if it is at work.
+    """The state of a source's epochs, as the catalog has it.
 
-    Blocks that died by the epoch ``horizon`` may be gone. Of ``aborted`` epochs nothing is ever seen.
+    ``epoch`` is the last committed epoch and ``begun`` the last epoch that was begun. ``owner`` is the process that has
+    an epoch open; empty if none is. Blocks that were replaced by epochs up to ``horizon`` may be deleted by now. Blocks
+    that ``aborted`` epochs have written are never seen.
     """
 
     epoch: int = 0
@@ -65,7 +68,7 @@ class BlockView:
         return time.monotonic() - self.read_at
 
     def find_seen(self, ids: np.ndarray) -> np.ndarray | None:
-        """Returns which of the blocks with these IDs, (n, 24) bytes, are seen; None if all are."""
+        """Returns a boolean per block of ``ids``, (n, 24) bytes: whether the query sees it. None if it sees all."""
         epochs = read_epochs(ids)
         hidden = epochs > self.state.epoch
         if self.state.aborted and epochs.any():
@@ -75,15 +78,15 @@ class BlockView:
         return ~hidden if hidden.any() else None
 
     def find_seen_rows(self, rows: pa.BinaryArray) -> np.ndarray | None:
-        """Returns which of the blocks with these rows are seen; None if all are."""
+        """Returns a boolean per block of ``rows``: whether the query sees it. None if it sees all."""
         return self.find_seen(np.roll(to_byte_rows(rows, BLOCK_ROW_BYTES), -SHARD_BYTES, axis=1))
 
     def check_still_right(self, reader: Reader, name: str) -> None:
         """Raises ``StoreError`` if blocks of this view may have been deleted during a read that has just ended.
 
         Blocks that an epoch replaced are deleted when the grace after its commit is over. So a view that is younger
-        than the grace is right, a view whose epoch is still the newest is as good as new, and any other is right as
-        long as the horizon has not passed it.
+        than the grace is right. A view whose epoch is still the newest counts as new again. Any other view is right
+        until the horizon passes its epoch.
         """
         if self.age < reader.grace * SAFE_SHARE:
             return
@@ -99,7 +102,7 @@ _VIEWS: Slot[dict[str, BlockView]] = Slot(dict)
 
 
 def find_view(reader: Reader, source: Source) -> BlockView:
-    """Returns which blocks of a source a reader sees: at most seconds old, and always the same for one snapshot."""
+    """Returns the view by which a reader sees a source's blocks: seconds old at most, always the same in a snapshot."""
     views = reader.get_slot(_VIEWS)
     if source.name not in views:
         row = reader.read_catalog_row(source.name, reader.grace * FRESH_SHARE)
@@ -108,7 +111,7 @@ def find_view(reader: Reader, source: Source) -> BlockView:
 
 
 def read_view(reader: Reader, name: str) -> BlockView:
-    """Reads the view of a source as it is now, by one look at its row in the catalog."""
+    """Reads the view of a source as it is now, from its row in the catalog."""
     return parse_view(reader.read_catalog_row(name))
 
 
@@ -131,10 +134,12 @@ def make_died_name(epoch: int, row: bytes) -> bytes:
 
 
 def read_epochs_of_names(names: pa.BinaryArray) -> np.ndarray:
+    """Returns the epoch in each name that ``make_died_name`` has made."""
     return to_byte_rows(names, EPOCH_BYTES + BLOCK_ROW_BYTES)[:, :EPOCH_BYTES].copy().view(">u4").reshape(-1)
 
 
 def _find_dead(names: pa.BinaryArray, state: EpochState) -> pa.BinaryArray:
+    """Returns the IDs of the blocks that committed epochs have replaced."""
     epochs = read_epochs_of_names(names)
     in_force = (epochs <= state.epoch) & ~np.isin(epochs, state.aborted)
     names = names.filter(pa.array(in_force))

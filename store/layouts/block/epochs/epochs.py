@@ -29,7 +29,7 @@ class EpochAbortedError(StoreError):
 
 
 class EpochWriter:
-    """Begins and ends epochs of one source, for a process that changes its blocks."""
+    """Begins and ends epochs of one source, for a process that changes the source's blocks."""
 
     def __init__(self, store: Store, source: Source) -> None:
         self._store, self._source = store, source
@@ -62,7 +62,7 @@ class EpochWriter:
         return mine if self._swap_state(state, mine) else None
 
     def list_replaced(self, state: EpochState, rows: Iterable[bytes]) -> None:
-        """Writes durably which blocks the open epoch will have replaced when it is committed."""
+        """Writes durably the names of the blocks that the open epoch replaces when it is committed."""
         name = self._source.name.encode()
         entries = [(name, DIED_FAMILY, make_died_name(state.begun, row), b"") for row in rows]
         if entries:
@@ -83,12 +83,14 @@ class EpochWriter:
             self._swap_state(state, replace(state, horizon=epoch))
 
     def _end_epoch(self, change: Callable[[EpochState], EpochState]) -> EpochState:
+        """Changes the state while this process has an epoch open. Raises ``EpochAbortedError`` if it has none."""
         while (state := self.read_state()).owner == self._me:
             if self._swap_state(state, changed := change(state)):
                 return changed
         raise EpochAbortedError(f"the compaction of {self._source.name} was aborted by another; try again")
 
     def _swap_state(self, old: EpochState, new: EpochState) -> bool:
+        """Writes the state ``new`` if the stored one is still ``old``. Returns whether it did."""
         cell = self._source.name.encode(), STATE_FAMILY, STATE
         return self._store.swap(SOURCES_TABLE, cell, None if old == EpochState() else old.to_json(), new.to_json())
 
