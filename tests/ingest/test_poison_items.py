@@ -5,6 +5,7 @@ In `make soak`: three workers die, and each time the next one waits until the it
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,13 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.soak]
+
+
+@pytest.fixture(scope="module")
+def store(store_settings: Settings) -> Iterator[Store]:
+    with Store.open(store_settings) as opened:
+        yield opened
+
 
 POISON = """
 import os, signal
