@@ -1,4 +1,4 @@
-"""IP addresses as bytes that sort as they do: 0x04 and 4 bytes, or 0x06 and 16 bytes; all of IPv4 before IPv6."""
+"""IP addresses as bytes that sort like the addresses: 0x04 and 4 bytes, or 0x06 and 16 bytes; IPv4 before IPv6."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from watchfloor.schema.errors import InternalError
 from .byte_arrays import to_binary_array, to_byte_rows
 
 _OCTETS = pa.array([str(octet) for octet in range(256)])
-# Typed, and made once: for a constant whose type it must guess Arrow looks for modules that are not there, each time.
+# Typed and made once: to guess the type of a constant, Arrow looks for modules that are not installed, every time.
 _DOT, _IPV4_BYTES = pa.scalar(".", pa.string()), pa.scalar(5, pa.int32())
 _FEW_ADDRESSES = 512
-"""Up to so many addresses are decoded faster one by one than together."""
+"""Up to this number, addresses are decoded faster one by one than together."""
 
 
 def encode_address(address: IPv4Address | IPv6Address) -> bytes:
@@ -45,6 +45,7 @@ def decode_addresses(values: pa.BinaryArray) -> pa.StringArray:
 
 
 def _pack_texts(texts: pa.StringArray) -> pa.BinaryArray:
+    """Returns addresses as bytes, none of them null: IPv4 together, IPv6 one by one."""
     is_ipv6 = pc.match_substring(texts, ":").to_numpy(zero_copy_only=False)
     octets = pc.split_pattern(texts.filter(pa.array(~is_ipv6)), ".").flatten().cast(pa.uint8()).to_numpy()
     rows = np.full((len(octets) // 4, 5), 4, np.uint8)
@@ -54,6 +55,7 @@ def _pack_texts(texts: pa.StringArray) -> pa.BinaryArray:
 
 
 def _unpack_texts(values: pa.BinaryArray) -> pa.StringArray:
+    """Returns addresses as text, none of them null: IPv4 together, IPv6 one by one."""
     is_ipv4 = pc.equal(pc.binary_length(values), _IPV4_BYTES)
     ipv4 = to_byte_rows(values.filter(is_ipv4), 5)
     if not (ipv4[:, 0] == 4).all():
@@ -72,7 +74,7 @@ def _unpack_text(value: bytes) -> str:
 
 
 def _interleave(first: pa.Array, second: pa.Array, is_first: np.ndarray) -> pa.Array:
-    """Returns an array that takes its next value from ``first`` where ``is_first``, else from ``second``."""
+    """Returns an array that takes its next value from ``first`` where ``is_first`` is true, else from ``second``."""
     if not len(second):
         return first
     places = np.where(is_first, np.cumsum(is_first) - 1, len(first) + np.cumsum(~is_first) - 1)

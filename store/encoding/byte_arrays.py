@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.errors import InternalError
 
-# Typed, and made once: for a constant whose type it must guess Arrow looks for modules that are not there, each time.
+# Typed and made once: to guess the type of a constant, Arrow looks for modules that are not installed, every time.
 EMPTY_BYTES = pa.scalar(b"", pa.binary())
 
 
@@ -40,7 +40,10 @@ def to_byte_rows(column: pa.BinaryArray, width: int) -> np.ndarray:
 
 
 def unpack_byte_rows(column: pa.BinaryArray, width: int) -> np.ndarray:
-    """Returns all rows of ``width`` bytes in a binary array without nulls, each of whose values holds some of them."""
+    """Returns the bytes of a binary array without nulls as a (rows, width) array; a value may hold several rows.
+
+    Raises ``InternalError`` if a value is not a whole number of rows.
+    """
     offsets = np.frombuffer(column.buffers()[1], np.int32, len(column) + 1, column.offset * 4)
     if (np.diff(offsets) % width).any():
         raise InternalError(f"stored values do not have {width} bytes each; were they written by another version?")
@@ -50,7 +53,10 @@ def unpack_byte_rows(column: pa.BinaryArray, width: int) -> np.ndarray:
 
 
 def read_bytes(column: pa.BinaryArray, width: int) -> np.ndarray:
-    """Returns the bytes of all values, each of which must have ``width``; a null counts as zeros."""
+    """Returns the bytes of all values one after the other; a null becomes zeros.
+
+    Raises ``InternalError`` if a value does not have ``width`` bytes.
+    """
     if column.null_count:
         column = column.fill_null(b"\x00" * width)
     if len(column) == 0:
@@ -69,6 +75,6 @@ def copy_nulls(values: pa.Array, nulls_of: pa.Array) -> pa.Array:
 
 
 def list_offsets(column: pa.ListArray) -> pa.Array:
-    """Returns the lists' offsets into ``column.flatten()``, which omits null lists and what lies outside a slice."""
+    """Returns the lists' offsets into ``column.flatten()``, which omits null lists and elements outside a slice."""
     lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
     return pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())

@@ -15,12 +15,12 @@ from .values import decode_scalars, encode_column, encode_elements
 MAX_INDEXED = 1024
 """Longest encoded value, in bytes, that stands whole in an index row."""
 CUT_BYTES, CUT_DIGEST = 1000, 16
-"""Of a longer value these many bytes stand there, and a hash of the whole value of these many bytes."""
+"""Of a longer value, an index row has the first ``CUT_BYTES`` bytes and a hash of the whole, ``CUT_DIGEST`` bytes."""
 
 
 def to_index_value(value: bytes) -> bytes:
     """Returns one encoded value as it stands in an index row."""
-    # Imported here, as few processes meet a long value.
+    # Imported here, because few processes meet a long value.
     from hashlib import blake2b
 
     if len(value) <= MAX_INDEXED:
@@ -57,11 +57,13 @@ def count_index_values(field: Field, column: pa.Array, counts: Counter[bytes]) -
 
 
 def decode_index_value(kind: FieldType, value: bytes) -> object:
-    """Returns one value of an index row as a Python value, addresses as text: for the few values of a top list.
+    """Returns one value of an index row as a Python value, an address as text.
 
-    A string that was cut becomes its first characters and an ellipsis.
+    It decodes value by value, for lists of a few top values. A string that was cut becomes its first characters and an
+    ellipsis.
     """
     if kind is FieldType.STRING and len(value) == CUT_BYTES + CUT_DIGEST:
+        # A whole value of this length decodes; a value that ends with a hash hardly ever does.
         with suppress(UnicodeDecodeError):
             return value.decode()
         return value[:CUT_BYTES].decode(errors="ignore") + "…"

@@ -1,6 +1,6 @@
-"""Sorts batches of entries by their keys, as sorted files need them.
+"""Sorts batches of entries by their keys, in the order that RFiles need.
 
-Rows of events have a fixed number of bytes and are sorted as numbers. The index' rows and blocks come as dictionaries:
+Rows of events have a fixed number of bytes and are sorted as numbers. Columns of index entries come as dictionaries:
 only the distinct values are compared, and entries are sorted by the ranks of their values. No whole key is built.
 
 The functions empty the lists of batches that they are given, so that memory is released as soon as a copy is made.
@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 from .byte_arrays import to_byte_rows
 
 SLICE_BYTES = 4 << 20
-"""Approximate bytes of sorted entries that are yielded at once."""
+"""Approximate size in bytes of one yielded batch of sorted entries."""
 _LONG = ("row", "family", "qualifier", "visibility", "value")
 
 
 def sort_rows(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of wide batches (``EntrySink.write_rows``) by row, their columns by qualifier and label."""
+    """Yields the rows of wide batches (``EntrySink.write_rows``), sorted; columns are sorted by qualifier and label."""
     rows = pa.concat_arrays([batch.column(0) for batch in batches])
     cells = _collect_cells(batches)
     batches.clear()
@@ -48,7 +48,7 @@ def sort_entries(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 class _SortColumn:
-    """One column of all batches. A dictionary is kept as its sorted distinct values and each entry's rank."""
+    """One column of all batches. A dictionary column is kept as its sorted distinct values and each entry's rank."""
 
     def __init__(self, chunks: list[pa.Array]) -> None:
         self._ranks: np.ndarray | None = None
@@ -70,17 +70,18 @@ class _SortColumn:
         return [self._ranks] if len(self._values) > 1 else []
 
     def take(self, places: np.ndarray) -> pa.Array:
+        """Returns the values at these positions; of a dictionary column, as a dictionary array."""
         if self._ranks is None:
             return self._values.take(pa.array(places))
         ranks = self._ranks.take(places)
         first = int(ranks.min())
-        # Only the distinct values between the least and the greatest: few, if the entries were sorted by this column.
+        # Only the distinct values from the least to the greatest are copied: few, if entries are sorted by this column.
         values = self._values.take(pa.array(np.arange(first, int(ranks.max()) + 1)))
         return pa.DictionaryArray.from_arrays(pa.array(ranks - first), values)
 
 
 def _to_numbers(values: pa.BinaryArray) -> list[np.ndarray]:
-    """Returns byte strings as arrays of numbers, the most significant first, without those that are all the same."""
+    """Returns arrays of numbers, the most significant first, that sort as the values; constant arrays are left out."""
     lengths = pc.min_max(pc.binary_length(values))
     width = lengths["max"].as_py() or 0
     if lengths["min"].as_py() != width:
@@ -92,6 +93,7 @@ def _to_numbers(values: pa.BinaryArray) -> list[np.ndarray]:
 
 
 def _sort_order(keys: list[np.ndarray], rows: int) -> np.ndarray:
+    """Returns the positions of rows sorted by ``keys``, the most significant first."""
     if not keys:
         return np.arange(rows)
     whole = _combine_keys(keys)
@@ -111,13 +113,14 @@ def _combine_keys(keys: list[np.ndarray]) -> np.ndarray | None:
 
 
 def _slice_order(order: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    """Yields slices of ``order`` for about ``SLICE_BYTES`` of entries, which have ``size`` bytes in all."""
     rows = max(1, len(order) * SLICE_BYTES // max(1, size))
     for start in range(0, len(order), rows):
         yield order[start : start + rows]
 
 
 def _collect_cells(batches: list[pa.RecordBatch]) -> dict[tuple[bytes, bytes], list[pa.Array]]:
-    """Returns the cells of all batches, batch by batch, by qualifier and label."""
+    """Returns an array per batch for each qualifier and label; it is all null if the batch lacks the column."""
     cells: dict[tuple[bytes, bytes], list[pa.Array]] = {}
     for number, batch in enumerate(batches):
         for field, column in zip(list(batch.schema)[1:], batch.columns[1:], strict=True):
@@ -127,6 +130,7 @@ def _collect_cells(batches: list[pa.RecordBatch]) -> dict[tuple[bytes, bytes], l
 
 
 def _read_cell(field: pa.Field) -> tuple[bytes, bytes]:
+    """Returns the qualifier and the label of a wide batch's column."""
     metadata = field.metadata or {}
     return metadata.get(b"qualifier", field.name.encode()), metadata.get(b"visibility", b"")
 

@@ -1,4 +1,4 @@
-"""Row IDs and the parts they are made of, whatever the layout (``docs/keys.md``)."""
+"""Row IDs and their parts, for all layouts (``docs/keys.md``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_TIME = (1 << 63) - 1
 REVTS_BYTES = 8
 HASH_BYTES = 8
 KEY_BYTES = REVTS_BYTES + HASH_BYTES
-"""Length of an event's key, REVTS HASH. Keys identify events within their source, and sort the newest first."""
+"""Length of an event's key, REVTS HASH. A key identifies an event within its source; the newest event sorts first."""
 UNKNOWN_HASH = 0
 """The HASH of a key whose reader may not see the columns that HASH is computed from.
 
@@ -56,7 +56,7 @@ def shard_names(shards: int) -> list[bytes]:
 
 
 def reverse_time(time: int) -> bytes:
-    """Returns 8 bytes that sort the newest first. ``time``: microseconds since 1970 UTC."""
+    """Returns a time (µs since 1970 UTC) as 8 bytes, of which those of the newest time sort first."""
     return (MAX_TIME - time).to_bytes(8, "big")
 
 
@@ -76,12 +76,12 @@ def times_of_keys(keys: np.ndarray) -> np.ndarray:
 
 
 def time_of_key(key: bytes) -> int:
-    """Returns the time, microseconds since 1970 UTC, in bytes that begin with REVTS: an event's or a block's key."""
+    """Returns the time (µs since 1970 UTC) of an event's or a block's key: both begin with REVTS."""
     return MAX_TIME - int.from_bytes(key[:REVTS_BYTES], "big")
 
 
 def time_of_row(row: bytes) -> int:
-    """Returns the time, microseconds since 1970 UTC, of an event table's row: its event's, or its block's newest."""
+    """Returns the time (µs since 1970 UTC) of a row of an event table: of its event, or of its block's newest event."""
     return time_of_key(row[SHARD_BYTES:])
 
 
@@ -118,7 +118,10 @@ def event_hashes(file_id: bytes, offsets: np.ndarray) -> np.ndarray:
 
 
 def mix_hashes(files: np.uint64 | np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Returns ``event_hashes``, given the first 8 bytes of file identities as numbers: one for all or one per event."""
+    """Returns the same hashes as ``event_hashes``.
+
+    ``files`` are the first 8 bytes of file identities as numbers: one number for all events or one for each.
+    """
     x = offsets.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x += files
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,4 +1,4 @@
-"""Numbers, times and truth values as unsigned numbers that sort as they do, and those as bytes."""
+"""Numbers, times and truth values as unsigned numbers of the same order, and these unsigned numbers as bytes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from .byte_arrays import to_binary_array
 _SIGN = np.uint64(1 << 63)
 
 NUMBER_BYTES = {FieldType.INT: 8, FieldType.TIME: 8, FieldType.FLOAT: 8, FieldType.PORT: 2, FieldType.BOOL: 1}
-"""Bytes of an encoded value of each of these types. Read as a big-endian number it sorts as the value does."""
+"""Number of bytes of an encoded value, by type. These bytes, read as a big-endian number, sort as the values do."""
 
 
 def to_numbers(kind: FieldType, column: pa.Array) -> np.ndarray:
-    """Returns a column of a type of ``NUMBER_BYTES`` as uint64: its encoded bytes as numbers. Nulls give any number."""
+    """Returns a column of a type of ``NUMBER_BYTES`` as uint64: its encoded bytes as numbers.
+
+    A null becomes an arbitrary number.
+    """
     match kind:
         case FieldType.INT:
             return _fill_nulls(column, 0).astype(np.int64, copy=False).view(np.uint64) ^ _SIGN
@@ -39,7 +42,7 @@ def from_numbers(kind: FieldType, numbers: np.ndarray, nulls: np.ndarray | None 
             return pa.array((numbers ^ _SIGN).view(np.int64), mask=nulls).cast(ARROW_TYPES[kind])
         case FieldType.FLOAT:
             values = np.where(numbers & _SIGN != 0, numbers ^ _SIGN, ~numbers).view(np.float64)
-            # Not from_pandas: a NaN stays what it is.
+            # ``from_pandas`` is not set, so that a NaN does not become null.
             return pa.array(values, mask=nulls)
         case FieldType.BOOL:
             return pa.array(numbers != 0, mask=nulls)
@@ -55,7 +58,7 @@ def numbers_to_bytes(kind: FieldType, numbers: np.ndarray) -> pa.BinaryArray:
 
 
 def float_to_bits(values: np.ndarray) -> np.ndarray:
-    """Returns float64 values as uint64 that sort as they do: the bits of IEEE 754, all or only the sign flipped."""
+    """Returns float64 values as uint64 of the same order: their IEEE 754 bits, with all or only the sign flipped."""
     bits = (values + 0.0).view(np.uint64)  # -0.0 + 0.0 is 0.0
     return np.where(bits & _SIGN != 0, ~bits, bits ^ _SIGN)
 

@@ -1,7 +1,7 @@
 """Compiles a typed filter tree into the bytes that tablet servers evaluate (Java's ``FilterProgram``).
 
-The program is a preorder walk of the tree over encoded values (``values.py``). Every comparison in it is one of bytes,
-so the servers need to know no types. ``docs/keys.md`` has the format.
+The program is a preorder walk of the tree over encoded values (``values.py``). It compares bytes only, so the
+servers need to know no types. ``docs/keys.md`` has the format.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def compile_filter(tree: Filter, source: Source) -> bytes:
 
 def wildcard_regex(pattern: str) -> str:
     """Returns the RE2 pattern that matches the strings that a wildcard pattern matches, from end to end."""
-    # Several stars in a row mean the same as one, but each would cost the servers a step for every character.
+    # Several stars in a row become one: they mean the same, but each would cost the servers a step per character.
     parts = re.findall(r"\\.|\*+|\?|[^*?\\]+|\\", pattern, re.DOTALL)
     words = {"*": ".*", "?": "."}
     body = (
@@ -117,10 +117,12 @@ def _compile_range(
 
 
 def _encode_field(name: str, source: Source) -> bytes:
+    """Returns the kind of a field's values and its name, as the program has them before a condition."""
     kind = _TIME if name == source.time_field else _LIST if source.find_field(name).is_list else _SCALAR
     encoded = name.encode()
     return struct.pack(">BH", kind, len(encoded)) + encoded
 
 
 def _frame_bytes(value: bytes) -> bytes:
+    """Returns the value after its length."""
     return struct.pack(">I", len(value)) + value

@@ -1,4 +1,4 @@
-"""Ranges of keys as the columns that cross the bridge."""
+"""Ranges of keys, kept as the columns that are handed to Java."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def prefix_end(prefix: bytes) -> bytes | None:
 
 
 class Ranges:
-    """A list of half-open ranges of keys, to which more can be added."""
+    """A list of half-open ranges of keys. It is complete once it was handed over by ``to_batch``."""
 
     def __init__(self) -> None:
         self._columns: tuple[list[bytes | None], ...] = ([], [], [], [])
@@ -43,7 +43,7 @@ class Ranges:
 
     @classmethod
     def exact_rows(cls, rows: pa.BinaryArray) -> Ranges:
-        """Returns ranges of one row each. No more can be added to these."""
+        """Returns a range for each row. No more ranges can be added to the result."""
         ranges = cls()
         ends = join_bytes(rows, _AFTER)
         nulls = pa.nulls(len(rows), pa.binary())

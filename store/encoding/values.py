@@ -1,6 +1,6 @@
 """Values as bytes that sort as the values do.
 
-Cells, index rows and filter constants all use this encoding, so tablet servers compare bytes and never ask for a type:
+Cells, index rows and filter constants all use this encoding, so tablet servers compare bytes and need no types:
 
 ====== =====================================================================================================
 type   bytes
@@ -76,7 +76,7 @@ def encode_elements(field: Field, elements: pa.Array) -> pa.BinaryArray:
 
 
 def decode_elements(field: Field, elements: pa.BinaryArray) -> pa.Array:
-    """Inverts ``encode_elements``. Takes the values of a field that is not a list too."""
+    """Inverts ``encode_elements``. Decodes the values of a field that is not a list too."""
     return decode_scalars(field.scalar, elements)
 
 
@@ -104,12 +104,12 @@ def decode_column(field: Field, column: pa.BinaryArray) -> pa.Array:
 
 
 def bridge_type(field: Field) -> str:
-    """Returns the type as which the bridge hands a field's column over; ``bytes`` if it leaves the values encoded."""
+    """Returns the type in which the bridge hands over a field's column; ``bytes`` if the values stay encoded."""
     return "bytes" if field.is_list or field.scalar is FieldType.IP else field.scalar.value
 
 
 def to_arrow_type(field: Field, column: pa.Array) -> pa.Array:
-    """Returns a column that came over the bridge as ``bridge_type`` says, as the field's Arrow type."""
+    """Returns a column of the bridge's type (``bridge_type``) as a column of the field's Arrow type."""
     return decode_column(field, column) if bridge_type(field) == "bytes" else column
 
 
@@ -129,7 +129,7 @@ def _encode_scalars(kind: FieldType, column: pa.Array) -> pa.BinaryArray:
 
 
 def decode_scalars(kind: FieldType, column: pa.BinaryArray) -> pa.Array:
-    """Returns encoded scalar values as a column of the type's Arrow type."""
+    """Returns encoded scalar values as a column of the Arrow type of ``kind``."""
     match kind:
         case FieldType.STRING:
             return column.cast(pa.string())

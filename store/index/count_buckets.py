@@ -36,7 +36,7 @@ from .item_counts import TOTAL
 _COUNT_ITERATOR = "watchfloor.iterators.CountIterator"
 
 Span = tuple[int, int]
-"""Microseconds, half-open."""
+"""A half-open time range, in microseconds."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def widen_to_hours(since: int, until: int) -> Span:
 
 
 def make_bucket_row(source: Source, term: FieldValue | None) -> bytes:
-    """Returns the aggregate row of ``field = value``; that of all events for None."""
+    """Returns the aggregate row of ``field = value``, or with ``term`` None the row that counts all events."""
     name = TOTAL if term is None else term[0].name
     value = b"" if term is None else to_index_value(encode_value(term[0].scalar, term[1]))
     return aggregate_shard(name, value, source.shards) + index_prefix(name) + value
@@ -86,29 +86,32 @@ def make_row_range(row: bytes) -> Ranges:
 def read_counts(
     reader: Reader, source: Source, ranges: Ranges, cells: bytes, by: str
 ) -> Iterator[tuple[bytes, int, int]]:
-    """Returns (row, start of the bucket, count) of the ``cells`` in ``ranges``, summed ``by`` ``row`` or ``bucket``."""
+    """Yields (row, start of the bucket, count) of the ``cells`` in ``ranges``, summed ``by`` ``row`` or ``bucket``."""
     with begin_counts(reader, source, ranges, cells, by) as batches:
         yield from iterate_counts(batches)
 
 
 def begin_counts(reader: Reader, source: Source, ranges: Ranges, cells: bytes, by: str) -> Batches:
-    """Begins the same as a scan that reads ahead from now on; ``iterate_counts`` or ``sum_buckets`` read it."""
+    """Begins the scan of ``read_counts``, which reads ahead from now on.
+
+    ``iterate_counts`` and ``sum_buckets`` decode its batches.
+    """
     options: dict[str, str | bytes] = {"mode": "cells", "ranges": cells, "by": by}
-    # One range is sooner read by one request after the other, which come without a pool of threads.
+    # A single range is read faster by requests one after the other, which need no pool of threads.
     ordered = len(ranges) == 1
     iterator = ServerIterator(30, "counts", _COUNT_ITERATOR, options)
     return reader.begin_scan(EntryScan(aggregate_table(source), ranges, [iterator], ordered))
 
 
 def iterate_counts(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[bytes, int, int]]:
-    """Returns (row, start of the bucket, count); the start is 0 if the counts were summed by row."""
+    """Yields (row, start of the bucket, count); the start is 0 if the counts were summed by row."""
     for batch in batches:
         starts, counts = _read_columns(batch)
         yield from zip(batch.column("row").to_pylist(), starts.tolist(), counts.tolist(), strict=True)
 
 
 def sum_buckets(batches: Iterable[pa.RecordBatch]) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the starts of buckets, ascending, and the count of each over all rows, of a scan summed by bucket."""
+    """Returns the ascending starts of buckets and the count of each over all rows, from a scan summed by bucket."""
     parts = [_read_columns(batch) for batch in batches]
     if not parts:
         return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -120,21 +123,22 @@ def sum_buckets(batches: Iterable[pa.RecordBatch]) -> tuple[np.ndarray, np.ndarr
 
 
 def _read_columns(batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the start of the bucket (0 if summed by row) and the count of each entry."""
     counts = to_byte_rows(batch.column("value"), 8).view(">i8").reshape(-1).astype(np.int64)
     qualifiers, starts = batch.column("qualifier"), np.zeros(len(batch), np.int64)
-    if len(batch) and qualifiers[0].as_py():  # by bucket: all have one; by row: none has
+    if len(batch) and qualifiers[0].as_py():  # Summed by bucket, all entries have a qualifier; summed by row, none has.
         starts = times_of_keys(to_byte_rows(qualifiers, 8))
     return starts, counts
 
 
 def make_cover_cells(parts: BucketCover) -> bytes:
-    """Returns the cells that a cover sums. A cell of family ``s`` counts for its hour and for its day."""
+    """Returns the cells to sum for a cover's days and hours. A cell of family ``s`` counts for its hour and its day."""
     days = b"".join(make_cells(family, span) for family in "ds" for span in parts.days)
     return days + b"".join(make_cells(family, span) for family in "hs" for span in parts.hours)
 
 
 def make_bucket_cells(width: int, span: Span) -> bytes:
-    """Returns the cells of the whole buckets of a width in ``span``."""
+    """Returns the cells of the buckets of a width (µs) that start in ``span``."""
     families = {MINUTE: "m", HOUR: "hs", DAY: "ds"}[width]
     return b"".join(make_cells(family, span) for family in families)
 

@@ -1,4 +1,4 @@
-"""Index entries, in both layouts: the row of a value, with a second one for the reversed value."""
+"""Index entries, in both layouts: in the row of a value, and in a second row for the reversed value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from .item_counts import make_constant_column
 class IndexColumn:
     """The distinct ``values`` of one field, encoded, for which entries are made.
 
-    ``row_values`` are the same as they stand in index rows. ``reversed``: entries of the reversed values are made too.
+    ``row_values`` are these values as they stand in index rows. If ``reversed``, entries of the reversed values are
+    made too.
     """
 
     name: str
@@ -38,10 +39,10 @@ class IndexColumn:
 def make_index_writes(
     source: Source, column: IndexColumn, groups: np.ndarray, qualifiers: pa.Array, values: pa.Array
 ) -> Iterator[TableWrite]:
-    """Returns index entries grouped by their row, so that a sink makes one mutation of each group.
+    """Yields index entries grouped by their row, so that a sink makes one mutation of each group.
 
-    ``groups`` ascend: for each entry the number of its value times the source's shards plus its shard. ``qualifiers``
-    and ``values`` are those of the entries.
+    ``groups`` has for each entry (number of its value) * (number of shards) + (its shard), in ascending order.
+    ``qualifiers`` and ``values`` are those of the entries.
     """
     first = np.concatenate(([True], groups[1:] != groups[:-1]))
     distinct, positions = groups[first], np.cumsum(first) - 1

@@ -1,4 +1,4 @@
-"""Index hits of conditions of many values, in both layouts: a range of index rows, read on the servers.
+"""Index hits of conditions that many values may satisfy, in both layouts: a range of index rows, read on the servers.
 
 The row of an equality is read as it stands (``index_rows``). A range of values may have any number of rows, so the
 tablet servers test the values and sum the hits of each key (``watchfloor.iterators.IndexHitsIterator``).
@@ -25,6 +25,7 @@ from watchfloor.store.reader import Batches, Reader, Slot
 from .index_rows import ValueRows, find_value_rows
 from .range_cache import RangeCache
 
+# A shard's answer begins with whether reading was given up and the number of entries read; hits follow.
 _HEADER = struct.Struct(">BI")
 _HITS_BYTES = 4
 
@@ -34,7 +35,7 @@ class IndexKeys:
     """The keys in a layout's index entries, of events or of blocks of events.
 
     ``bounds`` gives the first key (inclusive) and the last key (exclusive) of a time range [since, until) (µs);
-    ``width`` is their length in bytes.
+    ``width`` is the length of a key in bytes.
     """
 
     bounds: Callable[[int, int], tuple[bytes, bytes]]
@@ -43,10 +44,10 @@ class IndexKeys:
 
 @dataclass(frozen=True)
 class IndexHits:
-    """The index hits of one condition: ``ids`` (n, bytes) and the number of ``hits`` of each.
+    """The index hits of one condition: ``ids``, (n, width) bytes, and the number of ``hits`` of each.
 
-    An ID is a key followed by the shard; no ID comes twice. ``entries`` of the index were read for them. If not
-    ``complete``, reading was given up.
+    An ID is a key followed by the shard; no ID comes twice. ``entries`` is the number of index entries that were read.
+    If not ``complete``, reading was given up.
     """
 
     ids: np.ndarray
@@ -63,7 +64,7 @@ _HITS: Slot[RangeCache[tuple[str, Condition], IndexHits]] = Slot(RangeCache)
 
 
 def split_conditions(conditions: Iterable[Condition]) -> tuple[list[Compare], list[Condition]]:
-    """Returns the equalities, which have one row a shard, and the conditions of many values; each once."""
+    """Returns the equalities, which have one row a shard, and the conditions of many values, without repetitions."""
     equal: list[Compare] = []
     many: list[Condition] = []
     for condition in dict.fromkeys(conditions):
@@ -85,8 +86,8 @@ def read_index_hits(
 ) -> list[IndexHits]:
     """Returns the hits of each condition in [since, until), by one scan each, all at once.
 
-    Reading a condition is given up after ``max_entries`` of a shard; None is never. A snapshot reads nothing twice;
-    what it has may reach beyond the time range.
+    Reading a condition is given up after ``max_entries`` index entries of a shard (None: never). A snapshot keeps what
+    was read for later calls, so that hits may lie outside the time range.
     """
     cache = reader.get_slot(_HITS)
     named = [(source.name, condition) for condition in conditions]
@@ -125,7 +126,7 @@ def _begin_scan(
 
 
 def _sum_hits(scan: Iterable[pa.RecordBatch], width: int) -> IndexHits:
-    """Returns the answers of all shards, with the hits of each key summed."""
+    """Returns the answers of all shards as one, with the hits of each ID summed; ``width`` is that of a key."""
     parts: list[np.ndarray] = []
     entries, complete = 0, True
     for batch in scan:

@@ -27,6 +27,7 @@ from watchfloor.store.encoding.ranges import Ranges, prefix_end
 from watchfloor.store.encoding.values import encode_value
 from watchfloor.store.layout import FieldValue
 
+# The literal characters with which an anchored pattern begins, none of them repeated.
 _REGEX_PREFIX = re.compile(r"(?:\^|\\A)((?:[\w /@:,;=&%#~!'\"<>-]|\\[^\w\s])+)(?![*?{+])")
 
 
@@ -52,7 +53,7 @@ def make_index_suffixes(terms: Sequence[FieldValue]) -> list[bytes]:
 
 
 def make_index_ranges(source: Source, suffixes: Iterable[bytes], low: bytes, high: bytes) -> Ranges:
-    """Returns the ranges of the qualifiers [low, high) of these rows in all shards."""
+    """Returns ranges of the qualifiers [low, high) in all shards; ``suffixes`` are the rows without their shard."""
     ranges = Ranges()
     for suffix in suffixes:
         for shard in shard_names(source.shards):
@@ -61,7 +62,7 @@ def make_index_ranges(source: Source, suffixes: Iterable[bytes], low: bytes, hig
 
 
 def find_value_rows(condition: Condition, source: Source) -> ValueRows:
-    """Returns the rows of a typed condition on an indexed field; the index of a list has its elements."""
+    """Returns the rows of a typed condition on an indexed field. The index of a list field has the lists' elements."""
     kind = source.find_field(condition.field).scalar
     match condition:
         case Compare(_, op, value) if op in ("<", "<=", ">", ">="):
@@ -90,7 +91,7 @@ def find_value_rows(condition: Condition, source: Source) -> ValueRows:
 
 
 def _rows_with_prefix(condition: Condition, start: bytes, test: bytes | None, backwards: bool = False) -> ValueRows:
-    """Returns the rows of values that start with some bytes, or of reversed values that do."""
+    """Returns the rows of the values, or if ``backwards`` of the reversed values, that start with some bytes."""
     prefix = reversed_prefix(condition.field) if backwards else index_prefix(condition.field)
     end = prefix_end(prefix + start[:CUT_BYTES])
     assert end is not None  # a field's name does not consist of 0xFF
@@ -100,7 +101,7 @@ def _rows_with_prefix(condition: Condition, start: bytes, test: bytes | None, ba
 def _rows_between(
     condition: Condition, low: bytes, high: bytes | None, after_low: bool = False, with_high: bool = True
 ) -> ValueRows:
-    """Returns the rows of the encoded values between ``low`` and ``high``; None: up to the last value.
+    """Returns the rows of the encoded values between ``low`` and ``high``, or up to the last value if ``high`` is None.
 
     ``after_low`` excludes ``low`` itself, ``with_high`` includes ``high``.
     """

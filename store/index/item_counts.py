@@ -29,10 +29,10 @@ from watchfloor.store.encoding.keys import (
 )
 
 TOTAL = ""
-"""The field name, and the value, under which all events of a source are counted."""
+"""The field name and the value under which all events of a source are counted."""
 
 _FOLD_AFTER = 200_000
-"""Pending groups of a field are summed when they are more than this, to bound memory."""
+"""Pending groups of a field are summed when their number exceeds this, to bound memory."""
 
 
 class ItemCounts:
@@ -44,12 +44,16 @@ class ItemCounts:
         self._minutes: dict[int, int] = defaultdict(int)
 
     def add_total(self, times: np.ndarray) -> None:
-        """Counts the events of a batch; ``times`` int64 microseconds."""
+        """Counts the events of a batch by their ``times`` (int64 µs)."""
         for minute, count in zip(*np.unique(times // MINUTE, return_counts=True), strict=True):
             self._minutes[int(minute)] += int(count)
 
     def add_values(self, field: Field, values: pa.Array, codes: np.ndarray, times: np.ndarray) -> None:
-        """Counts the values of a field: ``values`` distinct and encoded, ``codes`` (into them) one per ``times``."""
+        """Counts a field's values per hour.
+
+        ``values`` are distinct and encoded. ``codes`` and ``times`` (int64 µs) have an element per event: the position
+        of its value in ``values``, and its time.
+        """
         if not len(codes):
             return
         hours = times // HOUR
@@ -89,7 +93,7 @@ class ItemCounts:
         return self._make_batch(rows, pa.array(families, pa.binary()), starts, counts, self._source.visibility)
 
     def _field_entries(self, name: str, hours: pa.Table) -> pa.RecordBatch:
-        """Returns the counts of a field's values by hour and by day, from those by hour."""
+        """Returns the counts of a field's values by hour and by day, from the counts by hour."""
         values = hours["value"].combine_chunks().dictionary_encode()
         codes, starts = values.indices.to_numpy().astype(np.int64), hours["hour"].to_numpy() * HOUR
         counts, days = hours["count"].to_numpy(), starts // DAY
@@ -115,6 +119,7 @@ class ItemCounts:
     def _make_batch(
         self, rows: pa.Array, families: pa.Array, starts: np.ndarray, counts: np.ndarray, visibility: str
     ) -> pa.RecordBatch:
+        """Returns entries whose qualifier is the reversed start of the bucket and the item's ID."""
         qualifiers = np.empty((len(rows), 16), np.uint8)
         qualifiers[:, :8] = reverse_times(starts)
         qualifiers[:, 8:] = np.frombuffer(self._item_id, np.uint8)
@@ -134,6 +139,7 @@ def make_constant_column(value: bytes, rows: int) -> pa.DictionaryArray:
 
 
 def _sum_groups(pending: list[pa.Table]) -> pa.Table:
+    """Returns one table with the counts of each value and hour summed."""
     if len(pending) == 1:
         return pending[0]
     summed = pa.concat_tables(pending).group_by(["value", "hour"]).aggregate([("count", "sum")])

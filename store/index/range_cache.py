@@ -1,4 +1,4 @@
-"""Keeps what was read of the index for a time range."""
+"""Keeps values that were read from the index for a time range."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ V = TypeVar("V")
 
 
 class RangeCache(Generic[K, V]):
-    """Values by key, each with the time range [since, until) (µs) that it was read for.
+    """Values by key, each with the time range [since, until) (µs) for which it was read.
 
-    A snapshot always sees the same entries, so what it has read for a range holds for every range inside that.
+    A snapshot always sees the same entries, so a value that it has read for a range holds for every range inside it.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class RangeCache(Generic[K, V]):
         return self._values[key][2]
 
     def find_missing(self, keys: Iterable[K], since: int, until: int) -> list[K]:
-        """Returns the distinct keys of which there is no value that covers [since, until)."""
+        """Returns the distinct keys for which there is no value that covers [since, until)."""
         return [key for key in dict.fromkeys(keys) if not self._covers(key, since, until)]
 
     def _covers(self, key: K, since: int, until: int) -> bool:

@@ -1,7 +1,7 @@
-"""The cells of one work item in a source's aggregate table: what it counted there, and removal of what is outdated.
+"""Reads the cells of one work item in a source's aggregate table, and removes the outdated ones.
 
-A reading overwrites the cells that it has counts for. A bucket in which an item has no events any more, after it was
-read by another definition, would keep the count of the reading before.
+A reading overwrites the cells for which it has counts. If the item is read again by another definition, a bucket in
+which it has no events any more would keep the count of the earlier reading.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ class SinkOpener(Protocol):
 
 
 def read_item_counts(reader: Reader, source: Source, item_id: bytes) -> pa.Table:
-    """Reads the keys of all cells that a work item has in a source's aggregate table: row, family, qualifier,
-    visibility. The servers look at all cells of the table, and send these alone."""
+    """Reads the keys (row, family, qualifier, visibility) of a work item's cells in a source's aggregate table.
+
+    The servers look at all cells of the table and send only those of the item.
+    """
     everything = Ranges()
     everything.add_rows(b"", None)
     pattern = "(?s).{8}" + "".join(f"\\x{byte:02x}" for byte in item_id)
-    # As ISO-8859-1 each byte is one character.
+    # In ISO-8859-1 each byte is one character.
     only_item = ServerIterator(30, "item", _REGEX_FILTER, {"colqRegex": pattern, "encoding": "ISO-8859-1"})
     batches = [
         batch.select([*_KEY, "visibility"])
@@ -60,7 +62,7 @@ def counted_minutes(source: Source, counts: pa.Table) -> np.ndarray:
 
 
 def remove_stale_counts(sinks: SinkOpener, source: Source, counts: pa.Table, written: Iterable[pa.RecordBatch]) -> None:
-    """Deletes, durably, those cells among an item's ``counts`` that are not in ``written``, the item's last ones."""
+    """Deletes durably the cells in an item's ``counts`` that are not in ``written``, those of its last reading."""
     current = {key for batch in written for key in zip(*(batch.column(name).to_pylist() for name in _KEY), strict=True)}
     keys = zip(*(counts.column(name).to_pylist() for name in _KEY), strict=True)
     stale = counts.filter(pa.array([key not in current for key in keys], pa.bool_()))

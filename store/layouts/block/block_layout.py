@@ -73,7 +73,7 @@ MANY_EVENTS = 1 << 15
 """Approximate largest number of events of a look-up: servers read the next events while the last ones are decoded."""
 
 SPARE = 1.25
-"""Factor on the number of events still missing to the limit, for which blocks are looked up: it is an estimate."""
+"""Factor on the number of events still missing to the limit, because the blocks that hold them are an estimate."""
 
 
 class BlockLayout:

@@ -14,21 +14,22 @@ SECOND = 1_000_000
 SPAN_BYTES = 4
 BLOCK_ID_BYTES = 8
 BLOCK_KEY_BYTES = 8 + SPAN_BYTES + BLOCK_ID_BYTES
-"""Length of a block's key, REVTS SPAN ID: it identifies the block within its source. REVTS is of its newest event."""
+"""Length of a block's key, REVTS SPAN ID: it identifies the block within its source. REVTS is the newest event's."""
 BLOCK_ROW_BYTES = SHARD_BYTES + BLOCK_KEY_BYTES
 
 OFFSET, FILE, ITEM = "\x01offset", "\x01file", "\x01item"
-"""Qualifiers of vectors that are no fields: the offset of an event's line, the identity of its file and, in merged
+"""Qualifiers of vectors that are not fields: the offset of an event's line, the identity of its file and, in merged
 blocks, the tag of the work item that wrote the event."""
 OFFSET_FIELD = Field(OFFSET, FieldType.INT)
 
 TAG_BYTES = 4
 _TAG_AT = 8 + SPAN_BYTES
+# This bit of a tag is set in merged blocks; the other bits are then the epoch.
 _MERGED = 1 << 31
 
 
 def make_item_tag(item_id: bytes) -> bytes:
-    """Returns the first half of the ID of an item's blocks: 31 bits."""
+    """Returns the first half of the ID of an item's blocks: a hash of 31 bits."""
     digest = blake2b(item_id, digest_size=TAG_BYTES).digest()
     return bytes([digest[0] & 0x7F]) + digest[1:]
 
@@ -39,7 +40,7 @@ def make_epoch_tag(epoch: int) -> bytes:
 
 
 def read_item_tag(row: bytes) -> bytes:
-    """Returns the ``make_item_tag`` in the row of a block that ingest wrote."""
+    """Returns the item's tag in the row of a block that ingest wrote."""
     return row[SHARD_BYTES + _TAG_AT :][:TAG_BYTES]
 
 
@@ -66,14 +67,17 @@ def make_block_row(shard: int, newest: int, oldest: int, block_id: bytes) -> byt
 
 
 def read_block_times(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the newest time, and a time that no event is older than, of (n, ≥ 12) block keys; int64 microseconds."""
+    """Returns a newest and an oldest time for each of (n, ≥ 12) block keys, int64 µs: no event of the block is outside.
+
+    The newest time is exact; the oldest may be up to a second too early.
+    """
     newest = times_of_keys(keys)
     spans = np.ascontiguousarray(keys[:, 8 : 8 + SPAN_BYTES]).view(">u4").reshape(-1).astype(np.int64)
     return newest, newest - spans * SECOND
 
 
 def find_block_bounds(since: int, until: int) -> tuple[bytes, bytes]:
-    """Returns first key (inclusive) and last key (exclusive) of the blocks that may have events in [since, until).
+    """Returns the first key (inclusive) and last key (exclusive) of the blocks that may have events in [since, until).
 
     A block never crosses midnight (UTC), so its newest event is of a day that the range touches.
     """

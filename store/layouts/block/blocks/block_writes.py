@@ -23,6 +23,7 @@ BLOCK_ROWS = 16384
 SLAB_BLOCKS = 4
 """Number of successive blocks in one shard, so that an index row takes all their hits in one mutation."""
 _MOST_CELLS = 1 << 20
+"""Up to this number of possible pairs, pairs are counted in an array with an element per possible pair."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,9 @@ def make_event_write(source: Source, blocks: Sequence[Block], columns: Sequence[
 def make_block_index_writes(
     source: Source, blocks: Sequence[Block], columns: Sequence[LabelledColumn]
 ) -> Iterator[TableWrite]:
-    """Yields an entry per value and block, with the number of hits, grouped by row. ``blocks`` are sorted by row.
+    """Yields an index entry per value and block, with the number of hits, grouped by row.
 
-    Columns that are ``reversed`` get a second entry, in the row of the reversed value.
+    ``blocks`` are sorted by row. Columns that are ``reversed`` get a second entry, in the row of the reversed value.
     """
     block_of = np.empty(sum(len(block.events) for block in blocks), np.int64)
     for number, block in enumerate(blocks):

@@ -11,11 +11,11 @@ from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import KEY_BYTES, KEY_COLUMN, hashes_of_keys, times_of_keys
 
 PIECE_ROWS = 4096
-"""Largest number of events in a batch that is returned."""
+"""Largest number of events in a batch that ``EventMerger`` yields."""
 
 
 def order_newest_first(times: np.ndarray, hashes: np.ndarray) -> np.ndarray:
-    """Returns the order of events: newest first, then by hash."""
+    """Returns the positions of events in their order: newest first, events of the same time by hash."""
     order = np.argsort(-times, kind="stable")
     ordered = times[order]
     same = ordered[1:] == ordered[:-1]
@@ -49,7 +49,7 @@ class EventMerger:
             self._runs.append((run, -times_of_keys(keys)))
 
     def take_newer(self, than: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Yields the events newer than ``than`` (µs; None: all), in pieces. The others are kept for later."""
+        """Yields the events newer than ``than`` (µs; None: all), in batches, and keeps the others for later."""
         heads, held = [], []
         for run, ages in self._runs:
             cut = len(ages) if than is None else int(np.searchsorted(ages, -than))
@@ -65,6 +65,7 @@ class EventMerger:
 
 
 def _merge_runs(runs: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Returns the events of all runs as one batch, newest first."""
     if len(runs) == 1:
         return runs[0]
     merged = pa.concat_batches(runs)

@@ -35,7 +35,8 @@ _AT_ONCE = 64
 def list_block_rows(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryArray, pa.BinaryArray]]:
     """Yields the rows of all blocks, seen or not, in any order, and their vectors of files' identities.
 
-    These vectors are the first cells of their rows, and tell how many events a block has: nothing else is read.
+    The vector of files' identities is the first cell of its row and tells how many events the block has. Nothing else
+    is read.
     """
     everything = Ranges()
     everything.add_rows(b"", None)
@@ -100,7 +101,7 @@ def read_column(field: Field, blocks: Mapping[bytes, BlockCells], sizes: Sequenc
 
 
 def make_hits_of(source: Source, blocks: Mapping[bytes, BlockCells]) -> Iterator[TableWrite]:
-    """Yields the index entries of one group of blocks, which are sorted."""
+    """Yields the index entries of one group of blocks, which are sorted by row."""
     sizes = count_events_of(blocks)
     ends = np.cumsum(sizes)
     places = [
@@ -117,7 +118,7 @@ def make_hits_of(source: Source, blocks: Mapping[bytes, BlockCells]) -> Iterator
 
 
 def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
-    """Deletes blocks, durably. Their hits go first, so that a removal that was interrupted can be repeated."""
+    """Deletes blocks durably. Their index entries go first, so that an interrupted removal can be repeated."""
     with store.sink() as sink:
         for start in range(0, len(rows), _AT_ONCE):
             blocks = read_blocks(store, source, rows[start : start + _AT_ONCE])

@@ -1,12 +1,12 @@
 """Compaction: small blocks of closed days become full ones, while queries and ingest go on (``docs/compaction.md``).
 
-    list the blocks ─▶ plan groups ─▶ for each round: begin an epoch ─▶ write merged blocks ─▶ say which they replace
-        ─▶ commit ─▶ … ─▶ after the grace: delete what was replaced
+    list the blocks ─▶ plan groups ─▶ for each round: begin an epoch ─▶ write merged blocks ─▶ list replaced blocks
+        ─▶ commit ─▶ … ─▶ after the grace: delete the replaced blocks
 
-Blocks that were written before a field was indexed can be written anew too, and then the index covers all events.
+Blocks that were written before a field was indexed can be written anew too, so that the index then covers all events.
 
-It may end anywhere. An epoch that was not committed is never seen, and the next run removes its blocks; of one that
-was, the next run deletes what it replaced.
+A compaction may be interrupted at any point. Blocks of an epoch that was not committed are never seen, and the next run
+removes them. If the epoch was committed, the next run deletes the blocks that it replaced.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ListSettledTags = Callable[[], set[bytes]]
 class CompactionResult:
     """Numbers of blocks ``before`` and ``after``, and of ``events`` that moved to other blocks in ``rounds`` epochs.
 
-    ``lacking`` blocks still lack index entries, as their work items are not done.
+    ``lacking`` is the number of blocks that still lack index entries, because their work items are not done.
     """
 
     before: int
@@ -69,14 +69,16 @@ def compact_blocks(
 ) -> CompactionResult:
     """Merges the small blocks of all days that ended before ``closed`` (µs), until nothing is left to merge.
 
-    ``index``: if an index does not cover all events, writes all blocks anew, after which it does, unless there are
-    work items that are not done. Returns when what was replaced is deleted, so not before ``store.grace`` is over.
-    Raises ``StoreError``.
+    With ``index``, if an index does not cover all events, all blocks are written anew, so that it covers them unless
+    there are work items that are not done. ``closed`` does not matter for these. Returns when the replaced blocks are
+    deleted, which is not before ``store.grace`` is over. Raises ``StoreError``.
     """
     return _Compaction(store, source, settled, closed, block_rows, step, index).run()
 
 
 class _Compaction:
+    """One run of ``compact_blocks``."""
+
     def __init__(
         self,
         store: Store,
@@ -91,19 +93,20 @@ class _Compaction:
         self._closed, self._block_rows, self._step = closed, block_rows, step
         self._epochs = EpochWriter(store, source)
         self._index, self._lacking = index, frozenset[bytes]()
-        """Blocks that existed when the index was defined, and may lack its entries."""
+        """Rows of blocks that existed when the index was defined, and may lack its entries."""
         self._due: deque[tuple[int, float]] = deque()
-        """Epochs whose replaced blocks still exist, and from when on these may be deleted, by the monotonic clock."""
+        """Epochs, each with the time (monotonic clock) from which the blocks that it replaced may be deleted."""
 
     def run(self) -> CompactionResult:
-        """Merges until nothing is left to merge, and deletes what was replaced when its grace is over."""
+        """Merges until nothing is left to merge, and deletes the replaced blocks when their grace is over."""
         began, before, events, rounds = time.monotonic(), -1, 0, 0
         self._note_dead(self._epochs.await_turn(PATIENCE))
         self._read_definition()
         self._empty_lists()
         defined = self._source
         while True:
-            # In this order: who begins an epoch after this turn reads a definition that is as new as ``defined``.
+            # In this order: a process that begins an epoch after ``await_turn`` reads a definition that is at least as
+            # new as ``defined``.
             self._epochs.await_turn(PATIENCE)
             self._read_definition()
             listing = list_blocks(self._store, self._source)
@@ -120,7 +123,7 @@ class _Compaction:
             for batch in cut_into_rounds(groups, self._block_rows):
                 committed = self._run_round(state, batch)
                 if committed is None:
-                    break  # another has changed the blocks: look again
+                    break  # Another process has changed the blocks: list and plan them again.
                 state, moved = committed
                 events, rounds = events + moved, rounds + 1
                 self._delete_dead()
@@ -140,7 +143,7 @@ class _Compaction:
         try:
             self._step("begun")
             self._read_definition()
-            # Looked at once more: who reads an item again from now on sees that an epoch has begun.
+            # Read once more: a worker that reads an item again from now on sees that an epoch has begun.
             settled = self._settled()
             replaced: list[bytes] = []
             events = 0
@@ -165,12 +168,12 @@ class _Compaction:
         return committed, events
 
     def _read_definition(self) -> None:
-        """Reads the current definition and its labels: values of fields that were not seen would be lost."""
+        """Reads the current definition and sees all its labels: merging would lose the values of unseen fields."""
         self._source = self._store.catalog.read_sources()[self._source.name]
         self._store = self._store.seeing_all_of(self._source)
 
     def _note_dead(self, state: EpochState) -> None:
-        """Notes that replaced blocks are to be deleted. Their grace begins now, as hosts' clocks may differ."""
+        """Notes that replaced blocks are to be deleted. Their grace begins now, because hosts' clocks may differ."""
         if state.epoch > state.horizon:
             self._due.append((state.epoch, time.monotonic() + self._store.grace))
 
@@ -189,7 +192,7 @@ class _Compaction:
         state, entries = self._epochs.read_state(), self._store.read_catalog_row(self._source.name).entries
         names = entries.column("qualifier").filter(pc.equal(entries.column("family"), DIED_FAMILY))
         epochs = read_epochs_of_names(names)
-        # What an aborted epoch was to replace lives on.
+        # Blocks that an aborted epoch was to replace stay.
         aborted = np.isin(epochs, state.aborted)
         names = names.filter(pa.array(aborted | (epochs <= state.horizon)))
         alive = set(names.filter(pa.array(np.isin(read_epochs_of_names(names), state.aborted))).to_pylist())

@@ -58,12 +58,13 @@ class _EventOrigins:
         return _EventOrigins(self.files[which], self.items[which], self.offsets[which])
 
     def are_of(self, origin: ItemOrigin) -> np.ndarray:
-        """Returns which events an item wrote."""
+        """Returns a boolean per event: whether the item wrote it."""
         tag, file_id = (np.frombuffer(part, np.uint8) for part in (origin.tag, origin.file_id))
         return (self.items == tag).all(axis=1) & (self.files == file_id).all(axis=1)
 
 
 def has_events_of(origin: ItemOrigin, row: bytes, cells: BlockCells) -> bool:
+    """Returns whether a block has events that an item wrote."""
     return bool(_read_origins({row: cells}, count_events_of({row: cells})).are_of(origin).any())
 
 
@@ -75,7 +76,7 @@ def write_merged(
     block_rows: int,
     without: ItemOrigin | None,
 ) -> int:
-    """Writes the events of one group of blocks as blocks of an epoch, durably, events before hits.
+    """Writes the events of one group of blocks as blocks of an epoch, durably, and then their index entries.
 
     The events of the item ``without`` are left out. Returns the number of events that were written.
     """
@@ -122,13 +123,13 @@ def _put_write(sink: EntrySink, write: TableWrite) -> None:
 
 
 def _read_origins(blocks: Mapping[bytes, BlockCells], sizes: list[int]) -> _EventOrigins:
-    """Reads where the events of some blocks, with these ``sizes``, come from."""
+    """Returns the origins of the events of some blocks; ``sizes`` are the blocks' numbers of events."""
     files, items = [], []
     rows = np.frombuffer(b"".join(blocks), np.uint8).reshape(len(blocks), -1)[:, 4:]
     epochs, tags = read_epochs(rows), read_tags(rows)
     for number, (cells, size) in enumerate(zip(blocks.values(), sizes, strict=True)):
         files.append(to_byte_rows(decode_binary(cells[FILE][1]), FILE_BYTES))
-        # Of a block from ingest the row says which item's it is.
+        # The row of a block from ingest has its item's tag.
         items.append(
             to_byte_rows(decode_binary(cells[ITEM][1]), TAG_BYTES)
             if epochs[number]

@@ -1,6 +1,6 @@
 """Plans which blocks are merged: small blocks of a closed day that are neighbours in time.
 
-All is pure except the listing of blocks.
+``list_blocks`` reads the store; all other functions are pure.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from watchfloor.store.reader import Reader
 SMALL_SHARE = 1 / 2
 """A block with less than this share of ``block_rows`` events is small."""
 GROUP_FULL, GROUP_BLOCKS = 16, 2048
-"""Most that is merged together, as it must fit into memory: events, in full blocks, and number of blocks."""
+"""Limits of one group, which must fit into memory: number of events, in full blocks, and number of blocks."""
 ROUND_FULL, ROUND_BLOCKS = 64, 4096
-"""Most that one epoch replaces: events, in full blocks, and number of blocks."""
+"""Limits of one epoch: number of events, in full blocks, and number of blocks."""
 
 
 @dataclass(frozen=True)
 class BlockListing:
-    """The blocks of a source: ``rows`` (n, 24) bytes, the number of ``events`` of each, and which are ``seen``."""
+    """The blocks of a source: ``rows`` (n, 24) bytes, the number of ``events`` of each, and whether it is ``seen``."""
 
     view: BlockView
     rows: np.ndarray
@@ -73,9 +73,9 @@ def plan_merges(
 ) -> list[MergeGroup]:
     """Returns groups of two and more small blocks of days that ended before ``closed`` (µs).
 
-    A block from ingest takes part if its work item's tag is in ``settled``. What comes of a group is fewer blocks, at
-    most one of them small; so a day with one small block is done with. The blocks ``lacking`` index entries are
-    written anew however large, young or alone they are.
+    A block from ingest takes part if its work item's tag is in ``settled``. A group becomes fewer blocks, at most one
+    of them small; so nothing is done for a day with one small block. The blocks that are ``lacking`` index entries are
+    in groups too, however large or young they are, and also alone.
     """
     keys = np.ascontiguousarray(listing.rows[:, SHARD_BYTES:])
     newest, _ = read_block_times(keys)
@@ -112,7 +112,7 @@ def _cut_day(places: np.ndarray, events: np.ndarray, most: int) -> Iterator[np.n
 
 
 def cut_into_rounds(groups: Sequence[MergeGroup], block_rows: int) -> Iterator[list[MergeGroup]]:
-    """Yields the groups that each epoch merges."""
+    """Yields for each epoch the groups that it merges."""
     batch: list[MergeGroup] = []
     blocks = events = 0
     for group in groups:

@@ -1,9 +1,9 @@
 """Removes the blocks of an earlier reading of a work item that the last reading did not write again.
 
 A reading makes the same blocks as the one before unless its events or the definition differ: a field was added, a
-retry has taken lines on, or blocks were merged in between. The item's own blocks are known by their rows, which name
-it; a block goes after its hits in the index, so that a sweep that is cut off can be done again. Merged blocks with
-events of the item are replaced by ones without them, in an epoch of the sweep's own (``docs/compaction.md``).
+retry has taken lines on, or blocks were merged in between. The item's own blocks are found by the item's tag in their
+rows. A block is removed after its index entries, so that an interrupted sweep can be repeated. Merged blocks with
+events of the item are replaced by blocks without these events, in an epoch of the sweep (``docs/compaction.md``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .merge import ItemOrigin, has_events_of, write_merged
 _AT_ONCE = 16
 """Number of blocks that are read together."""
 _PATIENCE = 5.0
-"""Seconds that a sweep waits for another's epoch; waiting longer, this worker would be taken for dead."""
+"""Seconds that a sweep waits for another process's epoch; if it waited longer, this worker would be taken for dead."""
 _TRIES = 5
 
 
@@ -36,8 +36,8 @@ def sweep_item(store: Store, source: Source, file_id: bytes, item_id: bytes, wri
     """Removes the item's blocks except those whose rows are in ``written``, also from merged blocks."""
     store, source = _see_all_of(store, source)
     origin, epochs = ItemOrigin(make_item_tag(item_id), file_id), EpochWriter(store, source)
-    # Whoever has begun an epoch before now may be merging blocks of the item; who begins one from now on sees in the
-    # ledger that the item is being read, and leaves them alone.
+    # A process that has begun an epoch before now may be merging blocks of the item. A process that begins an epoch
+    # from now on sees in the ledger that the item is being read, and does not merge the item's blocks.
     state = epochs.read_state()
     own, merged = _find_blocks_of(store, source, origin)
     if merged or state.owner:
@@ -46,7 +46,7 @@ def sweep_item(store: Store, source: Source, file_id: bytes, item_id: bytes, wri
 
 
 def _see_all_of(store: Store, source: Source) -> tuple[Store, Source]:
-    """Returns the current definition and a store that sees all its labels: what was not seen would be lost."""
+    """Returns the current definition and a store that sees all its labels: unseen values would be lost."""
     source = store.catalog.read_sources()[source.name]
     return store.seeing_all_of(source), source
 
@@ -64,7 +64,7 @@ def _find_blocks_of(store: Store, source: Source, origin: ItemOrigin) -> tuple[s
         candidates = (epochs > 0) if seen is None else (epochs > 0) & seen
         for found, which in ((own, (read_tags(keys) == tag).all(axis=1)), (merged, candidates)):
             for place in np.flatnonzero(which).tolist():
-                # Another item's block may have the same tag; not one of the same file, of all items that there are.
+                # Blocks of other items may have the same tag by chance, but hardly ever blocks of the same file.
                 if file_id in decode_binary(files[place].as_buffer()).unique():
                     found.append(rows[place].as_py())
     holding: set[bytes] = set()

@@ -1,7 +1,7 @@
-"""Columns of many events, prepared once, from which each block takes its vector.
+"""Columns of a slab's events, prepared once, from which the vector of each block is made.
 
-What is costly is done for all blocks of a slab together: finding the distinct values and sorting them. Arrays are
-picked from by ``take``, which numpy does in half the time of an index, or a quarter for rows of bytes.
+The costly steps, finding the distinct values and sorting them, are done for all blocks of a slab together. Elements of
+arrays are picked by ``take``, which needs half the time of an index, or a quarter for rows of bytes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ class VectorColumn(Protocol):
         """Returns the vector of these events, in this order; None if all their values are null."""
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
-        """Returns the distinct encoded values, and for each pair of a value and an event the numbers of both."""
+        """Returns the distinct encoded values, and all pairs of a value and an event that has it.
+
+        The pairs are two arrays: the positions of the values, and those of the events.
+        """
 
 
 def make_column(field: Field, values: pa.Array, compression: Compression) -> VectorColumn:
@@ -56,7 +59,7 @@ def make_column(field: Field, values: pa.Array, compression: Compression) -> Vec
 
 
 def make_binary_column(values: pa.DictionaryArray, compression: Compression) -> VectorColumn:
-    """Returns a column of bytes that are stored as they are; none is null and the dictionary has no value twice."""
+    """Returns a column of bytes that are stored as they are. No value is null, and the dictionary's are distinct."""
     return _DictionaryColumn(values, values.dictionary, compression)
 
 
@@ -66,6 +69,7 @@ def encode_vector(field: Field, values: pa.Array, compression: Compression = COD
 
 
 def _distinct_share(values: pa.Array) -> float:
+    """Returns the share of distinct values among the known values of a sample."""
     sample = values.slice(0, _SAMPLE)
     known = len(sample) - sample.null_count
     return len(pc.unique(sample.drop_null())) / known if known else 0.0
@@ -176,6 +180,8 @@ class _NumberColumn:
 
 
 class _ListColumn:
+    """Lists: their lengths, and a vector of all elements."""
+
     def __init__(self, field: Field, values: pa.ListArray, compression: Compression) -> None:
         self._values, self._compression = values, compression
         self._elements = Field(field.name, field.scalar, field.indexes)
@@ -190,7 +196,7 @@ class _ListColumn:
         return encode_list(np.diff(list_offsets(lists).to_numpy()), valid, inner, self._compression)
 
     def index_events(self) -> tuple[pa.BinaryArray, np.ndarray, np.ndarray]:
-        """Returns the same as other columns do; a value that a list has several times counts once."""
+        """Returns distinct values and pairs, as other columns do. A value occurs in at most one pair with an event."""
         elements = self._values.flatten()
         values, codes, places = make_column(self._elements, elements, self._compression).index_events()
         events = pc.list_parent_indices(self._values).to_numpy().astype(np.int64)[places]
@@ -207,12 +213,16 @@ def _encode_no_values(field: Field, elements: pa.Array) -> bytes:
 
 
 def _fill_null_codes(dictionary: pa.DictionaryArray, null: int) -> np.ndarray:
+    """Returns the codes of a dictionary array, with ``null`` for nulls."""
     indices = dictionary.indices
     return (indices.fill_null(null) if indices.null_count else indices).to_numpy()
 
 
 def _renumber_codes(codes: np.ndarray, null: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Returns the codes that occur, their counts, and all codes renumbered, null last; None if all are null."""
+    """Returns the codes that occur, ascending, their counts, and all codes as positions among them.
+
+    The code ``null`` becomes the number of codes that occur. Returns None if all are null.
+    """
     counts = np.bincount(codes, minlength=null + 1)
     used = np.flatnonzero(counts[:null])
     if not len(used):
