@@ -21,8 +21,9 @@ def event_batch(
 ) -> tuple[pa.RecordBatch, list[RejectedLine]]:
     """Returns the events of ``rows``, and the rejected lines among them.
 
-    ``columns`` has an array of ``len(rows)`` for each field that occurs, of the field's Arrow type; absent fields are
-    null. Rows with a reason, without an event time, or with one outside [1970-01-01, 2262-01-01) are rejected.
+    ``columns`` has an array of ``len(rows)`` values for each field that occurs, of the field's Arrow type; absent
+    fields are null. A row is rejected if ``reasons`` has a reason for it, if it has no event time, or if its event time
+    is outside [1970-01-01, 2262-01-01).
     """
     _check_time(source.time_field, columns.get(source.time_field), len(rows), reasons)
     schema = source.arrow_schema.append(pa.field(OFFSET_COLUMN, pa.int64()))
@@ -39,6 +40,7 @@ def event_batch(
 
 
 def _check_time(name: str, times: pa.Array | None, count: int, reasons: Reasons) -> None:
+    """Adds a reason for each row whose event time is missing or out of range."""
     if times is None:
         for row in range(count):
             reasons.setdefault(row, f"field {name}: missing; an event needs its time")

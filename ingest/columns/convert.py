@@ -18,7 +18,7 @@ from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
 from .scalars import EPOCH_UNITS, YEAR_1, YEAR_10000, Unfit, scalar_parser, unfit_reason
 
 Reasons = dict[int, str]
-"""By row number, why its line is rejected. The first reason found stays."""
+"""The reason for which a line is rejected, by row number. The first reason found stays."""
 
 _DIGITS = np.zeros(256, bool)
 _DIGITS[np.frombuffer(b"0123456789-", np.uint8)] = True
@@ -26,7 +26,7 @@ _NUMERIC = _DIGITS.copy()
 _NUMERIC[np.frombuffer(b".eE+", np.uint8)] = True
 _DECIMAL = _DIGITS.copy()
 _DECIMAL[ord(".")] = True
-_EPOCH_SCALE = 9
+_EPOCH_SCALE = 9  # decimal places that are kept of an epoch number
 _BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _IPV4 = rf"^({_BYTE}\.){{3}}{_BYTE}$"
 
@@ -68,7 +68,7 @@ def convert_texts(
 ) -> pa.Array:
     """Converts texts to values of a type.
 
-    ``rows`` are the row numbers of the texts where these are not 0, 1, 2 …: those of elements of lists.
+    ``rows`` holds the row number of each text, for elements of lists; None if text i belongs to row i.
     """
     if kind is FieldType.STRING:
         return text
@@ -111,6 +111,7 @@ def _convert_whole(kind: FieldType, text: pa.StringArray, time_format: str) -> p
 def epoch_column(numbers: pa.Decimal128Array, time_format: str) -> pa.Array | None:
     """Converts decimals of scale 9 to times. Returns None if one is out of the range that this shortcut covers."""
     words = np.frombuffer(numbers.buffers()[1], np.int64, 2 * len(numbers), numbers.offset * 16).reshape(-1, 2)
+    # The high word of a number that fits into the low one only repeats its sign.
     low, high = words[:, 0], words[:, 1]
     if numbers.null_count:
         valid = numbers.is_valid().to_numpy(zero_copy_only=False)
@@ -124,6 +125,7 @@ def epoch_column(numbers: pa.Decimal128Array, time_format: str) -> pa.Array | No
 
 
 def _iso_column(text: pa.StringArray) -> pa.Array | None:
+    """Converts texts in strict ISO form to times. Returns None if one is out of the range that this shortcut covers."""
     try:
         stamps = text.cast(pa.timestamp("ns", tz="UTC"))
     except pa.ArrowInvalid:
@@ -135,7 +137,8 @@ def _iso_column(text: pa.StringArray) -> pa.Array | None:
 
 
 def _is_iso(text: pa.StringArray) -> bool:
-    """Returns true if each value has date, time and seconds where the strict form has them. Arrow alone is laxer."""
+    """Returns true if each value has date, time and seconds where the strict form has them. Arrow's own parser accepts
+    more forms."""
     bounds = np.frombuffer(text.buffers()[1], np.int32, len(text) + 1, text.offset * 4)
     begins = bounds[:-1]
     if text.null_count:
@@ -155,6 +158,7 @@ def _is_iso(text: pa.StringArray) -> bool:
 
 
 def _times_of_micros(micros: npt.NDArray[np.int64], like: pa.Array) -> pa.Array | None:
+    """Returns a column of times with the nulls of ``like``; None if one is outside the years 1 to 9999."""
     if len(micros) and (micros.min() < YEAR_1 or micros.max() >= YEAR_10000):
         return None
     mask = None if not like.null_count else like.is_null().to_numpy(zero_copy_only=False)
@@ -180,7 +184,7 @@ def _parse_each(
     reasons: Reasons,
     rows: npt.NDArray[np.int64] | None,
 ) -> list[Any]:
-    """Parses value by value."""
+    """Returns the value of each text; None, and a reason in ``reasons``, for a text that does not fit."""
     parse = scalar_parser(kind, time_format)
     out: list[Any] = []
     for place, value in enumerate(values):
@@ -203,7 +207,7 @@ def _parse_each_distinct(
     reasons: Reasons,
     rows: npt.NDArray[np.int64] | None,
 ) -> pa.Array:
-    """Parses each distinct value once."""
+    """Converts a column, and parses each distinct text only once."""
     coded = text.dictionary_encode()
     distinct = coded.dictionary.to_pylist()
     faults: Reasons = {}
@@ -216,4 +220,5 @@ def _parse_each_distinct(
 
 
 def _storage_type(kind: FieldType) -> pa.DataType:
+    """Returns the type in which parsed values are collected: times are integers until the final cast."""
     return pa.int64() if kind is FieldType.TIME else ARROW_TYPES[kind]

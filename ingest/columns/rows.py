@@ -1,4 +1,5 @@
-"""Lines of a chunk as positions in its bytes. Columns are cut out of them without a Python object per line."""
+"""Holds the lines of a chunk as positions in its bytes, and cuts columns out of them without a Python object per
+line."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from watchfloor.ingest.files.lines import Chunk, RejectedLine
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-_MARK = b"\xef\xbb\xbf"  # how some Windows tools begin a UTF-8 file
+_MARK = b"\xef\xbb\xbf"  # the byte order mark, with which some Windows tools begin a UTF-8 file
 NEWLINE, RETURN, SPACE, TAB = 10, 13, 32, 9
 
 
@@ -96,10 +97,10 @@ def utf8_rows(rows: Rows) -> tuple[Rows, list[RejectedLine]]:
 
 
 def cut_column(data: bytes, starts: Positions, ends: Positions) -> pa.StringArray:
-    """Returns ``data[starts[i]:ends[i]]`` as strings; the pieces must be in order, apart, and known to be UTF-8.
+    """Returns ``data[starts[i]:ends[i]]`` as strings; the pieces must be in order, not overlap, and be UTF-8.
 
-    An Arrow string array is one buffer and the places where each string ends, so the pieces and the gaps between them
-    are together an array over ``data`` as it is; taking every other element copies the pieces alone.
+    An Arrow string array is one buffer and the offset at which each string ends. So the pieces and the gaps between
+    them form an array over ``data`` without a copy. Taking every other element of it copies only the pieces.
     """
     count = len(starts)
     bounds = np.empty(2 * count + 1, np.int32)

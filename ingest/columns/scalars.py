@@ -1,7 +1,7 @@
 """Parses one value of text at a time: strictly, and with the reason if it does not fit.
 
 These functions define what is accepted. The column converters take shortcuts for whole columns and come back here for
-every value of a column that a shortcut could not take whole, so that what becomes of a value never depends on the other
+every value of a column that a shortcut could not take whole, so the result for a value never depends on the other
 values of its column.
 """
 
@@ -28,7 +28,7 @@ _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,30}))?(?:(Z)|([+-])(\d\d):?(\d\d)?)?", re.ASCII
 )
 EPOCH_UNITS = {"epoch": 6, "epoch_ms": 3, "epoch_us": 0}
-"""Powers of ten from each epoch format to microseconds."""
+"""The power of ten by which a number in each epoch format becomes microseconds."""
 
 WANTED = {
     FieldType.STRING: "a string",
@@ -39,10 +39,11 @@ WANTED = {
     FieldType.IP: "an IP address",
     FieldType.PORT: "a port (0 to 65535)",
 }
+"""The description of each type's values, for reasons."""
 
 
 class Unfit(ValueError):
-    """A value that is not of its type; the text says what was wanted."""
+    """A value that is not of its type; the message describes what was wanted."""
 
 
 def unfit_reason(name: str, value: object, wanted: str) -> str:
@@ -98,6 +99,7 @@ def parse_epoch(text: str, power: int = 6) -> int:
 
 
 def epoch_number(number: Decimal | int, power: int) -> int:
+    """Converts a number as ``parse_epoch`` does. Raises ``Unfit`` if the time is out of range."""
     exact = Decimal(number)
     if abs(exact) >= Decimal(10) ** (18 - power):
         raise Unfit("a time (out of range)")
@@ -127,6 +129,8 @@ def parse_iso(text: str) -> int:
 
 
 def strptime_parser(pattern: str) -> Callable[[str], int]:
+    """Returns a parser of texts in a ``strptime`` pattern to microseconds since 1970; UTC if they have no zone."""
+
     @lru_cache(1 << 14)
     def parse(text: str) -> int:
         try:
@@ -141,7 +145,7 @@ def strptime_parser(pattern: str) -> Callable[[str], int]:
 
 
 def time_parser(time_format: str) -> Callable[[str], int]:
-    """Returns the parser of one of a definition's timestamp formats."""
+    """Returns a parser of texts in a definition's timestamp format to microseconds since 1970."""
     if time_format in EPOCH_UNITS:
         power = EPOCH_UNITS[time_format]
         return lambda text: parse_epoch(text, power)

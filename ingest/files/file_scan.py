@@ -1,4 +1,4 @@
-"""One pass over a log file finds its identity, and the line-aligned ranges that become work items.
+"""Finds a log file's identity in one pass over it, and the line-aligned ranges that become work items.
 
 A file's identity is the BLAKE2b of its content, uncompressed: a log that is renamed, or compressed by its rotation, is
 still the same file. A plain file is cut at line boundaries into ranges of about ``split`` bytes; a gzip file is one
@@ -22,7 +22,7 @@ from watchfloor.schema.errors import InputFileError
 from .gzip_reader import GzipReader, is_gzip_file
 
 WHOLE = 0
-"""The ``split`` of a file that is one range."""
+"""The value of ``split`` for a file that is not cut: all of it is one range."""
 _DAMAGED = b"\x00damaged"
 _BLOCK_BYTES = 1 << 20
 
@@ -40,9 +40,10 @@ class QueuedMark:
 class FileScan:
     """The result of one pass over a file.
 
-    ``ranges`` begin at ``base``. It is above 0 if the file begins with what an earlier ``QueuedMark`` says: then the
-    ranges hold only the lines since, and ``before`` is the mark's identity as hex. ``damaged``: the gzip stream breaks
-    off.
+    ``size`` counts the bytes on disk, ``length`` the uncompressed bytes. ``ranges`` begin at the offset ``base``. If
+    the file begins with the part that a ``QueuedMark`` describes, the ranges hold only the lines after that part, and
+    ``before`` is the mark's identity as hex; otherwise ``before`` is empty. ``damaged`` is true if the gzip stream
+    breaks off.
     """
 
     file_id: bytes
@@ -60,10 +61,11 @@ class FileScan:
 def scan_file(
     path: str | Path, split: int, mark: QueuedMark | None = None, cut_like: WorkItem | None = None
 ) -> FileScan:
-    """Finds identity and ranges of a file, in bounded memory. Raises ``InputFileError``.
+    """Returns identity and ranges of a file, found in bounded memory. Raises ``InputFileError``.
 
-    ``cut_like`` is an item of the very same content: the file is cut as that was. A plain file that grows meanwhile is
-    taken as it was at the beginning of the pass.
+    ``mark`` describes the part of the file that was queued earlier. ``cut_like`` is an item of a file with the same
+    content: this file is cut in the same way. A plain file that grows during the pass is read up to its size at the
+    beginning.
     """
     with open_regular(path) as file:
         before = os.fstat(file.fileno())
@@ -81,7 +83,7 @@ def scan_file(
             if mark is not None and length < mark.length <= length + len(block):
                 upto = mark.length - length
                 if _begins_with(mark, digest, block[:upto]):
-                    # A last line without its end may have been cut off by its writer then: it is read again.
+                    # The writer may not have finished the last line of that part: a line without its end is read again.
                     found = block.rfind(b"\n", 0, upto)
                     rest = _Cutter(split, length + found + 1 if found >= 0 else whole.last_line)
             digest.update(block)
@@ -111,7 +113,7 @@ def scan_file(
 
 
 def items_of(scan: FileScan, path: str, feed: str, header: bytes, ticket: str) -> tuple[WorkItem, ...]:
-    """Returns the work items of a scanned file, in its order."""
+    """Returns the work items of a scanned file, in the order of its ranges."""
     return tuple(
         WorkItem(
             path=path,
@@ -136,7 +138,8 @@ def items_of(scan: FileScan, path: str, feed: str, header: bytes, ticket: str) -
 def check_unchanged(item: WorkItem) -> None:
     """Raises ``InputFileError`` if the file is gone, unreadable, or no longer begins with what was queued.
 
-    Costs one ``stat`` unless size or modification time differ; then the bytes are hashed. Growth is not change.
+    Costs one ``stat`` unless size or modification time differ; then the bytes are hashed. A file that has only grown
+    counts as unchanged.
     """
     with open_regular(item.path) as file:
         now = os.fstat(file.fileno())
@@ -170,7 +173,8 @@ def open_regular(path: str | Path) -> BinaryIO:
 
 
 def _begins_with(mark: QueuedMark, digest: hashlib.blake2b, rest: bytes) -> bool:
-    """Returns true if ``digest`` and then ``rest`` are the bytes of ``mark``, which may be of a damaged stream."""
+    """Returns true if ``digest`` followed by ``rest`` gives the identity of ``mark``, also if its stream was
+    damaged."""
     prefix = digest.copy()
     prefix.update(rest)
     if prefix.digest() == mark.file_id:
@@ -181,12 +185,12 @@ def _begins_with(mark: QueuedMark, digest: hashlib.blake2b, rest: bytes) -> bool
 
 def _add_damage(digest: hashlib.blake2b, stream: _Content) -> None:
     if stream.is_damaged:
-        # What could be read may equal another file's content; the damage is part of what this file is.
+        # The bytes that could be read may equal an undamaged file's content, which must have another identity.
         digest.update(_DAMAGED)
 
 
 class _Cutter:
-    """Finds the ends of ranges, from ``base`` on, in blocks that it is fed. The last line begins at ``last_line``."""
+    """Cuts the blocks that it is fed into ranges, from ``base`` on. ``last_line`` is the offset of the last line."""
 
     def __init__(self, split: int, base: int) -> None:
         self._split = split
@@ -217,7 +221,7 @@ class _Cutter:
 class _Content:
     """Iterates over the uncompressed blocks of a file's first ``size`` bytes.
 
-    A gzip stream that is damaged just ends, and ``is_damaged`` is true then.
+    A damaged gzip stream ends early; ``is_damaged`` is true afterwards.
     """
 
     def __init__(self, file: BinaryIO, compressed: bool, size: int) -> None:

@@ -1,4 +1,4 @@
-"""The content of gzip files. Both a file's identity and the lines that are read from it come from here."""
+"""Reads the content of gzip files, both for a file's identity and for its lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 def is_gzip_file(file: BinaryIO) -> bool:
-    """Returns true if a file that is at its beginning, and stays there, begins as gzip files do."""
+    """Returns true if an open file begins as gzip files do. Its position must be 0, and is 0 afterwards."""
     magic = file.read(len(GZIP_MAGIC))
     file.seek(0)
     return magic == GZIP_MAGIC
@@ -19,12 +19,13 @@ def is_gzip_file(file: BinaryIO) -> bool:
 class GzipReader:
     """Iterates over the uncompressed blocks of a gzip file (RFC 1952), member after member.
 
-    Members may be empty, and padded with zeros. A stream that ends early, or is damaged (anything but a member after
-    a member is damage), just ends; ``fault`` then says what was wrong. It is empty until then, and after a good end.
+    Members may be empty, and zero bytes may follow them; any other bytes between members are damage. The iteration ends
+    where the stream ends early or is damaged, and ``fault`` then holds the reason. ``fault`` is empty until then, and
+    after a good end.
     """
 
     def __init__(self, read: Callable[[], bytes], block_bytes: int) -> None:
-        """``read`` returns the next compressed bytes, none at the end. Blocks have at most ``block_bytes``."""
+        """``read`` returns the next compressed bytes, empty at the end. Blocks have at most ``block_bytes`` bytes."""
         self._read, self._block_bytes = read, block_bytes
         self.fault = ""
 

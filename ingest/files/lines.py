@@ -21,7 +21,8 @@ _PEEK_BYTES = 4 << 10
 
 @dataclass(frozen=True)
 class RejectedLine:
-    """A line that became no event: its offset in the uncompressed file, the reason, and its bytes (maybe cut)."""
+    """A line that became no event: its offset in the uncompressed file, the reason, and its bytes, which may be cut
+    off."""
 
     offset: int
     reason: str
@@ -30,7 +31,7 @@ class RejectedLine:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole lines of a file. ``offset`` is the place of ``data`` in the uncompressed file.
+    """Whole lines of a file. ``offset`` is that of ``data`` in the uncompressed file.
 
     The last line of a file may lack its newline. ``rejected`` are lines that are not in ``data`` because they are over
     the limit, or because their gzip stream broke off inside them.
@@ -42,6 +43,7 @@ class Chunk:
 
 
 def is_gzip(path: str | Path) -> bool:
+    """Returns true if a file begins as gzip files do. Raises ``InputFileError`` if it cannot be opened."""
     with _open_file(path) as file:
         return is_gzip_file(file)
 
@@ -55,9 +57,9 @@ def read_chunks(
 ) -> Iterator[Chunk]:
     """Reads the lines that begin in [start, end) of the file; ``start`` must be the beginning of a line.
 
-    A line over ``max_line_bytes`` is streamed past and rejected. A gzip stream that ends early or is damaged gives what
-    could be read, then a ``RejectedLine`` that says so. A range of a gzip file other than the whole raises
-    ``InputFileError``, as does a file that cannot be opened or read.
+    A line over ``max_line_bytes`` is streamed past and rejected. A gzip stream that ends early or is damaged yields
+    what could be read, then a chunk with a ``RejectedLine`` that says so. A range of a gzip file other than the whole
+    raises ``InputFileError``, as does a file that cannot be opened or read.
     """
     with _open_file(path) as file:
         if is_gzip_file(file):
@@ -86,26 +88,26 @@ class _PlainBlocks:
         self._file, self._block_bytes = file, block_bytes
 
     def __iter__(self) -> Iterator[bytes]:
-        while block := self._file.read(self._whole_lines()):
+        while block := self._file.read(self._count_whole_line_bytes()):
             yield block
 
-    def _whole_lines(self) -> int:
-        """Returns the bytes up to the last line end of the next block; the whole block if there is none close to its
-        end."""
+    def _count_whole_line_bytes(self) -> int:
+        """Returns the number of bytes up to the last line end of the next block; the block's size if no line ends near
+        its end."""
         begin = max(self._block_bytes - _PEEK_BYTES, 0)
         peeked = os.pread(self._file.fileno(), self._block_bytes - begin, self._file.tell() + begin)
         return begin + peeked.rfind(b"\n") + 1 or self._block_bytes
 
 
 def _assemble_chunks(source: _PlainBlocks | GzipReader, start: int, end: int | None, limit: int) -> Iterator[Chunk]:
-    """Cuts blocks at line ends."""
-    carry, at = b"", start  # ``carry`` begins at ``at``
+    """Yields the lines that begin in [start, end) as chunks; the blocks of ``source`` begin at ``start``."""
+    carry, at = b"", start  # bytes that are not yet part of a chunk, and their offset
     blocks = iter(source)
     for block in blocks:
         cut = block.rfind(b"\n") + 1
         upto = at + len(carry) + cut
         if cut and (end is None or upto < end):
-            # Almost always so: what is handed on is not copied, or once.
+            # The usual case: the bytes are copied at most once.
             whole = not carry and cut == len(block)
             yield from _chunks_within_limit(block if whole else b"".join((carry, memoryview(block)[:cut])), at, limit)
             carry, at = block[cut:], upto
@@ -113,7 +115,7 @@ def _assemble_chunks(source: _PlainBlocks | GzipReader, start: int, end: int | N
             carry = carry + block
             cut = carry.rfind(b"\n") + 1
             if end is not None and at + cut > end:
-                # Only lines that begin before ``end`` are ours: those up to the first line end at or after it.
+                # The last line of the range is the one that begins before ``end``: it may end after it.
                 cut = carry.find(b"\n", max(end - at - 1, 0)) + 1
                 if cut and at + cut >= end:
                     yield from _chunks_within_limit(carry[:cut], at, limit)
@@ -133,14 +135,14 @@ def _assemble_chunks(source: _PlainBlocks | GzipReader, start: int, end: int | N
         reason = f"{source.fault} at byte {stopped} of what was unpacked; what followed is lost"
         yield Chunk(at, b"", (RejectedLine(at, reason, carry[:limit]),))
     elif carry:
-        # What follows a long line may reach over ``end``.
+        # The bytes after a long line may reach beyond ``end``.
         stop = None if end is None else carry.find(b"\n", max(end - at - 1, 0)) + 1
         yield from _chunks_within_limit(carry[: stop or None], at, limit)
 
 
 def _skip_long_line(blocks: Iterator[bytes], carry: bytes, at: int, limit: int) -> tuple[Chunk, bytes, int]:
-    """Reads past the rest of a long line that begins with ``carry``. Returns its rejection, the rest, and where that
-    is."""
+    """Reads past the rest of a long line that begins with ``carry``. Returns a chunk that rejects it, the bytes read
+    beyond it, and their offset."""
     raw, length = carry[:limit], len(carry)
     rest, after = b"", at + length
     for block in blocks:
@@ -156,7 +158,7 @@ def _skip_long_line(blocks: Iterator[bytes], carry: bytes, at: int, limit: int) 
 
 
 def _chunks_within_limit(data: bytes, at: int, limit: int) -> Iterator[Chunk]:
-    """Returns ``data`` as chunks, its long lines taken out."""
+    """Yields ``data`` as chunks that reject the lines over ``limit``."""
     begin = position = 0
     while len(data) - position > limit:
         newline = data.rfind(b"\n", position, position + limit + 1)

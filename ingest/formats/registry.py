@@ -1,4 +1,4 @@
-"""The text formats that there are: every folder beside this file is one, and its ``format.py`` holds ``FORMAT``."""
+"""Finds the text formats: every folder beside this file is one, and its ``format.py`` holds ``FORMAT``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def load_formats() -> Mapping[str, Format]:
 
 
 def check_format(source: Source, where: str = "definition") -> Source:
-    """Returns a source whose definition names a format that there is. Raises ``DefinitionError`` for any other."""
+    """Returns ``source`` if its definition names an existing format. Raises ``DefinitionError`` otherwise."""
     name, formats = source.parser["format"], load_formats()
     if name not in formats:
         raise DefinitionError(
@@ -40,7 +40,7 @@ def find_format(feed: str, sources: Mapping[str, Source]) -> Format:
     """Returns the format in which the files of a feed are read.
 
     Raises ``UnknownSourceError`` if the feed is neither a family nor among ``sources``, ``DefinitionError`` if the
-    source's format is none.
+    source's format does not exist.
     """
     for family_format in load_formats().values():
         if is_of_family(feed, family_format.family):
@@ -51,7 +51,7 @@ def find_format(feed: str, sources: Mapping[str, Source]) -> Format:
 
 
 def find_family(feed: str) -> str:
-    """Returns the family of sources that a feed is, or belongs to; empty if it is the name of a single source."""
+    """Returns the family that a feed names or belongs to; empty if the feed is a single source."""
     families = (text_format.family for text_format in load_formats().values())
     return next((family for family in families if is_of_family(feed, family)), "")
 
@@ -65,8 +65,8 @@ def sources_of_feed(feed: str, sources: Mapping[str, Source]) -> list[Source]:
 def open_parser(feed: str, header: bytes, resolve: ResolveSource) -> Parser:
     """Opens the parser of a file, or of a byte range of it.
 
-    ``header`` are the header lines that come before the first chunk; empty for files that have none. Raises
-    ``UnknownSourceError`` if the feed is the name of no source, ``DefinitionError`` if its format is none.
+    ``header`` holds the header lines before the first chunk; empty if there are none. Raises ``UnknownSourceError`` if
+    the feed names no source, ``DefinitionError`` if the source's format does not exist.
     """
     if find_family(feed):
         return find_format(feed, {}).open_parser(feed, header, resolve, None)
@@ -75,10 +75,10 @@ def open_parser(feed: str, header: bytes, resolve: ResolveSource) -> Parser:
 
 
 def open_time_finder(sniffed: SniffResult) -> tuple[TimeFinder, str]:
-    """Returns what finds the times in a file's lines, and the format they are in, as definitions name it."""
+    """Returns a finder of the times in a file's lines, and the name of their format as in definitions."""
     if not sniffed.sources:  # a file without lines
         return NoTimeFinder(), "iso8601"
-    # Where a file holds several sources, they have their time under one name and in one format.
+    # The sources of one file all have their time under the same name and in the same format.
     source = sniffed.sources[0]
     text_format = load_formats()[check_format(source, source.name).parser["format"]]
     return text_format.open_time_finder(sniffed.header, source), source.time_format

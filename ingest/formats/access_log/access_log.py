@@ -26,8 +26,8 @@ from .access_time import TIME_WIDTH, stamp_column
 
 QUOTE, BACKSLASH, OPEN, CLOSE, SPACE = b'"\\[] '
 TEXT_PARTS = ("client", "ident", "user", "ts", "request", "status", "bytes", "referrer", "user_agent")
-_TIME = 1 + TEXT_PARTS.index("ts")  # its group
-_ABSENT = "-"  # how servers write a part that has no value
+_TIME = 1 + TEXT_PARTS.index("ts")  # the group of the time in the regular expressions
+_ABSENT = "-"  # the text that servers write for a part without a value
 
 _HEAD = r"(\S+) (\S+) (\S.*?|) \[([^\]]{0,64})\] "
 _STRICT = re.compile(
@@ -90,10 +90,14 @@ class AccessLogParser:
 
 
 Cuts = dict[str, tuple[Positions, Positions]]
+"""The positions at which each part begins and ends in each line, by the part's name."""
 
 
 def _split_by_form(rows: Rows) -> tuple[tuple[Rows, Cuts] | None, tuple[Rows, Cuts] | None, Rows]:
-    """Returns the lines of the common form and their parts, those of the combined form, and all others."""
+    """Returns the lines of the common form and their parts, those of the combined form, and all others.
+
+    The first two are None if no line has the form.
+    """
     data = rows.octets
     quotes = _find_unescaped(data, np.flatnonzero(data == QUOTE))
     first = np.searchsorted(quotes, rows.starts)
@@ -119,7 +123,8 @@ def _split_by_form(rows: Rows) -> tuple[tuple[Rows, Cuts] | None, tuple[Rows, Cu
 
 
 def _find_parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) -> tuple[Mask, Cuts]:
-    """Finds the parts of lines with 2 or 6 unescaped quotes. Returns which lines have all parts, and the places."""
+    """Finds the parts of lines with 2 or 6 unescaped quotes. Returns a mask of the lines that have all parts, and the
+    positions of the parts."""
     data, last = rows.octets, len(rows.data) - 1
 
     def octets_at(positions: Positions) -> npt.NDArray[np.uint8]:
@@ -159,7 +164,7 @@ def _find_parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) ->
 
 
 def _find_unescaped(data: npt.NDArray[np.uint8], quotes: Positions) -> Positions:
-    """Returns the quotes that have an even number of backslashes before them."""
+    """Returns the positions of the quotes that have an even number of backslashes before them."""
     doubtful = np.flatnonzero((quotes > 0) & (data[quotes - 1] == BACKSLASH))
     if not len(doubtful):
         return quotes
@@ -173,7 +178,8 @@ def _find_unescaped(data: npt.NDArray[np.uint8], quotes: Positions) -> Positions
 
 
 def _request_columns(request: pa.StringArray) -> dict[str, pa.Array]:
-    """Returns method, path and protocol; or the request as it was written, if it is not made of these three."""
+    """Returns the columns of method, path and protocol, and of requests that are not made of these three, as
+    written."""
     pieces = pc.extract_regex(request, r"^(?P<method>[!-~]+) (?P<path>(?s:.+)) (?P<protocol>HTTP/[0-9.]+)$")
     columns = {
         "method": pieces.field("method"),
@@ -204,8 +210,8 @@ def is_access_line(line: bytes) -> bool:
 
 
 def find_time_text(line: bytes) -> tuple[int, int] | None:
-    """Returns where the text of the time begins and ends in a line, without its brackets; None if the line has not the
-    form."""
+    """Returns where the text of the time, without its brackets, begins and ends in a line; None if it is no access log
+    line."""
     try:
         match = _match_line(line.decode())
     except UnicodeDecodeError:

@@ -67,6 +67,7 @@ def _matrix_times(text: pa.StringArray) -> npt.NDArray[np.int64] | None:
     hour, minute, second = number(12, 13), number(15, 16), number(18, 19)
     zone_hour, zone_minute = number(22, 23), number(24, 25)
     months = (year - 1970) * 12 + month - 1
+    # Days since 1970 at which the month and the following month begin.
     first = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     following = (months + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     good = (month > 0) & (year > 0) & (day > 0) & (first + day <= following)

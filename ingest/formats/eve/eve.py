@@ -21,7 +21,7 @@ from watchfloor.schema.text import shorten_value
 TYPE_KEY = "event_type"
 _NAMING = FieldNaming({}, frozenset({TYPE_KEY}))
 _PLAIN_SOURCE = "suricata.anomaly"
-"""A curated source: its fields without those that begin with its own name are those that all EVE records share."""
+"""The curated source that shows which fields all EVE records share: those that do not begin with its own name."""
 
 
 class EveParser:
@@ -31,7 +31,7 @@ class EveParser:
 
     def __init__(self, resolve: ResolveSource, fixed: Source | None = None) -> None:
         self._resolve, self._fixed = resolve, fixed
-        self._sources: dict[str, Source | str] = {}
+        self._sources: dict[str, Source | str] = {}  # by type; a text says why there is no source
 
     def parse(self, chunk: Chunk) -> ParsedChunk:
         return parse_lines(chunk, self._read_rows)
@@ -79,8 +79,10 @@ def _add_events(source: Source, rows: Rows, records: list[Record], parsed: Parse
 
 
 def eve_source(kind: str) -> Source:
-    """Returns the curated source of a type, or one with the fields that all records share, which keeps the rest in
-    ``extra``."""
+    """Returns the curated source of an event type, or one with the fields that all records share.
+
+    The latter keeps all other fields in ``extra``.
+    """
     name = eve_source_name(kind)
     curated = builtin_definitions()
     if name in curated:
@@ -95,6 +97,6 @@ def eve_source(kind: str) -> Source:
 
 
 def eve_source_name(kind: str) -> str:
-    """Returns ``suricata.alert`` for ``alert``."""
+    """Returns the name of an event type's source: ``suricata.alert`` for ``alert``."""
     part = re.sub(r"[^a-z0-9_]+", "_", kind.lower()).lstrip("_")
     return f"suricata.{part or 'unnamed'}"[:100]

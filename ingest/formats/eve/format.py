@@ -15,7 +15,7 @@ from watchfloor.schema.source import Source
 from .eve import TYPE_KEY, EveParser, eve_source, eve_source_name
 
 _TYPE_LINES = 10_000
-"""Lines in which sniffing looks for types of events."""
+"""The number of lines in which sniffing looks for types of events."""
 _MAX_TYPES = 1000
 
 

@@ -17,7 +17,7 @@ from .json_values import decode_records
 
 
 class JsonFormat:
-    """JSON lines. Which source they are of, a definition or the user must say."""
+    """JSON lines of one source, which the user names or a definition fits."""
 
     name = "json"
     family = ""
@@ -29,7 +29,8 @@ class JsonFormat:
         fitting = fitting_sources(sample, sources)
         if len(fitting) != 1:
             return Match.SHAPE
-        # A file's name says more than a few fields that another source has too, and less than all fields of one.
+        # Lines of a shipped source have all of its fields, which tells more than a file's name does. Lines of another
+        # source may have only some, which tells less.
         return Match.ALL_FIELDS if fitting[0].name in builtin_definitions() else Match.FIELDS
 
     def describe(self, sample: FileSample, feed: str | None, sources: Mapping[str, Source]) -> SniffResult:
@@ -55,8 +56,8 @@ class JsonFormat:
 def fitting_sources(sample: FileSample, sources: Mapping[str, Source]) -> list[Source]:
     """Returns the JSON sources that have every key of the first lines, if all of these lines have the source's time.
 
-    A source that ships fits only lines with all of its fields: it is of generated events, which have them, and must
-    not stand in the way of another.
+    A source that ships fits only lines with all of its fields. Such sources describe generated events, which have all
+    fields, and must not compete with the user's own sources for other lines.
     """
     records = decode_records(sample.lines)
     keys = {key for record in records for key in record}

@@ -1,7 +1,7 @@
-"""Reads JSON lines as typed columns at once, by the JVM's reader (``docs/decisions/0006``).
+"""Reads whole chunks of JSON lines as typed columns with the JVM's reader (``docs/decisions/0006``).
 
-A line that the reader does not take at once is *odd* and left to ``json_values``, which decides. What both accept, they
-accept with the same values.
+A line that this reader does not accept is *odd* and is left to ``json_values``, which decides. A line that both accept
+has the same values from both.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class FastJsonReader:
         self._java = JsonLines(columns, names, EPOCH_UNITS.get(source.time_format))
 
     def read(self, rows: Rows, parsed: ParsedChunk) -> Mask | None:
-        """Adds the events of ``rows``, which must be UTF-8, without the odd lines. Returns which these are; None if
-        there are none."""
+        """Adds the events of ``rows``, which must be UTF-8, except the odd lines. Returns a mask of the odd lines; None
+        if there are none."""
         source = self._source
         batch, odd = self._java.read_lines(rows.data, rows.starts)
         if odd is not None:
@@ -60,10 +60,12 @@ def _reader_type(field: Field, time_format: str) -> str:
 
 
 def _is_text(field: Field, time_format: str) -> bool:
+    """Returns true if the JVM reads a field's values as texts: times in a ``strptime`` format."""
     return field.scalar is FieldType.TIME and "%" in time_format
 
 
 def _to_field_type(field: Field, column: pa.Array, time_format: str, reasons: Reasons) -> pa.Array:
+    """Converts a column that the JVM has read as texts; others have the field's type already."""
     if not _is_text(field, time_format):
         return column
     return (text_list_column if field.is_list else text_column)(field, column, time_format, reasons)

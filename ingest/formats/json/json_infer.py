@@ -1,4 +1,4 @@
-"""Infers fields from a sample of Zeek's JSON lines, whose writer keeps a field's kind but does not say its type."""
+"""Infers fields from a sample of Zeek's JSON lines, which show the JSON kind of a value but not its Zeek type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from watchfloor.schema.field import Field, FieldType
 
 from .json_values import FieldNaming, Record
 
-# Types that JSON does not show, of names that mean the same in all of Zeek's logs.
+# The types that JSON does not show, for names that mean the same in all of Zeek's logs.
 _TYPES = {
     FieldType.TIME: "ts ref_time org_time rec_time xmt_time certificate.not_valid_before certificate.not_valid_after "
     "certificate_not_valid_before certificate_not_valid_after not_valid_before not_valid_after compile_ts "
@@ -28,8 +28,8 @@ _NAME = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@-]{0,199}")
 
 
 def infer_fields(sample: Iterable[Record], naming: FieldNaming) -> list[Field]:
-    """Returns a field for each name whose values are all of one kind, in the order they come. Others belong in
-    ``extra``."""
+    """Returns a field for each name whose values are all of one kind, in the order in which they occur. Other names
+    belong in ``extra``."""
     kinds: dict[str, set[FieldType]] = {}
     lists: dict[str, set[bool]] = {}
     for record in sample:
@@ -48,6 +48,7 @@ def infer_fields(sample: Iterable[Record], naming: FieldNaming) -> list[Field]:
 
 
 def _iter_leaves(record: Record, naming: FieldNaming, prefix: str, depth: int = 0) -> Iterable[tuple[str, Any]]:
+    """Iterates over the values of a record that are no objects, with their names joined by dots."""
     for key, value in record.items():
         name = prefix + key
         if value is None or name in naming.ignored:
@@ -73,6 +74,7 @@ def _type_of(value: Any) -> FieldType:
 
 
 def _merge_types(name: str, types: set[FieldType]) -> FieldType | None:
+    """Returns the type of a field by its name and the types of its values; None if they contradict each other."""
     named = _BY_NAME.get(name)
     if types == {FieldType.INT, FieldType.FLOAT}:
         types = {FieldType.FLOAT}

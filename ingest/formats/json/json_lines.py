@@ -1,4 +1,4 @@
-"""Parses JSON lines of one source: first by the fast reader, then the lines that it does not take by the slow one."""
+"""Parses JSON lines of one source with the fast reader, and the lines that it does not accept with the slow one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class JsonRowReader:
     def __init__(self, source: Source, naming: FieldNaming = PLAIN) -> None:
         self.source = source
         self._naming = naming
-        self._idle: list[FastJsonReader] = []
+        self._idle: list[FastJsonReader] = []  # each serves one thread at a time
 
     def read_rows(self, rows: Rows, parsed: ParsedChunk) -> None:
         """Adds the events of ``rows``, which must be UTF-8, and the rejected lines."""
@@ -36,6 +36,7 @@ class JsonRowReader:
             self.read_rows_slowly(rows.select(odd), parsed)
 
     def read_rows_slowly(self, rows: Rows, parsed: ParsedChunk) -> None:
+        """Adds the events of ``rows`` and the rejected lines, parsed by ``json_values`` line by line."""
         reasons: Reasons = {}
         records: list[Record] = []
         for row in range(len(rows)):

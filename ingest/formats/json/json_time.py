@@ -15,7 +15,11 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class JsonTimeFinder:
-    """Looks for the field's key, and takes the value without which the object would lack the field."""
+    """Finds the time by the field's key.
+
+    The key may occur in several places of a line. The right value is the one whose replacement by null takes the field
+    from the object.
+    """
 
     def __init__(self, source: Source) -> None:
         self._field, self._parse = source.time_field, time_parser(source.time_format)
@@ -42,7 +46,7 @@ def _decode_json(line: bytes) -> Any:
 
 
 def _find_member(value: Any, name: str) -> Any:
-    """Returns the member of a dotted name, written with dots or nested; None if there is none."""
+    """Returns the value of a dotted name, whose key has dots or is nested; None if there is none."""
     if not isinstance(value, dict):
         return None
     if name in value:

@@ -48,10 +48,11 @@ PLAIN = FieldNaming({})
 
 
 def decode_object(raw: bytes) -> Record:
-    """Returns a line's JSON object, numbers with a fraction as ``Decimal``. Raises ``Unfit``, which says why it is
-    none."""
+    """Returns a line's JSON object, numbers with a fraction as ``Decimal``. Raises ``Unfit`` with the reason if it
+    holds none."""
     try:
         value = _decoder.decode(raw.decode().strip(" \t\r"))
+        # Only an escape can bring half of a surrogate pair into a text, and only encoding the text shows it.
         if b"\\ud" in raw or b"\\uD" in raw:
             json.dumps(value, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError:
@@ -66,7 +67,7 @@ def decode_object(raw: bytes) -> Record:
 
 
 def decode_line(raw: bytes) -> Record:
-    """Returns a line's JSON object, as orjson reads it or, where that does not take it, as ``decode_object`` does."""
+    """Returns a line's JSON object, read by orjson, or by ``decode_object`` if orjson refuses it."""
     return _decode_quickly(raw) or decode_object(raw)
 
 
@@ -86,7 +87,8 @@ def _decode_quickly(raw: bytes) -> Record | None:
 def flatten_record(source: Source, value: Record, naming: FieldNaming) -> Record:
     """Returns values by field name, nested names joined by dots. Raises ``Unfit`` if a field is unknown or comes twice.
 
-    A null is as a missing field. With ``unknown_fields`` ``extra``, what the source lacks becomes JSON text there.
+    A null counts as a missing field. If the source's ``unknown_fields`` is ``extra``, fields that it lacks become JSON
+    text in its field ``extra``.
     """
     known, unknown = {}, {}
     keep = source.unknown_fields == "extra"
@@ -118,6 +120,7 @@ def flatten_record(source: Source, value: Record, naming: FieldNaming) -> Record
 
 
 def _extra_text(unknown: Record) -> str:
+    """Returns unknown fields as JSON text."""
     try:
         return orjson.dumps(unknown, default=_plain_number).decode()
     except TypeError:  # integers over 64 bits, or lists nested deep
@@ -172,6 +175,7 @@ _WANTED = {**WANTED, FieldType.BOOL: "true or false"}
 def _scalar_column(
     name: str, kind: FieldType, values: list[Any], time_format: str, reasons: Reasons, rows: list[int] | None
 ) -> pa.Array:
+    """Converts decoded values to a column. ``rows`` holds the row number of each value; None if value i is of row i."""
     found = set(map(type, values)) - {type(None)}
     if not found <= _KINDS[kind]:
         allowed = _KINDS[kind]
@@ -201,6 +205,7 @@ def _scalar_column(
 
 
 def _make_converter(kind: FieldType, time_format: str) -> Callable[[Any], Any]:
+    """Returns a function that converts one decoded number (or the text of a time), or raises ``Unfit``."""
     match kind:
         case FieldType.INT:
             return lambda value: _check_range(value, INT64_MIN, INT64_MAX, FieldType.INT)
@@ -265,6 +270,7 @@ def _plain_number(value: Any) -> Any:
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> Record:
+    """Returns the members of an object as a dictionary. Raises ``ValueError`` if a key comes twice."""
     out = dict(pairs)
     if len(out) != len(pairs):
         seen: set[str] = set()

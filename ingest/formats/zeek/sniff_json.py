@@ -1,4 +1,4 @@
-"""Tells which of Zeek's logs the JSON lines of a file belong to."""
+"""Finds out which of Zeek's logs the JSON lines of a file belong to."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def has_log_name(path: Path) -> bool:
 
 
 def describe_json(sample: FileSample, feed: str | None, sources: Mapping[str, Source]) -> SniffResult:
-    """Returns how the lines are to be read. The log of those that do not name one is the feed's, or the file's name.
+    """Returns how the lines are to be read. Lines that do not name their log belong to the log of the feed, or else to
+    the one that the file's name tells.
+
 
     Raises ``InputFileError`` if neither names a log.
     """
@@ -47,7 +49,7 @@ def describe_json(sample: FileSample, feed: str | None, sources: Mapping[str, So
 
 
 def _records_by_log(sample: FileSample, log: str) -> dict[str, list[Record]]:
-    """Returns the first JSON objects of each log; ``log`` is that of lines that do not name one."""
+    """Returns the first JSON objects of each log; ``log`` is the log of lines that do not name one."""
     samples: dict[str, list[Record]] = {}
     for line in sample.read_lines():
         for record in decode_records([line]):
@@ -61,5 +63,6 @@ def _records_by_log(sample: FileSample, log: str) -> dict[str, list[Record]]:
 
 
 def _log_in_name(path: Path) -> str:
-    """Returns ``conn`` for ``conn.log``, ``conn.2024-05-01.log.gz`` and the like."""
+    """Returns the log that a file is named after: ``conn`` for ``conn.log``, ``conn.2024-05-01.log.gz`` and the
+    like."""
     return path.name.partition(".")[0].lower()

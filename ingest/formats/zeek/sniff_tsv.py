@@ -1,4 +1,4 @@
-"""Reads the header of a Zeek log in TSV, to tell how the file is to be read."""
+"""Recognises a Zeek log in TSV by its header, which tells how the file is to be read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def has_header(sample: FileSample) -> bool:
 
 
 def describe_tsv(sample: FileSample, feed: str | None, sources: Mapping[str, Source]) -> SniffResult:
-    """Returns how the log is to be read. Raises ``InputFileError`` if its header, or the feed, makes no source."""
+    """Returns how the log is to be read. Raises ``InputFileError`` if its header is bad or does not fit the feed."""
     header_lines = _read_header_lines(sample)
     header = parse_header(header_lines)
     problem = header.find_problem()
@@ -49,7 +49,7 @@ def _read_header_lines(sample: FileSample) -> bytes:
 
 
 def _has_one_header(sample: FileSample, header: ZeekHeader) -> bool:
-    """Returns true if all headers in a plain file say what the first says, so that lines can be read from any place."""
+    """Returns true if all headers in a plain file agree with the first, so that lines can be read from any place."""
     if sample.compressed:
         return False
     with sample.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:

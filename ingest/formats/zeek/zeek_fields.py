@@ -38,27 +38,28 @@ _BAD_PATH = re.compile(r"[^a-z0-9_]+")
 
 
 def source_name(path: str) -> str:
-    """Returns ``zeek.conn`` for ``conn``."""
+    """Returns the name of a log's source: ``zeek.conn`` for ``conn``."""
     part = _BAD_PATH.sub("_", path.lower()).lstrip("_")
     return f"zeek.{part or 'unnamed'}"[:100]
 
 
 def field_name(name: str) -> str:
-    """Returns a column's name, changed only where a definition could not have it."""
+    """Returns a field's name for a column: characters that definitions do not allow become underscores."""
     name = _BAD_NAME.sub("_", name) or "_"
     return name[:200] if name[0].isalpha() or name[0] in "_@" else f"_{name}"[:200]
 
 
 def make_aliases(fields: tuple[Field, ...]) -> dict[str, str]:
-    """Maps the underscore forms of dotted names to these, unless a form is the name of a field itself."""
+    """Returns dotted names by their forms with underscores, except forms that are names of fields themselves."""
     names = {f.name for f in fields}
     forms = {f.name.replace(".", "_"): f.name for f in fields if "." in f.name}
     return {form: name for form, name in forms.items() if form not in names}
 
 
 def choose_indexed(fields: list[Field]) -> list[Field]:
-    """Indexes addresses, ports, identifiers and the words by which analysts look things up: at most ten, in column
-    order.
+    """Returns the fields with indexes on those by which analysts search: at most ten, in column order.
+
+    They are addresses, ports, identifiers and well-known names.
 
     The limit is for the cost of ingest: each indexed field is one more entry per event.
     """
@@ -73,7 +74,7 @@ def choose_indexed(fields: list[Field]) -> list[Field]:
 
 
 def zeek_definition(name: str, path: str, fields: list[Field], time_field: str) -> Source:
-    """Returns a derived definition of a Zeek log. What its lines may bring later besides is kept in ``extra``."""
+    """Returns a derived definition of a Zeek log. Its lines' other fields are kept in ``extra``."""
     known = {f.name for f in fields}
     if "extra" not in known:
         fields = [*fields, Field("extra", FieldType.STRING)]

@@ -45,7 +45,7 @@ class ZeekHeader:
         """Returns the header after one more of its lines. Unknown directives are comments."""
         if line.startswith(b"#separator "):
             separator = unescape_bytes(line[len(b"#separator ") :].strip())
-            # A new header starts here: nothing of the one before holds on.
+            # A new header starts here; nothing of the earlier one is kept.
             return ZeekHeader(separator) if len(separator) == 1 else ZeekHeader(fault="its separator is not one byte")
         directive, _, rest = line.partition(self.separator)
         match directive:
@@ -100,7 +100,7 @@ class ZeekHeader:
         return TIME_FIELD if TIME_FIELD in times else times[0] if times else None
 
     def derive_source(self) -> Source:
-        """Returns a definition made of the header alone. Raises ``DefinitionError`` if it makes none."""
+        """Returns a source made from the header alone. Raises ``DefinitionError`` if that makes no valid definition."""
         fields = self.make_fields()
         time_field = self.time_column()
         if time_field is None:

@@ -27,7 +27,7 @@ SAMPLE_LINES = 1000
 class ZeekJsonParser:
     """Reads lines into the source of their log; ``path`` is the log of lines that do not name one.
 
-    ``fixed`` is the source of all lines, whatever they name.
+    ``fixed`` is the source of all lines, whichever log they name.
     """
 
     ordered = True
@@ -72,9 +72,9 @@ class ZeekJsonParser:
         return JsonRowReader(source, zeek_naming(source))
 
     def _resolve_source(self, path: str, sample: list[Record]) -> Source:
-        """Returns the catalogued source as it is. Only a log that nobody has seen gets its fields from a sample here.
+        """Returns the catalogued source as it is; only a log that is new to the catalog gets fields from a sample.
 
-        So what becomes of a line depends on the catalog and not on the lines that happen to stand near it.
+        So the result for a line depends on the catalog and not on the lines near it.
         """
         name = source_name(path)
         curated = builtin_definitions().get(name)
@@ -86,11 +86,12 @@ class ZeekJsonParser:
 
 
 def zeek_naming(source: Source) -> FieldNaming:
+    """Returns the naming by which keys of Zeek's lines become fields of ``source``."""
     return FieldNaming(make_aliases(source.fields), frozenset(PATH_KEYS) - set(source.fields_by_name))
 
 
 def log_path(value: Record) -> str:
-    """Returns the log that a line says it belongs to; empty if it does not say."""
+    """Returns the log that a line names as its own; empty if it names none."""
     for key in PATH_KEYS:
         path = value.get(key)
         if isinstance(path, str) and path:

@@ -11,7 +11,7 @@ from .zeek_header import parse_header
 
 
 class ZeekTimeFinder:
-    """Knows the column of the time by the header lines that it is shown, beginning with ``header``."""
+    """Finds the time by its column, which the latest header lines tell; ``header`` holds the first ones."""
 
     def __init__(self, header: bytes, source: Source) -> None:
         self._header = parse_header(header)

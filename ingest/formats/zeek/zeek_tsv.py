@@ -29,7 +29,7 @@ _ESCAPE = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|(\\))")
 
 
 class ZeekTsvParser:
-    """Reads the lines of Zeek logs; ``header`` holds the ``#`` lines that stand before the first chunk's.
+    """Reads the lines of Zeek logs; ``header`` holds the ``#`` lines that stand before the first chunk.
 
     ``source`` fixes the source of all lines; without it each header's ``#path`` names it.
     """
@@ -57,7 +57,7 @@ class ZeekTsvParser:
         return parsed
 
     def _split_at_headers(self, rows: Rows) -> Iterator[Rows]:
-        """Iterates over the lines between header lines. The header is brought up to date before each."""
+        """Yields the lines between header lines, and updates the header before each group."""
         if not len(rows):
             return
         comments = np.flatnonzero(rows.octets[rows.starts] == _HASH)
@@ -153,7 +153,7 @@ class _ColumnReader:
         )
 
     def _undo_escapes(self, text: pa.StringArray) -> pa.StringArray:
-        """Returns texts with the mark of an empty string, and escapes, undone."""
+        """Replaces the mark of an empty string by an empty string, and undoes escapes."""
         void = pc.equal(text, self._empty)
         if pc.any(void).as_py():
             text = pc.if_else(void, "", text)
@@ -165,7 +165,7 @@ class _ColumnReader:
 
 
 def unescape_text(text: str) -> str:
-    r"""Undoes ``\xNN`` and ``\\``. Bytes that are then no UTF-8 keep their ``\xNN``."""
+    r"""Undoes ``\xNN`` and ``\\``. Bytes that would not be UTF-8 stay ``\xNN``."""
     if "\\" not in text:
         return text
     octets = _ESCAPE.sub(lambda m: bytes([int(m[1], 16)]) if m[1] else b"\\", text.encode())
