@@ -1,2 +1,2 @@
-"""From files to work items on the queue: ``intake.py`` queues one file, ``master.py`` all files that appear in folders,
+"""Puts files on the queue as work items: ``intake.py`` queues one file, ``master.py`` all files that appear in folders,
 ``load.py`` those that a user names; ``sniff.py`` tells their formats."""

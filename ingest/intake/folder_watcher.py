@@ -24,10 +24,10 @@ log = logging.getLogger("watchfloor.master")
 
 
 class FolderWatcher:
-    """Watches until the end of its context. Not for use by several threads at once."""
+    """Watches folders until the end of its context. Not for use by several threads at once."""
 
     def __init__(self, folders: list[str], settle: float, polling: bool) -> None:
-        """``settle``: seconds after which an unchanged file is complete; ``polling`` does without notices."""
+        """``settle``: seconds after which an unchanged file is complete; ``polling`` uses walks only."""
         self._folders = folders
         self._closed: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._observer: BaseObserver | None = None if polling else self._start_observer()
@@ -55,7 +55,7 @@ class FolderWatcher:
         return [state for state in self._settling.complete_files(now) if self._is_unchanged(state, now)]
 
     def take(self, state: FileState) -> None:
-        """Notes that a file was dealt with: it comes again only if it changes."""
+        """Marks a file as handled: it is returned again only if it changes."""
         self._settling.take(state)
 
     def _is_unchanged(self, state: FileState, now: float) -> bool:

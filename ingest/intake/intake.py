@@ -1,7 +1,7 @@
-"""From a file to items on the queue, for the master and for ``load`` alike: sniff, register sources, cut, queue.
+"""Queues a file for the master and for ``load``: recognises it, registers its sources, cuts it, sends its items.
 
-The queue is told before the ledger. Should this process die in between, the file is offered again and its items are on
-the queue twice, which workers see by the ledger; the other way round they would never be on it.
+Items go to the queue before they go to the ledger. If this process dies in between, the file is offered again and its
+items are queued twice, which workers recognise by the ledger. In the opposite order the items might never be queued.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from watchfloor.store.store import Store
 from .sniff import sniff_file
 
 LONG_ITEM = 4
-"""The longest items are so many times ``item_bytes``."""
+"""The length of the longest items, as a multiple of ``item_bytes``."""
 
 
 @dataclass(frozen=True)
 class Offer:
     """The outcome of offering a file.
 
-    ``queued`` are the items that were sent; ``items`` all of the file, also those that were done before. ``grown``: its
-    beginning had been queued earlier, and only what follows it is new.
+    ``items`` are all items of the file, ``queued`` those of them that were sent now. ``grown``: the file's beginning
+    was queued earlier, and only the lines after it are new. ``damaged``: its gzip stream breaks off.
     """
 
     path: str
@@ -50,7 +50,8 @@ class Offer:
 
 
 class Intake:
-    """Queues files. Raises ``InputFileError`` for a file it refuses, ``StoreError``, ``QueueError``."""
+    """Queues files. Raises ``InputFileError`` for a file that it refuses, ``StoreError`` or ``QueueError`` if a server
+    fails."""
 
     def __init__(self, store: Store, ledger: Ledger, producer: ItemProducer) -> None:
         self._store, self._ledger, self._producer = store, ledger, producer
@@ -60,12 +61,14 @@ class Intake:
         return self._store.catalog.read_sources()
 
     def sniff_file(self, path: str, feed: str | None) -> SniffResult:
-        """Returns how a file is to be read; changes nothing."""
+        """Returns how a file is to be read, without queueing it."""
         return sniff_file(path, feed, self.known_sources())
 
     def register_sources(self, files: Iterable[SniffResult]) -> None:
-        """Registers the sources of many files at once, except those to which a file only adds fields: its offer does
-        that."""
+        """Registers the sources of many files that the catalog lacks, all at once.
+
+        Fields that a file adds to a known source are registered when the file is offered.
+        """
         known = self.known_sources()
         first = {source.name: source for found in reversed(list(files)) for source in found.sources}
         self._store.catalog.register_all(source for name, source in first.items() if name not in known)
@@ -73,8 +76,8 @@ class Intake:
     def offer_file(self, path: str, feed: str | None, *, again: bool = False, all_open: bool = False) -> Offer:
         """Queues the items of a file that are not done, or all with ``again``.
 
-        Items that wait in the queue, or are worked on, are queued a second time only with ``all_open``: it makes sure,
-        as a queue may have been wiped.
+        Items that wait in the queue or are being read are queued a second time only with ``all_open``, in case the
+        queue was wiped.
         """
         path = os.path.realpath(path)
         sniffed = self.sniff_file(path, feed)
@@ -127,7 +130,7 @@ class Intake:
         return scan, rows
 
     def _earlier_items(self, items: tuple[WorkItem, ...]) -> tuple[WorkItem, ...]:
-        """Returns the items of what the file held before it grew, step by step."""
+        """Returns the items of the states that the file had before it grew, the oldest state first."""
         earlier: tuple[WorkItem, ...] = ()
         first = items[0] if items else None
         while first is not None and first.before:
@@ -149,7 +152,8 @@ def choose_item_bytes(settings: Settings, size: int) -> int:
     """Returns the length in bytes of the items of a file of ``size`` bytes.
 
     An item costs a worker a start and an end, at which its threads have little to do. So items of a long file are
-    longer, while each partition still gets one. Items of a bulk load are long already; all of a file have one length.
+    longer, while each partition still gets one. Items of a bulk load are long already; there all items of a file get
+    about the same length.
     """
     if settings.ingest_mode == "bulk":
         items = math.ceil(size / settings.item_bytes)

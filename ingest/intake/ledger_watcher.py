@@ -14,12 +14,15 @@ from watchfloor.store.store import Store
 from .intake import Offer
 
 _FIRST_PAUSE, _LAST_PAUSE = 0.1, 0.7
-"""Seconds until the ledger is read again: a little longer each time, so that a short load ends at once when done."""
+"""Seconds between readings of the ledger: they grow from the first to the last, so that the end of a short load is seen
+soon."""
 _SILENT_SECONDS = 6.0
+"""The store counts as silent if the ledger was not read for so long."""
 
 
 class LedgerWatcher:
-    """Reads the ledger until all items of a load are over. A store that hangs stops this thread, not the load's.
+    """Reads the ledger until all items of a load are over. A store that hangs blocks only this watcher's thread, not
+    the load's.
 
     A context manager. ``rows`` are the ledger's rows by item identity, as last read.
     """
@@ -46,7 +49,7 @@ class LedgerWatcher:
         return ""
 
     def wait(self, seconds: float) -> None:
-        """Returns when the ledger was read again, or after so many seconds."""
+        """Waits until the ledger has been read again, at most for ``seconds``."""
         self._news.wait(seconds)
         self._news.clear()
 
@@ -74,7 +77,7 @@ class LedgerWatcher:
         self.finished = all(map(self._is_over, self._items))
 
     def _is_over(self, key: bytes) -> bool:
-        """Returns true if an item has ended, after it was queued by this load if it was."""
+        """Returns true if an item has ended. The end of an item that this load queued must belong to that queueing."""
         row, item = self.rows.get(key), self._items[key]
         if row is None or row.end is None:
             return False

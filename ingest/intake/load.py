@@ -1,4 +1,5 @@
-"""``load``: queues files, ingests them with workers of its own beside any others, and waits by the ledger.
+"""``load``: queues files, ingests them with workers of its own beside any others, and waits until the ledger shows that
+they are done.
 
 Iterate over a ``Load`` for its progress; ``result`` is there afterwards. Nothing is queued unless all files can be.
 """
@@ -27,12 +28,12 @@ from .log_paths import expand_paths, sum_sizes
 _TICK_SECONDS = 0.3
 _MAX_DEATHS = 6
 BULK_ITEM = 8, 32
-"""The factors by which the work items of a bulk load may be longer: if other workers share it, and if none do. An
-import costs the servers the same for few events as for many, leaves files in each tablet, and is waited for."""
+"""The factors by which work items of a bulk load may be longer: if several workers share it, and if one has it alone.
+Long items save imports: each costs the servers the same for few events as for many, and leaves files in each tablet."""
 
 
 class Load:
-    """One load.
+    """One load of files.
 
     Raises ``InputFileError`` at once if any file cannot be loaded, ``StoreError`` or ``QueueError`` if a server is down
     at the beginning. Later failures of servers are waited for and shown in ``LoadProgress.problem``.

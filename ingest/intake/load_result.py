@@ -1,4 +1,4 @@
-"""The progress of a load, and what became of its files."""
+"""The progress of a load, and the outcome for its files."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .intake import Offer
 
 @dataclass(frozen=True)
 class LoadProgress:
-    """The progress of a load. ``lag`` counts its items that are not done; ``problem`` is what it waits for, if
-    anything."""
+    """The progress of a load. ``lag`` counts its items that are not over; ``problem`` describes a failure that it waits
+    out, or is empty."""
 
     phase: str
     bytes: int
@@ -29,7 +29,7 @@ class LoadProgress:
 class FileResult:
     """The outcome for one file; lines = events + quarantined.
 
-    ``skipped``: all of it had been loaded before. ``failed`` holds the reasons of items that failed.
+    ``skipped``: none of its items had to be queued. ``failed`` holds the reasons of items that failed.
     """
 
     path: str
@@ -84,7 +84,7 @@ class LoadResult:
 
 
 def file_result(offer: Offer, rows: Mapping[bytes, LedgerRow]) -> FileResult:
-    """Sums up an offered file by the ledger's rows of its items, which have item identities as keys."""
+    """Returns the outcome for an offered file. ``rows`` are the ledger's rows by item identity."""
     own = [rows[item.item_id] for item in offer.items if item.item_id in rows]
     return FileResult(
         offer.path,

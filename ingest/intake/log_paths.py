@@ -1,4 +1,4 @@
-"""The files that a user has named, as paths or patterns."""
+"""Finds the files that a user has named by paths or patterns."""
 
 from __future__ import annotations
 

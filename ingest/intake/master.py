@@ -34,9 +34,12 @@ def watch_folders(
     settle: float = SETTLE_SECONDS,
     polling: bool = False,
 ) -> None:
-    """Watches until ``stop``. Raises ``InputFileError`` if a folder is none; servers that are down are waited for.
+    """Queues the files that appear in folders, until ``stop`` is set.
 
-    ``feed`` says what kind all files are; else each file's content does. ``polling`` does without notices.
+    Raises ``InputFileError`` if one of ``folders`` cannot be listed. Servers that are down are waited for.
+
+    ``feed`` names the kind of all files; None leaves that to each file's content. ``settle`` and ``polling`` are those
+    of ``FolderWatcher``.
     """
     paths = [os.path.realpath(folder) for folder in folders]
     for path in paths:
@@ -47,12 +50,14 @@ def watch_folders(
 
 
 class _Master:
+    """Queues the files that a ``FolderWatcher`` returns as complete."""
+
     def __init__(self, settings: Settings, watcher: FolderWatcher, stop: threading.Event, feed: str | None) -> None:
         self._settings, self._watcher, self._stop, self._feed = settings, watcher, stop, feed
         self._wait = _FIRST_WAIT
 
     def run(self, folders: str) -> None:
-        """Queues files until ``stop``, with other connections after each failure of a server."""
+        """Queues files until ``stop`` is set, with new connections after each failure of a server."""
         while not self._stop.is_set():
             try:
                 with ExitStack() as stack:
@@ -79,7 +84,8 @@ class _Master:
             self._stop.wait(_TICK_SECONDS)
 
     def _queue_file(self, intake: Intake, ledger: Ledger, state: FileState) -> None:
-        """Queues a complete file, or records why not. A file that the ledger has in this state is left alone."""
+        """Queues a complete file, or records the reason for refusing it. A file that the ledger has seen in this state
+        is left alone."""
         seen = ledger.read_seen(state.path)
         if seen is not None and (seen.size, seen.mtime_ns) == (state.size, state.mtime_ns):
             return

@@ -1,4 +1,4 @@
-"""Decides when a file in a watched folder is complete (pure), and walks the folders."""
+"""Decides when a file in a watched folder is complete, and walks the folders."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ class FileState:
 
 @dataclass
 class _Waiting:
+    """A file that waits; ``since`` is the monotonic time at which it was first seen in this state."""
+
     size: int
     mtime_ns: int
     since: float
@@ -28,8 +30,12 @@ class _Waiting:
 
 
 class Settling:
-    """Files that wait until they are complete: their writer closed them (or moved them in), or they did not change for
-    ``seconds``. A file that was taken comes again only if it changes."""
+    """The files that wait until they are complete.
+
+    A file is complete when its writer has closed it (or moved it in), or when it has not changed for ``seconds``. A
+    file that was taken waits again only after a change.
+
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -70,14 +76,14 @@ class Settling:
 
 
 def is_log_name(name: str) -> bool:
-    """Returns true for names of files and folders to look at; those of hidden and temporary ones are not."""
+    """Returns false for the name of a hidden or temporary file or folder, which is left out."""
     return not name.startswith(".") and not name.lower().endswith(_TEMPORARY)
 
 
 def read_state(path: str) -> FileState | None:
     """Returns the state of a file; None if it is gone, a symbolic link, or anything but a regular file.
 
-    Links are not followed: the same file would come twice, or one from outside the folder.
+    Links are not followed, because they could bring the same file twice or a file from outside the folder.
     """
     try:
         found = os.lstat(path)

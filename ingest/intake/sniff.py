@@ -1,4 +1,4 @@
-"""Tells by the first lines of a file which format it has, and which sources its events need."""
+"""Finds out from the first lines of a file which format it has, and which sources its events need."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from watchfloor.schema.source import Source
 def sniff_file(path: str | Path, feed: str | None, known: Mapping[str, Source]) -> SniffResult:
     """Recognises a file by its content, within what ``feed`` says; ``known`` are the catalogued sources.
 
-    Raises ``InputFileError`` with the file, what was seen and the remedy, ``UnknownSourceError`` for a feed that is
-    the name of no source.
+    Raises ``InputFileError`` with the file, what was seen and the remedy, ``UnknownSourceError`` if ``feed`` names no
+    source.
     """
     sources = {**builtin_definitions(), **known}
     named = None if feed is None else find_format(feed, sources)
@@ -33,7 +33,7 @@ def sniff_file(path: str | Path, feed: str | None, known: Mapping[str, Source]) 
 
 
 def _choose_format(sample: FileSample, named: Format | None, sources: Mapping[str, Source]) -> Format:
-    """Returns the format that fits best: of those that fit equally well the first by name.
+    """Returns the format that fits best; the first by name if several fit equally well.
 
     A format that is ``named`` by the user is believed, unless the file bears the signature of another one.
     """

@@ -1,4 +1,5 @@
-"""Compacts one source: one compaction of it at a time on this host, and only items that the ledger calls done."""
+"""Compacts one source. Only one compaction of a source runs at a time on a host, and only blocks of items that are done
+are merged."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ def compact_source(
 ) -> CompactionResult:
     """Merges a source's small blocks of days that ended ``older_than`` µs ago. ``store`` is open for ingest.
 
-    ``index``: writes all blocks anew if there is an index that does not cover all events.
+    ``index`` also writes all blocks anew if an index does not cover all events.
 
     Raises ``UserError`` for a source without blocks, ``OperatorError`` if a compaction of it is running,
     ``StoreError``.
@@ -29,7 +30,7 @@ def compact_source(
         raise UserError(
             f"{name} has the layout {source.layout}: each event has a row of its own, nothing can be merged"
         )
-    # Two at once would do no harm, but abort each other's work.
+    # Two compactions at once would do no harm, but would abort each other.
     busy = OperatorError(f"another `watchfloor compact {source.name}` is running; wait for it")
     with hold_file_lock(store.settings.home / f"compact-{source.name}.lock", busy):
         retried = {make_item_tag(claim) for claim in Quarantine(store).settled_claims()}

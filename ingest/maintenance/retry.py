@@ -1,17 +1,18 @@
-"""Retry: parse quarantined lines by the present definitions; those that fit become events and leave the quarantine.
+"""Parses quarantined lines again by the present definitions; those that fit become events and leave the quarantine.
 
-An event of a retried line has the row it would have had at once: rows are made of file identity and offset. Its counts
-need more thought. A count cell carries the identity of the item that counted, holds the item's sum, and is overwritten
-when the item is read again. The lines of one retry therefore count under an identity of their own, the *claim*: a
-function of the item and of the offsets of exactly these lines. In order, each step durable before the next:
+An event of a retried line has the same row as if the line had fitted at first, because rows are made of file identity
+and offset. Counts need more care. A count cell has the identity of the item that counted and holds the item's sum, and
+it is overwritten when the item is read again. The lines of one retry therefore count under an identity of their own,
+the *claim*: a function of the item and of the offsets of exactly these lines. A retry has three steps, each durable
+before the next:
 
 1. the lines that now parse get the claim in their rows;
 2. their events and counts are written under the claim;
 3. the rows are marked ``retried``.
 
-A retry that breaks off anywhere is completed by the next one: before anything new is tried, lines that have a claim
-but are not marked are written again as one, under that same claim, so the same cells get the same sums. If some of a
-claim's lines are marked already, step 2 was complete, and only the marks are missing.
+A retry that breaks off anywhere is completed by the next one. Before it tries other lines, it writes all unmarked lines
+of a claim again together under that claim, so the same cells get the same sums. If some of a claim's lines are marked
+already, step 2 was complete, and only the marks are missing.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ Events = list[tuple[Source, pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class RetryResult:
-    """``lines`` were tried, ``events`` of them left the quarantine; ``kept`` counts the others by reason."""
+    """The outcome of a retry: ``lines`` were tried, ``events`` of them became events; ``kept`` counts the others by
+    reason."""
 
     lines: int
     events: int
@@ -62,6 +64,8 @@ def retry_lines(store: Store, path: str | None = None, key: str | None = None) -
 
 
 class _Retry:
+    """Retries lines item by item, and counts the outcome."""
+
     def __init__(self, store: Store, sink: EntrySink) -> None:
         self._store, self._sink = store, sink
         self._quarantine, self._ledger = Quarantine(store), Ledger(store)
@@ -102,7 +106,7 @@ class _Retry:
         return (line for line in self._quarantine.lines_of_item(item_id) if line.state == OPEN and is_chosen(line))
 
     def _complete_claims(self, item: WorkItem) -> None:
-        """Completes retries of an item that broke off."""
+        """Completes earlier retries of an item that broke off."""
         open_claims: dict[str, list[int]] = defaultdict(list)
         written: set[str] = set()
         for line in self._quarantine.lines_of_item(item.item_id):
@@ -123,11 +127,12 @@ class _Retry:
             self._mark_retried(lines, claim)
 
     def _complete_anew(self, item: WorkItem) -> None:
-        """Completes what has begun, by the definitions as they are now."""
+        """Completes the item's claims by the definitions as they are now."""
         self._catalog = SourceResolver(self._store)
         self._complete_claims(item)
 
     def _try_lines(self, item: WorkItem, lines: list[QuarantinedLine]) -> None:
+        """Claims the lines that parse now and writes their events; counts the others by reason."""
         self._count_kept((line for line in lines if not line.whole), "only its beginning is kept")
         lines = [line for line in lines if line.whole]
         if not lines:
@@ -171,10 +176,11 @@ class _Retry:
         return not writer.lacks_index(self._store.catalog.read_sources())
 
     def _rewrite_events(self, item: WorkItem, claim: str, events: Events, rejected: list[int]) -> bool:
-        """Does as ``_write_events`` for a claim that may have written events before, by another definition perhaps.
+        """Writes events as ``_write_events`` does, and removes what an earlier attempt of the claim has left.
 
-        ``rejected`` are the offsets of the claim's lines that are no events now. What the earlier writing has left is
-        removed.
+        The earlier attempt may have used other definitions.
+
+        ``rejected`` are the offsets of the claim's lines that are no events now.
         """
         writer = ItemWriter(self._sink, bytes.fromhex(claim), item.file_id, again=True)
         complete = self._write_events(writer, events)

@@ -15,7 +15,7 @@ from .time_place import TimeFinder
 
 
 class Match(IntEnum):
-    """The degree to which a file's first lines say that it is of a format. The format with the highest value wins."""
+    """The degree to which a file's first lines fit a format. The format with the highest value wins."""
 
     NONE = 0
     SHAPE = 1
@@ -63,23 +63,23 @@ class Format(Protocol):
     """The format in words, with an article, for messages."""
 
     def match(self, sample: FileSample, sources: Mapping[str, Source]) -> Match:
-        """Returns how well the first lines fit, for a file of which nobody has said what it is.
+        """Returns how well the first lines of a file fit this format.
 
-        ``sources`` are all known ones, by name.
+        ``sources`` are all known sources, by name.
         """
 
     def describe(self, sample: FileSample, feed: str | None, sources: Mapping[str, Source]) -> SniffResult:
         """Returns how a file of this format is to be read.
 
-        ``feed`` is what the user has called the file; None leaves that to the file's lines. Raises ``InputFileError``
+        ``feed`` is the one that the user has named; None leaves that to the file's lines. Raises ``InputFileError``
         with the file, what was seen and the remedy, if the file cannot be read so.
         """
 
     def open_parser(self, feed: str, header: bytes, resolve: ResolveSource, source: Source | None) -> Parser:
         """Opens the parser of a file, or of a byte range of it.
 
-        ``header`` is that of the ``SniffResult``. ``source`` is the one of all lines; None if ``feed`` is the format's
-        family or of it.
+        ``header`` is that of the ``SniffResult``. ``source`` is the source of all lines; None if ``feed`` is the
+        format's family or one of its sources.
         """
 
     def open_time_finder(self, header: bytes, source: Source) -> TimeFinder:
@@ -95,5 +95,5 @@ def is_of_family(feed: str, family: str) -> bool:
 
 
 def describe_feed(feed: str, sources: Mapping[str, Source]) -> SniffResult:
-    """Returns the description of a file about which its lines say nothing more than the user has."""
+    """Returns the result for a file whose feed tells all that is needed."""
     return SniffResult(feed, b"", (sources[feed],) if feed in sources else ())

@@ -1,4 +1,4 @@
-"""A look at the beginning of a file, by which formats recognise it."""
+"""The beginning of a file, by which formats recognise the file."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from watchfloor.ingest.columns.scalars import Unfit
 
 @dataclass(frozen=True)
 class TimePlace:
-    """``line[start:end]`` is the text of a time, which says ``micros`` since 1970 UTC."""
+    """``line[start:end]`` is the text of a time, which is ``micros`` microseconds since 1970 UTC."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class NoTimeFinder:
 
 
 def read_time_place(line: bytes, start: int, end: int, parse: Callable[[str], int]) -> TimePlace | None:
-    """Returns the place of the time that ``parse`` reads there; None if that text is no time."""
+    """Returns the place of the time in ``line[start:end]``; None if that text is no time."""
     try:
         return TimePlace(start, end, parse(line[start:end].decode()))
     except (Unfit, UnicodeDecodeError):

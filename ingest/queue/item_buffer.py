@@ -1,5 +1,5 @@
-"""The items that one worker has from the queue and has not done: which is next, and which offsets may be committed.
-Pure."""
+"""Holds the items that one worker has received and not done, and decides which is next and which offsets may be
+committed."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Delivery:
 class ItemBuffer:
     """Holds the items of one consumer until they are done. Times are monotonic seconds.
 
-    Offsets are committed per partition, and committing one says that all before it are done. So the offset that may be
-    committed is the first that is still held.
+    Offsets are committed per partition, and a committed offset says that all offsets before it are done. So the offset
+    that may be committed is the first that is still held.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class ItemBuffer:
         self._next_offsets: dict[int, int] = {}
 
     def add_delivery(self, delivery: Delivery) -> None:
-        """Adds what the queue brought, unless it is held already and came again after a rebalance."""
+        """Adds a delivery unless it is held already; after a rebalance it may come again."""
         held = self._held[delivery.partition]
         if delivery.offset in held:
             return
@@ -66,7 +66,7 @@ class ItemBuffer:
         return min(held, default=max(self._next_offsets.get(delivery.partition, 0), delivery.offset + 1))
 
     def keep_partitions(self, partitions: set[int]) -> None:
-        """Forgets the items of other partitions than these: other consumers have those now, and get the items."""
+        """Forgets the items of all other partitions: other consumers own those now and get their items."""
         for partition in [partition for partition in self._held if partition not in partitions]:
             del self._held[partition]
             self._next_offsets.pop(partition, None)

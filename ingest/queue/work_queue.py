@@ -34,9 +34,10 @@ _HEARTBEAT_MS = 1_500
 _MAX_POLL_MS = 600_000
 _KEEP_SECONDS = 0.5
 _TURN_SECONDS = 0.2
+"""Seconds of a poll that only keeps the membership in the group."""
 _GAP_SECONDS = 0.002
-"""Seconds for which a thread that polls again and again leaves the consumer to other threads. A lock goes to the thread
-that asks at the right moment, not to the one that asked first."""
+"""Seconds for which a thread that polls repeatedly leaves the consumer's lock free. Without the pause other threads
+might never get it, because a lock does not serve threads in the order of their requests."""
 _COMMIT_TRIES = 10
 _ASK_SECONDS = 5.0
 log = logging.getLogger(__name__)
@@ -67,7 +68,8 @@ def _client_options(settings: Settings) -> dict[str, Any]:
 
 
 def make_topic(settings: Settings) -> None:
-    """Makes the topic with ``settings.partitions`` partitions unless it is there. Raises ``QueueError`` in seconds."""
+    """Makes the topic with ``settings.partitions`` partitions unless it exists. Raises ``QueueError`` within
+    seconds."""
     with _queue_errors(settings, "making its topic"), _open_admin(settings) as admin:
         if settings.topic not in admin.list_topics():
             with suppress(TopicAlreadyExistsError):
@@ -78,7 +80,7 @@ def make_topic(settings: Settings) -> None:
 
 
 def delete_topic(settings: Settings) -> None:
-    """Deletes the topic if it is there. Raises ``QueueError`` in seconds."""
+    """Deletes the topic if it exists. Raises ``QueueError`` within seconds."""
     with _queue_errors(settings, "deleting its topic"), _open_admin(settings) as admin:
         if settings.topic in admin.list_topics():
             admin.delete_topics([settings.topic])
@@ -104,7 +106,7 @@ def queue_lag(settings: Settings) -> int:
 
 
 def _ask_again(ask: Callable[[], Any]) -> Any:
-    """Asks until a broker answers: it does so only a little after it was started."""
+    """Repeats a request until a broker answers it: a broker that has just started does not answer at once."""
     until = time.monotonic() + _CONNECT_MS / 1000
     while True:
         try:
@@ -165,7 +167,7 @@ class ItemProducer:
 
 
 def _partition_step(partitions: int) -> int:
-    """Returns a step near partitions / golden ratio, without a factor in common with ``partitions``: it visits all."""
+    """Returns a step near partitions / golden ratio, coprime with ``partitions``, so that all are visited."""
     step = max(1, round(partitions * 0.618))
     while _gcd(step, partitions) != 1:
         step += 1
@@ -179,8 +181,8 @@ def _gcd(a: int, b: int) -> int:
 class ItemConsumer:
     """One member of the group. For each item: ``poll``, work in ``keep_membership``, then ``commit`` or ``defer``.
 
-    What a poll brings beside the next item is held here. kafka-python's own ways for that, to pause a partition or to
-    seek back, are of no use: its version 3.0.12 may forget a paused partition for good.
+    Items that a poll brings besides the next one are held here. kafka-python's own means for that, pausing a partition
+    and seeking back, cannot be used: version 3.0.12 may forget a paused partition for good.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -214,13 +216,14 @@ class ItemConsumer:
                 self._poll_group(min(seconds, self._buffer.next_due - now))
                 delivery = self._buffer.take_next(time.monotonic())
             if delivery is None and time.monotonic() - self._heard > _ASK_SECONDS:
-                # A consumer whose broker is gone just finds nothing; only a question tells.
+                # A consumer whose broker is gone finds no items and raises nothing; a request for offsets raises.
                 self._consumer.end_offsets([TopicPartition(self._settings.topic, 0)], timeout_ms=_CONNECT_MS)
                 self._heard = time.monotonic()
             return delivery
 
     def commit(self, delivery: Delivery) -> None:
-        """Commits that the item is done. If its partition has moved, the new owner reads it again: harmless."""
+        """Commits that the item is done. If its partition has moved, the new owner gets the item again, which is
+        harmless."""
         partition = TopicPartition(self._settings.topic, delivery.partition)
         with self._lock, _queue_errors(self._settings, "committing an offset"):
             offset = self._buffer.mark_done(delivery)
@@ -266,7 +269,7 @@ class ItemConsumer:
                 log.warning("queue: %s; the item goes on", _describe_error(error))
 
     def _poll_group(self, seconds: float) -> None:
-        """Takes part in the group's life, and buffers an item if one comes."""
+        """Polls once, which keeps the membership, and buffers an item if one comes."""
         self._mend_membership()
         for records in self._consumer.poll(timeout_ms=max(0, int(seconds * 1000)), max_records=1).values():
             for record in records:
@@ -277,8 +280,8 @@ class ItemConsumer:
     def _mend_membership(self) -> None:
         """Makes the consumer join the group anew if the library has lost its membership.
 
-        In kafka-python 3.0.12 a poll that timed out goes on beside the next. When the first has joined the group, the
-        second may ask to join once more and never look at the answer: a member without partitions, for good.
+        In kafka-python 3.0.12 a poll that timed out goes on beside the next one. When the first has joined the group,
+        the second may request to join once more and ignore the answer; then the member has no partitions for good.
         """
         coordinator = self._consumer._coordinator
         if coordinator.rejoining and not coordinator.need_rejoin():

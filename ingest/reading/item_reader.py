@@ -34,10 +34,10 @@ from .parts import part_id, part_ids, part_of_line, parts_of_lines
 from .read_ahead import map_in_order, read_ahead
 
 _PARSER_THREADS = 2
-"""Parsing is half of the work, and most of it is done outside the interpreter's lock: a second thread is worth more
-events a second. A third gains nothing, as the encoder is one."""
+"""Parsing is half of the work, and most of it runs outside the interpreter's lock, so a second thread raises the rate.
+A third gains nothing, because there is only one encoder."""
 _PARSED_AHEAD = 8
-"""Chunks that are parsed, or being parsed, ahead of the encoder. It takes them by the slab, which is about as many."""
+"""Chunks that are parsed, or being parsed, ahead of the encoder. The encoder works on slabs of about as many chunks."""
 _ENCODED_AHEAD = 1
 log = logging.getLogger("watchfloor.reading")
 Offsets = npt.NDArray[np.int64]
@@ -51,11 +51,12 @@ def _ignore_progress(done: int, events: int, quarantined: int) -> None:
 
 @dataclass(frozen=True)
 class ReadTask:
-    """A work item, and what it is to be read with.
+    """A work item, and the means to read it.
 
     Events and counts go to ``event_sink``, or to ``sink`` if that is None; quarantined lines always go to ``sink``.
-    ``begun``: the item may have been read before; ``ended``: even to its end, and been compacted since. ``on_read`` is
-    called when all is parsed and handed to the sinks, but not yet durable.
+    ``begun``: an earlier attempt may have written a part of the item; ``ended``: an earlier attempt may have read all
+    of it, and its blocks may have been compacted since. ``on_read`` is called when all is parsed and handed to the
+    sinks, but not yet durable.
     """
 
     store: Store
@@ -69,6 +70,7 @@ class ReadTask:
 
     @property
     def events_to(self) -> WriteSink:
+        """The sink for events and counts."""
         return self.event_sink or self.sink
 
 
@@ -82,7 +84,7 @@ class ItemReader:
     """Reads work items, also several at once. Owns the threads that parse; a context manager that ends them."""
 
     def __init__(self) -> None:
-        # They stay from item to item: the JVM must be told of each new thread.
+        # The threads stay from item to item, because each new thread must be attached to the JVM.
         self._parallel = ThreadPoolExecutor(_PARSER_THREADS, "parser")
         self._ordered = ThreadPoolExecutor(1, "parser")
 
@@ -182,7 +184,7 @@ class _Outcome:
         """Removes what an earlier reading has written and this one has not."""
         item, store = task.item, task.store
         writers = {writer.item_id: writer for writer in self.writers}
-        # Only a line that is rejected now can have been an event of a source, or of a part, that has none any more.
+        # A source or a part that has no events now can have had some only from lines that are rejected now.
         sources = sources_of_feed(item.feed, store.catalog.read_sources()) if len(self.rejected) else []
         for identity in part_ids(item):
             writer = writers.get(identity) or ItemWriter(task.sink, identity, item.file_id)
@@ -219,8 +221,8 @@ class _EncodedChunk:
 class _EarlierLines:
     """The item's lines that an earlier reading put in quarantine.
 
-    ``open`` are the offsets of those that still are there, ``claimed`` of those that a retry has claimed, which counts
-    them; ``retried`` of the latter are events by now.
+    ``open`` are the offsets of the lines that are still in quarantine, ``claimed`` those of the lines that a retry has
+    claimed and counts. ``retried`` is the number of claimed lines that are events by now.
     """
 
     open: Offsets
@@ -248,7 +250,8 @@ def _clear_fitting_lines(quarantine: Quarantine, task: ReadTask, offsets: Offset
 
 
 def _read_item_chunks(settings: Settings, item: WorkItem) -> Iterator[Chunk]:
-    # What cannot be cut (gzip, a log whose header changes on the way) is read from its beginning, whatever the range.
+    # A file that cannot be cut (gzip, a log whose header changes on the way) is read from its beginning, whatever the
+    # range.
     start, end = (0, None) if item.compressed or item.split == WHOLE else (item.start, item.end)
     for chunk in read_chunks(item.path, start, end, settings.chunk_bytes, settings.max_line_bytes):
         if chunk.offset >= item.end and item.end < item.length:
@@ -267,6 +270,7 @@ def _encode_for_jvm(
 def _encode_chunks(
     chunks: Iterator[_ParsedLines], task: ReadTask, claimed: Offsets
 ) -> Generator[_EncodedChunk, None, None]:
+    """Yields the entries of each chunk. The last chunk of a part also has the part's remaining entries."""
     item, reread = task.item, task.store if task.ended else None
     writers: dict[int, ItemWriter] = {}
     encoded = None
@@ -289,7 +293,8 @@ def _encode_chunks(
 
 
 def _split_by_part(batch: pa.RecordBatch, item: WorkItem, claimed: Offsets) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Splits the events of a batch that are the item's to write by the part of the item that they lie in."""
+    """Splits a batch by the parts of the item in which its events lie. Events that are not the item's own are left
+    out."""
     offsets = batch.column(OFFSET_COLUMN).to_numpy()
     own = _is_own(offsets, item, claimed)
     parts = parts_of_lines(item, offsets)
@@ -299,12 +304,13 @@ def _split_by_part(batch: pa.RecordBatch, item: WorkItem, claimed: Offsets) -> I
 
 
 def _select_rejected(parsed: ParsedChunk, item: WorkItem, claimed: Offsets) -> list[RejectedLine]:
+    """Returns the rejected lines that are the item's own."""
     offsets = np.fromiter((line.offset for line in parsed.rejected), np.int64, len(parsed.rejected))
     own = _is_own(offsets, item, claimed)
     return [line for line, keep in zip(parsed.rejected, own.tolist(), strict=True) if keep]
 
 
 def _is_own(offsets: Offsets, item: WorkItem, claimed: Offsets) -> npt.NDArray[np.bool_]:
-    """Returns which lines lie in the item, and are not claimed by a retry, which counts them already."""
+    """Returns a mask of the lines that lie in the item and are not claimed by a retry, which counts them already."""
     own = offsets >= item.start
     return own & ~np.isin(offsets, claimed) if len(claimed) else own

@@ -10,12 +10,13 @@ import numpy as np
 from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
 
 PART_BYTES = 72 << 20
-"""Counts of a long item (a large gzip file) are written for every so many bytes of it, so that memory stays bounded; an
-item of the usual size is one part. Never change it: what was counted in other parts would count twice."""
+"""The length of a part. The counts of a long item (a large gzip file) are written part by part, so that memory stays
+bounded; an item of the usual size is one part. Never change this value: events that were counted in parts of another
+length would count twice."""
 
 
 def part_id(item_id: bytes, part: int) -> bytes:
-    """Returns what the counts of an item's part are keyed by; that of the first part is the item's own."""
+    """Returns the identity under which an item's part counts; that of the first part is the item's own."""
     if not part:
         return item_id
     return hashlib.blake2b(b"part%d" % part + item_id, digest_size=ITEM_ID_BYTES).digest()

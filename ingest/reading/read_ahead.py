@@ -1,4 +1,4 @@
-"""Threads that do work a little ahead of the code that takes its results, in order."""
+"""Runs work in threads a little ahead of the code that takes its results in order."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from watchfloor.store.store import Store
 
 
 class SourceResolver:
-    """Resolves the sources of a parser. It keeps what it has read; one serves one work item, so that definitions are
-    fresh."""
+    """Resolves the sources of a parser. It caches the sources that it has read, and serves one work item only, so that
+    definitions are fresh."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -23,12 +23,12 @@ class SourceResolver:
         known = self._known.get(name)
         try:
             derived = derive()
-        except UnknownSourceError:  # nothing ships under this name: the catalog's word is all there is
+        except UnknownSourceError:  # nothing ships under this name, so only the catalog can know it
             if known is None:
                 raise
             return known
         if known is None or any(field.name not in known.fields_by_name for field in derived.fields):
-            # Only its fields: which known ones are indexed is for people to say.
+            # Only fields are added: people decide which known fields are indexed.
             known = self._store.catalog.register(add_fields(known, derived.fields) if known else derived)
             self._known[name] = known
         return known

@@ -1,9 +1,9 @@
 """The ledger has a row per work item in ``watchfloor.items``, and one per path that the master has seen.
 
-An item's row has a cell for each that writes it, so that none overwrites another's: ``queued`` (who queued it), ``run``
-(the worker that is at it: attempt, progress) and ``end`` (how it ended). Its state is a function of the three. All
-three name the ticket of the queueing they belong to. Rows of items start with ``i``, file identity and item identity;
-rows of paths with ``p`` and the path.
+An item's row has a cell for each event in its life, so that no writer overwrites another's cell: ``queued`` (the item
+and its sender), ``run`` (the worker that reads it: attempt, progress) and ``end`` (the outcome). Its state is a
+function of the three. Each cell has the ticket of the queueing that it belongs to. Rows of items start with ``i``, file
+identity and item identity; rows of paths with ``p`` and the path.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _ITEM, _PATH = b"i", b"p"
 
 @dataclass(frozen=True)
 class ItemRun:
-    """A worker's attempt at the item. ``at`` is epoch seconds of its last sign of life, 0 after it let go."""
+    """A worker's attempt at the item. ``at`` is the epoch seconds of its last sign of life, 0 after it gave the item
+    back."""
 
     ticket: str
     attempt: int
@@ -201,7 +202,7 @@ def item_row(cells: Cells) -> LedgerRow | None:
     item = WorkItem.from_json(queued["item"].encode())
     run = ItemRun(**value) if (value := _read_json(cells, "run")) else None
     end = ItemEnd(**value) if (value := _read_json(cells, "end")) else None
-    # The queue is told before the ledger: a worker may have begun, or ended, before ``queued`` was written.
+    # Items go to the queue before the ledger: a worker may have begun, or ended, before ``queued`` was written.
     begun = run is not None and end is not None and run.ticket != end.ticket and run.at > max(end.at, queued["at"])
     if end and not begun and (end.ticket == item.ticket or end.at >= queued["at"] or _is_final(end, item)):
         return LedgerRow(end.state, item.path, end.at, end.by, item, run, end, end.reason)

@@ -1,8 +1,8 @@
-"""Quarantine keeps every line that became no event, in ``watchfloor.quarantine``, until it is one.
+"""Keeps every line that became no event in the table ``watchfloor.quarantine``, until it becomes one.
 
 Row = item identity (8 bytes) and the line's offset (8 bytes); cells ``meta`` (JSON) and ``raw`` pieces of at most 1
-MiB. Rows are keyed by where the line stands, so reading an item again writes the same rows. A row is never deleted:
-when its line has become an event its raw bytes are blanked and ``state`` says why it is no longer open:
+MiB. Rows are keyed by the line's place in its file, so reading an item again writes the same rows. A row is never
+deleted: when its line has become an event its raw bytes are blanked and ``state`` says why it is no longer open:
 
 - ``retried``: the line is an event by ``retry`` (``maintenance/retry.py``), counted under that retry's own identity.
   A worker that reads the whole item again leaves this line out, or it would be counted twice.
@@ -59,7 +59,8 @@ class QuarantinedLine:
 
 
 class Quarantine:
-    """Reads and writes the table; writes are durable after the sink's ``flush``. Raises ``StoreError``."""
+    """Reads and writes the table of quarantined lines; writes are durable after the sink's ``flush``. Raises
+    ``StoreError``."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -89,7 +90,7 @@ class Quarantine:
         put_cells(sink, QUARANTINE_TABLE, cells())
 
     def claim_lines(self, sink: EntrySink, lines: Iterable[QuarantinedLine], claim: str) -> None:
-        """Writes durably which retry claims these lines."""
+        """Records durably that the retry ``claim`` has claimed the lines; an empty ``claim`` releases them."""
         puts = [
             (_row_of_line(line.item_id, line.offset), "meta", _meta_of_line(replace(line, claim=claim)))
             for line in lines
@@ -111,7 +112,7 @@ class Quarantine:
                 yield line
 
     def settled_claims(self) -> set[bytes]:
-        """Returns the claims whose events are written for good: a line of each is marked so."""
+        """Returns the claims whose events are written completely: at least one line of each is marked ``retried``."""
         everything = Ranges()
         everything.add_rows(b"", None)
         claims: set[bytes] = set()
@@ -153,7 +154,7 @@ def _split_raw(raw: bytes) -> list[bytes]:
 
 def _meta_of_line(line: QuarantinedLine) -> bytes:
     fields: dict[str, Any] = {
-        # Bytes that are not UTF-8 are kept by the item in the ledger; here a path is for people.
+        # This path is for people. The item in the ledger keeps the exact bytes of a path that is not UTF-8.
         "path": line.path.encode("utf-8", "replace").decode(),
         "file_id": line.file_id.hex(),
         "feed": line.feed,

@@ -1,2 +1,2 @@
 """The worker processes that take work items from the queue: ``worker.py`` is the flow (read it first),
-``item_handler.py`` what is done with one item, ``pool.py`` starts the processes."""
+``item_handler.py`` handles one item, ``pool.py`` starts the processes."""

@@ -1,4 +1,4 @@
-"""Decides what a worker does with an item that it was given, from the ledger's row of the item. Pure."""
+"""Decides what a worker does with an item that it was given, from the ledger's row of the item."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.records.ledger import LedgerRow
 
 MAX_ATTEMPTS = 3
-"""Times that an item may take its worker down with it."""
+"""The number of attempts in which an item may kill its worker."""
 STALE_SECONDS = 10.0
-"""A worker that gave no sign of life for this long has let go of its item."""
+"""The time after which a worker without a sign of life no longer holds its item."""
 
 
 class ClaimAction(Enum):
@@ -32,10 +32,10 @@ class Claim:
 
 
 class ClaimPolicy:
-    """Decides about items.
+    """Decides what a worker does with its items.
 
-    It remembers for how long another worker's sign of life has stayed the same by this process's clock, because clocks
-    of other hosts may be wrong.
+    It remembers for how long, by this process's clock, another worker's sign of life has not changed, because clocks of
+    other hosts may be wrong.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class ClaimPolicy:
         return Claim(ClaimAction.GIVE_UP if run.attempt >= MAX_ATTEMPTS else ClaimAction.READ, run.attempt + 1)
 
     def _is_alive(self, key: bytes, at: float, now: float, clock: float) -> bool:
-        """Returns true if the worker that gave a sign of life at ``at`` may still be at the item."""
+        """Returns true if the worker that gave a sign of life at ``at`` may still be reading the item."""
         if now - at > STALE_SECONDS:
             return False
         sign, since = self._signs.get(key, (at, clock))

@@ -25,7 +25,7 @@ class Heartbeat:
         self._last = time.monotonic()
 
     def report(self, done: int, events: int, quarantined: int) -> None:
-        """Takes note of the progress: bytes, events and quarantined lines. Raises ``Stopped`` as ``beat`` does."""
+        """Records the progress in bytes, events and quarantined lines, and calls ``beat``."""
         self._run = replace(self._run, bytes=done, events=events, quarantined=quarantined)
         self.beat()
 
@@ -38,5 +38,5 @@ class Heartbeat:
             self._ledger.write_run(self._item, replace(self._run, at=time.time()))
 
     def release(self) -> None:
-        """Lets go of the item, so that another worker may read it at once; this attempt does not count."""
+        """Gives the item back, so that another worker may read it at once; this attempt does not count."""
         self._ledger.write_run(self._item, replace(self._run, attempt=self._run.attempt - 1, at=0.0))

@@ -1,4 +1,4 @@
-"""Handles one work item: claims it by the ledger, reads it, and writes down how it ended."""
+"""Handles one work item: claims it by the ledger, reads it, and records its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .heartbeat import Heartbeat, Stopped
 from .session import WorkerSession
 
 STORE_TRIES = 10
-"""Times that the store may refuse an item while it answers otherwise."""
+"""The number of times that the store may refuse an item while it answers other requests."""
 _FIRST_WAIT, _LAST_WAIT = 1.0, 20.0
 
 
@@ -37,11 +37,11 @@ class ItemHandler:
         self._stop, self._log, self._on_read = stop, log, on_read
 
     def handle(self, item: WorkItem) -> bool:
-        """Returns true if the item is settled and may be committed; false if it is to be given back.
+        """Handles an item. Returns true if it is settled and may be committed; false if it is to be given back.
 
-        An item is given back while another worker is at it, and when this one is told to stop. A store that is down
-        is waited for. One that refuses this item alone, or another error, is met with a few more attempts; then the
-        item has failed.
+        An item is given back while another worker reads it, and when this worker is told to stop. A store that is down
+        is waited for. If the store refuses only this item, or another error occurs, a few more attempts follow; then
+        the item has failed.
         """
         claim: Claim | None = None
         refusals = errors = 0
@@ -66,7 +66,7 @@ class ItemHandler:
                     case ClaimAction.READ:
                         return self._read_item(item, attempt)
             except StoreError as error:
-                # Refusals count only while the store answers otherwise: one that is down is waited for.
+                # Refusals count only while the store answers other requests; a store that is down is waited for.
                 refusals += self._session.reopen_after(error)
                 if refusals >= STORE_TRIES:
                     failure = f"the store refused it {refusals} times: {error}"
@@ -118,7 +118,7 @@ class ItemHandler:
         return True
 
     def _fail_item(self, item: WorkItem, reason: str) -> None:
-        """Writes down that the item has failed, unless another worker has done it meanwhile."""
+        """Records that the item has failed, unless another worker has completed it meanwhile."""
         ledger = self._session.ledger
         row = ledger.read_item(item)
         if row and row.end and row.end.ticket == item.ticket and row.end.state == "done":

@@ -1,4 +1,5 @@
-"""A pool of worker processes. They are no forks, which a JVM does not survive, and are started again when they die."""
+"""Keeps a pool of worker processes, which are started again when they die. They are not forked, because a JVM does not
+survive a fork."""
 
 from __future__ import annotations
 
@@ -17,10 +18,12 @@ from watchfloor.schema.settings.settings import Settings
 
 _FIRST_WAIT, _LAST_WAIT = 0.5, 30.0
 _LONG_LIFE = 60.0
+"""Seconds of life after which a worker's death no longer counts as quick."""
 _MEMORY = {
-    # glibc gives each of the many threads an arena of its own and keeps in each what was once the most.
+    # By default glibc gives each thread an arena, and each arena keeps the most memory that it ever had.
     "MALLOC_ARENA_MAX": "2",
-    # Arrow's allocator gives back within milliseconds what the next chunk wants again: half of a worker's system time.
+    # By default Arrow's allocator soon returns memory that the next chunk needs again, which takes half of a worker's
+    # system time.
     "MIMALLOC_PURGE_DELAY": "-1",
 }
 log = logging.getLogger("watchfloor.pool")
@@ -28,7 +31,7 @@ log = logging.getLogger("watchfloor.pool")
 
 @dataclass
 class _WorkerSlot:
-    """A place for one worker. ``deaths`` counts those that followed each other quickly."""
+    """A place for one worker. ``deaths`` counts its workers' quick deaths in a row."""
 
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
@@ -37,8 +40,8 @@ class _WorkerSlot:
 
 
 class WorkerPool:
-    """Keeps ``workers`` processes; call ``restart_dead`` about every second. A context manager that stops them at its
-    end."""
+    """Keeps ``workers`` processes running; call ``restart_dead`` about every second. A context manager that stops them
+    at its end."""
 
     def __init__(self, settings: Settings, workers: int, log_file: Path | None = None) -> None:
         """Workers write their log to ``log_file`` (appended to), or to this process's standard error."""
@@ -47,7 +50,7 @@ class WorkerPool:
         self._slots = [_WorkerSlot() for _ in range(workers)]
 
     def restart_dead(self) -> None:
-        """Starts the workers that are not running and due to be started."""
+        """Starts the workers that are not running and are due to be started."""
         now = time.monotonic()
         for slot in self._slots:
             if slot.process is not None and slot.process.poll() is not None:
@@ -65,11 +68,11 @@ class WorkerPool:
 
     @property
     def least_deaths(self) -> int:
-        """The least number of quick deaths in a row of any slot. If it is above a few, no worker can live here."""
+        """The least number of quick deaths in a row of any slot. A high number means that no worker can run here."""
         return min((slot.deaths for slot in self._slots), default=0)
 
     def run(self, stop: threading.Event) -> None:
-        """Keeps the pool going until ``stop``, then stops it."""
+        """Keeps the workers running until ``stop`` is set, then stops them."""
         with self:
             while not stop.is_set():
                 self.restart_dead()
@@ -132,5 +135,5 @@ class WorkerPool:
             pickle.dump(self._settings, process.stdin)
             process.stdin.flush()
         except BrokenPipeError:
-            pass  # it died at once; ``watch`` sees that
+            pass  # it died at once; ``restart_dead`` sees that
         return process

@@ -19,18 +19,18 @@ _LOOK_SECONDS = 0.1
 def run_process(work: Callable[[Settings, threading.Event], None]) -> None:
     """Runs ``work`` with the settings from standard input until a signal or the end of the input; does not return.
 
-    A ``work`` that does not stop within seconds then, because it waits for a server, is abandoned: it has promised
-    nothing.
+    If ``work`` does not stop within seconds then, because it waits for a server, the process ends all the same: its
+    item is not committed and is read again.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(message)s")
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # its every retry is a line; we say what matters
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # it logs every retry; the queue reports what matters
     settings: Settings = pickle.load(sys.stdin.buffer)
     stop = threading.Event()
     flow = threading.Thread(target=work, args=(settings, stop), name="flow", daemon=True)
     flow.start()
     threading.Thread(target=_stop_with_pool, args=(stop,), name="lifeline", daemon=True).start()
-    # The flow may sit in Java for long; signals come to this thread, which does not. Their handler takes no lock, which
-    # what it interrupts might hold.
+    # The flow may stay in Java for long, so signals come to this thread, which does not. Their handler takes no lock,
+    # because the code that it interrupts might hold it.
     signals: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _: signals.append(number))
@@ -44,6 +44,6 @@ def run_process(work: Callable[[Settings, threading.Event], None]) -> None:
 
 
 def _stop_with_pool(stop: threading.Event) -> None:
-    """Sets ``stop`` when the input ends. The pool holds its other end, so the pool has ended then."""
+    """Sets ``stop`` when standard input ends: the pool holds its other end, so the pool has ended."""
     sys.stdin.buffer.read()
     stop.set()

@@ -62,9 +62,9 @@ class WorkerSession:
         return self._ledger
 
     def reopen_after(self, error: StoreError) -> bool:
-        """Closes what is open, which is opened anew at its next use.
+        """Closes all connections; each is opened again at its next use.
 
-        Returns true if the store answers nevertheless, so that the item is to blame for ``error``.
+        Returns true if the store answers nevertheless, so that ``error`` concerns the item.
         """
         self.close()
         try:

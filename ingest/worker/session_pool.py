@@ -1,4 +1,5 @@
-"""The sessions of a worker. One item is read at a time, but the next may be read while one is made durable."""
+"""Runs work in the sessions of a worker. One item is read at a time, but the next may be read while the one before is
+made durable."""
 
 from __future__ import annotations
 
@@ -12,12 +13,13 @@ from watchfloor.store.bridge.threads import JavaThreadPool
 
 S = TypeVar("S")
 Work = Callable[[S, Callable[[], None]], None]
-"""It is called with a session that is free, and with a function to call as soon as the next work may begin beside it.
+"""A function that is called with a free session, and with a function to call as soon as the next work may begin beside
+it.
 """
 
 
 class SessionPool(Generic[S]):
-    """A thread for each session; with one session all work is done one after the other.
+    """A pool with a thread for each session; with one session all work is done one after the other.
 
     Not for use by several threads at once.
     """
@@ -30,7 +32,7 @@ class SessionPool(Generic[S]):
         self._next_allowed.set()
 
     def wait(self) -> None:
-        """Returns when work may begin. Raises what work that has ended since has raised."""
+        """Waits until the next work may begin. Raises the error of any work that has ended since the last call."""
         self._next_allowed.wait()
         if not self._free:
             wait(self._in_flight, return_when=FIRST_COMPLETED)
@@ -39,7 +41,7 @@ class SessionPool(Generic[S]):
             ended.result()
 
     def begin(self, work: Work[S]) -> None:
-        """Begins work, once ``wait`` has returned."""
+        """Begins work. ``wait`` must have returned before."""
         session, self._next_allowed = self._free.pop(), threading.Event()
         self._in_flight[self._threads.submit(_run_work, work, session, self._next_allowed)] = session
 
@@ -49,7 +51,7 @@ class SessionPool(Generic[S]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Waits for all that has begun. Raises as ``wait`` does."""
+        """Waits for all work that has begun. Raises as ``wait`` does."""
         self._threads.shutdown()
         for ended in self._in_flight:
             ended.result()

@@ -3,7 +3,7 @@
     queue ─▶ the ledger says whose the item is (claim.py) ─▶ parse, write, quarantine (item_reader.py)
         ─▶ ledger ─▶ commit
 
-In bulk mode the next item is read while what the one before became is imported (session_pool.py).
+In bulk mode the next item is read while the files made of the one before are imported (session_pool.py).
 
 Started by ``pool.py`` as ``python -m watchfloor.ingest.worker.worker`` with its settings on standard input, which
 stays open: when the pool dies the input ends, and the worker stops too.
@@ -37,7 +37,7 @@ log = logging.getLogger("watchfloor.worker")
 
 
 def run_worker(settings: Settings, stop: threading.Event) -> None:
-    """Works until ``stop``. While the queue or the store is down, says so in the log and waits."""
+    """Handles items until ``stop`` is set. While the queue or the store is down, it logs that and waits."""
     sessions = [WorkerSession(settings, log) for _ in range(BULK_SESSIONS if settings.ingest_mode == "bulk" else 1)]
     claims, wait = ClaimPolicy(), _FIRST_WAIT
     with ItemReader() as reader:
@@ -67,6 +67,7 @@ def _handle_delivery(
     session: WorkerSession,
     allow_next: Callable[[], None],
 ) -> None:
+    """Handles the item of a delivery, then commits it or defers it. A message that is no item is skipped."""
     if delivery.item is None:
         log.error("partition %d, offset %d: %s; skipped", delivery.partition, delivery.offset, delivery.problem)
         settled = True
