@@ -34,7 +34,6 @@ class Settling:
 
     A file is complete when its writer has closed it (or moved it in), or when it has not changed for ``seconds``. A
     file that was taken waits again only after a change.
-
     """
 
     def __init__(self, seconds: float) -> None:

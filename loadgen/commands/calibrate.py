@@ -1,7 +1,7 @@
-"""``watchfloor calibrate``: makes events of known frequencies, and measures on them what reading costs on a store.
+"""``watchfloor calibrate``: makes events of known frequencies, and measures with them the costs of reading on a store.
 
-The command stands here because its events come from the generator; ``store/layouts/calibration.py`` measures. Each
-layout gets a source of its own for the time being. The costs are kept in the store, where every client finds them.
+The command belongs to this room because its events come from the generator; ``store/layouts/calibration.py`` measures.
+Each layout gets a temporary source of its own. The costs are kept in the store, where every client finds them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from watchfloor.store.layouts.calibration import CalibrationSample, SampleCondit
 from watchfloor.store.store import Store
 
 EVENTS = {"block": 2_000_000, "cell": 100_000}
-"""By layout: enough for a scan of all to take some tenths of a second."""
+"""The number of events by layout: a scan of all of them takes some tenths of a second."""
 MIN_EVENTS = 10_000
 
 
 def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns its exit status."""
     args = _parse_arguments(argv)
     settings = load_settings()
     with tempfile.TemporaryDirectory(prefix="watchfloor-calibrate-") as folder, Store.open(settings) as store:

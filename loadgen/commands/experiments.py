@@ -16,10 +16,11 @@ _MODULES = {
     "calibrate": "watchfloor.loadgen.commands.calibrate",
     "demo": "watchfloor.loadgen.demo.demo",
 }
-"""Commands that read their own arguments, and the modules whose ``main`` does."""
+"""The modules of the commands that read their own arguments, each with a function ``main``."""
 
 
 def register(add: AddCommand) -> None:
+    """Adds the commands of experiments and the demo to the command line."""
     about_bench = "experiments: watchfloor bench NAME --help tells each one's options"
     add("bench", run_module, about_bench, reads_arguments=True)
     parser = add("report", run_report, "a run of `bench all` as one HTML file, with pictures and raw samples")

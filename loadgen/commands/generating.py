@@ -1,4 +1,5 @@
-"""``watchfloor generate`` and ``replay``: generated events and real lines, at full speed or as if they came now."""
+"""``watchfloor generate`` and ``replay``: write generated events and real lines, at full speed or as if they came
+now."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ POSITION = 80
 
 
 def register(add: AddCommand) -> None:
+    """Adds ``generate`` and ``replay`` to the command line."""
     parser = add("generate", run_generate, "made-up events as JSON lines, the same for the same arguments")
     feeds = list_feeds()
     parser.add_argument("source", choices=feeds, metavar="SOURCE", help=", ".join(feeds))
@@ -71,7 +73,7 @@ def _generate_past(args: Namespace, stop: threading.Event) -> tuple[GenerationSu
 
 
 def _generate_live(args: Namespace, stop: threading.Event) -> tuple[GenerationSummary, float]:
-    """Generates each event when its time, now, has come. Returns the seconds too by which the latest one was late."""
+    """Generates each event at its own time, from now on. Also returns the longest delay of an event in seconds."""
     from watchfloor.loadgen.generator.streams.generate_live import generate_live
     from watchfloor.schema.errors import UserError
 
@@ -102,6 +104,8 @@ def run_replay(args: Namespace) -> None:
 
 
 def format_generated(done: GenerationSummary, late: float | None = None) -> str:
+    """Formats what was generated, with the frequencies of the named values. ``late`` is in seconds; None if not
+    live."""
     named = "\n".join(
         f"  {name:<9} {frequency.field} = {frequency.value}: {frequency.events:,} events"
         for name, frequency in (("popular", done.popular), ("middling", done.middling), ("rare", done.rare))

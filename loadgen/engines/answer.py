@@ -25,7 +25,7 @@ _MAX_HASHED_ROWS = 10_000
 
 @dataclass(frozen=True)
 class EngineAnswer:
-    """``seconds`` from the question until the caller has the last row.
+    """An engine's answer. ``seconds`` count from the question until the caller has the last row.
 
     A checked answer has the ``digest`` of its rows; ``in_order`` is False if they should come newest first and do not.
     """
@@ -68,7 +68,7 @@ def digest_rows(table: pa.Table, columns: Sequence[str]) -> str:
 
 
 def _is_newest_first(times: pa.ChunkedArray) -> bool:
-    """Returns whether times never ascend; events of the same time may come in any order."""
+    """Returns True if times never ascend; events of the same time may come in any order."""
     micros = _to_plain_type(times).to_numpy()
     return bool((micros[:-1] >= micros[1:]).all())
 

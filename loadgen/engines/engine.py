@@ -20,7 +20,7 @@ class PeerEngine(Protocol):
         """Loads a file into the empty table; returns when the events are durable and can be found."""
 
     def finish_merges(self) -> None:
-        """Does the merges and checkpoints that the engine would do by itself in time."""
+        """Does the merges and checkpoints that the engine would otherwise do by itself later."""
 
     def measure_disk(self) -> int:
         """Returns the table's bytes on disk."""

@@ -35,7 +35,7 @@ class EngineQuestion:
 
     @property
     def where(self) -> str:
-        """Returns the question's condition in Watchfloor's filter language."""
+        """The question's condition in Watchfloor's filter language."""
         if self.pattern:
             return f"{self.field} ~ {quote_text(self.value)}"
         return f"{self.field} = {format_value(self.value)}"

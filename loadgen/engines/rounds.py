@@ -1,6 +1,6 @@
 """Rounds of questions: each participant answers all of its questions before the next one does.
 
-So a busy moment of the machine falls on all of them, and none finds the caches as its own last answer left them.
+So a busy moment of the machine affects all participants, and none finds the caches as its own last answer left them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .answer import EngineAnswer
 from .question import EngineQuestion
 
 WARM_UP_SECONDS = 0.1
-"""Seconds for which each question is asked beforehand, per counted round: servers that have run for days have
-compiled their code, and a few rounds do not suffice for that."""
+"""Seconds for which each question is asked beforehand, per counted round: servers in production have run for days and
+compiled their code, which takes more than a few rounds."""
 
 
 @dataclass(frozen=True)

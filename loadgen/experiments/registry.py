@@ -1,4 +1,4 @@
-"""The experiments, found by looking into this folder: each sub-folder is one, and its ``run.py`` has an ``EXPERIMENT``.
+"""Finds the experiments: each sub-folder of this folder is one, and its ``run.py`` has an ``EXPERIMENT``.
 
 The folder's name is the experiment's, with ``_`` for ``-``.
 """
@@ -29,7 +29,7 @@ def load_experiment(name: str) -> Experiment:
 
 
 def draw_pictures(name: str, figures: Sequence[Figure]) -> list[Picture]:
-    """Draws an experiment's figures; those of an experiment that is no longer here are drawn in the general way.
+    """Draws an experiment's figures; figures of an experiment that no longer exists are drawn in the general way.
 
     Raises ``UserError`` if matplotlib is not installed.
     """

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 BLOCK_LINES = 50_000
-"""Lines drawn at a time; another number would draw other lines."""
+"""The number of lines drawn at a time; another number would draw other lines."""
 _START = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
 _CLIENTS, _PATHS, _AGENTS, _SIZES = 3_000, 20_000, 120, 4_096
 _LINES_PER_SECOND = 20
@@ -35,7 +35,7 @@ def write_access_log(path: Path, size: int, seed: int = 1) -> int:
 
 
 class _LineParts:
-    """The parts that lines are joined from. Addresses lie in 10.0.0.0/8, names in ``.example``."""
+    """The parts from which lines are joined. Addresses lie in 10.0.0.0/8, names in ``.example``."""
 
     def __init__(self) -> None:
         rng = np.random.Generator(np.random.PCG64(0))
@@ -61,11 +61,12 @@ class _LineParts:
         )
 
     def render_block(self, seed: int, number: int) -> bytes:
+        """Returns the lines of block ``number``."""
         rng = np.random.Generator(np.random.PCG64([seed, number]))
         first = number * BLOCK_LINES
         seconds = _START + (first + np.arange(BLOCK_LINES)) // _LINES_PER_SECOND
         times = pc.strftime(pa.array(seconds, pa.timestamp("s")), format="%d/%b/%Y:%H:%M:%S +0000] ")
-        # A square makes some of each kind common and most of them rare.
+        # The skew makes some of each kind common and most of them rare.
         joined = pc.binary_join_element_wise(
             self.clients.take(_draw_skewed(rng, _CLIENTS)),
             times,

@@ -22,7 +22,7 @@ FILLER_VALUES = 500
 
 
 def density_value(density: float) -> str:
-    """Returns the value of ``left`` and ``right`` that has a density."""
+    """Returns the value that has this density in ``left`` and in ``right``."""
     return f"d{density:g}"
 
 

@@ -33,7 +33,7 @@ CHUNK_EVENTS = 50_000  # a multiple of ``named_values.GROUP_EVENTS``; another si
 
 
 class LineSink(Protocol):
-    """Takes the lines; any binary file is one."""
+    """An output that lines are written to; any binary file is one."""
 
     def write(self, data: memoryview, /) -> int: ...
 
@@ -49,7 +49,7 @@ class ValueFrequency:
 
 @dataclass(frozen=True)
 class GenerationSummary:
-    """The events that were written, in ``seconds`` of wall time; ``since`` ≤ every time < ``until``."""
+    """A summary of the events that were written in ``seconds`` of wall time; ``since`` ≤ every time < ``until``."""
 
     events: int
     bytes: int

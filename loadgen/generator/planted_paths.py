@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 SINGLE_PATH, SPREAD_PATH = "/da/needle.zip", "/da/thread.zip"
-"""They sort between the least and the greatest generated path, so that no bounds of a column exclude them."""
+"""The planted paths. They sort between the least and the greatest generated path, so that no bounds of a column exclude
+them."""
 PLANTED_PATTERN = r"/[a-z]+/(needle|thr[a-z]+)\.zip$"
-"""Matches both planted paths and no other."""
+"""A regular expression that matches both planted paths and no other."""
 SPREAD_INTERVAL = 16_384
 """Events between two occurrences of ``SPREAD_PATH``: a full block."""
 

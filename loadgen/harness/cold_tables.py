@@ -1,4 +1,4 @@
-"""Makes tables cold: none of a source's data stays in the caches of the tablet servers, nor of a local system."""
+"""Makes tables cold: no data of a source stays in the caches of the tablet servers or of a local operating system."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ def make_cold(session: BenchSession, source: Source) -> None:
     """Rewrites all files of a source's tables, so that no cache holds any of them. Raises ``StackError`` after ten
     minutes.
 
-    The tablet servers cache blocks by the name of their file, and a compaction leaves none of what it reads and writes
-    there. The servers go on running: their code stays compiled, as on a server that has not read a table for a while.
-    Entries that are not yet in files stay in memory; call ``tables.compact`` first, which leaves none.
+    The tablet servers cache blocks by the name of their file, and a compaction leaves no blocks of its inputs and
+    outputs in the cache. The servers keep running, so their code stays compiled, as on a server that has not read a
+    table for a while. Entries that are not yet in files stay in memory; call ``compact_source`` first, which leaves
+    none.
     """
     names = source_tables(source)
     before = list_file_names(session.store, source)
-    # Accumulo's own way of waiting is too slow: the manager looks every half second a tablet.
+    # Accumulo's own way of waiting is too slow: the manager needs half a second per tablet.
     begin_file_compactions(session.store.connection, names)
     until = time.monotonic() + _PATIENCE
     while before & list_file_names(session.store, source):
@@ -48,6 +49,9 @@ def drop_pages(folder: Path) -> None:
     if not hasattr(os, "posix_fadvise"):
         return
     for path in folder.rglob("*.rf"):
-        with suppress(FileNotFoundError), path.open("rb") as file:  # Accumulo's collector removes those of no use
+        with (
+            suppress(FileNotFoundError),
+            path.open("rb") as file,
+        ):  # Accumulo's collector removes files that are no longer used
             os.fdatasync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

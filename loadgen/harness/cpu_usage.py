@@ -59,14 +59,14 @@ def await_rest(settings: Settings, seconds: float = 60.0) -> None:
 
 
 class CpuMeter:
-    """Samples the processes several times a second while it is entered; ``measure_between`` answers afterwards."""
+    """Samples the processes several times a second while its context lasts; call ``measure_between`` afterwards."""
 
     def __init__(self, settings: Settings) -> None:
         self._servers = find_servers(settings)
         self._times: list[float] = []
         self._samples: list[PartSeconds] = []
         self._ended: PartSeconds = {}
-        """Of workers that are gone, as last seen."""
+        """The CPU seconds of workers that have ended, as last sampled."""
         self._alive: dict[int, PartSeconds] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="cpu", daemon=True)

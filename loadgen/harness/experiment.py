@@ -17,7 +17,7 @@ from watchfloor.loadgen.harness.plots.canvas import Sketch
 
 from .plots import general
 
-if TYPE_CHECKING:  # a list of experiments imports no store
+if TYPE_CHECKING:  # listing the experiments must not import the store
     from .session import BenchSession
 
 Drawer = Callable[[Sequence[Figure]], Iterator[Sketch]]
@@ -25,7 +25,7 @@ Drawer = Callable[[Sequence[Figure]], Iterator[Sketch]]
 
 @dataclass(frozen=True)
 class InputFile:
-    """An option ``--NAME FILE`` that ``bench all`` has too and passes on.
+    """An option ``--NAME FILE`` of an experiment, which ``bench all`` also has and passes on.
 
     ``check`` reads the file and raises ``InputFileError`` if it is not right, before anything is started.
     """
@@ -44,8 +44,8 @@ class Experiment:
     ``bench all --quick``, and ``quick_seconds`` says how long that run takes on two cores.
 
     ``heap`` is the heap of the measuring process's JVM. ``tserver_heap`` is the heap of the tablet server of a stack
-    that is started for this experiment; None leaves it to the settings. An experiment with its ``own_stack`` changes
-    the stack, and never runs on one that is there.
+    that is started for this experiment; None leaves it to the settings. An experiment with ``own_stack`` changes the
+    stack, so it never runs on one that is running already.
     """
 
     name: str

@@ -32,7 +32,7 @@ class LogFile:
 
 @dataclass(frozen=True)
 class EventFile(LogFile):
-    """Generated proxy events with marks; ``spread`` events have the mark ``SPREAD``."""
+    """A file of generated proxy events with planted paths; ``spread`` events have ``SPREAD_PATH``."""
 
     generated: GenerationSummary
     spread: int
@@ -40,7 +40,7 @@ class EventFile(LogFile):
 
 @dataclass(frozen=True)
 class LoadCase:
-    """A way to load: ``of`` names the file, ``mode`` says how the workers write."""
+    """A way to load: ``file`` names the file, and ``mode`` is the way in which the workers write."""
 
     layout: str
     file: Literal["whole", "tenth", "access log"]
@@ -50,8 +50,8 @@ class LoadCase:
 
 @dataclass(frozen=True)
 class LoadTiming:
-    """``seconds`` from the first item taken to the last item durable; ``cpu`` has the CPU seconds of each part in that
-    time.
+    """The times of a load: ``seconds`` from the first item taken to the last item durable, and the CPU seconds of each
+    part in that time.
     """
 
     events: int
@@ -77,7 +77,7 @@ def write_events(path: Path, events: int, seed: int) -> EventFile:
 
 
 def describe_access_log(path: Path) -> LogFile:
-    """Counts the lines and bytes of a web access log."""
+    """Returns a web access log with its numbers of lines and bytes."""
     with path.open("rb") as file:
         lines = sum(1 for line in file if line.strip())
     return LogFile(path, "web.access", lines, path.stat().st_size)

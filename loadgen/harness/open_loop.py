@@ -1,7 +1,7 @@
 """Open-loop load: a schedule says when each request is due, whether or not those before it have ended.
 
-A client that waits for each answer before it asks again stops asking while a server stalls, and so measures one slow
-answer where its users would have met many: *coordinated omission* (Gil Tene, "How NOT to Measure Latency"). Here a
+A client that waits for each answer before its next request makes no requests while a server stalls, and so measures one
+slow answer where users would have met many: *coordinated omission* (Gil Tene, "How NOT to Measure Latency"). Here a
 request that is late because of others before it counts from the moment at which it was due.
 """
 
@@ -39,7 +39,7 @@ class Response:
 
 
 def schedule_poisson(rate: float, seconds: float, seed: int) -> list[float]:
-    """Draws when requests of many independent users are due: ``rate`` a second on average, ascending, below
+    """Returns the due times of requests by many independent users: ``rate`` per second on average, ascending, below
     ``seconds``.
     """
     rng = np.random.Generator(np.random.PCG64(seed))
@@ -49,12 +49,12 @@ def schedule_poisson(rate: float, seconds: float, seed: int) -> list[float]:
 
 
 def schedule_evenly(rate: float, seconds: float) -> list[float]:
-    """Returns when requests at an even pace are due: ``rate`` a second, the first at once, all below ``seconds``."""
+    """Returns the due times of requests at an even pace: ``rate`` per second, the first at 0, all below ``seconds``."""
     return [number / rate for number in range(math.ceil(rate * seconds))]
 
 
 def run_open(schedule: Sequence[float], request: Callable[[int], None], clients: int) -> list[Response]:
-    """Makes request i when ``schedule[i]`` seconds are over, by the first of ``clients`` threads that is free then.
+    """Makes request i ``schedule[i]`` seconds after the start, in the first of ``clients`` threads that is free then.
 
     Returns the responses in the order of the schedule. The first exception of a request ends the run and is raised.
     """
@@ -77,7 +77,7 @@ def run_open(schedule: Sequence[float], request: Callable[[int], None], clients:
         futures = [pool.submit(make_request, number) for number in range(len(schedule))]
         try:
             ends = [future.exception() for future in futures]
-        except BaseException:  # Ctrl-C: the rest of the schedule is not played
+        except BaseException:  # Ctrl-C: the rest of the schedule is dropped
             failed.set()
             raise
         errors = [e for e in ends if e and not isinstance(e, InterruptedError)]

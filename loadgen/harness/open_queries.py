@@ -17,14 +17,14 @@ from .open_loop import Response, run_open, schedule_poisson
 
 @dataclass(frozen=True)
 class QueryMix:
-    """Requests of which each is as likely to be the next as any other, asked by ``clients`` threads."""
+    """Requests that ``clients`` threads draw from, each with the same probability."""
 
     service: QueryService
     requests: Sequence[QueryRequest]
     clients: int
 
     def run_closed_loop(self, seconds: float, seed: int) -> float:
-        """Returns the queries a second when each client asks again as soon as it has its answer."""
+        """Runs queries for ``seconds``, each client without a pause, and returns the queries per second."""
         began = time.perf_counter()
 
         def client(number: int) -> int:
@@ -39,7 +39,7 @@ class QueryMix:
         return asked / (time.perf_counter() - began)
 
     def run_open_loop(self, rate: float, seconds: float, seed: int) -> list[Response]:
-        """Asks ``rate`` times a second on average, at random moments, and at least once."""
+        """Runs ``rate`` queries per second on average, at random moments, and at least one."""
         schedule = schedule_poisson(rate, seconds, seed) or [0.0]
         drawn = Random(seed).choices(self.requests, k=len(schedule))
         return run_open(schedule, lambda number: self._ask(drawn[number]), self.clients)

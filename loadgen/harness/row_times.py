@@ -17,7 +17,7 @@ LAST = "last"
 
 @dataclass(frozen=True)
 class RowTimes:
-    """Milliseconds from the call of the query service to a row, by the row's number in words or ``LAST``.
+    """Milliseconds from the call of the query service to a row, by the row's number as text or ``LAST``.
 
     An answer with fewer than 100 or 1,000 rows has no such row. ``rows`` and query ``batches`` are of the whole answer.
     """
@@ -28,7 +28,8 @@ class RowTimes:
 
 
 def time_rows(service: QueryService, request: QueryRequest, upto: float = math.inf) -> RowTimes:
-    """Asks a query and reads the answer to its end, or until ``upto`` rows are there; then it has no ``LAST``."""
+    """Runs a query and reads the answer to its end, or until ``upto`` rows are there; then the times have no
+    ``LAST``."""
     started = time.perf_counter()
     milliseconds: dict[str, float] = {}
     rows = 0

@@ -1,4 +1,4 @@
-"""``watchfloor bench``, ``report`` and ``compare``: one experiment, all of them, and what their run folders tell.
+"""``watchfloor bench``, ``report`` and ``compare``: run one experiment or all of them, and evaluate run folders.
 
 Read ``bench.py`` first, then ``suite.py``.
 """

@@ -1,7 +1,7 @@
 """``watchfloor bench NAME``: runs one experiment, prints its table and writes all of it as JSON; ``all`` runs each.
 
-Read ``harness/experiment.py`` for what an experiment is, ``harness/session.py`` for where it runs,
-``harness/measurement/figure.py`` for what a figure is, and ``suite.py`` for all experiments in turn.
+Read ``harness/experiment.py`` for the contract of an experiment, ``harness/session.py`` for its surroundings,
+``harness/measurement/figure.py`` for its figures, and ``suite.py`` for all experiments in turn.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _GENERAL_OPTIONS = ("experiment", "json", "home", "name", "run")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs what the arguments name and returns the exit status.
+    """Runs the command that the arguments name and returns the exit status.
 
     One experiment gives 1 if a goal is missed and ``--strict`` was given; all experiments give 1 if one failed; else 0.
     """
@@ -39,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_one(args: argparse.Namespace) -> int:
+    """Runs one experiment and prints its figures. Returns 1 if a goal is missed and ``--strict`` was given, else 0."""
     experiment: Experiment = args.experiment
     if args.home and experiment.own_stack:
         raise UserError(

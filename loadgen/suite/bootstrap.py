@@ -36,8 +36,8 @@ def resample_ratios(
     """Draws each side anew from its own samples, ``RESAMPLES`` times, and returns the ratios ``after`` / ``before``.
 
     The ratio is that of ``statistic``. This is the percentile bootstrap of Efron and Tibshirani, "An Introduction to
-    the Bootstrap" (1993), chapters 13 and 16. The same seed and key (which figure it is) give the same ratios, whatever
-    else is compared. 0 / 0 counts as 1.
+    the Bootstrap" (1993), chapters 13 and 16. The same seed and ``key`` (the figure's name) give the same ratios,
+    whichever other figures are compared. 0 / 0 counts as 1.
     """
     rng = np.random.Generator(np.random.PCG64([seed, zlib.crc32(key.encode())]))
     below, above = (

@@ -1,4 +1,4 @@
-"""Runs a child process, passes on what it says, and stops it in order when this process is interrupted."""
+"""Runs a child process, passes on its messages, and stops it in order when this process is interrupted."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run_child(command: Sequence[str], env: Mapping[str, str], log: Path, heard: 
 
 
 def _stop_child(process: subprocess.Popen[bytes]) -> bytes:
-    """Ends a child and all that it left in its session. Returns what it said meanwhile."""
+    """Interrupts a child and returns its last messages; kills its whole session if it does not end in time."""
     process.send_signal(signal.SIGINT)
     try:
         return process.communicate(timeout=_STOP_SECONDS)[1]
@@ -53,7 +53,7 @@ def _stop_child(process: subprocess.Popen[bytes]) -> bytes:
 @contextmanager
 def interrupted_once() -> Iterator[None]:
     """Raises ``KeyboardInterrupt`` in the block at the first Ctrl-C, SIGTERM or closed terminal, and ignores all later
-    ones.
+    signals.
 
     So a second signal does not cut short the block's own ``finally`` clauses, which stop servers.
     """
@@ -64,8 +64,8 @@ def interrupted_once() -> Iterator[None]:
         print_progress(f"{signal.Signals(number).name}: stopping what was started")
         raise KeyboardInterrupt
 
-    # A closed terminal that is ignored, as by `nohup`, stays so. SIGINT, which a shell has its background jobs ignore,
-    # does not: children would inherit that, and could not be ended in order.
+    # If a closed terminal is ignored already, as under `nohup`, that stays so. SIGINT, which shells make background
+    # jobs ignore, is handled all the same: otherwise children would ignore it too and could not be ended in order.
     before: dict[signal.Signals, Any] = {s: signal.getsignal(s) for s in _SIGNALS}
     if before[signal.SIGHUP] == signal.SIG_IGN:
         del before[signal.SIGHUP]

@@ -28,17 +28,17 @@ from .verdicts import (
 )
 
 _IGNORED_VALUES = ("available_bytes", "home", "jars", "topic", "group")
-"""What differs from one run to the next without meaning anything."""
+"""Names of values that differ from run to run without any meaning."""
 _LOAD_APART = 1.0
-"""The difference in load averages that is reported."""
+"""The least difference in load averages that is reported."""
 _VERDICT_ORDER: tuple[Verdict, ...] = ("worse", "better", "changed", "same", "too few samples", "no ratio")
 
 
 def compare_runs(a: Path, b: Path, seed: int) -> int:
     """Prints the comparison of two run folders, or of two JSON files of one experiment, and returns the exit status.
 
-    It is 1 if anything is worse, or if an experiment of A was requested of B too and is missing there; else 0. Raises
-    ``InputFileError`` for what is neither folder nor file, and ``UserError`` if the two have no experiment in common.
+    The status is 1 if a figure is worse, or if an experiment of A was also requested of B and is missing there; else 0.
+    Raises ``InputFileError`` for a path that is no run, and ``UserError`` if the two have no experiment in common.
     """
     before, after = read_run(a), read_run(b)
     pairs = _pair_experiments(before, after)

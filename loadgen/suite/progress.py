@@ -9,7 +9,7 @@ from watchfloor.loadgen.harness.session import print_progress
 
 
 class SuiteProgress:
-    """Prints which experiment of how many runs, for how long all have run, and about how long they still will.
+    """Prints the experiment that runs, the time since the first one began, and an estimate of the time that is left.
 
     An experiment is taken to last as long as when it last ran in this folder (``seconds``). One that never ran there is
     taken to last as long as ``usual`` says, scaled by the pace of those that did; without an entry in ``usual``, as
@@ -22,12 +22,12 @@ class SuiteProgress:
         self._name = ""
 
     def begin(self, name: str) -> None:
-        """Notes that an experiment begins."""
+        """Starts the clock of an experiment and prints that it begins."""
         self._name, self._began = name, time.monotonic()
         self.print_line("begins")
 
     def end(self, problem: str) -> None:
-        """Notes that the experiment has ended; ``problem`` is empty if it ended as it should."""
+        """Records that the experiment has ended, and prints that; ``problem`` is empty if it succeeded."""
         took = time.monotonic() - self._began
         self._seconds[self._name] = took
         self.print_line(f"FAILED after {took:.0f} s: {problem}" if problem else f"done in {took:.0f} s")

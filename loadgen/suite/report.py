@@ -1,10 +1,10 @@
-"""``watchfloor report DIR``: writes a run folder as one HTML file, its pictures, and its raw samples a line each.
+"""``watchfloor report DIR``: writes a run as one HTML file, its pictures, and its raw samples as JSON lines.
 
     DIR/*.json ─▶ figures ─▶ pictures ─▶ DIR/plots/*.svg, *.png ─┬▶ DIR/report.html
                      └────▶ samples ───▶ DIR/samples.jsonl       │
                      └────▶ tables, definitions ─────────────────┘
 
-The page is complete in itself: no script, no font and no picture comes from elsewhere.
+The page is self-contained: it loads no script, font or picture.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ReportChapter:
 
 
 def require_libraries() -> None:
-    """Raises ``UserError`` if what draws and writes reports is not installed."""
+    """Raises ``UserError`` if a library that draws or writes reports is not installed."""
     require_matplotlib()
     if importlib.util.find_spec("jinja2") is None:
         raise UserError("a report needs Jinja2, which comes with Flask: pip install watchfloor")
@@ -158,7 +158,7 @@ def _describe_surroundings(measurement: Sequence[Measurement]) -> dict[str, list
 
 
 def _format_values(names: Sequence[str], values: Sequence[Any]) -> str:
-    """Formats the value that all have, or each value with the names of those that have it."""
+    """Formats a value that all experiments share, or each value with the names of the experiments that have it."""
     shown = [_format_value(value) for value in values]
     holders = {value: [n for n, v in zip(names, shown, strict=True) if v == value] for value in dict.fromkeys(shown)}
     if len(holders) == 1:

@@ -25,7 +25,7 @@ RECORD = "run.json"
 class SuiteRun:
     """The contents of a run folder, or of one experiment's JSON file.
 
-    ``missing`` has the reason of each experiment that was requested and not measured; an empty one is not known.
+    ``missing`` has the reason for each experiment that was requested and not measured; empty if it is not known.
     """
 
     path: Path
@@ -53,7 +53,7 @@ def read_run(path: Path) -> SuiteRun:
 
 
 def read_measurement(path: Path) -> Measurement:
-    """Reads what an experiment has written to a file. Raises ``InputFileError`` for anything else."""
+    """Reads a file that ``bench NAME --json`` wrote. Raises ``InputFileError`` for anything else."""
     try:
         return Measurement.from_json(_read_json(path))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -66,7 +66,7 @@ class RunFolder:
     """A run folder that is written. ``surroundings`` are the machine and versions of a run that begins here."""
 
     def __init__(self, path: Path, quick: bool, seed: int, surroundings: Mapping[str, Any]) -> None:
-        """Begins a run in ``path``, or goes on with the run there.
+        """Begins a run in ``path``, or continues the run there.
 
         Raises ``UserError`` if that run was requested otherwise, or if ``path`` holds something else.
         """
@@ -88,7 +88,7 @@ class RunFolder:
 
     @property
     def seconds(self) -> Mapping[str, float]:
-        """Seconds that each experiment took which has ended in this folder."""
+        """The seconds of each experiment that has ended in this folder."""
         entries = self._record["experiments"].items()
         return {name: entry["seconds"] for name, entry in entries if "seconds" in entry}
 
@@ -118,7 +118,7 @@ class RunFolder:
         return done
 
     def record_end(self, name: str, seconds: float, failed: str = "") -> None:
-        """Records how long an experiment took, and why it failed if it did."""
+        """Records the seconds of an experiment, and the reason if it failed."""
         entry = self._record["experiments"][name]
         entry.update(seconds=round(seconds, 1), failed=failed)
         if failed:

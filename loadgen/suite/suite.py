@@ -2,7 +2,7 @@
 
     folder ─▶ one stack for all that share it ─▶ each experiment, a process of its own ─▶ NAME.json ─▶ report
 
-Called again with the same folder it goes on where it was interrupted.
+A second call with the same folder continues where the first was interrupted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SUMMARY = "every experiment, one after the other, into a folder; then a report o
 
 
 def add_options(parser: ArgumentParser, experiments: Sequence[Experiment]) -> None:
-    """Adds the options of ``bench all``, among them those files that the experiments take."""
+    """Adds the options of ``bench all``, which include the input files of the experiments."""
     parser.add_argument(
         "--out", metavar="DIR", type=Path, required=True, help="the run's folder; one that was begun goes on"
     )
@@ -55,7 +55,7 @@ def add_options(parser: ArgumentParser, experiments: Sequence[Experiment]) -> No
 
 
 def run_all(args: Namespace) -> int:
-    """Runs what has not run yet and writes the report. Returns 1 if an experiment failed, else 0."""
+    """Runs the experiments that have not run yet and writes the report. Returns 1 if an experiment failed, else 0."""
     require_libraries()
     chosen = _choose(args.only)
     for experiment in chosen.values():
@@ -119,7 +119,7 @@ def _run_one(
 
 
 def _make_options(experiment: Experiment, args: Namespace) -> tuple[str, ...]:
-    """Returns the options that an experiment is given beside its seed."""
+    """Returns the options of an experiment's run, except its seed."""
     files = [(file.name, getattr(args, file.name)) for file in experiment.input_files]
     passed_on = [word for name, path in files if path for word in (f"--{name}", str(path.absolute()))]
     return (*(experiment.quick_options if args.quick else ()), *passed_on)
@@ -137,9 +137,10 @@ def _choose(only: str | None) -> dict[str, Experiment]:
 
 @contextmanager
 def _open_stack(home: str | None, sharing: Sequence[Experiment]) -> Iterator[Settings | None]:
-    """Gives the settings of the stack in ``home``, or of one that is started for the block.
+    """Yields the settings of the stack in ``home``, or of one that is started for the block.
 
-    The started one has the largest tablet server that the experiments ask for. None is given if none shares a stack.
+    A started stack has the largest tablet server heap that the experiments need. Yields None if no experiment shares a
+    stack.
     """
     if home or not sharing:
         yield load_settings(home=home) if home else None

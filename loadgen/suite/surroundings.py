@@ -1,4 +1,4 @@
-"""Describes what figures were measured on and with: the machine, the versions, the commit, the settings."""
+"""Describes the surroundings of a measurement: the machine, the versions, the commit, the settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENGINES = ("accumulo-core", "zookeeper", "kafka-clients", "arrow-c-data")
 def describe_machine() -> dict[str, Any]:
     """Describes the machine, with its load average of the last minute and the time of a plain loop at this moment.
 
-    On a shared host the loop may take twice as long within minutes, which no load average tells.
+    On a shared host the time of the loop may double within minutes, which no load average shows.
     """
     memory = psutil.virtual_memory()
     return {
@@ -62,7 +62,7 @@ def find_versions(settings: Settings) -> dict[str, str]:
 
 
 def describe_settings(settings: Settings) -> dict[str, Any]:
-    """Returns the settings with values that JSON has."""
+    """Returns the settings with values that JSON can hold."""
     return {k: str(v) if isinstance(v, Path) else v for k, v in dataclasses.asdict(settings).items()}
 
 

@@ -1,7 +1,8 @@
-"""Compares the figures of two runs: the ratio, its uncertainty, and whether it is better, worse or noise.
+"""Compares the figures of two runs: computes ratios and their uncertainty, and decides if figures are better or worse.
 
-Among many figures some differ by chance. So a figure is judged alone only if its samples are enough to hold for all
-figures at once (Bonferroni); the others of an experiment are judged together, by how many of them lie apart.
+Among many figures some differ by chance. So a figure is judged alone only if it has enough samples for a verdict that
+holds with all figures at once (Bonferroni). The other figures of an experiment are judged together, by the number of
+them whose samples do not overlap.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ Verdict = Literal["same", "better", "worse", "changed", "too few samples", "no r
 FigureKey = tuple[str, str, tuple[tuple[str, str], ...]]
 """The experiment, the metric, and the case of a figure."""
 THRESHOLD = 1.1
-"""A change up to this factor is never called better or worse, except for the metrics of ``RIGHT``."""
+"""A change up to this factor is never called better or worse, except for the ``CORRECTNESS_METRICS``."""
 RISK = 0.05
-"""The chance that any figure of two runs of the same is called better or worse, if all samples are independent."""
+"""The chance that any figure of two equal runs is called better or worse, if all samples are independent."""
 INTERVAL_LEVEL = 0.95
 """The level of the intervals that are shown."""
 LEAST_SAMPLES = 5
@@ -39,8 +40,8 @@ are ``exact`` too, but the same events fill some bytes more in one run than in a
 class FigureComparison:
     """A figure of two runs.
 
-    ``ratio`` is after / before; it is None if a sample is negative. ``ratios`` are the resampled ones; None if they
-    tell nothing. ``seed`` is that of the resampling.
+    ``ratio`` is after / before; it is None if a sample is negative. ``ratios`` are the resampled ratios; None if there
+    can be no interval. ``seed`` is that of the resampling.
     """
 
     key: FigureKey
@@ -58,7 +59,7 @@ class FigureComparison:
 
     @property
     def is_equal(self) -> bool:
-        """True if both have the same samples, or one and the same value however often."""
+        """True if both have the same samples, or if all samples of both have the same value."""
         constant = len({*self.before.samples, *self.after.samples}) == 1
         return self.before.value == self.after.value and (constant or self.before.samples == self.after.samples)
 
@@ -90,7 +91,7 @@ class FigureComparison:
         return _divide(max(after), min(before)) if max(after) < min(before) else 1.0
 
     def resample(self, part: int) -> ResampledRatios:
-        """Draws ``RESAMPLES`` ratios, different ones for each part."""
+        """Returns ``RESAMPLES`` resampled ratios, different ones for each ``part``."""
         statistic, key = self.after.metric.statistic, f"{self.key} {part}"
         return resample_ratios(self.before.samples, self.after.samples, statistic, self.seed, key)
 
@@ -141,12 +142,12 @@ def _judge_alone(each: FigureComparison, share: float) -> Verdict | None:
 def _may_be_one(each: FigureComparison, tail: float) -> bool:
     """Returns True if the interval that leaves ``tail`` of all resamples beyond each end holds 1.
 
-    So many resamples are drawn that ``BEYOND`` lie beyond each end. The drawing stops early once as many are on the
-    other side of 1, so only figures for which it is close take them all.
+    As many resamples are drawn as put ``LEAST_BEYOND`` of them beyond each end. The drawing stops as soon as enough
+    ratios lie on the other side of 1, so only figures with a close decision need all of them.
     """
     above = each.after.value > each.before.value
     if each.separation != 1:
-        return above != (each.separation > 1)  # as the samples, so all that is drawn from them
+        return above != (each.separation > 1)  # if the samples do not overlap, no resample lies on the other side of 1
     parts = math.ceil(LEAST_BEYOND / (RESAMPLES * tail))
     other = 0
     for part in range(parts):
@@ -160,7 +161,8 @@ def _may_be_one(each: FigureComparison, tail: float) -> bool:
 def _judge_together(unsure: Sequence[FigureComparison], risk: float) -> Mapping[FigureKey, Verdict]:
     """Judges the figures of one experiment by a sign test.
 
-    They are better or worse if more of them lie apart in one direction than chance would explain.
+    Figures whose samples do not overlap are better or worse if more of them differ in one direction than chance
+    explains.
     """
     verdicts: dict[FigureKey, Verdict] = {e.key: "no ratio" if e.ratio is None else "too few samples" for e in unsure}
     for verdict in ("better", "worse"):

@@ -30,8 +30,9 @@ def has_log_name(path: Path) -> bool:
 
 
 def describe_json(sample: FileSample, feed: str | None, sources: Mapping[str, Source]) -> SniffResult:
-    """Returns how the lines are to be read. Lines that do not name their log belong to the log of the feed, or else to
-    the one that the file's name tells.
+    """Returns how the lines are to be read.
+
+    Lines that do not name their log belong to the log of the feed, or else to the one that the file's name tells.
 
 
     Raises ``InputFileError`` if neither names a log.

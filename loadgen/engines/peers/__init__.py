@@ -1,4 +1,4 @@
-"""The processes of the other engines: ``peer_process`` starts and asks them, ``peer_main`` is what each of them runs.
+"""The processes of the other engines: ``peer_process`` starts and asks them, and each of them runs ``peer_main``.
 
 Read ``peer_process`` first.
 """

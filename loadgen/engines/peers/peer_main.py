@@ -1,7 +1,7 @@
 """The process of one other engine: ``python -m watchfloor.loadgen.engines.peers.peer_main NAME FOLDER``.
 
-It reads a request a line and answers with a line, both JSON, until its input ends (``peer_process`` has the other side,
-which makes the folder and removes it).
+It reads one JSON request per line and answers each with one line of JSON, until its input ends. ``peer_process`` is the
+other side; it makes and removes the folder.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _describe_error(error: Exception) -> str:
 
 
 def answer_request(engine: PeerEngine, source: Source, request: dict[str, Any]) -> dict[str, Any]:
-    """Returns the fields of a ``PeerLoad`` or an ``EngineAnswer``."""
+    """Loads a file or asks a question, and returns the fields of a ``PeerLoad`` or an ``EngineAnswer``."""
     if "load" in request:
         # Dropping and creating the table is not timed, as in Watchfloor's own load.
         engine.recreate_table()

@@ -1,4 +1,4 @@
-"""Other engines, each in a process of its own, which is started and asked from here and runs ``peer_main``."""
+"""Starts and asks other engines, each in a process of its own that runs ``peer_main``."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from watchfloor.schema.errors import StackError
 
 SQL_PEERS = ("duckdb", "chdb")
 PEERS = (*SQL_PEERS, "tantivy", "opensearch")
-"""The names of the engines' packages, and of one server."""
+"""The names of the engines: ``opensearch`` is a server, the others are names of packages."""
 _STOP_SECONDS = 20
 _POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
 class PeerLoad:
-    """Seconds until the events were durable in the table, and its bytes on disk after merges and checkpoints."""
+    """A load of an engine: the seconds until the events were durable in the table, and its bytes on disk after merges
+    and checkpoints."""
 
     seconds: float
     rows: int
@@ -44,8 +45,8 @@ class PeerProcess:
     def __init__(self, name: str) -> None:
         """Starts the process without waiting for it."""
         self.name, self._is_open = name, False
-        # The folder is not in the experiment's own, which only its owner may enter: a server may have to run as another
-        # user. It is made and removed here because the process may have to be killed.
+        # The folder is outside the experiment's own folder, which only its owner may enter, because a server may have
+        # to run as another user. It is made and removed here because the process may have to be killed.
         self._folder = TemporaryDirectory(prefix=f"watchfloor-{name}-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "watchfloor.loadgen.engines.peers.peer_main", name, self._folder.name],
@@ -86,7 +87,8 @@ class PeerProcess:
         self._folder.cleanup()
 
     def _kill_group(self) -> None:
-        """Kills what is left of the process group, a server too, and waits for it: it could write to the folder."""
+        """Kills what is left of the process group, servers included, and waits until none of it can write to the
+        folder."""
         until = time.monotonic() + _STOP_SECONDS
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -113,7 +115,7 @@ class PeerProcess:
 
 
 def explain_missing(name: str) -> str:
-    """Returns what a user has to do to get an engine; an empty text if it is there."""
+    """Returns instructions to install an engine; an empty text if it is installed."""
     if name == "opensearch":
         return (
             ""
@@ -125,7 +127,8 @@ def explain_missing(name: str) -> str:
 
 @contextmanager
 def open_peers(names: Sequence[str]) -> Iterator[tuple[list[PeerProcess], list[str]]]:
-    """Yields a peer for each engine of ``names`` that is there and starts, and a line for each one left out and why.
+    """Yields a peer for each engine of ``names`` that is installed and starts, and for each other engine a line with
+    the reason.
 
     All peers are ended at the end.
     """

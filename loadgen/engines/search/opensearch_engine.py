@@ -37,7 +37,7 @@ _TYPES = {
 }
 _BULK_BYTES = 10 << 20
 _PAGE = 10_000
-"""The most events that one answer of the server has."""
+"""The largest number of events in one answer of the server."""
 _KEEP_ALIVE = "5m"
 """The time for which the server keeps a point in time between two pages."""
 _TIMEOUT = 3600  # seconds: merging millions of events is one request

@@ -38,7 +38,8 @@ class OpenSearchServer:
             _change_owner(folder, user)
         self._output_file = folder / "output.txt"
         with self._output_file.open("wb") as output:
-            # It stays in this process's group, which is killed whole if this process does not end (``peer_process``).
+            # The server stays in this process's group, which ``peer_process`` kills as a whole if this process does not
+            # end.
             self._process = subprocess.Popen(
                 [home / "bin/opensearch"],
                 stdin=subprocess.DEVNULL,

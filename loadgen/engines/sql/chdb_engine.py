@@ -46,7 +46,8 @@ class ChDbEngine(SqlEngine):
             ("max_insert_threads", THREADS),
             ("max_memory_usage", MEMORY_MB << 20),
             ("date_time_input_format", "'best_effort'"),
-            # Off, as the same questions are asked repeatedly: it remembers which parts of a table hold no match.
+            # This cache remembers which parts of a table hold no match. It is off, because the same questions are asked
+            # repeatedly.
             ("use_query_condition_cache", 0),
         ):
             self._session.query(f"SET {setting} = {value}")

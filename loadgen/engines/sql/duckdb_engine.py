@@ -15,7 +15,7 @@ from .sql_engine import SqlEngine
 
 _TYPES = {
     FieldType.STRING: "VARCHAR",
-    FieldType.IP: "VARCHAR",  # its type for addresses is an extension, which is not in the package
+    FieldType.IP: "VARCHAR",  # DuckDB's type for addresses is an extension that is not in the package
     FieldType.PORT: "USMALLINT",
     FieldType.INT: "BIGINT",
     FieldType.FLOAT: "DOUBLE",
@@ -42,7 +42,7 @@ class DuckDbEngine(SqlEngine):
 
     def load_file(self, path: Path) -> None:
         assert self._connection is not None
-        # Insertion order is kept, and the file's is that of time: zone maps exclude what is older.
+        # The table keeps the order of the file, which is that of time, so zone maps exclude older rows.
         self._connection.execute(
             f"CREATE TABLE events AS SELECT * FROM read_json(?, format = 'newline_delimited', columns = "
             f"{{{self._columns}}})",

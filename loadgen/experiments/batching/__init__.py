@@ -1,1 +1,1 @@
-"""``bench batching``: what batching policies are worth. Read ``run.py`` first."""
+"""``bench batching``: compares batching policies. Read ``run.py`` first."""

@@ -1,4 +1,4 @@
-"""Draws ``bench batching``: the time to a row by policy, a panel for each value."""
+"""Draws ``bench batching``: the time to a row by policy, with a panel for each value."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ LEAST_EVENTS = 10_000
 WARM_UP = 3
 FIRST_ROWS = 100
 PAUSE_SECONDS = 0.05
-"""The pause after a query that was ended early, in which the servers finish what they were asked for ahead."""
+"""The pause after a query that was ended early, in which the servers finish the batches that were requested ahead."""
 OURS = "density"
 
 ROW = Metric("row_ms", "ms", "from the call of the query service to the row in the caller's hands, planning included")
@@ -48,7 +48,7 @@ TO_BEST = Metric(
 )
 
 _FIRST = ("1", str(FIRST_ROWS))
-"""The rows that have a goal."""
+"""The row numbers that have a goal."""
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -79,7 +79,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 def _time_policies(
     service: QueryService, source: str, values: Mapping[str, ValueFrequency], turns: int, upto: float = math.inf
 ) -> Mapping[tuple[str, str], Sequence[RowTimes]]:
-    """Asks each value by each policy in ``turns`` turns, and returns the times by value and policy.
+    """Runs the query of each value by each policy in ``turns`` turns, and returns the times by value and policy.
 
     Each query is ended when ``upto`` rows are there.
     """

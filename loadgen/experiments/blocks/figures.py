@@ -104,8 +104,8 @@ _ANSWER_GOALS = {f"newest {MANY_ROWS}, middling": 150.0, "all, rare": 25.0, "eve
 
 @dataclass(frozen=True)
 class BlockResults:
-    """All results. ``files`` are by the name of their load case; ``firsts`` has seconds by events of the source and
-    value.
+    """All results of the experiment. ``files`` are by the name in their load case; ``firsts`` holds the seconds to the
+    first rows by the number of events and the value.
 
     ``left_out`` names the other engines that were not measured, with the reasons.
     """
@@ -218,7 +218,7 @@ def _compare_layouts(results: BlockResults) -> Iterator[Figure]:
     for case in results.loads:
         if case.layout == "cell":
             cells, blocks = ([e.seconds for e in results.loads[c]] for c in (case, replace(case, layout="block")))
-            blocks = blocks[-len(cells) :]  # what was not loaded in every turn was in the last
+            blocks = blocks[-len(cells) :]  # a case that is not loaded in every turn is loaded in the last
             labels = {"metric": LOAD.name, **make_case_labels(case, results.find_file(case))}
             del labels["engine"]
             goal = _make_goal(results, 8, at_most=False) if case.file == "whole" else None

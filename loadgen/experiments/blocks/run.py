@@ -63,9 +63,9 @@ CASES = (
     LoadCase("block", file="access log", workers=1),
     LoadCase("cell", file="access log", workers=1),
 )
-"""The loads of each turn. Those that are compared stand side by side, because a shared machine is slower in some
-minutes than in others. The load by two workers is compared with no other and follows the cells: a virtual machine has
-given back memory that was free for long, and the first process that needs it waits for it.
+"""The loads of each turn. Loads that are compared follow each other, because a shared machine is slower in some minutes
+than in others. The load by two workers is compared with no other, so it follows the cells: a virtual machine gives back
+memory that was free for long, and the next process that needs this memory has to wait for it.
 """
 LAST_TURN_ONLY = LoadCase("cell", file="whole", workers=1)
 """The load that takes longer than all other loads of a turn together."""
@@ -184,7 +184,7 @@ def _make_participants(
 def _profile_participants(participants: Sequence[Participant], repeats: int) -> dict[AnswerKey, AnswerProfile]:
     """Profiles the answers of each participant after the rounds.
 
-    It is not done in the rounds, because an engine that is asked one question again and again has its caches to itself.
+    This is not done in the rounds, because an engine that is asked one question repeatedly has the caches to itself.
     """
     found = {}
     for participant in participants:
@@ -199,7 +199,7 @@ def _time_first_rows(
 ) -> dict[tuple[int, str], list[float]]:
     """Returns the seconds to the first rows of each value in the block layout, by the number of events in the source.
 
-    Servers that run for days have compiled their code, so five times as many questions come before those that count.
+    Servers in production have compiled their code, so five times as many questions are asked before those that count.
     """
     found: dict[tuple[int, str], list[float]] = defaultdict(list)
     for turn in range(-5 * repeats, repeats):

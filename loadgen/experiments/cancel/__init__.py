@@ -1,1 +1,1 @@
-"""``bench cancel``: how soon a cancelled query leaves nothing behind. Read ``run.py`` first."""
+"""``bench cancel``: the time until a cancelled query leaves nothing behind. Read ``run.py`` first."""

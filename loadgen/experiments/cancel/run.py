@@ -24,9 +24,9 @@ from watchfloor.store.store import Store
 
 WARM_UP = 3
 PATIENCE = 30.0
-"""The seconds after which a session is taken for one that never ends."""
+"""The seconds after which a session counts as one that never ends."""
 UNMATCHED_FILTER = " or ".join(f"path ~ /[{letter}]\\d[^\\w].*[,;]{letter}/" for letter in "abcdefghijkl")
-"""Patterns that no event matches, and that keep the servers busy long enough to be cancelled meanwhile."""
+"""A filter that no event matches, and that keeps the servers busy long enough to be cancelled meanwhile."""
 
 FREE = Metric(
     "caller_free_ms",
@@ -105,7 +105,8 @@ def _cancel_while_rows_come(
 def _cancel_while_waiting(
     service: QueryService, request: QueryRequest, after: float, has_sessions: SessionCheck
 ) -> dict[str, float]:
-    """Closes a query ``after`` seconds from its start, in another thread than the one that waits for the servers."""
+    """Closes a query ``after`` seconds from its start while another thread waits for its rows. Returns the milliseconds
+    of each metric."""
     result = service.run(request)
     ended: list[float] = []
 
@@ -126,7 +127,8 @@ def _cancel_while_waiting(
 
 
 def _await_sessions_end(began: float, has_sessions: SessionCheck) -> dict[str, float]:
-    """Waits until the servers have no session, and returns the milliseconds since ``began``. Raises ``StackError``."""
+    """Waits until the servers have no session. Returns the milliseconds since ``began`` of each metric. Raises
+    ``StackError``."""
     times = {}
     for name, reading in ((STOPPED.name, True), (GONE.name, False)):
         while has_sessions(reading):

@@ -1,6 +1,6 @@
 """``bench ceiling``: a worker's whole path beside the same entries, written by a plain loop of BatchWriters.
 
-Both are measured on fresh tables, turn by turn, so that whatever else the machine does falls on both. They use the cell
+Both are measured on fresh tables, turn by turn, so that other work of the machine affects both. They use the cell
 layout, where an event is many entries, so that the store's speed with entries bounds a worker.
 """
 
@@ -74,6 +74,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 def _compare_speeds(session: BenchSession, kind: str, path: Path, repeats: int) -> list[Figure]:
+    """Times the worker and the plain loop in turns, and returns their figures for one file."""
     print_progress(f"{kind}: warming up")
     for _ in range(min(WARM_UP, repeats)):
         _time_worker(session, kind, path)

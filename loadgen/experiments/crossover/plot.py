@@ -1,4 +1,5 @@
-"""Draws ``bench crossover``: time by density, a line a scheme; and ``auto`` beside the best fixed scheme."""
+"""Draws ``bench crossover``: time by density, with a line for each scheme; and ``auto`` beside the best fixed
+scheme."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 def list_conditions(events: int) -> Iterator[str]:
-    """Yields the filters, without those of densities that so few events cannot have."""
+    """Yields the filters, except those of densities that are too small for the number of events."""
     left, right = FIELDS
     known = [density for density, count in count_density_events(events).items() if count]
     for density in known:

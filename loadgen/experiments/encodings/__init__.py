@@ -1,1 +1,1 @@
-"""``bench encodings``: how a block's columns are stored. Read ``run.py`` first."""
+"""``bench encodings``: compares ways to store a block's columns. Read ``run.py`` first."""

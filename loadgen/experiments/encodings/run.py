@@ -1,4 +1,4 @@
-"""``bench encodings``: a block's columns as our vectors or in Arrow's own format, by codec and by events a block.
+"""``bench encodings``: a block's columns as our vectors or in Arrow's own format, by codec and by events per block.
 
 events ─▶ encoded and decoded here, column by column ─▶ figures
        ─▶ blocks of each size and codec in a source of its own ─▶ questions, turn by turn ─▶ figures

@@ -1,6 +1,6 @@
 """``bench first-result``: the time to the first rows of rare, middling and dense values, in process and through REST.
 
-Each turn goes once through all cases and schemes, so that a busy moment of the machine falls on all of them.
+Each turn goes once through all cases and schemes, so that a busy moment of the machine affects all of them.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _make_figures(case: ValueAndScheme, direct: list[FirstTimes], rest: list[Fir
 
 
 def _time_rows(service: QueryService, request: QueryRequest) -> FirstTimes:
-    """Asks, reads ``MANY`` rows, and closes the query."""
+    """Runs a query, reads ``MANY`` rows and closes it. Returns the times."""
     started = time.perf_counter()
     first, rows = 0.0, 0
     result = service.run(request)

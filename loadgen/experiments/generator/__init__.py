@@ -1,1 +1,1 @@
-"""``bench generator``: how fast events are generated. Read ``run.py`` first."""
+"""``bench generator``: the speed at which events are generated. Read ``run.py`` first."""

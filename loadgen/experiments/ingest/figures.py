@@ -114,7 +114,7 @@ def make_closed_labels(clients: int, tservers: int) -> dict[str, str]:
 def make_open_labels(tservers: int, share: int) -> dict[str, str]:
     """Returns the labels of the figures of a run in open loop.
 
-    The number of clients is none of them, because it was measured and may differ from run to run.
+    The number of clients is not among them, because it was measured and may differ from run to run.
     """
     return {"tservers": _format_count(tservers, "tserver"), "load": "open loop", "share": f"{share} %"}
 

@@ -44,7 +44,7 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
 
 
 def _draw_per_client(figures: Sequence[Figure]) -> Sketch:
-    """Draws a line for each run in closed loop, and one for the paper's rate."""
+    """Draws a row for each run in closed loop, and one for the paper's rate."""
     rows = []
     for figure in figures:
         label = (
@@ -56,7 +56,7 @@ def _draw_per_client(figures: Sequence[Figure]) -> Sketch:
 
 
 def _draw_scaling(figures: Sequence[Figure]) -> Sketch:
-    """Draws a panel for each metric, a line for each number of tablet servers."""
+    """Draws a panel for each metric, with a line for each number of tablet servers."""
     metrics = [name for name in _BY_CLIENTS if any(figure.metric.name == name for figure in figures)]
     servers = list(dict.fromkeys(figure.labels["tservers"] for figure in figures))
     drawn, panels = make_panels(3.8, columns=len(metrics))

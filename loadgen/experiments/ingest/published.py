@@ -16,7 +16,8 @@ PUBLISHED = Path(__file__).with_name("published.json")
 
 @dataclass(frozen=True)
 class PublishedRate:
-    """Megabytes a second that each ingest client brought until saturation; ``source`` says where that stands."""
+    """Megabytes per second of each ingest client until saturation; ``source`` names the publication and the place in
+    it."""
 
     source: str
     megabytes_per_client: float

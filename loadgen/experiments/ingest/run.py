@@ -3,7 +3,7 @@
     a tablet server ─▶ 1, 2, 4 clients, closed loop ─▶ two tablet servers ─▶ the same ─▶ open loop at shares of the rate
 
 It follows figures 3 and 4 of Sawyer and O'Gwynn, "Evaluating Accumulo Performance for a Scalable Cyber Data Processing
-Pipeline", HPEC 2014. ``docs/measuring/ingest-scaling.md`` says how a run goes and what its figures mean.
+Pipeline", HPEC 2014. ``docs/measuring/ingest-scaling.md`` describes the course of a run and the meaning of its figures.
 """
 
 from __future__ import annotations
@@ -96,12 +96,12 @@ class _IngestRunner:
     def __init__(self, session: BenchSession, options: Namespace) -> None:
         self._session, self._options = session, options
         self._work = WorkSupply(session.folder, ITEM_EVENTS[options.layout], options.seed)
-        # The paper's rule is a shard for every two clients; and with fewer than servers some would have nothing to do.
-        # It is the same number in all runs, so that these differ in nothing but clients and servers.
+        # The paper's rule is a shard for every two clients; with fewer shards than servers, some servers would be idle.
+        # All runs have the same number of shards, so that they differ only in clients and servers.
         self._shards = max(session.settings.shards, -(-max(options.clients) // 2), max(options.tservers))
 
     def run_closed(self, number: int, tservers: int, warm_up: float) -> IngestRun:
-        """Runs so many clients in closed loop."""
+        """Runs ``number`` clients in closed loop."""
         with run_clients(self._session, number) as pool:
             source = self._create_source(tservers)
             items = self._work.make_items(source.name)

@@ -1,4 +1,4 @@
-"""``bench memory``: the peak of the resident set of a worker that loads a large file, as the kernel has counted it."""
+"""``bench memory``: the peak of the resident set of a worker that loads a large file, as the kernel counts it."""
 
 from __future__ import annotations
 
@@ -72,9 +72,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 class _MemorySampler:
-    """Samples the worker processes among this process's children; ``peak`` is the kernel's own high-water mark, in
-    bytes.
-    """
+    """Samples the resident memory of this process's workers. ``peak`` is the kernel's own high-water mark in bytes."""
 
     def __init__(self) -> None:
         self.samples: list[int] = []

@@ -1,4 +1,4 @@
-"""``bench peers``: Watchfloor beside DuckDB, ClickHouse (chDB), Tantivy and OpenSearch, as far as they are installed.
+"""``bench peers``: Watchfloor beside those of DuckDB, ClickHouse (chDB), Tantivy and OpenSearch that are installed.
 
     file ─▶ loads, turn by turn ─▶ disk ─▶ the newest rows of three values, round by round ─▶ figures
 

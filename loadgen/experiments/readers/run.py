@@ -1,4 +1,4 @@
-"""``bench readers``: the speed of readers of JSON lines into typed columns, and what they make of wrong lines.
+"""``bench readers``: the speed of readers of JSON lines into typed columns, and their treatment of wrong lines.
 
 events ─▶ chunks ─▶ each reader, one thread, turn by turn ─▶ figures
 a few right lines with an odd one among them ─▶ each reader ─▶ figures
@@ -118,7 +118,7 @@ def _open_readers(source: Source, folder: Path) -> Iterator[ComparedReader]:
     """Yields the worker's own parser, and the readers of libraries that are installed."""
     parser = open_parser(source.name, b"", lambda name, derive: source)
     yield ComparedReader("watchfloor", lambda data: parser.parse(Chunk(0, data)).count)
-    # Addresses and times as text: what the libraries make of them differs, and checking them is the worker's affair.
+    # Addresses and times are read as text: the libraries convert them differently, and only the worker checks them.
     plain = {FieldType.IP: pa.string(), FieldType.TIME: pa.string()}
     schema = pa.schema([(f.name, plain.get(f.type, ARROW_TYPES.get(f.type, f.arrow))) for f in source.fields])
     yield ComparedReader("pyarrow", lambda data: _read_with_arrow(schema, data))
@@ -148,7 +148,7 @@ def _open_duckdb(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
 
     connection = duckdb.connect(config={"threads": 1})
     columns = ", ".join(f"'{field.name}': '{_DUCKDB.get(field.type, 'BOOLEAN')}'" for field in schema)
-    path = folder / "chunk.json"  # it reads files only
+    path = folder / "chunk.json"  # DuckDB reads JSON only from files
 
     def read(data: bytes) -> int:
         path.write_bytes(data)
@@ -159,10 +159,10 @@ def _open_duckdb(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
 
 
 def _open_polars(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
-    os.environ["POLARS_MAX_THREADS"] = "1"  # looked at when it is imported
+    os.environ["POLARS_MAX_THREADS"] = "1"  # polars reads this when it is imported
     import polars
 
-    # It has no reader of 16-bit numbers: asked for one it panics.
+    # polars panics when it is to read 16-bit numbers.
     types = {
         name: polars.Int64 if kind == polars.UInt16 else kind
         for name, kind in polars.DataFrame(schema.empty_table()).schema.items()

@@ -73,8 +73,8 @@ class LayoutResults:
     """The results of one layout.
 
     ``open_loop`` has the responses by state and by the share of ``queries_per_second`` that was due. ``saturation`` is
-    the events a second that one worker loads when nothing is asked; while the items of ``fed`` came in, ``share`` of
-    it was due.
+    the number of events per second that one worker loads while no queries run. While queries ran, the items of
+    ``feeding`` were due at the share ``share`` of it.
     """
 
     layout: str
@@ -122,7 +122,7 @@ def make_published_figures(published: PublishedTimes, ours: Sequence[Figure] = (
 
 def _make_row_figures(results: LayoutResults) -> Iterator[Figure]:
     rows: dict[tuple[str, str, str], dict[str, Figure]] = defaultdict(dict)
-    # Each turn asked in an order of its own; figures come in the order of the paper.
+    # Each turn has its own order of queries; figures come in the order of the paper.
     cases = (QueryCase(*each) for each in product((COLD, WARM, INGEST), QUERIES, (*FIXED_SCHEMES, AUTO)))
     for case, answers in ((case, results.times[case]) for case in cases if case in results.times):
         for row in answers[0].milliseconds:

@@ -2,9 +2,9 @@
 
     load ─▶ cold ─▶ warm ─▶ open loop, idle ─▶ feed new events at a share of saturation: warm and open loop again
 
-Queries A, B and C (a popular, a middling and a rare domain) are asked by each scheme for all of their events, newest
-first; each turn goes once through all of them. The events that are fed are newer than those that are asked for, so each
-answer must have the same rows at any time, which is checked.
+Queries A, B and C (a popular, a middling and a rare domain) run by each scheme for all of their events, newest first;
+each turn runs all of them once. The events that are fed are newer than the range of the queries, so an answer must have
+the same rows at any time, which is checked.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ from .published import QUERIES, read_published
 
 LEAST_EVENTS = 10_000
 TURN_DIVISOR = 3
-"""The cell layout has a third of the turns, and cold tables a third of these, because both are slow."""
+"""The divisor of the turns for the cell layout, and again for cold tables, because both are slow."""
 WARM_UP = 3
 LEAST_SECONDS = 3.0
-"""The least duration of the run that finds out what one worker loads."""
+"""The least duration of the run that measures the rate of one worker."""
 LIMIT, CLIENTS = 100, 4
 _PAPER_HELP = "values to show beside ours instead of the paper's tables I and II (JSON)"
 SHARES = (0.25, 0.5, 0.75)
@@ -115,7 +115,7 @@ def _measure_layout(session: BenchSession, options: Namespace, source: Source, f
         for _ in range(warm_up):
             runner.run_round(service, WARM, kept=False)
         runner.run_cold_rounds(session, max(1, turns // TURN_DIVISOR))
-        # The caches now hold what the last of these queries has read, so one more round warms them.
+        # The caches now hold only the data of the last cold query, so one more round warms them.
         runner.run_round(service, WARM, kept=False)
         for _ in range(turns):
             runner.run_round(service, WARM)
@@ -130,7 +130,7 @@ def _measure_layout(session: BenchSession, options: Namespace, source: Source, f
 def _measure_while_ingesting(
     session: BenchSession, options: Namespace, runner: _QueryRunner, mix: QueryMix, turns: int
 ) -> None:
-    """Measures what one worker loads while nothing is asked, then the queries while new events come in."""
+    """Measures the rate of one worker while no queries run, then the queries while new events come in."""
     source, results = runner.source, runner.results
     newer_end = DEFAULT_END + timedelta(DEFAULT_DAYS)
     newer = WorkSupply(session.folder, ITEM_EVENTS[source.layout], options.seed + 1, newer_end)
@@ -172,7 +172,7 @@ class _QueryRunner:
         print_progress(f"{self.source.layout}, {state}: {'a round' if kept else 'warming up'}")
 
     def run_cold_rounds(self, session: BenchSession, turns: int) -> None:
-        """Runs rounds in which each query meets tables that no cache knows, and comes from a client that is new."""
+        """Runs rounds in which each query meets tables that are in no cache, and comes from a new client."""
         for turn in range(turns):
             for query in QUERIES:
                 for scheme in shuffle_cases((*FIXED_SCHEMES, AUTO), turn):
@@ -182,7 +182,8 @@ class _QueryRunner:
             print_progress(f"{self.source.layout}, {COLD}: round {turn + 1} of {turns}")
 
     def run_open_loop(self, mix: QueryMix, state: str, share: float, options: Namespace) -> None:
-        """Asks by a schedule, at ``share`` of the rate that the same clients reached in the idle closed loop."""
+        """Runs queries by a schedule, at ``share`` of the rate that the same clients reached in the idle closed
+        loop."""
         rate = share * self.results.queries_per_second
         self.results.open_loop[state, share] = mix.run_open_loop(rate, options.seconds, options.seed)
         print_progress(f"{self.source.layout}, {state}: open loop, {rate:.0f} queries/s")

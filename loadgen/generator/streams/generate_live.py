@@ -34,8 +34,8 @@ def generate_live(
 ) -> LiveSummary:
     """Writes ``events`` events, ``rate`` a second, until ``stop`` is set.
 
-    Apart from their times, they are the events of ``generate_events`` with the same seed. They come like independent
-    events: evenly in the long run, at random in the short run. Raises UserError for bad arguments.
+    Apart from their times, they are the events of ``generate_events`` with the same seed. They are spread as
+    independent events are: evenly in the long run, at random in the short run. Raises UserError for bad arguments.
     """
     check_arguments(events, seed)
     check_rate(rate)

@@ -1,7 +1,7 @@
 """Writes lines when they are due, an open-loop load: the schedule does not wait for a slow reader or a stalled disk.
 
-A line that was held up is written as soon as possible, and the lines after it stay due when they were. The longest
-delay is recorded.
+A line that is held up is written as soon as possible, and the lines after it keep their due times. The longest delay is
+recorded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_RATE = 1_000_000.0
 
 
 class LiveLineSink(Protocol):
-    """Takes lines as they are due; any binary file is one."""
+    """An output that lines are written to when they are due; any binary file is one."""
 
     def write(self, data: memoryview, /) -> int: ...
 

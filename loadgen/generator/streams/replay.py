@@ -49,16 +49,17 @@ class ReplaySummary:
 
 
 class ReplaySchedule(Protocol):
-    """Takes the places of the lines' times, in order; returns the new time of each line in µs since 1970 UTC.
+    """A function that is called with the place of each line's time, in order, and returns the line's new time in µs
+    since 1970 UTC.
 
-    None stands for the time of the line before.
+    A result of None stands for the time of the line before. A place of None means a line without a time.
     """
 
     def __call__(self, place: TimePlace | None, /) -> int | None: ...
 
 
 class RateSchedule:
-    """Puts line i at ``start`` + i / ``rate`` seconds."""
+    """A schedule that puts line i at ``start`` + i / ``rate`` seconds."""
 
     def __init__(self, start: int, rate: float) -> None:
         check_rate(rate)
@@ -70,7 +71,7 @@ class RateSchedule:
 
 
 class SpeedSchedule:
-    """Divides the distances between the lines' own times by ``speed``.
+    """A schedule that divides the distances between the lines' own times by ``speed``.
 
     The first time becomes ``start`` or up to a second later: at speed 1 all times are shifted by the same number of
     whole seconds, so that times of any resolution keep their digits.

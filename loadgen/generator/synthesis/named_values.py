@@ -1,4 +1,4 @@
-"""Named values, set among drawn ones at known frequencies, for queries that need a dense, a middling or a rare value.
+"""Puts named values among drawn ones at known frequencies, for queries that need a dense, a middling or a rare value.
 
 - *popular*: 20 % of the events, less those that the other two replace (at most a thousandth and 10);
 - *middling*: one in every 1,000 events (none in fewer than 1,000 if its position is beyond the end);

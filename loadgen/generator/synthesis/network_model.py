@@ -27,7 +27,8 @@ _SYLLABLES = tuple(a + b for a in "bcdfghklmnprstvz" for b in ("a", "e", "i", "o
 
 @dataclass(frozen=True)
 class NetworkModel:
-    """``servers[i]`` is the address of ``domains[i]``; ``users[i]`` is the user of ``clients[i]``, or None."""
+    """The network: ``servers[i]`` is the address of ``domains[i]``; ``users[i]`` is the user of ``clients[i]``, or
+    None."""
 
     domains: Sequence[str]
     servers: Sequence[str]

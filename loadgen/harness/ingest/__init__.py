@@ -1,1 +1,1 @@
-"""Ingest clients under load, and what is measured of them. Read ``runs.py`` first: it runs the clients."""
+"""Runs ingest clients under load and measures them. Read ``runs.py`` first: it runs the clients."""

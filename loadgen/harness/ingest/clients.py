@@ -24,7 +24,7 @@ _MAX_DEATHS = 3
 
 
 class IngestClients:
-    """``count`` worker processes that are up, or about to be."""
+    """``count`` worker processes that have been started."""
 
     def __init__(self, count: int, pool: WorkerPool, producer: ItemProducer, ledger: Ledger, log: Path) -> None:
         self.count = count
@@ -54,7 +54,7 @@ class IngestClients:
     def await_durable(
         self, items: Sequence[WorkItem], enough: Callable[[Mapping[bytes, DurableItem]], bool] | None = None
     ) -> dict[bytes, DurableItem]:
-        """Supervises the clients until all items are durable, or until ``enough`` says that those which are suffice.
+        """Supervises the clients until all items are durable, or until ``enough`` returns True for the durable ones.
 
         Returns the durable items, as ``find_durable``. Raises ``StackError`` if the clients die, or if no further item
         became durable for minutes.
@@ -71,7 +71,7 @@ class IngestClients:
             self.supervise(_POLL_SECONDS)
 
     def supervise(self, seconds: float) -> None:
-        """Restarts clients that die, for so many seconds. Raises ``StackError`` if they die again and again."""
+        """Restarts clients that die, for ``seconds`` seconds. Raises ``StackError`` if they die again and again."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             self._pool.restart_dead()

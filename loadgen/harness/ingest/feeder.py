@@ -1,7 +1,7 @@
 """Feeds events at a steady rate, as log files arrive, while something else is measured.
 
-A load hands over all that it has, and is as fast as the workers are. Here a schedule says when each item is due,
-whether or not those before it are durable: if the workers do not keep up, items wait, and the delay shows it.
+A load queues all of its items at once and is as fast as its workers. Here each item is queued when a schedule says,
+even if the items before it are not durable: if the workers do not keep up, items wait, and the delay shows it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _TICK = 0.1
 
 @dataclass
 class FeedingRecord:
-    """The items that were due, in this order, and when, in seconds since 1970. ``done`` is set when the feeding has
-    ended.
+    """The items that were due, in order, and their due times in seconds since 1970. ``durable`` is set when the feeding
+    has ended.
     """
 
     items: list[WorkItem] = field(default_factory=list)
@@ -52,7 +52,7 @@ class FeedingRecord:
 def feed_items(clients: IngestClients, work: Iterator[WorkItem], rate: float) -> Iterator[FeedingRecord]:
     """Queues ``rate`` items a second until the end of the block, which waits until all of them are durable.
 
-    If the block ends before ``LEAST_ITEMS`` of them were due, it waits for these too. The clients should be at work
+    If the block ends before ``LEAST_ITEMS`` items were due, these are still queued. The clients should be running
     already: see ``warm_up_clients``. Raises ``InternalError`` if an item was loaded earlier, because no worker reads it
     again.
     """

@@ -1,7 +1,7 @@
-"""Computes rates of an ingest run from the ledger's rows of its work items: series, steady state, saturation. Pure.
+"""Computes rates of an ingest run from the ledger's rows of its work items: series, steady state, saturation.
 
-An item's events count as spread evenly over the time in which its client worked on it. If they counted at the moment at
-which they became durable, the series would depend on how the ends of a few items fall into its steps.
+An item's events count as spread evenly over the time in which its client worked on it. If they all counted at the
+moment when the item became durable, a step of the series would depend on how many items happened to end in it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SETTLING = 0.2
 servers' memory for entries is still empty.
 """
 GAIN = 1.1
-"""The factor by which more clients must raise the rate to be worth having."""
+"""The factor by which more clients must raise the rate for the rate to count as not yet saturated."""
 _LEAST_STEPS = 3
 
 
@@ -94,7 +94,7 @@ def compute_series(
     edges = window.since + STEP * np.arange(steps + 1)
     durable = np.zeros(steps + 1)
     for item in items:
-        # The last microsecond is there for an item that took less time than the clock can tell.
+        # The microsecond is for an item that took less time than the clock resolves.
         share = (edges - item.begun) / max(item.ended - item.begun, 1e-6)
         durable += count(item) * np.clip(share, 0.0, 1.0)
     return RateSeries(tuple((edges[:-1] + STEP / 2).tolist()), tuple((np.diff(durable) / STEP).tolist()))

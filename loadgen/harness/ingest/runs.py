@@ -18,7 +18,7 @@ from .rates import DurableItem, TimeWindow, find_busy_window
 from .server_watch import ServerSample, ServerWatch
 
 _MOST_ITEMS = 20
-"""Items a second and client that a closed loop has ready: more than any client gets through."""
+"""Items per second and client that a closed loop queues: more than any client can read."""
 _MORE_SECONDS = 5
 
 
@@ -70,7 +70,7 @@ def run_closed_loop(
 def run_open_loop(
     session: BenchSession, clients: IngestClients, work: Iterator[WorkItem], due: Sequence[float], seconds: float
 ) -> OpenIngestRun:
-    """Queues item i when ``due[i]`` seconds are over, and ends when all items are durable.
+    """Queues item i ``due[i]`` seconds after the start, and returns when all items are durable.
 
     All of ``due`` are below ``seconds``. The clients should be at work already: see ``warm_up_clients``.
     """

@@ -20,8 +20,8 @@ _SPREAD_SECONDS = 60.0
 class ServerSample:
     """All tablet servers and tables at one moment, ``at`` in seconds since 1970.
 
-    ``minors`` and ``majors`` count the tablets in a minor and in a major compaction. ``hold_ms`` is how long the server
-    that has held writes up longest has done so by then. ``silent`` counts the servers that did not answer; each of them
+    ``minors`` and ``majors`` count the tablets in a minor and in a major compaction. ``hold_ms`` is the longest time
+    for which a server has held up writes until then. ``silent`` counts the servers that did not answer; each of them
     makes the sample last a second longer.
     """
 
@@ -33,7 +33,7 @@ class ServerSample:
 
 
 class ServerWatch:
-    """Collects ``samples`` from when it is entered. Sampling costs a server less than a thousandth of a core."""
+    """Collects ``samples`` while its context lasts. Sampling costs a server less than a thousandth of a core."""
 
     def __init__(self, store: Store) -> None:
         self.samples: list[ServerSample] = []

@@ -1,7 +1,7 @@
 """Supplies ingest clients with work: the items of one generated file again and again, for as long as a run lasts.
 
-Each lap through the file gives it another identity. To a worker these are other files: their events get rows of their
-own, and the ledger does not know them yet.
+Each lap through the file gives it another identity, so that to a worker it is another file: its events get rows of
+their own, and the ledger does not know its items yet.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ITEM_EVENTS = {"block": 16_000, "cell": 2_000}
 In blocks the events nearly fill one block: smaller items would make smaller blocks, and more entries of the index.
 """
 FILE_ITEMS, FILE_DAYS = 15, 3.0
-"""Items of a file, and the days of its events. An item then has events of some hours, as a log file has: few items have
-events of two days, which would go into a block for each day.
+"""Items of a file, and the days of its events. An item then has the events of some hours, as a log file has, and few
+items have events of two days, which would need a block for each day.
 """
 
 
@@ -34,7 +34,7 @@ class WorkSupply:
 
     def __init__(self, folder: Path, item_events: int, seed: int, end: datetime = DEFAULT_END) -> None:
         self._path = folder / "work.json"
-        # The last item takes what the cuts at line ends leave over; without it all are of one size.
+        # One more item takes the bytes that the cuts at line ends leave over, so that the items in use have one size.
         events = item_events * (FILE_ITEMS + 1)
         with self._path.open("wb") as out:
             self.item_bytes = generate_events(out, events, seed, FILE_DAYS, end).bytes // (FILE_ITEMS + 1)
@@ -42,7 +42,7 @@ class WorkSupply:
         self.item_events = item_events
 
     def make_items(self, feed: str) -> Iterator[WorkItem]:
-        """Yields items without end, for a source that is new."""
+        """Yields items without end, for a new source."""
         lap_items = items_of(self._scan, str(self._path), feed, b"", secrets.token_hex(8))[:FILE_ITEMS]
         for lap in count():
             file_id = hashlib.blake2b(self._scan.file_id + lap.to_bytes(4, "big"), digest_size=FILE_ID_BYTES).digest()

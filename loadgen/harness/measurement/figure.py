@@ -1,4 +1,4 @@
-"""A figure: one measured number, with its raw samples and what it was measured of."""
+"""A figure: one measured number, with its raw samples and the labels of its case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .metric import Goal, Metric
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number. ``of`` tells its case: the feed, the scheme, the value asked for. Samples are in order.
+    """One measured number. ``labels`` tell its case: the feed, the scheme, the value of the query. Samples are in
+    order.
 
     ``derived`` is the value of a metric that is computed from other figures; its samples are the same computation
     turn by turn. ``note`` is a remark on the value, for people. ``at`` is for samples that depend on each other, as
@@ -40,7 +41,7 @@ class Figure:
 
     @property
     def meets_goal(self) -> bool | None:
-        """None if the figure has no goal."""
+        """True if the figure meets its goal; None if it has no goal."""
         return None if self.goal is None else self.goal.is_met(self.value)
 
     def to_json(self) -> dict[str, Any]:
@@ -61,7 +62,7 @@ class Figure:
 
     @classmethod
     def from_json(cls, written: Mapping[str, Any], definitions: Mapping[str, str]) -> Figure:
-        """Reads what ``to_json`` wrote; ``definitions`` are those of the metrics, by name."""
+        """Reads what ``to_json`` wrote; ``definitions`` are the metrics' definitions by name."""
         name, statistic = written["metric"], written["statistic"]
         derived = statistic == DERIVED
         how = (definitions[name], "median" if derived else statistic, written["better"], written["exact"])
@@ -77,7 +78,7 @@ class Figure:
 
 
 def _make_percentile(percent: float) -> Callable[[Sequence[float]], float]:
-    """Returns a statistic: the smallest sample that so many percent of the samples do not exceed (nearest rank)."""
+    """Returns a statistic: the smallest sample that ``percent`` percent of the samples do not exceed (nearest rank)."""
     return lambda samples: sorted(samples)[max(0, math.ceil(len(samples) * percent / 100) - 1)]
 
 

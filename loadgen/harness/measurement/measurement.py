@@ -1,4 +1,4 @@
-"""All figures of an experiment that has run, with what they were measured on, as JSON."""
+"""All figures of an experiment that has run, with the surroundings in which they were measured, as JSON."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def write_json(path: Path, written: Mapping[str, Any]) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes all of a file or nothing: a reader of ``path`` meanwhile, or after a crash, finds no half of it."""
+    """Writes a file completely or not at all: a reader of ``path`` never finds half of it, even after a crash."""
     part = path.with_name(f".{path.name}.part")
     part.write_bytes(content)
     part.replace(path)

@@ -9,17 +9,17 @@ Better = Literal["higher", "lower"]
 _LOWER = frozenset({"s", "ms", "µs", "MB", "GB"})
 """Units of time and space, which should be low. A rate, which should be high, has a unit ``…/s``."""
 _BY_UNIT: Any = object()
-"""Stands for ``better`` where a metric does not give it."""
+"""The default of ``better``: the unit decides."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A kind of number. ``statistic`` names how its samples become one value.
+    """A kind of number. ``statistic`` names the function that makes one value of its samples.
 
-    ``better`` tells which way is good, and None says that neither is (how long a run was). Where it is left out, the
-    unit decides: seconds and megabytes should be low, rates high, and other units have no better way. ``exact`` means
-    that the same events give the same value in each run, so that one sample is enough (bytes on the disk, wrong
-    answers).
+    ``better`` is the good direction; None means that neither direction is good (the duration of a run). If it is not
+    given, the unit decides: seconds and megabytes should be low, rates high, and other units have no good direction.
+    ``exact`` means that the same events give the same value in each run, so that one sample is enough (bytes on the
+    disk, wrong answers).
     """
 
     name: str
@@ -50,6 +50,6 @@ class Goal:
 
     @classmethod
     def parse(cls, text: str) -> Goal:
-        """Reads what ``str`` of a goal gave."""
+        """Returns the goal that ``str`` has formatted."""
         sign, limit = text.split()
         return cls(float(limit), at_most=sign == "≤")

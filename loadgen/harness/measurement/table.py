@@ -1,4 +1,4 @@
-"""Figures as a table of text, for people."""
+"""Formats figures as a table of text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def format_figures(figures: Sequence[Figure]) -> str:
 
 
 def align_columns(rows: Sequence[Sequence[str]], right: set[int]) -> str:
-    """Formats rows of cells in columns; those whose numbers are in ``right`` are aligned to the right."""
+    """Formats rows of cells in columns; the columns whose numbers are in ``right`` are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join(
@@ -41,7 +41,7 @@ def align_columns(rows: Sequence[Sequence[str]], right: set[int]) -> str:
 
 
 def format_number(value: float) -> str:
-    """Formats a value with three digits or so."""
+    """Formats a value with about three digits."""
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     if 0 < abs(value) < 0.1:

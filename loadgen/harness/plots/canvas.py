@@ -16,13 +16,13 @@ from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.schema.errors import UserError
 
 WIDTH = 10.0
-"""Inches."""
+"""The width of all pictures in inches."""
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
 """The palette of Okabe and Ito, "Color Universal Design" (2008), which people with any colour vision can tell apart.
-Its black is the text's, and its yellow cannot be seen on white."""
+Its black is left to the text, and its yellow is left out because it can hardly be seen on white."""
 MARKERS = ("o", "s", "^", "D", "v", "P")
 _INK = "#1a1a1b"
-"""The text's colour. In the SVG it is replaced by that of the page."""
+"""The colour of text. In the SVG it is replaced by the text colour of the page."""
 _STYLE: dict[Any, Any] = {
     "font.size": 9.5,
     "axes.titlesize": 10.5,
@@ -54,7 +54,8 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Picture:
-    """``svg`` may stand in a page beside others; its text has the colour of the text around it."""
+    """A rendered sketch. ``svg`` can be put into a page beside others; its text gets the colour of the text around
+    it."""
 
     name: str
     caption: str
@@ -98,7 +99,7 @@ def format_axis(axis: Any) -> None:
 
 
 def format_log_axis(axis: Any, values: Sequence[float]) -> None:
-    """Makes an axis logarithmic, with plain numbers; if it has few decades, with numbers between them too."""
+    """Makes an axis logarithmic, with plain numbers at its decades and, if these are few, between them."""
     from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
@@ -125,16 +126,17 @@ def _render_sketch(experiment: str, sketch: Sketch) -> Picture:
     svg, png = io.StringIO(), io.BytesIO()
     with rc_context({"svg.hashsalt": name}):
         sketch.drawing.savefig(svg, format="svg", metadata={"Date": None}, transparent=True)
-        # What stands where is worked out once: it takes longer than to draw it.
+        # The layout is computed once, because it takes longer than the drawing.
         sketch.drawing.set_layout_engine("none")
         sketch.drawing.savefig(png, format="png", dpi=150, metadata={"Software": None}, facecolor="white")
     return Picture(name, sketch.caption, _make_embeddable(svg.getvalue(), name), png.getvalue())
 
 
 def _make_embeddable(svg: str, name: str) -> str:
-    """Returns the SVG so that it can stand in a page.
+    """Returns the SVG in a form that can be put into a page.
 
-    It begins with its root, its identifiers are no other picture's, and its ink has the colour of the page's text.
+    It begins with its root element, its identifiers occur in no other picture, and its text has the colour of the
+    page's text.
     """
     svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

@@ -1,4 +1,5 @@
-"""Dot plots (Cleveland, "The Elements of Graphing Data", 1985): a line a figure, a dot its value, a bar its samples."""
+"""Dot plots (Cleveland, "The Elements of Graphing Data", 1985): each line has a figure, with a dot for its value and a
+bar for its samples."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from watchfloor.loadgen.harness.measurement.table import format_number
 from .canvas import COLOURS, MARKERS, Sketch, format_axis, format_log_axis, make_panels
 
 _ROW, _FRAME = 0.26, 1.0
-"""Inches of a line, and of what is around all lines."""
+"""The height in inches of a line, and of the frame around all lines."""
 _LOG_FROM = 20
 """The ratio of the greatest to the least value from which on an axis is logarithmic."""
 

@@ -1,4 +1,4 @@
-"""Draws figures in the general way: those that are time series over time, all others as dots, a picture a metric."""
+"""Draws figures in the general way: time series over time, and all others as dots with a picture for each metric."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .labels import label_axis, label_figures
 
 _MOST_ROWS = 40
 _SERIES = 2
-"""The number of samples with a time from which on they are drawn as a line."""
+"""The least number of samples with a time that are drawn as a time series."""
 READING_HINT = "A dot is the figure, the bar behind it reaches from its lowest to its highest sample"
 
 

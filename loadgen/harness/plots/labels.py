@@ -13,7 +13,7 @@ def label_axis(figure: Figure) -> str:
 
 
 def label_figures(figures: Sequence[Figure]) -> tuple[str, list[str]]:
-    """Returns what all figures have in common, and for each figure what tells it apart from the others."""
+    """Returns the labels that all figures share, and for each figure the labels that differ."""
     same = {
         key: value
         for key, value in figures[0].labels.items()
@@ -25,5 +25,6 @@ def label_figures(figures: Sequence[Figure]) -> tuple[str, list[str]]:
 
 
 def format_case(of: Mapping[str, str]) -> str:
-    """Formats ``of`` on one line. A bare number gets its key, because it says nothing alone."""
+    """Formats the labels of a case on one line. Only a bare number gets its key, because other values explain
+    themselves."""
     return " · ".join(f"{key} {value}" if value.replace(",", "").isdecimal() else value for key, value in of.items())

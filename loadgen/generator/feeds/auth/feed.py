@@ -37,7 +37,7 @@ from .vocabulary import (
     build_vocabulary,
 )
 
-# People log on when they come, and again after lunch.
+# People log on when they arrive, and again after lunch.
 ACTIVITY = ActivityProfile(
     (3, 4, 3, 3, 3, 4, 9, 22, 28, 17, 12, 11, 9, 18, 13, 11, 10, 8, 6, 4, 4, 3, 3, 3), weekend_factor=0.2
 )

@@ -1,7 +1,7 @@
 """Netflow events: bidirectional flows, one record each, as an exporter at the edge of a client network reports them.
 
-A server's service decides its port and protocol, and with them how much is sent and for how long: packets, bytes, flags
-and milliseconds of a flow are drawn together, as one *shape* of its service.
+A server's service decides the port, the protocol, and the size and duration of its flows. Packets, bytes, flags and
+milliseconds of a flow are drawn together, as one *shape* of the service.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from watchfloor.loadgen.generator.synthesis.time_sampler import ActivityProfile,
 
 from .vocabulary import ICMP, SHAPES_PER_SERVICE, build_vocabulary
 
-# As the proxy's, and backups at night.
+# The activity is like that of the proxy, with backups at night.
 ACTIVITY = ActivityProfile(
     (7, 9, 9, 6, 4, 4, 6, 9, 13, 15, 15, 14, 12, 14, 15, 14, 13, 11, 8, 7, 6, 5, 5, 5), weekend_factor=0.45
 )

@@ -22,7 +22,7 @@ from watchfloor.loadgen.generator.synthesis.time_sampler import ActivityProfile,
 
 from .vocabulary import CATEGORIES, build_vocabulary
 
-# An office that wakes at six and empties after five.
+# An office that fills from six on and empties after five.
 ACTIVITY = ActivityProfile(
     (2, 1, 1, 1, 1, 2, 5, 9, 14, 16, 16, 15, 12, 14, 16, 15, 14, 11, 8, 6, 5, 4, 3, 2), weekend_factor=0.3
 )
