@@ -1,4 +1,4 @@
-"""The planner: access paths for a filter, their estimated times, and the choice among them; pure functions.
+"""Plans queries: finds access paths for a filter, estimates their times and chooses one. All functions are pure.
 
 Read ``planner.py`` first.
 """

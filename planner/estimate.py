@@ -1,10 +1,12 @@
-"""Estimates of how long a query takes by an access path: until its first page is there, and until its end.
+"""Estimates the seconds that a query takes by an access path: until its first page, and until its end.
 
-The model is rough on purpose: it has to tell paths apart that differ by factors. Its constants are the layout's, or
-were measured once on the store (``watchfloor calibrate``). It assumes that matches are spread evenly over the time
-range, from the newest on, and that conditions are independent of one another. A condition that was not counted is taken
-to hold for every event. An index scan and a filtered scan then both need the same share more events than estimated,
-so that the comparison suffers little, and the plan says that there may be fewer matches.
+The model is rough on purpose, because it only has to tell apart paths whose times differ by factors. Its constants are
+the layout's, or were measured once on the store (``watchfloor calibrate``). It assumes that matches are spread evenly
+over the time from the newest match back to the start of the range, and that conditions are independent of one another.
+
+A condition that was not counted is taken to hold for every event, and the plan says that there may be fewer matches.
+With fewer matches an index scan and a filtered scan both read more events than estimated, by the same factor, so
+their comparison suffers little.
 """
 
 from __future__ import annotations
@@ -21,21 +23,23 @@ from watchfloor.schema.read_costs import ReadCosts
 from watchfloor.schema.source import Source
 
 PAGE = 100
-"""Rows of a first page."""
+"""The number of rows of a first page."""
 FIRST_PLACES = 2
-"""The number of places that an index scan fetches first, if there are so many."""
+"""The number of places that an index scan fetches first; fewer if the index leads to fewer."""
 PAGE_DELAY_SHARE = 1 / 4
-"""A scan's page counts as found with its first row if it is later by at most this share of the costs' ``scan``."""
+"""The largest delay of a scan's first page after its first row at which both count as found together, as a share of
+the cost ``scan``."""
 
 
 @dataclass(frozen=True)
 class Estimate:
     """The expected course of a query by one access path.
 
-    ``matches`` events pass the filter; unless ``certain``, there may be fewer, as some conditions were not counted.
-    The index leads to ``places``. ``page`` and ``end`` are the seconds to the first page and to the last row that is
-    wanted. ``ahead`` is the number of seconds for reading the index entries that must be read before anything is
-    fetched, if the whole range is one query batch. ``paged`` says that a page is found about as soon as its first row.
+    ``matches`` is the number of events that pass the filter; if ``certain`` is False, some conditions were not counted,
+    and there may be fewer. ``places`` is the number of places that the query reads if it runs to its end. ``page`` and
+    ``end`` are the seconds to the first page and to the last row that is wanted. ``ahead`` is the number of seconds for
+    the index entries that are read before anything is fetched, if the whole range is one query batch. ``paged`` is True
+    if a page is found about as soon as its first row.
     """
 
     matches: float
@@ -49,9 +53,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class MatchEstimate:
-    """The expected matches of a filter, whatever the access path.
+    """The expected matches of a filter, which do not depend on the access path.
 
-    ``newer`` events are newer than all ``matches``. Each event is tested by ``patterns`` patterns.
+    ``newer`` is the number of events that are newer than every match. ``patterns`` is the number of patterns in the
+    filter. ``certain`` is False if there may be fewer matches, because some conditions were not counted.
     """
 
     matches: float
@@ -61,7 +66,7 @@ class MatchEstimate:
 
 
 def estimate_matches(tree: f.Filter | None, source: Source, counts: Counts) -> MatchEstimate:
-    """Returns what the counts say of a filter; without a filter all events match."""
+    """Returns the matches of a filter that the counts let expect; without a filter all events match."""
     if tree is None:
         return MatchEstimate(counts.total, True, 0, 0)
     share = _estimate_share(tree, source, counts)
@@ -72,20 +77,22 @@ def estimate_matches(tree: f.Filter | None, source: Source, counts: Counts) -> M
 def estimate_access(
     expected: MatchEstimate, access: Access, shards: int, total: int, costs: ReadCosts, limit: int | None = None
 ) -> Estimate:
-    """Returns the estimate for a query by ``access`` among ``total`` events: for ``limit`` of the matches, or all."""
+    """Returns the estimate for a query by ``access`` among ``total`` events that wants ``limit`` matches (None: all)."""
     matches, newer = expected.matches, expected.newer
     event_pattern = expected.patterns * costs.pattern
     all_places = max(math.ceil(total / costs.place_events), *(term.places for term in list_lookups(access)), 1)
     places = all_places if isinstance(access, Scan) else _estimate_places(access, all_places)
-    # The entries of conditions of many values have been read already, to count them.
+    # Only equalities are counted without reading their entries; those of other conditions have been read already.
     ahead = sum(term.entries for term in list_lookups(access) if term.kind == "value") * costs.entry
 
     def estimate_seconds(rows: float) -> float:
+        """Returns the seconds until ``rows`` matches have been handed over."""
         part = min(1.0, rows / matches) if matches > 0 else 1.0
         handed = min(rows, matches) * costs.row
         if isinstance(access, Scan):
             read = (newer + part * (total - newer)) * (costs.event + event_pattern)
-            # Each shard hands its first blocks over, however few are wanted.
+            # 1 - exp(-matches / places) is the share of places that hold a match, if matches lie at random. Each shard
+            # hands over its first place with matches, even if fewer are wanted.
             hit = max(part * all_places * -math.expm1(-matches / all_places), min(matches, all_places, shards))
             return costs.scan + read + hit * costs.hit + handed
         fetched = max(min(places, FIRST_PLACES), part * places)
@@ -102,6 +109,7 @@ def estimate_access(
 
 
 def _estimate_places(term: Term, all_places: float) -> float:
+    """Returns the number of places that a term leads to; parts of an intersection are taken to be independent."""
     match term:
         case Lookup():
             return term.places
@@ -113,7 +121,11 @@ def _estimate_places(term: Term, all_places: float) -> float:
 
 @dataclass(frozen=True)
 class _Share:
-    """The share of all events that satisfy a filter; ``newer`` events are known to be newer than all of these."""
+    """The share of all events that satisfy a filter, from 0 to 1.
+
+    ``newer`` is the number of events that are known to be newer than every event that satisfies the filter. The default
+    stands for a filter that was not counted.
+    """
 
     share: float = 1.0
     certain: bool = False
@@ -121,6 +133,7 @@ class _Share:
 
 
 def _estimate_share(tree: f.Filter, source: Source, counts: Counts) -> _Share:
+    """Returns the share of events that satisfy ``tree``; whatever was not counted is taken to hold for every event."""
     match tree:
         case f.And(children):
             parts = [_estimate_share(child, source, counts) for child in children]
@@ -139,11 +152,12 @@ def _estimate_share(tree: f.Filter, source: Source, counts: Counts) -> _Share:
 
 
 def _join_shares(share: float, newer: int, parts: Sequence[_Share]) -> _Share:
+    """Returns the share of an ``and`` or ``or``; it is certain if all its parts are, or if nothing matches."""
     return _Share(share, all(part.certain for part in parts) or share == 0, newer)
 
 
 def _count_patterns(tree: f.Filter) -> int:
-    """Returns how many conditions of ``tree`` are patterns."""
+    """Returns the number of conditions in ``tree`` that are patterns."""
     if isinstance(tree, (f.And, f.Or)):
         return sum(map(_count_patterns, tree.children))
     return _count_patterns(tree.child) if isinstance(tree, f.Not) else isinstance(tree, (f.Matches, f.Wildcard))

@@ -1,4 +1,4 @@
-"""A plan: how one query is run, and why; as text and as JSON."""
+"""The plan of a query: its access path with reasons and an estimate, and its forms as text and JSON."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from watchfloor.schema.text import format_duration, format_number, format_percen
 from .estimate import Estimate
 
 _MAX_SHOWN = 20
-"""The most look-ups that a plan's text names."""
+"""The largest number of look-ups that a plan's text names."""
 
 
 @dataclass(frozen=True)
 class WeighedPath:
-    """An access path that was weighed: the rule that found it, its estimate, and whether it was ``taken``."""
+    """An access path that was compared with others; ``rule`` found it, and ``taken`` is True for the chosen path."""
 
     rule: str
     estimate: Estimate
@@ -29,11 +29,12 @@ class WeighedPath:
 class Plan:
     """The way in which a query is run.
 
-    ``scheme`` is what runs (never ``auto``), ``asked`` is the scheme that was asked for. ``tree`` is the whole typed
-    filter, ``residual`` the part that the tablet servers evaluate on what ``access`` finds (None: nothing is left).
-    ``total`` events lie in the time range. ``rule`` made the plan and ``because`` is its reason; ``notes`` say, each in
-    a sentence, why this path was taken. ``weighed`` are all paths, if there were several. ``left_out`` are indexed
-    equalities that were counted and are not looked up; the residual holds them.
+    ``scheme`` is the scheme that runs (never ``auto``), ``asked`` the scheme that was asked for. ``tree`` is the whole
+    typed filter, ``residual`` the part that the tablet servers evaluate on the events that ``access`` finds (None:
+    nothing is left). ``total`` is the number of events in the time range. ``rule`` is the name of the rule that found
+    the access path, and ``because`` its reason. ``notes`` are sentences on the choice of this path. ``weighed`` are all
+    paths if several were compared, else it is empty. ``left_out`` are indexed equalities that were counted but are not
+    looked up; the residual holds them.
     """
 
     scheme: str
@@ -63,7 +64,7 @@ class Plan:
         return self.estimate.matches
 
     def to_text(self) -> str:
-        """Returns the plan as ``--explain``, the log and the fixtures show it; every number has its unit."""
+        """Returns the plan as lines of text for people; every number has its unit."""
         asked = "" if self.asked == self.scheme else f" (asked: {self.asked})"
         lines = [("scheme", f"{self.scheme}{asked}"), ("rule", f"{self.rule}: {self.because}")]
         if isinstance(self.access, Scan):

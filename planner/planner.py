@@ -1,7 +1,7 @@
-"""The planner's main flow: list what to count, put the filter to each rule, estimate, and choose by the scheme.
+"""The planner's main flow: it lists conditions to count, applies each rule, estimates the paths, and chooses one.
 
-A caller lists the conditions to count (``list_conditions``), counts them in the store, and makes the plan of the counts
-(``make_plan``). Both are pure.
+A caller gets the conditions from ``list_conditions``, counts them in the store, and gets the plan for the counts from
+``make_plan``. Both functions are pure.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .plan import Plan, WeighedPath
 
 
 def load_rules(*names: str) -> tuple[Rule, ...]:
-    """Returns the rules of some files of ``planner/rules``, in the order of their names."""
+    """Returns the rules of the named files of ``planner/rules``, in the order of ``names``."""
     modules = [importlib.import_module(f"watchfloor.planner.rules.{name}") for name in names]
     return tuple(rule for module in modules for rule in module.RULES)
 
@@ -44,18 +44,24 @@ ALL_RULES = load_rules(
 )
 PAPER_RULES = load_rules("equality", "union", "intersection", "scan")
 RULE_SETS: Mapping[str, tuple[Rule, ...]] = dict(zip(PLANNERS, (ALL_RULES, PAPER_RULES), strict=True))
-"""Rules in their order, by the planner's name. Of the paper's the first that applies is taken, of all the best."""
+"""Rules in their order, by the planner's name.
+
+All paths of ``ALL_RULES`` are compared. Of ``PAPER_RULES`` only the first path through the index and the scan are.
+"""
 
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """A request for a plan: a typed filter (None: no filter) on events of ``source`` that are at ``since`` and later.
+    """A request for the plan of a query on events of ``source``.
 
-    ``since`` is in µs (None: the first event); indexes that do not reach back to it are not used. ``costs`` are those
-    of reading the source's layout.
-    ``scan`` and ``batched-scan`` force the scan; ``index`` and ``batched-index`` take the index where a rule allows
-    it; ``auto`` takes what is expected to be the quickest, in batches. ``w`` is the density factor of rules for
-    ``and``, ``limit`` the number of events that are wanted (None: all), ``planner`` the name of a rule set.
+    ``tree`` is the typed filter (None: no filter). ``since`` is the start of the time range in µs (None: the first
+    event); indexes that do not cover all events from ``since`` on are not used. ``costs`` are the costs of reading the
+    source's layout. ``limit`` is the number of events that are wanted (None: all).
+
+    The schemes ``scan`` and ``batched-scan`` force a scan; ``index`` and ``batched-index`` use the index if a rule
+    applies; ``auto`` takes the path that is expected to be the quickest, in batches. ``w`` is the density factor of
+    rules for ``and``, ``planner`` the name of a rule set.
+
     Raises ``UserError`` for an unknown scheme or planner, or a w below 1.
     """
 
@@ -80,17 +86,17 @@ class PlanRequest:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules that are put to the filter."""
+        """The rules of the planner that the request names."""
         return RULE_SETS[self.planner]
 
     @cached_property
     def usable_source(self) -> Source:
-        """The source with only the indexes that cover the whole time range; hits must be read by this one."""
+        """The source with only the indexes that cover the whole time range; the plan's hits must be read with it."""
         return self.source.restrict_indexes(self.since)
 
     @cached_property
     def question(self) -> Question:
-        """The filter as rules see it."""
+        """The filter with all that rules need to know besides counts."""
         late = [f.name for f in self.source.indexed_fields if not f.is_covered(self.since)]
         return Question(None if self.tree is None else flatten_root(self.tree), self.usable_source, self.w, late)
 
@@ -98,28 +104,29 @@ class PlanRequest:
     def asked(self) -> Mapping[str, Mapping[Condition, None]]:
         """The conditions that each rule asks for, by the rule's name.
 
-        All rules are asked, whichever the request's are, so that the expected matches do not depend on the planner.
+        All rules are asked, not only the request's, so that the expected matches do not depend on the planner.
         """
         return {rule.name: dict.fromkeys(rule.asks(self.question)) for rule in ALL_RULES}
 
     @cached_property
     def dropped(self) -> frozenset[Condition]:
-        """The conditions of many values beyond ``MAX_MULTI_VALUE``, which are not counted."""
+        """The conditions other than equalities that exceed ``MAX_MULTI_VALUE``; they are not counted."""
         every = dict.fromkeys(condition for asked in self.asked.values() for condition in asked)
         many = [condition for condition in every if find_lookup_kind(condition, self.usable_source) != "value"]
         return frozenset(many[MAX_MULTI_VALUE:])
 
 
 def list_conditions(request: PlanRequest) -> tuple[Condition, ...]:
-    """Returns the conditions whose counts ``make_plan`` needs, each once, to be counted in one go."""
+    """Returns the conditions whose counts ``make_plan`` needs, each once."""
     every = dict.fromkeys(condition for asked in request.asked.values() for condition in asked)
     return tuple(condition for condition in every if condition not in request.dropped)
 
 
 def make_plan(request: PlanRequest, counts: Counts) -> Plan:
-    """Returns the plan for a request over the time range that ``counts`` are of.
+    """Returns the plan for a request.
 
-    ``counts`` must hold each condition of ``list_conditions``; raises ``InternalError`` if a rule misses one.
+    ``counts`` are those of the request's time range and must hold each condition of ``list_conditions``. Raises
+    ``InternalError`` if a rule reads a count that is missing.
     """
     answers, refusals = _ask_rules(request, counts)
     expected = estimate_matches(request.tree, request.usable_source, counts)
@@ -150,7 +157,7 @@ def make_plan(request: PlanRequest, counts: Counts) -> Plan:
 
 @dataclass(frozen=True)
 class _Path:
-    """One way to run the query: the rule that found it, its answer, and what it is expected to take."""
+    """One way to run the query: the name of the rule that found it, the rule's answer, and its estimate."""
 
     rule: str
     answer: RuleAnswer
@@ -166,7 +173,10 @@ class _Path:
 
 
 def _ask_rules(request: PlanRequest, counts: Counts) -> tuple[list[tuple[str, RuleAnswer]], tuple[str, ...]]:
-    """Returns the answers of rules by their names, each access path once and the scan last, and the refusals."""
+    """Returns the names and answers of the rules that apply, and the reasons of those that do not.
+
+    Each access path is there once, and the scan is last. Of the paper's rules only the first index path is kept.
+    """
     first_only = request.rules is PAPER_RULES
     answers: list[tuple[str, RuleAnswer]] = []
     refusals: list[str] = []
@@ -184,19 +194,19 @@ def _ask_rules(request: PlanRequest, counts: Counts) -> tuple[list[tuple[str, Ru
 
 
 def _is_seen(access: Access, seen: set[Access]) -> bool:
-    """Returns True if a path is among others; of one look-up a union is the same as an intersection."""
+    """Returns True if ``seen`` has the same path; a union and an intersection of one look-up are the same path."""
     lookups = list(list_lookups(access))
     return access in seen or (len(lookups) == 1 and any(list(list_lookups(other)) == lookups for other in seen))
 
 
 def _choose_path(scheme: str, paths: Sequence[_Path], refusals: tuple[str, ...]) -> tuple[_Path, tuple[str, ...]]:
-    """Returns the path to take, and notes on the choice, each a sentence."""
+    """Returns the quickest path that the scheme allows, and sentences on the choice for the plan's notes."""
     *indexed, scan = paths
     if scheme.endswith("scan"):
         ignored = f"rule {indexed[0].rule} could use the index, but the scheme {scheme} always scans" if indexed else ""
         return scan, (ignored,) if ignored else ()
     if not indexed:
-        # Without a filter there is nothing to explain: no rule could have applied.
+        # Without a filter the refusals explain nothing: no rule for the index could have applied.
         return scan, refusals if scan.answer.residual is not None else ()
     for path in indexed:
         if path.finds_nothing:
@@ -205,12 +215,16 @@ def _choose_path(scheme: str, paths: Sequence[_Path], refusals: tuple[str, ...])
 
 
 def _find_quickest(paths: Sequence[_Path]) -> _Path:
-    """Returns the path that is least behind the quickest: at its first page or at its end, whichever is the worse."""
+    """Returns the path with the smallest slowdown.
+
+    A path's slowdown is the factor by which its first page is later than the earliest first page of all paths, or its
+    end later than the earliest end, whichever factor is larger.
+    """
     page, end = min(p.estimate.page for p in paths), min(p.estimate.end for p in paths)
     return min(paths, key=lambda path: max(path.estimate.page / page, path.estimate.end / end))
 
 
 def _name_scheme(asked: str, path: _Path) -> str:
-    """Returns the scheme that runs: what was asked for, with ``auto`` and impossible uses of the index resolved."""
+    """Returns the scheme that runs: scan or index as the path is, batched if ``asked`` is batched or ``auto``."""
     batched = asked == "auto" or asked.startswith("batched-")
     return f"{'batched-' if batched else ''}{'scan' if path.is_scan else 'index'}"

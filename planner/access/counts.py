@@ -14,8 +14,9 @@ from watchfloor.schema.filter.tree import Condition
 class ConditionCount:
     """The count of a condition in a query's time range.
 
-    ``events`` satisfy the condition, and the index leads to them by ``places`` (events, or blocks of events) in
-    ``entries``. ``newer`` events of the range are newer than all that satisfy the condition.
+    ``events`` is the number of events that satisfy the condition. To find them, ``entries`` index entries are read,
+    which lead to ``places`` (single events, or blocks of events). ``newer`` is the number of events in the range that
+    are newer than every event that satisfies the condition.
     """
 
     events: int
@@ -28,18 +29,18 @@ class ConditionCount:
 class Counts:
     """The number of events in a query's time range, and the counts of conditions among them.
 
-    A condition whose value is None was looked at, but has more index entries than are worth reading.
+    ``conditions`` maps each condition to its count, or to None if it has more index entries than are worth reading.
     """
 
     total: int
     conditions: Mapping[Condition, ConditionCount | None] = field(default_factory=dict)
 
     def find_count(self, condition: Condition) -> ConditionCount | None:
-        """Returns the count of a condition; None if there is none."""
+        """Returns the count of a condition; None if it was not counted."""
         return self.conditions.get(condition)
 
     def share_of_total(self, events: int) -> float:
-        """Returns the density of ``events``: their share of all events, from 0 to 1."""
+        """Returns ``events`` as a share of ``total``, from 0 to 1; 0 if there are no events."""
         return min(1.0, events / self.total) if self.total else 0.0
 
 
@@ -47,8 +48,8 @@ class Counts:
 class RuleCounts:
     """The counts that one rule may read: those of the conditions that it asked for.
 
-    ``dropped`` conditions were asked for, but exceed the limit of what is counted for one filter; to the rule they are
-    like conditions with too many index entries.
+    ``asked`` are the conditions that the rule asked for. ``dropped`` are conditions that were not counted, because one
+    filter had too many to count; the rule gets None for them, as for conditions with too many index entries.
     """
 
     rule: str

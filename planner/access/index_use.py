@@ -1,4 +1,4 @@
-"""The use of the index: which conditions it answers, how, and the look-ups that are made of them."""
+"""Decides which conditions of a filter the index answers, and makes look-ups of them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from .counts import RuleCounts
 from .paths import Lookup, LookupKind
 
 MAX_LOOKUPS = 256
-"""The most equalities of one filter that are counted and looked up in the index; the servers filter by the others."""
+"""The largest number of equalities of one filter that are counted and looked up in the index."""
 MAX_MULTI_VALUE = 8
-"""The most conditions of many values (ranges, patterns, …) of one filter that are counted and looked up."""
+"""The largest number of conditions of one filter that are counted and looked up and that many values may satisfy,
+like ranges and patterns."""
 
 
 def flatten_root(tree: f.Filter) -> f.Filter:
-    """Returns ``tree`` with ands directly under a root ``and`` pulled into it, and ors under a root ``or``."""
+    """Returns ``tree`` without ands directly under a root ``and``: their children move to the root. So for ``or``."""
     if not isinstance(tree, (f.And, f.Or)):
         return tree
     return type(tree)(tuple(_list_children(tree, type(tree))))
 
 
 def _list_children(tree: f.Filter, kind: type[f.And] | type[f.Or]) -> Iterator[f.Filter]:
+    """Yields the children of a node of ``kind``, and for children of that kind their children; else yields ``tree``."""
     if isinstance(tree, (f.And, f.Or)) and isinstance(tree, kind):
         for child in tree.children:
             yield from _list_children(child, kind)
@@ -34,24 +36,24 @@ def _list_children(tree: f.Filter, kind: type[f.And] | type[f.Or]) -> Iterator[f
 
 
 def list_conjuncts(tree: f.Filter | None) -> tuple[f.Filter, ...]:
-    """Returns the filters that must all hold: the children of a root ``and``, else the root itself."""
+    """Returns the filters that must all hold: the children of a root ``and``, or else the root itself; () for None."""
     if tree is None:
         return ()
     return tree.children if isinstance(tree, f.And) else (tree,)
 
 
 def join_conjuncts(children: tuple[f.Filter, ...] | list[f.Filter]) -> f.Filter | None:
-    """Returns the ``and`` of some filters; the filter itself of one, None of none."""
+    """Returns the ``and`` of several filters, a single filter as it is, and None for no filters."""
     if len(children) > 1:
         return f.And(tuple(children))
     return children[0] if children else None
 
 
 def find_lookup_kind(tree: f.Filter, source: Source) -> LookupKind | None:
-    """Returns how the index answers a single condition; None if it cannot.
+    """Returns the kind of look-up by which the index answers a single condition; None if it cannot.
 
-    Lists are indexed by their elements. The index does not tell an event with an empty list from one without the
-    list, so it does not answer ``exists`` of a list.
+    Lists are indexed by their elements. An event with an empty list has no index entries, like an event without the
+    list, so the index does not answer ``exists`` of a list.
     """
     if isinstance(tree, (f.And, f.Or, f.Not, f.In)) or not (field := source.find_field(tree.field)).is_indexed:
         return None
@@ -72,14 +74,15 @@ def find_lookup_kind(tree: f.Filter, source: Source) -> LookupKind | None:
 
 
 def is_indexed_equality(tree: f.Filter, source: Source) -> TypeGuard[f.Compare]:
-    """Returns True for an equality on an indexed field."""
+    """Returns True if ``tree`` is an equality on an indexed field."""
     return find_lookup_kind(tree, source) == "value"
 
 
 def list_alternatives(tree: f.Filter, source: Source) -> tuple[f.Compare, ...]:
-    """Returns the equalities of which one must hold: of a list of values, or of an ``or`` of lists and equalities.
+    """Returns equalities whose ``or`` is ``tree``: those of an equality, a list of values, or an ``or`` of these.
 
-    Returns nothing if the index cannot answer one of them, or if there are more than ``MAX_LOOKUPS``.
+    Returns an empty tuple if ``tree`` is another filter, if the index cannot answer one of the equalities, or if there
+    are more than ``MAX_LOOKUPS``.
     """
     match tree:
         case f.Compare():
@@ -97,7 +100,7 @@ def list_alternatives(tree: f.Filter, source: Source) -> tuple[f.Compare, ...]:
 def make_equality_lookup(tree: f.Compare, counts: RuleCounts) -> Lookup:
     """Returns the look-up of an equality on an indexed field.
 
-    Raises ``InternalError`` if the equality has no count: the index always has one.
+    Raises ``InternalError`` if the equality was not counted: the index counts every equality.
     """
     count = counts.read_count(tree)
     if count is None:
@@ -106,7 +109,7 @@ def make_equality_lookup(tree: f.Compare, counts: RuleCounts) -> Lookup:
 
 
 def make_lookup(tree: f.Condition, source: Source, counts: RuleCounts) -> Lookup | None:
-    """Returns the look-up of a condition; None if the index has more entries of it than are worth reading.
+    """Returns the look-up of a condition; None if it has more index entries than are worth reading.
 
     The index must be able to answer the condition (``find_lookup_kind``).
     """

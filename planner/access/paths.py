@@ -1,4 +1,4 @@
-"""Access paths: the ways to the events that a plan reads."""
+"""Access paths: the ways in which a plan finds its events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import Condition
 
 LookupKind = Literal["value", "range", "suffix", "values"]
-"""How the index answers a condition.
+"""The kinds of look-up by which the index answers a condition.
 
 ``value`` reads one index row a shard, ``range`` a range of sorted values, ``suffix`` a range of reversed values, and
 ``values`` tests the values of the field one after the other.
@@ -20,9 +20,10 @@ LookupKind = Literal["value", "range", "suffix", "values"]
 
 @dataclass(frozen=True)
 class Lookup:
-    """An index look-up of a condition, with its count of events and their density in the time range.
+    """An index look-up of one condition.
 
-    The index leads to ``places`` by reading ``entries``.
+    ``count`` is the number of events in the time range that satisfy the condition, and ``density`` their share of all
+    events. The look-up reads ``entries`` index entries, which lead to ``places``.
     """
 
     condition: Condition
@@ -34,30 +35,33 @@ class Lookup:
 
     @property
     def text(self) -> str:
+        """The condition as text of the filter language."""
         return to_text(self.condition)
 
 
 @dataclass(frozen=True)
 class Scan:
-    """Reads every event of the time range and evaluates the residual on the tablet servers."""
+    """An access path that reads every event of the time range; the tablet servers evaluate the residual."""
 
 
 @dataclass(frozen=True)
 class IndexUnion:
-    """Fetches what any of the terms leads to."""
+    """An access path that fetches all that any of its terms leads to."""
 
     terms: tuple[Term, ...]
 
 
 @dataclass(frozen=True)
 class IndexIntersection:
-    """Fetches what all of the terms lead to."""
+    """An access path that fetches only that to which each of its terms leads."""
 
     terms: tuple[Term, ...]
 
 
 Term = Union[Lookup, IndexUnion, IndexIntersection]
+"""A part of an access path through the index."""
 Access = Union[Scan, IndexUnion, IndexIntersection]
+"""A whole access path."""
 
 
 def list_lookups(access: Access | Term) -> Iterator[Lookup]:
@@ -70,7 +74,10 @@ def list_lookups(access: Access | Term) -> Iterator[Lookup]:
 
 
 def estimate_density(term: Term) -> float:
-    """Returns the share of all events that a term leads to, if its parts are independent of one another."""
+    """Returns the estimated share of all events that a term leads to, from 0 to 1.
+
+    Parts of an intersection are taken to be independent of one another, parts of a union not to overlap.
+    """
     match term:
         case Lookup():
             return term.density

@@ -1,4 +1,4 @@
-"""Words for the reasons that rules give, where several rules say the same."""
+"""Phrases that several rules use in their reasons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NO_FILTER = "the filter is empty"
 
 
 def describe_finds(lookup: Lookup) -> str:
-    """Returns how many events an index look-up finds: ``12 events, 0.01 % of all``."""
+    """Returns the number and the share of the events that a look-up finds: ``12 events, 0.01 % of all``."""
     return f"{format_number(lookup.count, 'event')}, {format_percent(lookup.density)} of all"
 
 
@@ -37,7 +37,7 @@ def describe_kind(tree: Filter | None) -> str:
 
 
 def explain_missing_index(tree: Compare, question: Question) -> str:
-    """Returns why the index cannot answer an equality."""
+    """Returns the reason why the index cannot answer an equality."""
     if tree.field == question.source.time_field:
         return f"{to_short_text(tree)} is about the time field, which is the order of the events and has no index"
     late = " of all the time range" if tree.field in question.late else ""
@@ -45,6 +45,6 @@ def explain_missing_index(tree: Compare, question: Question) -> str:
 
 
 def say_no_conjunct(root: Filter, what: str) -> str:
-    """Returns that neither the filter nor one of its ``and``'s conditions is what a rule needs."""
+    """Returns the reason that neither the filter nor any condition of its ``and`` is ``what``, as a rule needs it."""
     subject = "none of the and's conditions is" if isinstance(root, And) else f"{to_short_text(root)} is not"
     return f"{subject} {what}"

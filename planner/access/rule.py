@@ -1,8 +1,8 @@
-"""The contract of a planner rule: it names the conditions that it needs counted, and makes an access path of a filter.
+"""The contract of a planner rule, which finds an access path for a filter from counts of the filter's conditions.
 
-A rule is asked twice. ``asks`` names conditions before anything is known of them; the caller counts those of all rules
-by scans at once. ``apply`` then reads the counts and makes an access path, or says why the rule does not apply. A rule
-that reads a count which it did not ask for is a defect, and fails (``RuleCounts.read_count``).
+The planner calls a rule twice. First ``asks`` returns the conditions whose counts the rule needs; the conditions of all
+rules are counted together. Then ``apply`` reads the counts and returns an access path, or the reason why the rule does
+not apply. If ``apply`` reads a count that ``asks`` did not name, ``RuleCounts.read_count`` raises an error.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from .paths import Access, Lookup
 
 @dataclass(frozen=True)
 class Question:
-    """The question that is put to rules: a typed filter on events of ``source``, flat at its root (None: no filter).
+    """A filter for which rules find access paths, with all that rules need to know besides counts.
 
-    ``source`` has only the indexes that cover the whole time range; the fields in ``late`` have others. ``w`` is the
-    density factor: an equality of an ``and`` is looked up if its density is below w times the lowest.
+    ``tree`` is the typed filter, flat at its root (``flatten_root``); None stands for no filter. ``source`` has only
+    the indexes that cover the whole time range. ``late`` are the names of fields whose index does not cover all of it.
+    ``w`` is the density factor: a part of an ``and`` is looked up if its density is below w times the lowest.
     """
 
     tree: Filter | None
@@ -34,10 +35,10 @@ class Question:
 
 @dataclass(frozen=True)
 class RuleAnswer:
-    """An access path that a rule made, and the reason (``because``).
+    """An access path that a rule found, and the reason for it (``because``).
 
-    ``residual`` is the part of the filter that is left to the tablet servers. ``left_out`` are indexed equalities in
-    it that were counted but are not looked up.
+    ``residual`` is the part of the filter that is left to the tablet servers; None if nothing is left. ``left_out``
+    are indexed equalities in the residual that were counted but are not looked up.
     """
 
     access: Access
@@ -54,11 +55,11 @@ class Refusal:
 
 
 class Rule(Protocol):
-    """One way to find a filter's events."""
+    """A planner rule: one way to find the events that satisfy a filter."""
 
     @property
     def name(self) -> str:
-        """The name by which plans call the rule."""
+        """The rule's name, as plans show it."""
         ...
 
     def asks(self, question: Question) -> Collection[Condition]:
@@ -66,5 +67,5 @@ class Rule(Protocol):
         ...
 
     def apply(self, question: Question, counts: RuleCounts) -> RuleAnswer | Refusal:
-        """Returns the access path for the filter, or the reason why there is none by this rule."""
+        """Returns the access path for the filter, or the reason why the rule does not apply."""
         ...

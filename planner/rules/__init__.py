@@ -1,1 +1,1 @@
-"""The planner's rules, one a file; each file's ``RULES`` holds its rules. ``planner/planner.py`` has their order."""
+"""The planner's rules. Each file has its rules in ``RULES``; ``planner/planner.py`` lists the files in their order."""

@@ -11,7 +11,7 @@ from watchfloor.schema.filter.tree import Compare
 
 
 class EqualityRule:
-    """One equality on an indexed field: index scan."""
+    """Finds the events of a filter that is one equality on an indexed field, by an index scan."""
 
     name = "equality"
 

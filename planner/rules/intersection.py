@@ -14,10 +14,10 @@ from watchfloor.schema.text import format_percent, join_words
 
 
 class IntersectionRule:
-    """Index scans of the equalities of an ``and`` that are not much denser than the rarest one, intersected.
+    """Intersects index scans of the equalities of an ``and`` that are not much denser than the rarest one.
 
-    An equality is looked up if its density is below w times the lowest; the rarest are always looked up. The rest of
-    the ``and`` is the residual. Of more than ``MAX_LOOKUPS`` equalities only the first are counted.
+    An equality is looked up if its density is the lowest or below w times the lowest. The rest of the ``and`` is the
+    residual. Only the first ``MAX_LOOKUPS`` equalities are counted.
     """
 
     name = "intersection"

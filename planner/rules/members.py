@@ -1,4 +1,4 @@
-"""Lists of values through the index: a rule beyond the paper's."""
+"""A rule beyond the paper's: it looks up the values of a list in the index."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from watchfloor.schema.text import format_number, format_percent
 
 
 class MembersRule:
-    """Index scan of each value of a list, union; the list is the filter or a condition of its ``and``.
+    """Unites index scans of the values of a list; the list is the filter or a condition of its ``and``.
 
-    A list is ``in`` on an indexed field, or an ``or`` of such lists and of equalities. Of several lists the one with
-    the lowest sum of densities is taken. Beside an equality in the same ``and`` longer lists are not counted, as the
-    equality leads to few events by itself.
+    A list is ``in`` on an indexed field, or an ``or`` of equalities and ``in`` lists; an equality is a list of one. If
+    there are several lists, the one with the lowest sum of densities is taken. If the ``and`` has an equality on an
+    indexed field, longer lists are not counted, because the equality leads to few events by itself.
     """
 
     name = "members"
@@ -56,7 +56,10 @@ class MembersRule:
         return RuleAnswer(IndexUnion(lookups), join_conjuncts(rest), (), because)
 
     def _list_choices(self, question: Question) -> list[tuple[Filter, tuple[Compare, ...]]]:
-        """Returns the lists that may be looked up, each with its values: at most ``MAX_LOOKUPS`` values together."""
+        """Returns the lists that may be looked up, each with its values as equalities.
+
+        The shortest lists are kept, as long as all their values together are at most ``MAX_LOOKUPS``.
+        """
         children = list_conjuncts(question.tree)
         if any(is_indexed_equality(child, question.source) for child in children):
             children = tuple(child for child in children if is_indexed_equality(child, question.source))

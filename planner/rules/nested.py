@@ -1,4 +1,4 @@
-"""Ands and ors of all that the index can answer, as deep as they go: a rule beyond the paper's."""
+"""A rule beyond the paper's: it combines index look-ups of nested ands and ors."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from watchfloor.schema.text import format_number, format_percent
 
 @dataclass(frozen=True)
 class _AnyOf:
-    """Parts of a filter of which one must hold; the index can answer all of them."""
+    """A part of a filter that holds if any of its own parts holds; the index can answer all of them."""
 
     parts: tuple[_Part, ...]
 
 
 @dataclass(frozen=True)
 class _AllOf:
-    """Parts of a filter that must all hold, as far as the index can answer them."""
+    """A part of a filter that holds if all of its own parts hold; parts that the index cannot answer are left out."""
 
     parts: tuple[_Part, ...]
 
@@ -41,10 +41,11 @@ _Part = Union[f.Condition, _AnyOf, _AllOf]
 
 
 class NestedRule:
-    """An ``and`` needs one of its conditions in the index, an ``or`` all of them, and either may hold the other.
+    """Combines index look-ups in the way in which the filter nests ``and`` and ``or``.
 
-    Of an ``and`` those parts are looked up that lead to less than w times the events of the rarest. The whole filter
-    stays to be evaluated on what the index leads to.
+    The index answers an ``and`` if it answers one of its children, and an ``or`` only if it answers all of them. Parts
+    of an ``and`` are looked up if their density is the lowest or below w times the lowest. The tablet servers evaluate
+    the whole filter on the events that the index leads to.
     """
 
     name = "nested"
@@ -75,7 +76,10 @@ class NestedRule:
 
 
 def _find_part(tree: f.Filter, source: Source) -> _Part | None:
-    """Returns the part of ``tree`` that the index can answer: it leads to all events of ``tree``; None if none does."""
+    """Returns the part of ``tree`` that the index can answer; None if there is none.
+
+    Every event that satisfies ``tree`` satisfies the part too.
+    """
     match tree:
         case f.And(children):
             return _find_conjuncts(children, source)
@@ -92,7 +96,10 @@ def _find_part(tree: f.Filter, source: Source) -> _Part | None:
 
 
 def _find_conjuncts(children: tuple[f.Filter, ...], source: Source) -> _Part | None:
-    """Returns what the index can answer of an ``and``: as many parts as fit into ``MAX_LOOKUPS``, small ones first."""
+    """Returns the part of an ``and`` that the index can answer; None if there is none.
+
+    Parts are taken as long as their conditions fit into ``MAX_LOOKUPS``, those with the fewest conditions first.
+    """
     if any(is_indexed_equality(child, source) for child in children):
         # The equality leads to few events by itself, so lists beside it are not counted.
         children = tuple(c for c in children if is_indexed_equality(c, source) or not list_alternatives(c, source))
@@ -103,11 +110,13 @@ def _find_conjuncts(children: tuple[f.Filter, ...], source: Source) -> _Part | N
         total += sizes[number]
         if total <= MAX_LOOKUPS:
             fitting.add(number)
+    # If no part fits, all are kept: the rule then refuses the filter if the distinct conditions are too many, too.
     kept = [part for number, part in enumerate(parts) if number in fitting] or parts
     return _AllOf(tuple(kept)) if kept else None
 
 
 def _list_conditions(part: _Part) -> Iterator[f.Condition]:
+    """Yields the conditions of a part, left to right."""
     if isinstance(part, (_AnyOf, _AllOf)):
         for child in part.parts:
             yield from _list_conditions(child)
@@ -116,7 +125,7 @@ def _list_conditions(part: _Part) -> Iterator[f.Condition]:
 
 
 def _make_term(part: _Part, question: Question, counts: RuleCounts) -> Term | None:
-    """Returns the look-ups of a part; None if one that is needed has too many entries in the index."""
+    """Returns the look-ups of a part as a term; None if a needed condition has too many index entries."""
     if isinstance(part, _AnyOf):
         terms = [_make_term(child, question, counts) for child in part.parts]
         return None if None in terms else IndexUnion(tuple(dict.fromkeys(t for t in terms if t is not None)))

@@ -1,4 +1,4 @@
-"""Conditions of many values through the index, rules beyond the paper's: ranges, endings, and patterns."""
+"""Rules beyond the paper's: they look up conditions that many values satisfy, like ranges, endings and patterns."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from watchfloor.schema.filter.tree import And, Condition, Not, Or
 
 @dataclass(frozen=True)
 class MultiValueRule:
-    """One index scan for a condition of many values of ``kind``; of several conditions the rarest is taken.
+    """Finds the events of a condition that many values satisfy, by one index look-up of ``kind``.
 
-    The condition is the filter or a part of its ``and``. The whole filter stays to be evaluated on what the index
-    leads to, because long values are cut in the index. ``what`` and ``how`` are the words of the rule's reasons.
+    The condition is the filter or a child of its ``and``; if there are several, the rarest is looked up. The tablet
+    servers evaluate the whole filter on what the index leads to, because long values are cut in the index. ``what`` and
+    ``how`` are phrases of the rule's reasons.
     """
 
     name: str
@@ -51,21 +52,21 @@ class MultiValueRule:
 
 
 RULES: tuple[Rule, ...] = (
-    # < <= > >=, a..b, networks and beginnings: the values that satisfy them follow each other.
+    # < <= > >=, a..b, networks and startswith: the values that satisfy the condition are adjacent in the index.
     MultiValueRule(
         "range",
         "range",
         "a range of values of an indexed field",
         "the index, where values are sorted, finds its",
     ),
-    # endswith, on a field whose values are indexed reversed, too.
+    # endswith on a field that has an index of reversed values.
     MultiValueRule(
         "suffix",
         "suffix",
         "an ending of a field that is indexed backwards",
         "the index of reversed values finds its",
     ),
-    # Patterns and exists: the servers test the field's distinct values, and not each event's.
+    # Patterns and exists: the servers test each distinct value of the field, instead of each event.
     MultiValueRule(
         "values",
         "values",

@@ -10,7 +10,7 @@ from watchfloor.schema.text import format_number
 
 
 class ScanRule:
-    """A scan of the time range, with the whole filter as the residual."""
+    """Finds the events by a scan of the time range, with the whole filter as the residual."""
 
     name = "scan"
 

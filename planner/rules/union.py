@@ -13,7 +13,7 @@ from watchfloor.schema.text import format_number, format_percent
 
 
 class UnionRule:
-    """An ``or`` of equalities on indexed fields, at most ``MAX_LOOKUPS``: index scan of each, union."""
+    """Unites index scans of the equalities of an ``or``, at most ``MAX_LOOKUPS`` and all on indexed fields."""
 
     name = "union"
 
@@ -34,7 +34,7 @@ class UnionRule:
         return RuleAnswer(IndexUnion(lookups), None, (), because)
 
     def _list_equalities(self, question: Question) -> list[Compare] | Refusal:
-        """Returns the children, each once, or the reason why the rule does not apply."""
+        """Returns the children of the root ``or``, each once, or the reason why the rule does not apply."""
         root = question.tree
         if not isinstance(root, Or):
             return Refusal(f"the filter is {describe_kind(root)}, not an or")
