@@ -27,8 +27,7 @@ PAGE = 100
 FIRST_PLACES = 2
 """The number of places that an index scan fetches first; fewer if the index leads to fewer."""
 PAGE_DELAY_SHARE = 1 / 4
-"""The largest delay of a scan's first page after its first row at which both count as found together, as a share of
-the cost ``scan``."""
+"""A scan's page counts as found with its first row if it follows within this share of the cost ``scan``."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +76,12 @@ def estimate_matches(tree: f.Filter | None, source: Source, counts: Counts) -> M
 def estimate_access(
     expected: MatchEstimate, access: Access, shards: int, total: int, costs: ReadCosts, limit: int | None = None
 ) -> Estimate:
-    """Returns the estimate for a query by ``access`` among ``total`` events that wants ``limit`` matches (None: all)."""
+    """Returns the estimate for a query by ``access`` among ``total`` events, for ``limit`` matches (None: all)."""
     matches, newer = expected.matches, expected.newer
     event_pattern = expected.patterns * costs.pattern
     all_places = max(math.ceil(total / costs.place_events), *(term.places for term in list_lookups(access)), 1)
     places = all_places if isinstance(access, Scan) else _estimate_places(access, all_places)
-    # Only equalities are counted without reading their entries; those of other conditions have been read already.
+    # Counting reads the entries of all conditions but equalities, so only those of equalities remain to be read.
     ahead = sum(term.entries for term in list_lookups(access) if term.kind == "value") * costs.entry
 
     def estimate_seconds(rows: float) -> float:
