@@ -32,14 +32,18 @@ _IPV4 = rf"^({_BYTE}\.){{3}}{_BYTE}$"
 
 
 def text_column(field: Field, text: pa.StringArray, time_format: str, reasons: Reasons) -> pa.Array:
-    """Converts a scalar field's texts (null: no value) to its Arrow type. Rows that do not fit become null and get a
-    reason."""
+    """Converts a scalar field's texts (null: no value) to its Arrow type.
+
+    Rows that do not fit become null and get a reason.
+    """
     return convert_texts(field.name, field.scalar, text, time_format, reasons)
 
 
 def text_list_column(field: Field, lists: pa.ListArray, time_format: str, reasons: Reasons) -> pa.ListArray:
-    """Converts a list field's lists of texts to lists of its element type. An element that does not fit rejects its
-    row."""
+    """Converts a list field's lists of texts to lists of its element type.
+
+    An element that does not fit rejects its row.
+    """
     elements = lists.flatten()
     lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
     rows = np.repeat(np.arange(len(lists)), lengths)
@@ -137,8 +141,10 @@ def _iso_column(text: pa.StringArray) -> pa.Array | None:
 
 
 def _is_iso(text: pa.StringArray) -> bool:
-    """Returns true if each value has date, time and seconds where the strict form has them. Arrow's own parser accepts
-    more forms."""
+    """Returns true if each value has date, time and seconds where the strict form has them.
+
+    Arrow's own parser accepts more forms.
+    """
     bounds = np.frombuffer(text.buffers()[1], np.int32, len(text) + 1, text.offset * 4)
     begins = bounds[:-1]
     if text.null_count:

@@ -174,8 +174,10 @@ def scalar_parser(kind: FieldType, time_format: str) -> Callable[[str], Any]:
 
 
 def in_years(micros: int) -> int:
-    """Returns ``micros`` if it lies in the years 1 to 9999, which calendars and Python can show. Raises ``Unfit``
-    otherwise."""
+    """Returns ``micros`` if it lies in the years 1 to 9999, which calendars and Python can show.
+
+    Raises ``Unfit`` otherwise.
+    """
     if not YEAR_1 <= micros < YEAR_10000:
         raise Unfit("a time (out of the years 1 to 9999)")
     return micros

@@ -141,8 +141,10 @@ def _assemble_chunks(source: _PlainBlocks | GzipReader, start: int, end: int | N
 
 
 def _skip_long_line(blocks: Iterator[bytes], carry: bytes, at: int, limit: int) -> tuple[Chunk, bytes, int]:
-    """Reads past the rest of a long line that begins with ``carry``. Returns a chunk that rejects it, the bytes read
-    beyond it, and their offset."""
+    """Reads past the rest of a long line that begins with ``carry``.
+
+    Returns a chunk that rejects it, the bytes read beyond it, and their offset.
+    """
     raw, length = carry[:limit], len(carry)
     rest, after = b"", at + length
     for block in blocks:

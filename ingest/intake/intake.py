@@ -50,8 +50,10 @@ class Offer:
 
 
 class Intake:
-    """Queues files. Raises ``InputFileError`` for a file that it refuses, ``StoreError`` or ``QueueError`` if a server
-    fails."""
+    """Queues files.
+
+    Raises ``InputFileError`` for a file that it refuses, ``StoreError`` or ``QueueError`` if a server fails.
+    """
 
     def __init__(self, store: Store, ledger: Ledger, producer: ItemProducer) -> None:
         self._store, self._ledger, self._producer = store, ledger, producer

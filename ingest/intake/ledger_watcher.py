@@ -21,10 +21,10 @@ _SILENT_SECONDS = 6.0
 
 
 class LedgerWatcher:
-    """Reads the ledger until all items of a load are over. A store that hangs blocks only this watcher's thread, not
-    the load's.
+    """Reads the ledger until all items of a load are over.
 
-    A context manager. ``rows`` are the ledger's rows by item identity, as last read.
+    A store that hangs blocks only this watcher's thread, not the load's. A context manager. ``rows`` are the ledger's
+    rows by item identity, as last read.
     """
 
     def __init__(self, settings: Settings, offers: Sequence[Offer]) -> None:

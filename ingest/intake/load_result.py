@@ -12,8 +12,10 @@ from .intake import Offer
 
 @dataclass(frozen=True)
 class LoadProgress:
-    """The progress of a load. ``lag`` counts its items that are not over; ``problem`` describes a failure that it waits
-    out, or is empty."""
+    """The progress of a load.
+
+    ``lag`` counts its items that are not over; ``problem`` describes a failure that it waits out, or is empty.
+    """
 
     phase: str
     bytes: int

@@ -84,8 +84,10 @@ class _Master:
             self._stop.wait(_TICK_SECONDS)
 
     def _queue_file(self, intake: Intake, ledger: Ledger, state: FileState) -> None:
-        """Queues a complete file, or records the reason for refusing it. A file that the ledger has seen in this state
-        is left alone."""
+        """Queues a complete file, or records the reason for refusing it.
+
+        A file that the ledger has seen in this state is left alone.
+        """
         seen = ledger.read_seen(state.path)
         if seen is not None and (seen.size, seen.mtime_ns) == (state.size, state.mtime_ns):
             return

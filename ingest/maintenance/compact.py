@@ -1,5 +1,7 @@
-"""Compacts one source. Only one compaction of a source runs at a time on a host, and only blocks of items that are done
-are merged."""
+"""Compacts one source.
+
+Only one compaction of a source runs at a time on a host, and only blocks of items that are done are merged.
+"""
 
 from __future__ import annotations
 

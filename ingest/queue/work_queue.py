@@ -68,8 +68,10 @@ def _client_options(settings: Settings) -> dict[str, Any]:
 
 
 def make_topic(settings: Settings) -> None:
-    """Makes the topic with ``settings.partitions`` partitions unless it exists. Raises ``QueueError`` within
-    seconds."""
+    """Makes the topic with ``settings.partitions`` partitions unless it exists.
+
+    Raises ``QueueError`` within seconds.
+    """
     with _queue_errors(settings, "making its topic"), _open_admin(settings) as admin:
         if settings.topic not in admin.list_topics():
             with suppress(TopicAlreadyExistsError):
@@ -140,8 +142,10 @@ class ItemProducer:
         self._next = randrange(self._partitions)
 
     def send(self, items: Iterable[WorkItem]) -> int:
-        """Sends all items, waits for the broker's acknowledgement, and returns their number. Raises ``QueueError`` if
-        any is in doubt."""
+        """Sends all items, waits for the broker's acknowledgement, and returns their number.
+
+        Raises ``QueueError`` if any is in doubt.
+        """
         with _queue_errors(self._settings, "sending"):
             sent = [
                 self._producer.send(self._settings.topic, value=item.to_json(), partition=self._next_partition())
@@ -222,8 +226,10 @@ class ItemConsumer:
             return delivery
 
     def commit(self, delivery: Delivery) -> None:
-        """Commits that the item is done. If its partition has moved, the new owner gets the item again, which is
-        harmless."""
+        """Commits that the item is done.
+
+        If its partition has moved, the new owner gets the item again, which is harmless.
+        """
         partition = TopicPartition(self._settings.topic, delivery.partition)
         with self._lock, _queue_errors(self._settings, "committing an offset"):
             offset = self._buffer.mark_done(delivery)

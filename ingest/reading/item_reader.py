@@ -293,8 +293,10 @@ def _encode_chunks(
 
 
 def _split_by_part(batch: pa.RecordBatch, item: WorkItem, claimed: Offsets) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Splits a batch by the parts of the item in which its events lie. Events that are not the item's own are left
-    out."""
+    """Splits a batch by the parts of the item in which its events lie.
+
+    Events that are not the item's own are left out.
+    """
     offsets = batch.column(OFFSET_COLUMN).to_numpy()
     own = _is_own(offsets, item, claimed)
     parts = parts_of_lines(item, offsets)

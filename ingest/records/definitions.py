@@ -11,8 +11,10 @@ from watchfloor.store.store import Store
 
 
 class SourceResolver:
-    """Resolves the sources of a parser. It caches the sources that it has read, and serves one work item only, so that
-    definitions are fresh."""
+    """Resolves the sources of a parser.
+
+    It caches the sources that it has read, and serves one work item only, so that definitions are fresh.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store

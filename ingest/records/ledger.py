@@ -31,8 +31,10 @@ _ITEM, _PATH = b"i", b"p"
 
 @dataclass(frozen=True)
 class ItemRun:
-    """A worker's attempt at the item. ``at`` is the epoch seconds of its last sign of life, 0 after it gave the item
-    back."""
+    """A worker's attempt at the item.
+
+    ``at`` is the epoch seconds of its last sign of life, 0 after it gave the item back.
+    """
 
     ticket: str
     attempt: int

@@ -59,8 +59,10 @@ class QuarantinedLine:
 
 
 class Quarantine:
-    """Reads and writes the table of quarantined lines; writes are durable after the sink's ``flush``. Raises
-    ``StoreError``."""
+    """Reads and writes the table of quarantined lines; writes are durable after the sink's ``flush``.
+
+    Raises ``StoreError``.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store

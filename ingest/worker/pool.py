@@ -1,5 +1,7 @@
-"""Keeps a pool of worker processes, which are started again when they die. They are not forked, because a JVM does not
-survive a fork."""
+"""Keeps a pool of worker processes, which are started again when they die.
+
+They are not forked, because a JVM does not survive a fork.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,10 @@ class _WorkerSlot:
 
 
 class WorkerPool:
-    """Keeps ``workers`` processes running; call ``restart_dead`` about every second. A context manager that stops them
-    at its end."""
+    """Keeps ``workers`` processes running; call ``restart_dead`` about every second.
+
+    A context manager that stops them at its end.
+    """
 
     def __init__(self, settings: Settings, workers: int, log_file: Path | None = None) -> None:
         """Workers write their log to ``log_file`` (appended to), or to this process's standard error."""

@@ -18,8 +18,10 @@ from watchfloor.store.store import Store
 
 
 class WorkerSession:
-    """Holds store, sink and ledger open for one item at a time. Its properties raise ``StoreError`` while the store is
-    down."""
+    """Holds store, sink and ledger open for one item at a time.
+
+    Its properties raise ``StoreError`` while the store is down.
+    """
 
     def __init__(self, settings: Settings, log: logging.Logger) -> None:
         self._settings, self._log = settings, log

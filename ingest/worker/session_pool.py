@@ -1,5 +1,7 @@
-"""Runs work in the sessions of a worker. One item is read at a time, but the next may be read while the one before is
-made durable."""
+"""Runs work in the sessions of a worker.
+
+One item is read at a time, but the next may be read while the one before is made durable.
+"""
 
 from __future__ import annotations
 

@@ -104,8 +104,10 @@ def run_replay(args: Namespace) -> None:
 
 
 def format_generated(done: GenerationSummary, late: float | None = None) -> str:
-    """Formats what was generated, with the frequencies of the named values. ``late`` is in seconds; None if not
-    live."""
+    """Formats what was generated, with the frequencies of the named values.
+
+    ``late`` is in seconds; None if not live.
+    """
     named = "\n".join(
         f"  {name:<9} {frequency.field} = {frequency.value}: {frequency.events:,} events"
         for name, frequency in (("popular", done.popular), ("middling", done.middling), ("rare", done.rare))

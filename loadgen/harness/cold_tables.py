@@ -18,13 +18,12 @@ _TICK, _PATIENCE = 0.02, 600.0
 
 
 def make_cold(session: BenchSession, source: Source) -> None:
-    """Rewrites all files of a source's tables, so that no cache holds any of them. Raises ``StackError`` after ten
-    minutes.
+    """Rewrites all files of a source's tables, so that no cache holds any of them.
 
-    The tablet servers cache blocks by the name of their file, and a compaction leaves no blocks of its inputs and
-    outputs in the cache. The servers keep running, so their code stays compiled, as on a server that has not read a
-    table for a while. Entries that are not yet in files stay in memory; call ``compact_source`` first, which leaves
-    none.
+    Raises ``StackError`` after ten minutes. The tablet servers cache blocks by the name of their file, and a compaction
+    leaves no blocks of its inputs and outputs in the cache. The servers keep running, so their code stays compiled, as
+    on a server that has not read a table for a while. Entries that are not yet in files stay in memory; call
+    ``compact_source`` first, which leaves none.
     """
     names = source_tables(source)
     before = list_file_names(session.store, source)
@@ -49,9 +48,7 @@ def drop_pages(folder: Path) -> None:
     if not hasattr(os, "posix_fadvise"):
         return
     for path in folder.rglob("*.rf"):
-        with (
-            suppress(FileNotFoundError),
-            path.open("rb") as file,
-        ):  # Accumulo's collector removes files that are no longer used
+        # Accumulo's collector may remove a file meanwhile.
+        with suppress(FileNotFoundError), path.open("rb") as file:
             os.fdatasync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

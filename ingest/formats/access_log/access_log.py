@@ -123,8 +123,10 @@ def _split_by_form(rows: Rows) -> tuple[tuple[Rows, Cuts] | None, tuple[Rows, Cu
 
 
 def _find_parts(rows: Rows, quotes: list[Positions], spaces: list[Positions]) -> tuple[Mask, Cuts]:
-    """Finds the parts of lines with 2 or 6 unescaped quotes. Returns a mask of the lines that have all parts, and the
-    positions of the parts."""
+    """Finds the parts of lines with 2 or 6 unescaped quotes.
+
+    Returns a mask of the lines that have all parts, and the positions of the parts.
+    """
     data, last = rows.octets, len(rows.data) - 1
 
     def octets_at(positions: Positions) -> npt.NDArray[np.uint8]:
@@ -197,8 +199,11 @@ def _absent_as_null(text: pa.StringArray) -> pa.StringArray:
 
 
 def _unescape_quotes(text: pa.StringArray) -> pa.StringArray:
-    r"""Undoes ``\"`` and ``\\``. Other escapes (``\x16``, ``\n``) stay as the server wrote them: they stand for bytes
-    that it would not put into a log."""
+    r"""Undoes ``\"`` and ``\\``.
+
+    Other escapes (``\x16``, ``\n``) stay as the server wrote them: they stand for bytes that it would not put into a
+    log.
+    """
     if not pc.any(pc.match_substring(text, "\\")).as_py():
         return text
     return pc.replace_substring_regex(text, r'\\(["\\])', r"\1")

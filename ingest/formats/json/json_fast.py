@@ -38,8 +38,10 @@ class FastJsonReader:
         self._java = JsonLines(columns, names, EPOCH_UNITS.get(source.time_format))
 
     def read(self, rows: Rows, parsed: ParsedChunk) -> Mask | None:
-        """Adds the events of ``rows``, which must be UTF-8, except the odd lines. Returns a mask of the odd lines; None
-        if there are none."""
+        """Adds the events of ``rows``, which must be UTF-8, except the odd lines.
+
+        Returns a mask of the odd lines; None if there are none.
+        """
         source = self._source
         batch, odd = self._java.read_lines(rows.data, rows.starts)
         if odd is not None:

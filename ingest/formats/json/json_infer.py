@@ -28,8 +28,10 @@ _NAME = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@-]{0,199}")
 
 
 def infer_fields(sample: Iterable[Record], naming: FieldNaming) -> list[Field]:
-    """Returns a field for each name whose values are all of one kind, in the order in which they occur. Other names
-    belong in ``extra``."""
+    """Returns a field for each name whose values are all of one kind, in the order in which they occur.
+
+    Other names belong in ``extra``.
+    """
     kinds: dict[str, set[FieldType]] = {}
     lists: dict[str, set[bool]] = {}
     for record in sample:

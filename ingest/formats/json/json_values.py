@@ -48,8 +48,10 @@ PLAIN = FieldNaming({})
 
 
 def decode_object(raw: bytes) -> Record:
-    """Returns a line's JSON object, numbers with a fraction as ``Decimal``. Raises ``Unfit`` with the reason if it
-    holds none."""
+    """Returns a line's JSON object, numbers with a fraction as ``Decimal``.
+
+    Raises ``Unfit`` with the reason if it holds none.
+    """
     try:
         value = _decoder.decode(raw.decode().strip(" \t\r"))
         # Only an escape can bring half of a surrogate pair into a text, and only encoding the text shows it.

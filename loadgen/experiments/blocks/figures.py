@@ -104,10 +104,10 @@ _ANSWER_GOALS = {f"newest {MANY_ROWS}, middling": 150.0, "all, rare": 25.0, "eve
 
 @dataclass(frozen=True)
 class BlockResults:
-    """All results of the experiment. ``files`` are by the name in their load case; ``firsts`` holds the seconds to the
-    first rows by the number of events and the value.
+    """All results of the experiment.
 
-    ``left_out`` names the other engines that were not measured, with the reasons.
+    ``files`` are by the name in their load case; ``firsts`` holds the seconds to the first rows by the number of events
+    and the value. ``left_out`` names the other engines that were not measured, with the reasons.
     """
 
     whole: EventFile

@@ -105,8 +105,10 @@ def _cancel_while_rows_come(
 def _cancel_while_waiting(
     service: QueryService, request: QueryRequest, after: float, has_sessions: SessionCheck
 ) -> dict[str, float]:
-    """Closes a query ``after`` seconds from its start while another thread waits for its rows. Returns the milliseconds
-    of each metric."""
+    """Closes a query ``after`` seconds from its start while another thread waits for its rows.
+
+    Returns the milliseconds of each metric.
+    """
     result = service.run(request)
     ended: list[float] = []
 
@@ -127,8 +129,10 @@ def _cancel_while_waiting(
 
 
 def _await_sessions_end(began: float, has_sessions: SessionCheck) -> dict[str, float]:
-    """Waits until the servers have no session. Returns the milliseconds since ``began`` of each metric. Raises
-    ``StackError``."""
+    """Waits until the servers have no session. Returns the milliseconds since ``began`` of each metric.
+
+    Raises ``StackError``.
+    """
     times = {}
     for name, reading in ((STOPPED.name, True), (GONE.name, False)):
         while has_sessions(reading):

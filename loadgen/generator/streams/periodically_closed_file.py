@@ -16,8 +16,10 @@ CLOSE_SECONDS = 1.0
 
 
 class PeriodicallyClosedFile:
-    """A file for writing that is closed and reopened every second. An existing file is emptied. Raises UserError if it
-    cannot be written."""
+    """A file for writing that is closed and reopened every second. An existing file is emptied.
+
+    Raises UserError if it cannot be written.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path

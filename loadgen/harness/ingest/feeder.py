@@ -27,8 +27,9 @@ _TICK = 0.1
 
 @dataclass
 class FeedingRecord:
-    """The items that were due, in order, and their due times in seconds since 1970. ``durable`` is set when the feeding
-    has ended.
+    """The items that were due, in order, and their due times in seconds since 1970.
+
+    ``durable`` is set when the feeding has ended.
     """
 
     items: list[WorkItem] = field(default_factory=list)

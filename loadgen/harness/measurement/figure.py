@@ -13,13 +13,12 @@ from .metric import Goal, Metric
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number. ``labels`` tell its case: the feed, the scheme, the value of the query. Samples are in
-    order.
+    """One measured number. ``labels`` tell its case: the feed, the scheme, the value of the query.
 
-    ``derived`` is the value of a metric that is computed from other figures; its samples are the same computation
-    turn by turn. ``note`` is a remark on the value, for people. ``at`` is for samples that depend on each other, as
-    steps of a time series and requests that wait for one another do: the seconds from the beginning of their run at
-    which each was taken, or due. Otherwise it is empty.
+    Samples are in order. ``derived`` is the value of a metric that is computed from other figures; its samples are the
+    same computation turn by turn. ``note`` is a remark on the value, for people. ``at`` is for samples that depend on
+    each other, as steps of a time series and requests that wait for one another do: the seconds from the beginning of
+    their run at which each was taken, or due. Otherwise it is empty.
     """
 
     metric: Metric

@@ -54,8 +54,10 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Picture:
-    """A rendered sketch. ``svg`` can be put into a page beside others; its text gets the colour of the text around
-    it."""
+    """A rendered sketch.
+
+    ``svg`` can be put into a page beside others; its text gets the colour of the text around it.
+    """
 
     name: str
     caption: str
@@ -73,8 +75,9 @@ def require_matplotlib() -> None:
 
 @contextmanager
 def apply_style() -> Iterator[None]:
-    """Applies the settings with which pictures are drawn and rendered. Raises ``UserError`` if matplotlib is not
-    installed.
+    """Applies the settings with which pictures are drawn and rendered.
+
+    Raises ``UserError`` if matplotlib is not installed.
     """
     require_matplotlib()
     from matplotlib import rc_context

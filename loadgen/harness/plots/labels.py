@@ -25,6 +25,8 @@ def label_figures(figures: Sequence[Figure]) -> tuple[str, list[str]]:
 
 
 def format_case(of: Mapping[str, str]) -> str:
-    """Formats the labels of a case on one line. Only a bare number gets its key, because other values explain
-    themselves."""
+    """Formats the labels of a case on one line.
+
+    Only a bare number gets its key, because other values explain themselves.
+    """
     return " · ".join(f"{key} {value}" if value.replace(",", "").isdecimal() else value for key, value in of.items())
