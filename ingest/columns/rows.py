@@ -1,5 +1,4 @@
-"""Holds the lines of a chunk as positions in its bytes, and cuts columns out of them without a Python object per
-line."""
+"""Holds lines of a chunk as positions in its bytes, and cuts columns out of them without an object per line."""
 
 from __future__ import annotations
 

@@ -86,8 +86,10 @@ def parse_ip(text: str) -> str:
 
 
 def parse_epoch(text: str, power: int = 6) -> int:
-    """Converts a number of seconds (``power`` 6), milliseconds (3) or microseconds (0) to microseconds, halves rounded
-    up.
+    """Converts a number since 1970 to microseconds, halves rounded up.
+
+    ``power`` is 6 for seconds, 3 for milliseconds, 0 for microseconds.
+
 
     ISO 8601 is taken too: tools that write epochs can be set to write it.
     """

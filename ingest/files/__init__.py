@@ -1,2 +1,5 @@
-"""Log files: ``file_scan.py`` gives a file its identity and cuts it into byte ranges, ``lines.py`` reads the lines of a
-range, ``gzip_reader.py`` inflates for both."""
+"""Reads log files.
+
+``file_scan.py`` gives a file its identity and cuts it into byte ranges, ``lines.py`` reads the lines of a range,
+``gzip_reader.py`` inflates for both.
+"""

@@ -29,8 +29,10 @@ _BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class QueuedMark:
-    """The part of a file that was queued earlier: its first ``length`` bytes (uncompressed), whose identity is
-    ``file_id``."""
+    """The part of a file that was queued earlier.
+
+    It is the first ``length`` uncompressed bytes, whose identity is ``file_id``.
+    """
 
     file_id: bytes
     length: int
@@ -173,8 +175,7 @@ def open_regular(path: str | Path) -> BinaryIO:
 
 
 def _begins_with(mark: QueuedMark, digest: hashlib.blake2b, rest: bytes) -> bool:
-    """Returns true if ``digest`` followed by ``rest`` gives the identity of ``mark``, also if its stream was
-    damaged."""
+    """Returns true if ``digest`` followed by ``rest`` gives the mark's identity, also that of a damaged stream."""
     prefix = digest.copy()
     prefix.update(rest)
     if prefix.digest() == mark.file_id:

@@ -21,8 +21,10 @@ _PEEK_BYTES = 4 << 10
 
 @dataclass(frozen=True)
 class RejectedLine:
-    """A line that became no event: its offset in the uncompressed file, the reason, and its bytes, which may be cut
-    off."""
+    """A line that became no event.
+
+    ``offset`` is that in the uncompressed file. ``raw`` may be only the beginning of the line.
+    """
 
     offset: int
     reason: str
@@ -92,8 +94,10 @@ class _PlainBlocks:
             yield block
 
     def _count_whole_line_bytes(self) -> int:
-        """Returns the number of bytes up to the last line end of the next block; the block's size if no line ends near
-        its end."""
+        """Returns the number of bytes up to the last line end of the next block.
+
+        It is the block's size if no line ends near the block's end.
+        """
         begin = max(self._block_bytes - _PEEK_BYTES, 0)
         peeked = os.pread(self._file.fileno(), self._block_bytes - begin, self._file.tell() + begin)
         return begin + peeked.rfind(b"\n") + 1 or self._block_bytes

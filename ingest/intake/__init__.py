@@ -1,2 +1,5 @@
-"""Puts files on the queue as work items: ``intake.py`` queues one file, ``master.py`` all files that appear in folders,
-``load.py`` those that a user names; ``sniff.py`` tells their formats."""
+"""Puts files on the queue as work items.
+
+``intake.py`` queues one file, ``master.py`` all files that appear in folders, ``load.py`` those that a user names;
+``sniff.py`` tells their formats.
+"""

@@ -1,5 +1,7 @@
-"""``load``: queues files, ingests them with workers of its own beside any others, and waits until the ledger shows that
-they are done.
+"""``load``: queues files, ingests them with workers of its own, and waits for their end.
+
+Other workers may share the items; the ledger shows the end of each.
+
 
 Iterate over a ``Load`` for its progress; ``result`` is there afterwards. Nothing is queued unless all files can be.
 """

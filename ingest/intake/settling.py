@@ -42,7 +42,10 @@ class Settling:
         self._taken: dict[str, tuple[int, int]] = {}
 
     def see(self, state: FileState, now: float, closed: bool = False) -> None:
-        """Notes the state of a file. ``closed``: the file was just closed after writing, or moved in.
+        """Records the state of a file.
+
+        ``closed``: the file was just closed after writing, or moved in.
+
 
         ``now`` is monotonic.
         """

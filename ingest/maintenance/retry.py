@@ -47,8 +47,10 @@ Events = list[tuple[Source, pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class RetryResult:
-    """The outcome of a retry: ``lines`` were tried, ``events`` of them became events; ``kept`` counts the others by
-    reason."""
+    """The outcome of a retry.
+
+    ``lines`` were tried, ``events`` of them became events; ``kept`` counts the others by reason.
+    """
 
     lines: int
     events: int
@@ -152,8 +154,10 @@ class _Retry:
             self._complete_anew(item)
 
     def _parse_lines(self, item: WorkItem, lines: list[QuarantinedLine]) -> tuple[Events, set[int]]:
-        """Returns the events of lines, with the lines' offsets in their file, and the offsets of the lines that became
-        events."""
+        """Returns the events of lines, and the offsets of the lines that became events.
+
+        The events have the offsets of the lines in their file.
+        """
         raws = [line.raw + b"\n" for line in lines]
         starts = np.cumsum([0, *(len(raw) for raw in raws[:-1])])
         offsets = np.array([line.offset for line in lines], np.int64)
@@ -210,8 +214,10 @@ class _Retry:
 
 
 def claim_of(item_id: bytes, offsets: Iterable[int]) -> str:
-    """Returns the identity, as hex, under which the lines at ``offsets`` of an item count when they are retried
-    together."""
+    """Returns the identity, as hex, under which lines count that are retried together.
+
+    ``offsets`` are those of the lines in the item's file.
+    """
     digest = hashlib.blake2b(b"retry" + item_id, digest_size=ITEM_ID_BYTES)
     for offset in offsets:
         digest.update(offset.to_bytes(8, "big"))

@@ -1,5 +1,7 @@
-"""Holds the items that one worker has received and not done, and decides which is next and which offsets may be
-committed."""
+"""Holds the items that one worker has received and not done.
+
+It decides which item is next and which offsets may be committed.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""``watchfloor generate`` and ``replay``: write generated events and real lines, at full speed or as if they came
-now."""
+"""``watchfloor generate`` and ``replay``: write generated or real lines, at full speed or as if they came now."""
 
 from __future__ import annotations
 

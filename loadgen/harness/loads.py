@@ -50,8 +50,10 @@ class LoadCase:
 
 @dataclass(frozen=True)
 class LoadTiming:
-    """The times of a load: ``seconds`` from the first item taken to the last item durable, and the CPU seconds of each
-    part in that time.
+    """The times of a load.
+
+    ``seconds`` count from the first item taken to the last item durable; ``cpu`` has the CPU seconds of each part in
+    that time.
     """
 
     events: int

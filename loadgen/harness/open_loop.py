@@ -19,8 +19,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Response:
-    """A request and its answer, in seconds since the run began: when it was due, when it was made, when the answer had
-    come.
+    """A request and its answer, in seconds since the run began.
+
+    The request was due at ``due`` and made at ``made``; the answer was complete at ``ended``.
     """
 
     due: float
@@ -39,8 +40,9 @@ class Response:
 
 
 def schedule_poisson(rate: float, seconds: float, seed: int) -> list[float]:
-    """Returns the due times of requests by many independent users: ``rate`` per second on average, ascending, below
-    ``seconds``.
+    """Returns the due times of requests by many independent users.
+
+    They are ``rate`` per second on average, ascending, and below ``seconds``.
     """
     rng = np.random.Generator(np.random.PCG64(seed))
     most = int(rate * seconds + 10 * (rate * seconds) ** 0.5 + 10)

@@ -28,8 +28,10 @@ class RowTimes:
 
 
 def time_rows(service: QueryService, request: QueryRequest, upto: float = math.inf) -> RowTimes:
-    """Runs a query and reads the answer to its end, or until ``upto`` rows are there; then the times have no
-    ``LAST``."""
+    """Runs a query and reads the answer to its end, or until ``upto`` rows are there.
+
+    In the latter case the times have no ``LAST``.
+    """
     started = time.perf_counter()
     milliseconds: dict[str, float] = {}
     rows = 0

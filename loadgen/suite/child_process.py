@@ -52,8 +52,10 @@ def _stop_child(process: subprocess.Popen[bytes]) -> bytes:
 
 @contextmanager
 def interrupted_once() -> Iterator[None]:
-    """Raises ``KeyboardInterrupt`` in the block at the first Ctrl-C, SIGTERM or closed terminal, and ignores all later
-    signals.
+    """Raises ``KeyboardInterrupt`` in the block at the first Ctrl-C, SIGTERM or closed terminal.
+
+    Later signals are ignored.
+
 
     So a second signal does not cut short the block's own ``finally`` clauses, which stop servers.
     """

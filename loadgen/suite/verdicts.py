@@ -82,8 +82,9 @@ class FigureComparison:
 
     @property
     def separation(self) -> float:
-        """The factor by which all samples after lie above all before (over 1) or below them (under 1); 1 if they
-        overlap.
+        """The factor by which all samples after lie above or below all samples before.
+
+        It is over 1 above, under 1 below, and 1 if the samples overlap.
         """
         before, after = self.sides
         if min(after) > max(before):

@@ -180,8 +180,10 @@ def _find_unescaped(data: npt.NDArray[np.uint8], quotes: Positions) -> Positions
 
 
 def _request_columns(request: pa.StringArray) -> dict[str, pa.Array]:
-    """Returns the columns of method, path and protocol, and of requests that are not made of these three, as
-    written."""
+    """Returns the columns method, path and protocol, and the column request.
+
+    The last one has, as written, the requests that are not made of the other three.
+    """
     pieces = pc.extract_regex(request, r"^(?P<method>[!-~]+) (?P<path>(?s:.+)) (?P<protocol>HTTP/[0-9.]+)$")
     columns = {
         "method": pieces.field("method"),
@@ -215,8 +217,7 @@ def is_access_line(line: bytes) -> bool:
 
 
 def find_time_text(line: bytes) -> tuple[int, int] | None:
-    """Returns where the text of the time, without its brackets, begins and ends in a line; None if it is no access log
-    line."""
+    """Returns the begin and end of the time's text, without its brackets; None if the line is no access log line."""
     try:
         match = _match_line(line.decode())
     except UnicodeDecodeError:

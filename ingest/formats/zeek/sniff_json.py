@@ -64,6 +64,5 @@ def _records_by_log(sample: FileSample, log: str) -> dict[str, list[Record]]:
 
 
 def _log_in_name(path: Path) -> str:
-    """Returns the log that a file is named after: ``conn`` for ``conn.log``, ``conn.2024-05-01.log.gz`` and the
-    like."""
+    """Returns the log that a file is named after: ``conn`` for ``conn.log`` and ``conn.2024-05-01.log.gz``."""
     return path.name.partition(".")[0].lower()

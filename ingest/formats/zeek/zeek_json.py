@@ -100,8 +100,10 @@ def log_path(value: Record) -> str:
 
 
 def sample_source(path: str, sample: Iterable[Record], known: Mapping[str, Source]) -> Source:
-    """Returns the source of a log: the known or curated one with the sample's further fields, or one made of the
-    sample."""
+    """Returns the source of a log, with all fields of a sample.
+
+    It extends the known or curated source if there is one.
+    """
     name = source_name(path)
     base = known.get(name) or builtin_definitions().get(name)
     naming = zeek_naming(base) if base else FieldNaming(ID_ALIASES, frozenset(PATH_KEYS))

@@ -31,8 +31,10 @@ _POLL_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class PeerLoad:
-    """A load of an engine: the seconds until the events were durable in the table, and its bytes on disk after merges
-    and checkpoints."""
+    """A load of an engine.
+
+    ``seconds`` count until the events were durable; ``bytes`` are those on disk after merges and checkpoints.
+    """
 
     seconds: float
     rows: int
@@ -87,8 +89,10 @@ class PeerProcess:
         self._folder.cleanup()
 
     def _kill_group(self) -> None:
-        """Kills what is left of the process group, servers included, and waits until none of it can write to the
-        folder."""
+        """Kills the rest of the process group, and waits for its end.
+
+        A server in the group could still write to the folder.
+        """
         until = time.monotonic() + _STOP_SECONDS
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -127,8 +131,9 @@ def explain_missing(name: str) -> str:
 
 @contextmanager
 def open_peers(names: Sequence[str]) -> Iterator[tuple[list[PeerProcess], list[str]]]:
-    """Yields a peer for each engine of ``names`` that is installed and starts, and for each other engine a line with
-    the reason.
+    """Yields a peer for each engine of ``names`` that is installed and starts.
+
+    Also yields a line with the reason for each other engine.
 
     All peers are ended at the end.
     """

@@ -1,5 +1,4 @@
-"""Draws ``bench crossover``: time by density, with a line for each scheme; and ``auto`` beside the best fixed
-scheme."""
+"""Draws ``bench crossover``: time by density and scheme, and ``auto`` beside the best fixed scheme."""
 
 from __future__ import annotations
 

@@ -16,8 +16,10 @@ PUBLISHED = Path(__file__).with_name("published.json")
 
 @dataclass(frozen=True)
 class PublishedRate:
-    """Megabytes per second of each ingest client until saturation; ``source`` names the publication and the place in
-    it."""
+    """The published megabytes per second of each ingest client until saturation.
+
+    ``source`` names the publication and the place in it.
+    """
 
     source: str
     megabytes_per_client: float

@@ -1,5 +1,4 @@
-"""Draws ``bench responsiveness``: times to rows by query, scheme, layout and state, the paper's times beside ours, and
-latency."""
+"""Draws ``bench responsiveness``: times to rows, the paper's times beside ours, and latency."""
 
 from __future__ import annotations
 
@@ -35,8 +34,10 @@ def draw(figures: Sequence[Figure]) -> Iterator[Sketch]:
 
 
 def _draw_published(paper: Sequence[Figure], ours: Sequence[Figure]) -> Iterator[Sketch]:
-    """Draws a picture for each row that the paper has: each line has the paper's time of a query and scheme beside our
-    warm times."""
+    """Draws a picture for each row that the paper has.
+
+    Each line has the paper's time of a query and scheme beside our warm times.
+    """
     warm = [figure for figure in ours if figure.labels["state"] == "warm"]
     for row in dict.fromkeys(figure.labels["row"] for figure in paper):
         lines = []

@@ -182,8 +182,7 @@ class _QueryRunner:
             print_progress(f"{self.source.layout}, {COLD}: round {turn + 1} of {turns}")
 
     def run_open_loop(self, mix: QueryMix, state: str, share: float, options: Namespace) -> None:
-        """Runs queries by a schedule, at ``share`` of the rate that the same clients reached in the idle closed
-        loop."""
+        """Runs queries by a schedule, at ``share`` of the rate that the clients reached in the idle closed loop."""
         rate = share * self.results.queries_per_second
         self.results.open_loop[state, share] = mix.run_open_loop(rate, options.seconds, options.seed)
         print_progress(f"{self.source.layout}, {state}: open loop, {rate:.0f} queries/s")

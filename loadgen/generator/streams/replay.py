@@ -49,8 +49,9 @@ class ReplaySummary:
 
 
 class ReplaySchedule(Protocol):
-    """A function that is called with the place of each line's time, in order, and returns the line's new time in µs
-    since 1970 UTC.
+    """A function that returns the new time of each line in µs since 1970 UTC.
+
+    It is called with the place of each line's time, in order.
 
     A result of None stands for the time of the line before. A place of None means a line without a time.
     """

@@ -27,8 +27,10 @@ _SYLLABLES = tuple(a + b for a in "bcdfghklmnprstvz" for b in ("a", "e", "i", "o
 
 @dataclass(frozen=True)
 class NetworkModel:
-    """The network: ``servers[i]`` is the address of ``domains[i]``; ``users[i]`` is the user of ``clients[i]``, or
-    None."""
+    """The clients, users, domains and servers of the network.
+
+    ``servers[i]`` is the address of ``domains[i]``; ``users[i]`` is the user of ``clients[i]``, or None.
+    """
 
     domains: Sequence[str]
     servers: Sequence[str]

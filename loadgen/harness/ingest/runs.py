@@ -46,8 +46,10 @@ class OpenIngestRun(IngestRun):
 def run_closed_loop(
     session: BenchSession, clients: IngestClients, work: Iterator[WorkItem], seconds: float, warm_up: float = 0.0
 ) -> IngestRun:
-    """Lets all clients work for ``warm_up`` and then for at least ``seconds``; each takes an item as soon as it has
-    ended one.
+    """Lets all clients work for ``warm_up`` and then for at least ``seconds``.
+
+    Each client takes an item as soon as it has ended one.
+
 
     All items are queued at the beginning. The clients should be at work already: see ``warm_up_clients``.
     """

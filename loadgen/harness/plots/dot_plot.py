@@ -1,5 +1,7 @@
-"""Dot plots (Cleveland, "The Elements of Graphing Data", 1985): each line has a figure, with a dot for its value and a
-bar for its samples."""
+"""Draws dot plots: each line has a figure, with a dot for its value and a bar for its samples.
+
+See Cleveland, "The Elements of Graphing Data" (1985).
+"""
 
 from __future__ import annotations
 
