@@ -9,7 +9,8 @@ FIXED_SCHEMES = ("scan", "batched-scan", "index", "batched-index")
 """The paper's ways to run a query."""
 SCHEMES = (AUTO, *FIXED_SCHEMES)
 PLANNERS = ("full", "paper")
-"""Sets of planner rules: all rules, chosen by their cost, or the paper's four, of which the first that applies wins."""
+"""Sets of planner rules. ``full`` compares the paths of all rules by their estimated times; ``paper`` has the paper's
+four rules and considers, beside the scan, only the first path through the index."""
 BUCKETS = ("minute", "hour", "day")
 """Widths of a timeline's buckets."""
 OUTPUT_FORMATS = ("table", "ndjson", "csv", "arrow")

@@ -1,9 +1,9 @@
-"""Indexes that are added to a source which has events already: the protocol by which they become usable.
+"""The protocol by which an index becomes usable that is added to a source with events.
 
-1. An index *starts*: it stands in the definition and covers no event (``covers_from`` is the end of time).
+1. An index *starts*: the definition has it, and it covers no event (``covers_from`` is the end of time).
 2. Writers that still use the old definition re-read the catalog after their flush and, if the index was added
-   meanwhile, write their item again (``lacks_index``). So every event that lacks index entries was durable before the
-   index started, and none of them is newer than the newest event at that time.
+   meanwhile, write their item again (``lacks_index``). Therefore every event without index entries was durable before
+   the index started, and is not newer than the newest event at that time.
 3. The index *covers from* the time after that newest event (``cover_from``), and queries of later ranges use it.
 4. Older events are *backfilled*, and the index becomes *complete*: it covers all events (``complete_indexes``).
 
@@ -23,7 +23,7 @@ from .times import END_OF_TIME
 def start_indexes(stored: Source, requested: Iterable[Field]) -> Source:
     """Returns ``stored`` with the indexes of ``requested`` fields that it lacks; the new ones cover no event yet.
 
-    A field that ``stored`` lacks, or has with another type, is passed over.
+    Skips a field that ``stored`` lacks or has with another type.
     """
     changed: dict[str, Field] = {}
     for field in requested:
@@ -38,7 +38,7 @@ def start_indexes(stored: Source, requested: Iterable[Field]) -> Source:
 
 
 def has_started_index(source: Source) -> bool:
-    """Returns True if an index has started whose coverage is not known yet: it covers no event."""
+    """Returns True if the source has an index that covers no event yet."""
     return any(index.covers_from == END_OF_TIME for f in source.fields for index in f.indexes)
 
 
@@ -50,9 +50,9 @@ def cover_from(source: Source, start: int) -> Source:
 
 
 def complete_indexes(source: Source, before: Source) -> Source:
-    """Returns ``source`` with the indexes complete that were backfilled.
+    """Returns ``source`` with its backfilled indexes complete.
 
-    ``before`` is the source when the backfill began; an index whose start has changed since then stays as it is.
+    ``before`` is the source as it was when the backfill began. An index that has changed since then stays as it is.
     """
 
     def complete_index(field: Field, index: Index) -> Index:
@@ -64,12 +64,12 @@ def complete_indexes(source: Source, before: Source) -> Source:
 
 
 def has_partial_index(source: Source) -> bool:
-    """Returns True if there is an index that does not cover all events."""
+    """Returns True if the source has an index that does not cover all events."""
     return any(index.covers_from for f in source.fields for index in f.indexes)
 
 
 def cover_all(source: Source) -> Source:
-    """Returns ``source`` with indexes that cover all events: right for a store that has no events of it yet."""
+    """Returns ``source`` with indexes that cover all events, as is true while a store has no events of the source."""
     return _replace_indexes(source, lambda _, index: replace(index, covers_from=0))
 
 

@@ -1,4 +1,4 @@
-"""Source definitions: JSON that a JSON Schema checks, read into sources; and those that ship with Watchfloor."""
+"""Reads source definitions: checks their JSON by a JSON Schema, and loads those that ship with Watchfloor."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from .field import Field, FieldType, read_field
 from .source import Source
 
 EXTRA_FIELD = "extra"
-"""The field that keeps what a definition lacks, if it says so by ``unknown_fields``."""
+"""The name of the field that keeps unknown fields, if the definition's ``unknown_fields`` is ``extra``."""
 DEFAULT_LAYOUT = "block"
 """The layout of a new source whose definition does not name one."""
 
 
 def parse_definition(definition: Mapping[str, Any] | str | bytes, where: str = "definition") -> Source:
-    """Returns a source from its JSON; raises ``DefinitionError`` that names the place, the trouble and the remedy."""
+    """Returns the source that a definition describes.
+
+    ``where`` is the definition's name in errors. Raises ``DefinitionError``, which names the place and the fault.
+    """
     if isinstance(definition, (str, bytes)):
         try:
             definition = json.loads(definition)
@@ -53,16 +56,16 @@ def parse_definition(definition: Mapping[str, Any] | str | bytes, where: str = "
 
 
 def add_fields(source: Source, fields: Sequence[Field]) -> Source:
-    """Returns a source with further fields at its end, checked as a definition is; known names are left as they are.
+    """Returns a source with further fields at its end; fields whose names it has already are ignored.
 
-    Raises ``DefinitionError``.
+    Raises ``DefinitionError`` if the fields do not fit the source.
     """
     wider = source.append_fields(fields)
     return source if wider is source else parse_definition(wider.definition)
 
 
 def builtin_definitions() -> dict[str, Source]:
-    """Returns the definitions that ship with Watchfloor (``schema/definitions``), by the names of their sources."""
+    """Returns the sources whose definitions ship with Watchfloor (``schema/definitions``), by name."""
     return dict(_load_builtin())
 
 
@@ -74,7 +77,7 @@ def _load_builtin() -> dict[str, Source]:
 
 
 def _list_files(folder: Traversable) -> list[Traversable]:
-    """Returns the JSON files in a folder and the folders in it."""
+    """Returns the JSON files in a folder and its subfolders."""
     found: list[Traversable] = []
     for path in folder.iterdir():
         if path.is_dir():
@@ -91,7 +94,7 @@ def _load_validator() -> jsonschema.Draft202012Validator:
 
 
 def _check_fields(definition: Mapping[str, Any], fields: tuple[Field, ...], where: str) -> None:
-    """Raises ``DefinitionError`` for what a JSON Schema cannot say, or not in words that help."""
+    """Raises ``DefinitionError`` for faults that a JSON Schema cannot express, or not with a helpful message."""
     names = [f.name for f in fields]
     for name in names:
         if names.count(name) > 1:

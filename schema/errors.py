@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from .text import shorten
 
 _LONGEST_NAME = 200
-"""The most characters of a field's name in a definition; errors cut longer ones."""
+"""The largest number of characters in a field's name; errors cut longer names."""
 
 
 class WatchfloorError(Exception):
@@ -32,7 +32,7 @@ class WatchfloorError(Exception):
 
 
 class UserError(WatchfloorError):
-    """The request must change."""
+    """A fault of the request, which must change."""
 
 
 class FilterError(UserError):
@@ -47,14 +47,14 @@ class FilterError(UserError):
 
 
 class UnknownSourceError(UserError):
-    """No source of this name is known to the store."""
+    """A name that no source of the store has."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         super().__init__(f"unknown source {name!r}{suggest_names(name, known)}")
 
 
 class UnknownFieldError(FilterError):
-    """The source has no field of this name."""
+    """A name that no field of the source has."""
 
     def __init__(self, field: str, source: str, known: Iterable[str], text: str = "", position: int = 0) -> None:
         named = shorten(field, _LONGEST_NAME + 1)
@@ -74,7 +74,7 @@ class InputFileError(UserError):
 
 
 class OperatorError(WatchfloorError):
-    """The installation must change."""
+    """A fault of the installation, which must change."""
 
 
 class StoreError(OperatorError):
@@ -94,7 +94,7 @@ class SettingsError(OperatorError):
 
 
 class InternalError(WatchfloorError):
-    """A broken promise inside Watchfloor."""
+    """A defect of Watchfloor."""
 
 
 def point_at(text: str, position: int, width: int = 96) -> str:
@@ -108,10 +108,10 @@ def point_at(text: str, position: int, width: int = 96) -> str:
 
 
 def suggest_names(name: str, known: Iterable[str]) -> str:
-    """Returns ``"; did you mean a, b?"`` with the names nearest to ``name``, or the first few known names."""
+    """Returns the end of an error message: ``; did you mean a, b?`` with similar names, or a few known names."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    # A last part that fits ("orig_h" for "id.orig_h") is nearer to what was meant than its spelling shows.
+    # Matching by spelling misses a known name whose last part is ``name``, as "orig_h" for "id.orig_h".
     near += [k for k in names if k not in near and name and k.rpartition(".")[2] == name][:2]
     if near:
         return f"; did you mean {', '.join(near)}?"

@@ -16,7 +16,7 @@ from .times import format_moment, from_micros, to_micros
 
 
 class FieldType(Enum):
-    """The types of a field. Their bytes in the store sort as the values do (``watchfloor.store.encoding.values``)."""
+    """The types of fields. The stored bytes of a type's values sort as the values do (``store/encoding/values.py``)."""
 
     STRING = "string"
     INT = "int"
@@ -28,8 +28,8 @@ class FieldType(Enum):
     LIST = "list"
 
 
-# An event in memory is a row of an Arrow record batch with these column types. Addresses are text in their
-# normal form (RFC 5952): it is what people read, and each distinct one is parsed once.
+# An event in memory is a row of an Arrow record batch with these column types. Addresses are text in their normal form
+# (RFC 5952), because people read that form, and because each distinct address then has to be parsed only once.
 ARROW_TYPES: Mapping[FieldType, pa.DataType] = {
     FieldType.STRING: pa.string(),
     FieldType.INT: pa.int64(),
@@ -42,10 +42,10 @@ ARROW_TYPES: Mapping[FieldType, pa.DataType] = {
 
 
 class IndexKind(Enum):
-    """The kinds of index that a field can have, by the member of a definition that turns them on.
+    """The kinds of index that a field can have. Each kind's value is the member of a definition that turns it on.
 
-    ``VALUES`` sorts the field's values. ``REVERSED`` has strings a second time, their bytes in reverse order, so that
-    those with a common ending stand together; only a field with the first kind can have it.
+    ``VALUES`` sorts the field's values. ``REVERSED`` sorts strings by their bytes from last to first, so that strings
+    with a common ending are adjacent; only a field with ``VALUES`` can have it.
     """
 
     VALUES = "indexed"
@@ -54,10 +54,9 @@ class IndexKind(Enum):
 
 @dataclass(frozen=True)
 class Index:
-    """One index of a field. It has the values of all events at ``covers_from`` (µs since 1970 UTC) and later.
+    """An index of a field. It has the values of all events at ``covers_from`` (µs since 1970 UTC) and later.
 
-    It may lack values of older events, where the index was added when there were events already
-    (``schema/coverage.py``).
+    It may lack the values of older events if it was added when there were events already (``schema/coverage.py``).
     """
 
     kind: IndexKind
@@ -70,7 +69,11 @@ VALUE_INDEX, REVERSED_INDEX = Index(IndexKind.VALUES), Index(IndexKind.REVERSED)
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a source. ``items`` is the element type of a list and None otherwise."""
+    """One field of a source.
+
+    ``visibility`` is the label of the field's cells; if it is empty, the source's label applies. ``items`` is the
+    element type of a list field, and None for other fields.
+    """
 
     name: str
     type: FieldType
@@ -132,9 +135,10 @@ class Field:
 
 
 def read_field(form: Mapping[str, Any], where: str) -> Field:
-    """Returns the field of a definition's member, which fits the JSON Schema of definitions.
+    """Returns the field that ``form`` describes, a member of a definition that fits the JSON Schema already.
 
-    ``where`` is the member's place in the definition, for errors. Raises ``DefinitionError`` for a time that is none.
+    ``where`` is the member's place in the definition, for errors. Raises ``DefinitionError`` for a time that cannot be
+    read.
     """
     indexes = tuple(
         Index(kind, _read_time(form.get(f"{kind.value}_from"), f"{where}.{kind.value}_from"))
@@ -146,6 +150,7 @@ def read_field(form: Mapping[str, Any], where: str) -> Field:
 
 
 def _read_time(text: str | None, where: str) -> int:
+    """Returns the microseconds of a time in ISO 8601; 0 for None."""
     if text is None:
         return 0
     try:

@@ -16,10 +16,11 @@ from .field import Field
 
 @dataclass(frozen=True)
 class Source:
-    """A kind of event. ``definition`` is the JSON that it was read from; it always says the same as the attributes.
+    """A kind of event. ``definition`` is its definition as JSON, which always agrees with the attributes.
 
-    ``time_field`` holds the event's timestamp; it is part of the row ID and so never null, and is not among the
-    stored cells. ``unknown_fields`` says what becomes of a line with a field that the definition lacks:
+    ``time_field`` is the name of the field with the event's timestamp. The timestamp is part of the row ID, so it is
+    never null, and it has no cell of its own. ``visibility`` is the label of the cells of fields that have none of
+    their own. ``unknown_fields`` decides about a line with a field that the definition lacks:
     ``quarantine`` puts the line aside, ``extra`` keeps the field as JSON text in the string field ``extra``.
     """
 
@@ -56,7 +57,7 @@ class Source:
             raise UnknownFieldError(name, self.name, self.fields_by_name) from None
 
     def visibility_of(self, f: Field) -> str:
-        """Returns the label of a field's cells: its own, or the source's."""
+        """Returns the visibility label of a field's cells: the field's own, or else the source's."""
         return f.visibility or self.visibility
 
     def to_json(self) -> str:
@@ -64,12 +65,12 @@ class Source:
         return json.dumps(self.definition, separators=(",", ":"), ensure_ascii=False)
 
     def append_fields(self, fields: Sequence[Field]) -> Source:
-        """Returns this source with further fields at its end; those that it has already are left as they are."""
+        """Returns this source with further fields at its end; fields whose names it has already are ignored."""
         new = [f for f in fields if f.name not in self.fields_by_name]
         return self._derive((*self.fields, *new)) if new else self
 
     def replace_fields(self, changed: Mapping[str, Field]) -> Source:
-        """Returns this source with other fields in the place of those of the same names."""
+        """Returns this source with the fields in ``changed``, by name, in the place of its own."""
         return self._derive([changed.get(f.name, f) for f in self.fields]) if changed else self
 
     def restrict_indexes(self, since: int | None) -> Source:
@@ -82,7 +83,7 @@ class Source:
             for f in self.indexed_fields
             if not all(f.is_covered(since, index.kind) for index in f.indexes)
         }
-        # Reversed values serve only beside the values themselves.
+        # An index of reversed values is used only beside the index of the values.
         changed |= {name: replace(f, indexes=()) for name, f in changed.items() if not f.is_indexed}
         return self.replace_fields(changed)
 
@@ -95,7 +96,7 @@ class Source:
         return replace(self, layout=layout, definition={**self.definition, "layout": layout})
 
     def _derive(self, fields: Sequence[Field]) -> Source:
-        """Returns this source with other fields; unchanged ones are written in the definition as they were."""
+        """Returns this source with other fields; its definition keeps the JSON of unchanged fields."""
         as_written = dict(zip(self.fields, self.definition["fields"], strict=True))
         written = [as_written[f] if f in as_written else f.to_json() for f in fields]
         return replace(self, fields=tuple(fields), definition={**self.definition, "fields": written})

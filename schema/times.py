@@ -1,4 +1,4 @@
-"""Points in time: as people write them, as microseconds since 1970 UTC, and as ISO 8601 text.
+"""Converts points in time between text that people write, microseconds since 1970 UTC, and ISO 8601.
 
 Inside Watchfloor a point in time is an ``int``: microseconds since 1970 UTC. This file is the only place that knows
 the epoch and the end of time, and the only one that turns microseconds into text.
@@ -15,9 +15,9 @@ from .errors import TimeRangeError
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The moment from which microseconds are counted."""
 END_OF_TIME = 9_214_646_400_000_000
-"""2262-01-01 in microseconds: the time of an event lies in [0, END_OF_TIME)."""
+"""2262-01-01 in microseconds. The time of every event lies in [0, END_OF_TIME)."""
 YEAR_1, YEAR_10000 = -62_135_596_800_000_000, 253_402_300_800_000_000
-"""What calendars and Python's ``datetime`` can show, in microseconds: [YEAR_1, YEAR_10000)."""
+"""The bounds of the times that Python's ``datetime`` can hold, in microseconds: [YEAR_1, YEAR_10000)."""
 
 _MICROSECOND = timedelta(microseconds=1)
 _UNITS = {
@@ -33,17 +33,17 @@ _RELATIVE = re.compile(r"(?:now)?([+-])((?:\d{1,12}(?:us|ms|[smhdw]))+)", re.ASC
 _DURATION = re.compile(r"(?:\d{1,12}(?:us|ms|[smhdw]))+", re.ASCII | re.IGNORECASE)
 _STEP = re.compile(r"(\d+)([a-z]+)", re.ASCII)
 _NUMBER = re.compile(r"[+-]?\d{1,20}(?:\.\d{1,20})?", re.ASCII)
-# A bare "2016" or "20160301" is more likely a date than the epoch second that it would be.
+# A number with fewer digits, like 2016 or 20160301, is refused: it is more likely a date than seconds since 1970.
 _SHORTEST_EPOCH = 9
 FORMS = "2016-03-01, 2016-03-01T12:00:00+01:00, 1456833600, now or -4h"
 
 
 def parse_time(text: str, now: int) -> int:
-    """Returns microseconds since 1970 UTC for ISO 8601, seconds since 1970, ``now``, or ``-4h``, ``-1d12h``.
+    """Returns the microseconds since 1970 UTC of ISO 8601, seconds since 1970, ``now``, ``-4h`` or ``-1d12h``.
 
     Relative times count from ``now``, in microseconds. A time without a zone is in UTC. Units are us, ms, s, m, h, d,
-    w. Digits finer than a microsecond are cut off. Raises ``TimeRangeError`` for what is no time in the years 1 to
-    9999.
+    w. Digits finer than a microsecond are cut off. Raises ``TimeRangeError`` for text that is not a time in the
+    years 1 to 9999.
     """
     word = text.strip()
     if word.lower() == "now":
@@ -63,14 +63,14 @@ def parse_time(text: str, now: int) -> int:
 
 
 def parse_duration(text: str) -> int:
-    """Returns the microseconds of ``1h``, ``90m``, ``1d12h`` or ``0s``; raises ``TimeRangeError`` for anything else."""
+    """Returns the microseconds of ``1h``, ``1d12h`` or ``0s``; raises ``TimeRangeError`` if it is no duration."""
     if not _DURATION.fullmatch(text.strip()):
         raise TimeRangeError(f"{text!r} is no duration; write it as 1h, 90m or 1d12h (us, ms, s, m, h, d, w)")
     return sum(int(n) * _UNITS[unit] for n, unit in _STEP.findall(text.lower()))
 
 
 def epoch_micros(seconds: int | float | Decimal, text: str = "") -> int:
-    """Returns the microseconds of seconds since 1970; raises ``TimeRangeError`` beyond the years 1 to 9999."""
+    """Returns seconds since 1970 as microseconds; raises ``TimeRangeError`` beyond the years 1 to 9999."""
     try:
         micros = int((Decimal(str(seconds)) * 1_000_000).to_integral_value(rounding="ROUND_FLOOR"))
     except ArithmeticError:
@@ -84,7 +84,7 @@ def to_micros(moment: datetime) -> int:
 
 
 def from_micros(micros: int) -> datetime:
-    """Returns the aware ``datetime`` in UTC; raises ``TimeRangeError`` beyond the years 1 to 9999."""
+    """Returns a time as an aware ``datetime`` in UTC; raises ``TimeRangeError`` beyond the years 1 to 9999."""
     try:
         return EPOCH + timedelta(microseconds=micros)
     except OverflowError:
@@ -92,16 +92,17 @@ def from_micros(micros: int) -> datetime:
 
 
 def format_micros(micros: int) -> str:
-    """Returns ISO 8601 in UTC, always with six decimals: ``2026-01-08T12:00:00.000000Z``."""
+    """Returns a time as ISO 8601 in UTC, always with six decimals: ``2026-01-08T12:00:00.000000Z``."""
     return f"{from_micros(micros):%Y-%m-%dT%H:%M:%S.%f}Z"
 
 
 def format_moment(moment: datetime) -> str:
-    """Returns ISO 8601 in UTC of an aware ``datetime``, with decimals only if it has any: ``2026-01-08T12:00:00Z``."""
+    """Returns an aware ``datetime`` as ISO 8601 in UTC, with decimals only if it has any: ``2026-01-08T12:00:00Z``."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _check_years(micros: int, text: str) -> int:
+    """Returns ``micros``; raises ``TimeRangeError`` beyond the years 1 to 9999."""
     try:
         EPOCH + timedelta(microseconds=micros)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Filter tree ↔ JSON form, for programs that do not write text.
+"""Converts filter trees to their JSON form and back; the form is for programs that do not write text.
 
 {"and": [FILTER, …]}    {"or": [FILTER, …]}    {"not": FILTER}
 {"field": "status", "op": ">=", "value": 500}           op: = != < <= > >= startswith endswith contains like
@@ -25,13 +25,14 @@ from .print import format_value
 from .values import parse_network
 
 _MOST_BITS = 1_024
-"""The most bits of a whole number; floats are never larger."""
+"""The largest number of bits in a whole number; no finite float is larger."""
 OPERATORS = (*f.COMPARISONS, "in", "startswith", "endswith", "contains", "~", "like", "exists")
+# The keys that an operator allows beside field and op; other operators allow value.
 _KEYS = {"in": {"value", "values", "from", "to"}, "~": {"value", "ignore_case"}, "exists": set[str]()}
 
 
 def to_json(tree: f.Filter) -> dict[str, Any]:
-    """Returns the JSON form. Times, addresses and infinite floats become strings, as JSON cannot hold them."""
+    """Returns the JSON form of a tree. Times, addresses and infinite floats become strings, as JSON lacks them."""
     match tree:
         case f.And(children):
             return {"and": [to_json(child) for child in children]}

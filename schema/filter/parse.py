@@ -1,8 +1,8 @@
-"""Text of the filter language → untyped filter tree.
+"""Parses text of the filter language into an untyped filter tree.
 
-``grammar.lark`` defines the language. The values of an untyped tree are the words (``str``) of the text;
-``type_check`` converts them to the types of a source's fields. The tree carries no positions; they are returned beside
-it, a ``ConditionPlace`` for each condition, left to right.
+``grammar.lark`` defines the language. The values of an untyped tree are ``str``, as the text has them; ``type_check``
+converts them to the types of a source's fields. The tree has no positions in the text. They are returned beside the
+tree, as a ``ConditionPlace`` for each condition, left to right.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from .syntax_errors import make_syntax_error
 from .values import parse_network
 
 MAX_LENGTH = 65_536
-"""The most characters of a filter's text."""
+"""The largest number of characters in a filter's text."""
 MAX_DEPTH = 64
-"""The most levels of ``and``, ``or`` and ``not`` in one another."""
+"""The largest number of levels in which ``and``, ``or`` and ``not`` may be nested."""
 MAX_TERMS = 4_096
-"""The most conditions and values of ``in`` lists together."""
+"""The largest number of terms of a filter, which are its conditions and the values of its ``in`` lists."""
 
 
 @dataclass(frozen=True)
 class ConditionPlace:
-    """The position of one condition in the text: 0-based characters of its field and of each of its values."""
+    """The 0-based positions of one condition's field and values in the text, in characters."""
 
     field: int
     values: tuple[int, ...] = ()
@@ -49,7 +49,7 @@ class ParsedFilter:
 
 
 def parse_filter(text: str) -> f.Filter:
-    """Returns the untyped tree of a text; raises ``FilterError`` with the place and what was expected there."""
+    """Returns the untyped tree of a text. Raises ``FilterError``, which shows the place and names what was expected."""
     return parse_with_places(text).tree
 
 
@@ -130,9 +130,10 @@ class _Test:
 
 @v_args(inline=True)
 class _Builder(Transformer[Token, Any]):
-    """Makes nodes of grammar rules, while the text is parsed, so that no depth of nesting overflows the stack.
+    """Builds the tree's nodes while the text is parsed, so that deep nesting does not overflow the stack.
 
-    Each method has the name of a rule or alias in ``grammar.lark``.
+    The parser calls a method for each rule that it has recognized. The methods have the names of rules and aliases in
+    ``grammar.lark``.
     """
 
     def any_of(self, *nodes: _Node) -> _Node:
@@ -150,6 +151,7 @@ class _Builder(Transformer[Token, Any]):
 
     def make_compare(self, field: _Word, op: Token, operand: _Operand) -> _Node:
         place = ConditionPlace(field.position, (operand.position,))
+        # Only = and != take stars as wildcards; other operators compare with the text as it is.
         if len(operand.parts) == 1 or op not in ("=", "!="):
             return _Node(f.Compare(field.text, str(op), "*".join(operand.parts)), (place,), 1)
         node = _Node(f.make_starred(field.text, *operand.parts), (place,), 1)
@@ -191,6 +193,7 @@ class _Builder(Transformer[Token, Any]):
         return _Test(lambda field: f.make_contains(field, word.text), (word.position,))
 
     def test_like(self, token: Token) -> _Test:
+        # In quotes the text \* stands for a plain star, which the wildcard would read as any run of characters.
         for escape in re.finditer(r"\\.", token):
             if escape[0] == r"\*" and token.type == "QUOTED":
                 position = (token.start_pos or 0) + escape.start()
@@ -222,7 +225,7 @@ class _Builder(Transformer[Token, Any]):
 
 
 def _join_nodes(kind: type[f.And] | type[f.Or], nodes: tuple[_Node, ...]) -> _Node:
-    """Returns the ``and`` or ``or`` of some nodes; raises ``FilterError`` if it is too deep."""
+    """Returns the ``and`` or ``or`` of some nodes; raises ``FilterError`` if it is nested too deep."""
     depth = 1 + max(node.depth for node in nodes)
     check_depth(depth, position=nodes[0].position)
     places = tuple(place for node in nodes for place in node.places)

@@ -1,7 +1,7 @@
-"""The parts of an RE2 pattern: its size with all repeats written out, and the characters that it names.
+"""Takes an RE2 pattern apart: finds its size with all repeats written out, and the characters that it names.
 
-RE2 has accepted the pattern already, so nothing is checked again. ``PatternParts`` also notes the parts that RE2 and
-the tablet servers' RE2/J read differently.
+RE2 must have accepted the pattern already; its syntax is not checked again. ``PatternParts`` also tells whether the
+pattern has parts that RE2 and the tablet servers' RE2/J read differently.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ class PatternParts:
     """The facts about a pattern that decide whether the tablet servers can run it."""
 
     steps: int = 0
-    """Characters and operators once every counted repeat is written out: ``(ab){3}`` is about six."""
+    """The number of characters and operators when every counted repeat is written out: about six for ``(ab){3}``."""
     count: int = 0
     """The highest number in a counted repeat."""
     ignores_case: bool = False
-    """A flag in the pattern has case ignored, in all of it or in a part."""
+    """True if a flag in the pattern ignores case, in the whole pattern or in a part of it."""
     repeats_brace: bool = False
-    """A ``{`` that is a plain character is repeated: ``{*``."""
+    """True if a ``{`` that is a plain character is repeated, as in ``{*``."""
     half_class: bool = False
-    """In brackets there is a ``[:`` that begins no class."""
+    """True if brackets contain a ``[:`` that begins no class."""
     takes_bytes: bool = False
-    """There is a ``\\C``."""
+    """True if the pattern contains ``\\C``, which stands for one byte."""
     classes: set[str] = field(default_factory=set)
-    """Names of Unicode classes."""
+    """The names of the Unicode classes in the pattern."""
     groups: list[str] = field(default_factory=list)
-    """Names of groups, in their order."""
+    """The names of the named groups, in their order."""
     ranges: list[tuple[str, str]] = field(default_factory=list)
-    """First and last of the characters that stand for themselves, as ranges in brackets or alone."""
+    """The first and last character of each range in brackets; a character that stands alone is both."""
 
 
 def read_parts(pattern: str) -> PatternParts:
@@ -72,7 +72,8 @@ def read_parts(pattern: str) -> PatternParts:
 class _PatternReader:
     """Reads a pattern from left to right.
 
-    ``sums`` has the steps of each open group, ``last`` those of the last item in the innermost one.
+    ``last`` is the number of steps of the last item, which a repeat that follows it multiplies. ``sums`` has the steps
+    of each open group before its last item; the innermost group is at the end of the list.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -90,7 +91,7 @@ class _PatternReader:
         self.parts.steps = sum(self.sums) + self.last
 
     def read_token(self, token: re.Match[str]) -> None:
-        """Adds what one token is to the parts."""
+        """Adds one token to the parts."""
         match token.lastgroup:
             case "quoted":
                 for character in token["quoted"]:
@@ -122,12 +123,12 @@ class _PatternReader:
                 self.add_escape(token)
 
     def add_item(self) -> None:
-        """Completes the last item of the group and begins one of a single step."""
+        """Completes the last item of the innermost group, and begins an item of one step."""
         self.sums[-1] += self.last
         self.last = 1
 
     def open_group(self) -> None:
-        """Begins a group within the current one."""
+        """Begins a group within the innermost group."""
         self.sums[-1] += self.last
         self.last = 0
         self.sums.append(0)
@@ -138,14 +139,14 @@ class _PatternReader:
         self.parts.ranges.append((character, character))
 
     def multiply_repeat(self, token: re.Match[str]) -> None:
-        """Multiplies the last item by the most repeats of ``{n,m}``."""
+        """Multiplies the steps of the last item by the largest number of repeats that ``{n,m}`` allows."""
         least = int(token["least"])
         most = int(token["most"]) if token["most"] else least + bool(token["comma"])
         self.parts.count = max(self.parts.count, most)
         self.last *= most
 
     def add_escape(self, token: re.Match[str]) -> None:
-        """Adds an item that an escape stands for."""
+        """Adds the item that an escape stands for."""
         character = self.decode_escape(token)
         if character is None:
             self.add_item()
@@ -166,7 +167,7 @@ class _PatternReader:
         return None if token["escaped"] in _KINDS else _CONTROLS.get(token["escaped"], token["escaped"])
 
     def read_members(self, bracket: bool) -> None:
-        """Reads the members in brackets, up to the closing one; with ``bracket`` the first member is a bracket."""
+        """Reads what is left in brackets, and the closing bracket; with ``bracket`` a ``]`` was read as a member."""
         low = "]" if bracket else None
         dashed = False
         for character in self.split_members():
@@ -181,7 +182,7 @@ class _PatternReader:
         self.parts.ranges += [(c, c) for c in (low, "-" if dashed else None) if c]
 
     def split_members(self) -> Iterator[str | None]:
-        """Yields the members one by one, None for a class. An escaped dash is taken for a plain one."""
+        """Yields each character in brackets, and None for each class. An escaped dash is not told from a plain one."""
         while self.at < len(self.pattern):
             token = _MEMBER.match(self.pattern, self.at)
             assert token is not None, "any character is at least a plain one"

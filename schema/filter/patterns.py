@@ -12,23 +12,24 @@ from .pattern_parts import read_parts
 from .tree import Condition, Matches, Wildcard
 
 MAX_PATTERN = 1_000
-"""The most characters of a regular expression or wildcard, counted repeats written out: ``(ab){3}`` has about six."""
+"""The largest number of characters in a regular expression or wildcard, with counted repeats written out."""
 MAX_PATTERNS = 10_000
-"""The most characters of all patterns of a filter together. Patterns of ``contains`` do not count."""
+"""The largest number of characters in all patterns of a filter together. Patterns of ``contains`` do not count."""
 MAX_STARS = 100
-"""The most stars in a wildcard; several in a row count as one."""
+"""The largest number of stars in a wildcard; several in a row count as one."""
 
 _ONE_STRING = pa.array([""], pa.string())
-# The tablet servers' RE2/J has the scripts of an older Unicode than RE2 here; these are in both.
+# The tablet servers' RE2/J has an older Unicode than RE2 here. These categories and scripts are in both.
 _CATEGORIES = "C Cc Cf Co Cs L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So Z Zl Zp Zs"
 _SCRIPTS = (
     "Any Arabic Armenian Bengali Common Cyrillic Devanagari Ethiopic Georgian Greek Han Hangul Hebrew Hiragana "
     "Inherited Katakana Khmer Latin Mongolian Tamil Thai Tibetan"
 )
 _CLASSES = frozenset(f"{_CATEGORIES} {_SCRIPTS}".split())
+# A wildcard that ``contains`` makes: literal text between two stars.
 _CONTAINS = re.compile(r"\*(?:\\.|[^*?\\])*\*", re.DOTALL)
 _GROUP_NAME = re.compile(r"\w+", re.ASCII)
-# RE2/J loops for ever on these where case is ignored: they are other cases of letters that do not list them.
+# RE2/J loops for ever on these characters if case is ignored: each folds to a letter that does not fold back to it.
 _ENDLESS = ("\u1c80", "\u1c8f")
 _MOST_REPEATS = 1_000
 

@@ -1,4 +1,4 @@
-"""Filter tree → text of the filter language; the text parses to the same tree."""
+"""Writes filter trees as text of the filter language; the text parses to the same tree."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def to_short_text(tree: f.Filter) -> str:
 
 
 def format_field(name: str) -> str:
-    """Returns a field's name, in backticks if it is a keyword, in quotes if it holds other characters than names do."""
+    """Returns a field's name, in backticks if it is a keyword, in quotes if it has characters that names lack."""
     if _FIELD.fullmatch(name):
         return f"`{name}`" if name.lower() in _KEYWORDS else name
     return quote_text(name)
@@ -62,7 +62,7 @@ def format_value(value: f.Value) -> str:
     """Returns a value as the language writes it."""
     match value:
         case str():
-            return quote_text(value).replace("*", "\\*")  # after = a star is any run of characters
+            return quote_text(value).replace("*", "\\*")  # a bare star after = would match any run of characters
         case bool():
             return "true" if value else "false"
         case datetime():
@@ -74,4 +74,5 @@ def format_value(value: f.Value) -> str:
 
 
 def _enclose_operand(tree: f.Filter) -> str:
+    """Returns the text of an operand, in parentheses if it is an ``and`` or ``or``."""
     return f"({to_text(tree)})" if isinstance(tree, (f.And, f.Or)) else to_text(tree)

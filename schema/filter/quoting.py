@@ -1,4 +1,4 @@
-"""Quoted strings and patterns of the filter language: written form ↔ plain text."""
+"""Converts quoted strings and patterns of the filter language to plain text and back."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from watchfloor.schema.errors import FilterError
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\", "/": "/", "*": "*"}
 _WRITTEN = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
-# What must not stand raw in a quoted string: the quote, the backslash, and whatever a terminal would not show.
+# Characters that are escaped in a quoted string: the quote, the backslash, and those that a terminal does not show.
 _UNSAFE = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]')
 _PLAIN_PATTERN = re.compile(r"(?:[^/\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|\\[^/\x00-\x1f])*")
 
 
 def unquote_text(written: str, position: int = 0) -> str:
-    """Returns the text that ``written``, quotes included, stands for.
+    """Returns the text that a quoted string stands for; ``written`` includes the quotes.
 
     Raises ``FilterError`` at an unknown escape; ``position`` is the position of ``written`` in its filter.
     """

@@ -34,7 +34,7 @@ _NAMES = {
     "COMMA": "a comma",
     "$END": "the end of the filter",
 }
-# A pattern of what was found, the terminals of which one must have been expected, and the remedy.
+# Each hint has a pattern of the text at the error, the terminals of which the parser expected one, and the remedy.
 _HINTS = (
     (r"==", {"WORD"}, "equality is written ="),
     (r"<>", {"WORD"}, "inequality is written !="),
@@ -54,7 +54,7 @@ _FOUND = re.compile(r"[\w.@-]+|\S")
 
 
 def make_syntax_error(text: str, error: UnexpectedInput, accepts: Iterable[str]) -> FilterError:
-    """Returns the error for what the parser could not read; ``accepts`` are the terminals that it could have read."""
+    """Returns the error for text that the parser could not read; ``accepts`` are the terminals that it expected."""
     ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
     position = len(text.rstrip()) if ended else error.pos_in_stream or 0
     accepted = set(accepts)
@@ -65,14 +65,14 @@ def make_syntax_error(text: str, error: UnexpectedInput, accepts: Iterable[str])
 
 
 def _describe_found(text: str, position: int) -> str:
-    """Returns the word at ``position`` in quotes."""
+    """Returns the word at ``position`` in quotes, or words for the end of the filter."""
     match = _FOUND.match(text, position)
     return f"{match[0][:30]!r}" if match else "the end of the filter"
 
 
 def _find_hint(text: str, position: int, accepted: set[str]) -> str:
     """Returns the likely remedy; an empty string if there is none."""
-    # A doubled operator is taken for its first half, so the trouble begins at its second.
+    # The first half of a doubled operator (==) is read as an operator, so the parser fails at the second half.
     for start in (position - 1, position):
         for pattern, expected, hint in _HINTS:
             match = re.compile(pattern, re.IGNORECASE).match(text, max(0, start))

@@ -1,8 +1,7 @@
 """The filter tree: a statement about one event of a source.
 
-Logic is two-valued: a field that an
-event lacks satisfies no condition, ``f != v`` is ``not f = v`` (so it holds where ``f`` is missing), and a condition
-on a list field holds when any element satisfies it.
+Logic is two-valued. A field that an event lacks satisfies no condition. ``f != v`` means ``not f = v``, so it holds for
+an event that lacks ``f``. A condition on a list field holds if any element satisfies it.
 
 Values are Python values of the field's type: ``str`` (string), ``int`` (int, port), ``float``, ``bool``, an aware
 ``datetime`` (time), ``ipaddress`` addresses (ip); list fields take values of their element type. Before a tree has
@@ -26,28 +25,28 @@ COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 
 @dataclass(frozen=True)
 class And:
-    """All children hold. At least two children."""
+    """A filter that holds if all of its children hold; there are at least two."""
 
     children: tuple[Filter, ...]
 
 
 @dataclass(frozen=True)
 class Or:
-    """At least one child holds. At least two children."""
+    """A filter that holds if any of its children holds; there are at least two."""
 
     children: tuple[Filter, ...]
 
 
 @dataclass(frozen=True)
 class Not:
-    """The child does not hold."""
+    """A filter that holds if its child does not."""
 
     child: Filter
 
 
 @dataclass(frozen=True)
 class Compare:
-    """``field op value`` with an op of ``COMPARISONS``; order is that of the type, strings by UTF-8 bytes."""
+    """``field op value`` with an op of ``COMPARISONS``. Values have their type's order; strings sort by UTF-8 bytes."""
 
     field: str
     op: str
@@ -56,7 +55,7 @@ class Compare:
 
 @dataclass(frozen=True)
 class In:
-    """``field in (a, b, …)``."""
+    """``field in (a, b, …)``: a value that equals one of the list."""
 
     field: str
     values: tuple[Value, ...]
@@ -64,7 +63,7 @@ class In:
 
 @dataclass(frozen=True)
 class Between:
-    """``field in low..high``, both included, in the order of the type."""
+    """``field in low..high``: a value between two others, both included, in the order of the type."""
 
     field: str
     low: Value
@@ -81,7 +80,7 @@ class Cidr:
 
 @dataclass(frozen=True)
 class Prefix:
-    """A string that starts with ``prefix``."""
+    """``field startswith prefix``: a string that starts with ``prefix``."""
 
     field: str
     prefix: str
@@ -98,7 +97,10 @@ class Matches:
 
 @dataclass(frozen=True)
 class Wildcard:
-    """A string that fits a pattern as a whole: ``*`` is any run of characters, ``?`` any one; ``\\*`` is a star."""
+    """``field like pattern``: a string that fits a pattern as a whole.
+
+    In the pattern ``*`` stands for any run of characters, ``?`` for any one character, and ``\\*`` for a star.
+    """
 
     field: str
     pattern: str
@@ -106,7 +108,7 @@ class Wildcard:
 
 @dataclass(frozen=True)
 class Exists:
-    """The event has the field."""
+    """``exists field``: the event has the field."""
 
     field: str
 
@@ -131,9 +133,9 @@ def make_contains(field: str, text: str) -> Wildcard:
 
 
 def find_literal_ends(pattern: str) -> tuple[str, str, str]:
-    """Returns the literal beginning and ending of strings that fit a wildcard, and the pattern between them.
+    """Returns the literal beginning and ending of all strings that fit a wildcard, and the pattern between them.
 
-    A pattern without a star or a question mark is all beginning.
+    If the pattern has no star or question mark, the beginning is the whole text, and the others are empty.
     """
     parts = re.findall(r"\\.|.", pattern, re.DOTALL)
     wild = [place for place, part in enumerate(parts) if part in ("*", "?")]
@@ -144,6 +146,7 @@ def find_literal_ends(pattern: str) -> tuple[str, str, str]:
 
 
 def _join_unescaped(parts: list[str]) -> str:
+    """Returns the text of a pattern's literal parts, each a character or a backslash and a character."""
     return "".join(part[-1] for part in parts)
 
 

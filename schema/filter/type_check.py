@@ -1,4 +1,4 @@
-"""The check of a filter against a source: every field exists, and every value becomes its field's type."""
+"""Checks a filter against a source: every field must exist, and every value is converted to its field's type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .print import format_value, to_text
 from .values import convert_value, parse_network, rank_value
 
 MAX_VALUES = 1_048_576
-"""The most characters in all values of a filter together; only a filter in JSON can have so many."""
+"""The largest number of characters in all values of a filter together; only a filter in JSON can have more."""
 
 
 def read_filter(where: str | Mapping[str, Any] | None, source: Source, now: int | None = None) -> f.Filter | None:
@@ -36,7 +36,8 @@ def read_filter(where: str | Mapping[str, Any] | None, source: Source, now: int 
 def type_filter(tree: f.Filter, source: Source, text: str = "", now: int | None = None) -> f.Filter:
     """Returns ``tree`` with each value converted to its field's type; a typed tree comes back equal.
 
-    ``text`` is the text that the tree was parsed from: errors then show the place in it, and otherwise the condition.
+    ``text`` is the text that ``tree`` was parsed from. If it is given, errors show the place in it; otherwise they show
+    the condition.
     ``now`` is as for ``read_filter``. Raises ``FilterError`` (unknown fields: ``UnknownFieldError``) that names field,
     type and value.
     """
@@ -48,7 +49,7 @@ def type_filter(tree: f.Filter, source: Source, text: str = "", now: int | None 
 
 
 class _TreeTyper:
-    """One walk over a tree, left to right as in its text, so that each condition meets its place."""
+    """Types a tree in one walk, left to right as in its text, in which each condition takes the next of ``places``."""
 
     def __init__(self, source: Source, text: str, places: tuple[ConditionPlace, ...], now: int) -> None:
         self.source, self.text, self.now = source, text, now
@@ -132,7 +133,7 @@ class _ConditionTyper:
         return tree
 
     def type_members(self, tree: f.In) -> f.Filter:
-        """Types a list of values; networks among addresses become conditions of their own."""
+        """Returns the typed list of values; networks in a list of addresses become conditions of their own."""
         if self.field.scalar is not FieldType.IP:
             return f.In(tree.field, tuple(self.convert_value(value, i) for i, value in enumerate(tree.values)))
         networks: list[f.Filter] = []
@@ -170,12 +171,12 @@ class _ConditionTyper:
             raise self.make_error(str(error), index) from None
 
     def require_type(self, scalar: FieldType, reason: str) -> None:
-        """Raises ``FilterError`` with a reason unless the field's values are of a type."""
+        """Raises ``FilterError`` with ``reason`` unless the field's values are of type ``scalar``."""
         if self.field.scalar is not scalar:
             raise self.make_error(reason)
 
     def raise_reason(self, reason: str) -> None:
-        """Raises ``FilterError`` if there is a reason."""
+        """Raises ``FilterError`` with ``reason`` unless it is empty."""
         if reason:
             raise self.make_error(reason)
 

@@ -15,14 +15,14 @@ from watchfloor.schema.times import epoch_micros, from_micros, parse_time
 from .tree import Value
 
 _INTEGER = re.compile(r"[+-]?\d{1,30}", re.ASCII)
-# Reads every word in one go: a run of digits can be divided in one way only.
+# A run of digits can match in one way only, so that the time is linear for every word.
 _FLOAT = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE)
 _LONGEST_TIME = 100
 _TRUTH = {"true": True, "t": True, "yes": True, "1": True, "false": False, "f": False, "no": False, "0": False}
 
 
 def convert_value(value: Value, scalar: FieldType, now: int) -> Value:
-    """Returns ``value``, a word or already typed, as the Python type of ``scalar``.
+    """Returns ``value``, which is a word of the text or already typed, as the Python type of ``scalar``.
 
     Relative times count from ``now`` (µs). Raises ``ValueError`` (times: ``TimeRangeError``) with a reason that names
     the value and the form that fits.
@@ -38,7 +38,7 @@ def rank_value(value: Value) -> bytes | tuple[int, int] | float | datetime:
 
 
 def parse_network(value: Value) -> IPv4Network | IPv6Network | None:
-    """Returns the network of a word such as ``10.0.0.0/8``; None if it is none, or has a zone (``%eth0``)."""
+    """Returns the network that a word like ``10.0.0.0/8`` names; None for other values and for zones (``%eth0``)."""
     if not isinstance(value, str) or "/" not in value or "%" in value:
         return None
     try:

@@ -1,1 +1,1 @@
-"""All settings of a process, and where their values come from. Read ``settings.py`` first, then ``load.py``."""
+"""The settings of a process and the reading of their values. Read ``settings.py`` first, then ``load.py``."""

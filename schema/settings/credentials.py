@@ -1,4 +1,4 @@
-"""The identity with which a process connects to the store, and its proof."""
+"""The user name and password with which a process connects to the store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Credentials:
-    """A user and the user's password, the only kind of proof so far. Its text form does not show the password."""
+    """A user name and its password. Their text form does not show the password."""
 
     user: str
     password: str = field(repr=False)

@@ -1,7 +1,7 @@
-"""Loads settings: defaults < ``watchfloor.toml`` < ``WATCHFLOOR_*`` in the environment < flags.
+"""Loads settings from defaults, ``watchfloor.toml``, ``WATCHFLOOR_*`` variables and flags; each overrides those before.
 
-The first ``watchfloor.toml`` counts that is found in the working folder or else in the stack's folder. An error names
-where a bad value came from.
+The file is read from the working folder. If none is there, it is read from the stack's folder. An error names the file,
+variable or flag that a bad value came from.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DEFAULT_HOME = ".watchfloor"
 
 @dataclass(frozen=True)
 class SettingDescription:
-    """One setting, for the manual: its name in files, its variable, its default and what it does."""
+    """One setting as the manual describes it: its name in files, its variable, its default and its purpose."""
 
     name: str
     variable: str
@@ -43,10 +43,10 @@ def describe_settings() -> Iterator[SettingDescription]:
 
 
 def load_settings(home: str | Path | None = None, overrides: Mapping[str, Any] | None = None) -> Settings:
-    """Returns the settings of this process. ``overrides``, from flags, win; a None in it counts as not given.
+    """Returns the settings of this process.
 
-    ``home`` is one of them. Raises SettingsError for a value that does not fit or a name that is not known, with where
-    it came from.
+    ``overrides`` are values of flags, by name, and override all others; None counts as not given. ``home`` is the flag
+    of that name. Raises ``SettingsError`` for a bad value or an unknown name, and names where it came from.
     """
     flags = {name: value for name, value in (overrides or {}).items() if value is not None}
     if home is not None:
@@ -64,7 +64,7 @@ def load_settings(home: str | Path | None = None, overrides: Mapping[str, Any] |
 
 
 def _merge_layers(layers: list[tuple[dict[str, Any], str]]) -> Settings:
-    """Returns the settings of layers of values, the last of which wins; each comes with words for where it is from."""
+    """Returns the settings of layers of values, of which later ones win; each has a text that names its origin."""
     fields = {_name_in_files(field): field for field in dataclasses.fields(Settings)}
     values: dict[str, Any] = {}
     for layer, origin in layers:
@@ -81,7 +81,7 @@ def _merge_layers(layers: list[tuple[dict[str, Any], str]]) -> Settings:
 
 
 def _read_file(path: Path) -> tuple[dict[str, Any], str]:
-    """Returns the values of a settings file and words for where they are from; no values if there is no file."""
+    """Returns the values of a settings file, and a text that names their origin; no values if there is no file."""
     try:
         return tomllib.loads(path.read_text()), f"{path}, "
     except (FileNotFoundError, NotADirectoryError):
@@ -91,5 +91,5 @@ def _read_file(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def _name_in_files(field: dataclasses.Field[Any]) -> str:
-    """Returns what files and variables call a field of ``Settings``."""
+    """Returns the name of a field of ``Settings`` in files and variables."""
     return field.metadata["name"] or field.name

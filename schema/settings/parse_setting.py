@@ -1,4 +1,4 @@
-"""Turns the text of a setting into its value."""
+"""Parses and checks values of settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SIZE = re.compile(r"(\d+)\s*(?:([kmg])i?b?|b)?", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int:
-    """Returns the bytes of ``64m``, ``64MiB``, ``1g`` or a plain number. Raises ValueError for anything else."""
+    """Returns the number of bytes that ``64m``, ``64MiB``, ``1g`` or a number stands for. Raises ``ValueError``."""
     match = _SIZE.fullmatch(text.strip())
     if not match:
         raise ValueError(f"{text!r} is not a size such as 256m or 1g")
@@ -22,7 +22,7 @@ def parse_size(text: str) -> int:
 def parse_setting(raw: Any, kind: SettingType, low: int, high: int) -> Any:
     """Returns ``raw``, from a file, a variable or a flag, as a value of ``kind``.
 
-    Raises ValueError, which says what was expected.
+    ``low`` and ``high`` bound numbers. Raises ``ValueError``, which names what was expected.
     """
     if kind == "path":
         if not isinstance(raw, str | Path) or not str(raw) or "\0" in str(raw):

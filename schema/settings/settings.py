@@ -1,6 +1,6 @@
-"""All settings of a process as one value. ``load_settings`` (``load.py``) puts it together.
+"""All settings of a process as one value, which ``load_settings`` (``load.py``) makes.
 
-Each field's description stands beside it; the manual is made from them.
+The manual is made from the descriptions that stand beside the fields.
 """
 
 # ruff: noqa: RUF009 - each default is a call of `_setting`, which makes a dataclass field
@@ -19,6 +19,7 @@ from .credentials import Credentials
 from .parse_setting import SettingType
 
 Role = Literal["ingest", "query"]
+"""The purpose for which a process connects to the store; each role has its own user."""
 MIB = 1 << 20
 
 
@@ -34,7 +35,7 @@ def _setting(default: Any, kind: SettingType, doc: str, name: str = "", low: int
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings, checked. Paths are absolute. Sizes are bytes, but heaps are text that the JVM reads (``256m``)."""
+    """All settings. Paths are absolute. Sizes are in bytes, except heaps, which are text for the JVM (``256m``)."""
 
     home: Path = _setting(Path(".watchfloor"), "path", "the stack's folder: data, logs, configuration, secrets")
     jars: Path = _setting(
@@ -130,7 +131,7 @@ class Settings:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Kafka's bootstrap servers. Raises SettingsError when none is set and no stack was ever started."""
+        """Kafka's bootstrap servers. Raises ``SettingsError`` if none is set and no stack was ever started."""
         if self.kafka_bootstrap:
             return self.kafka_bootstrap
         try:
@@ -147,7 +148,7 @@ class Settings:
         return given or self.secret_folder / ("root.password" if role == "ingest" else "query.password")
 
     def read_credentials(self, role: Role) -> Credentials:
-        """Returns what ``role`` connects with.
+        """Returns the user and password that ``role`` connects with.
 
         Raises ``SettingsError`` if the password's file is missing, empty or open to other users.
         """
