@@ -1,6 +1,7 @@
-"""Calls from Python into Java: errors are translated, and record batches change sides without being copied.
+"""Calls from Python into Java: errors are translated, and record batches are handed over without a copy.
 
-Nothing here is called per entry or per event. Arrow's C data interface hands over the addresses of a batch's buffers.
+No function here is called per entry or per event. Arrow's C data interface hands over the addresses of a batch's
+buffers.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ def to_java_strings(values: Sequence[str | None]) -> Any:
 
 
 class BatchTransfer:
-    """The two C structures through which one record batch changes sides.
+    """The two C structures through which one record batch is handed to Java or comes from Java.
 
-    They must live until the other side has imported the batch.
+    They must live until the receiver has imported the batch.
     """
 
     def __init__(self) -> None:
@@ -69,7 +70,7 @@ class BatchTransfer:
 
 
 def _copy_slice(column: pa.Array) -> pa.Array:
-    """Returns a copy of a slice, as Java imports only arrays that begin at their buffers' beginning."""
+    """Returns a copy of a slice, because Java imports only arrays that begin at the start of their buffers."""
     return column.take(pa.array(range(len(column)), pa.int64())) if column.offset else column
 
 

@@ -28,7 +28,7 @@ class Connection(JavaResource):
 
     @classmethod
     def open(cls, settings: Settings, credentials: Credentials) -> Connection:
-        """Starts the JVM, connects, and has the credentials checked.
+        """Starts the JVM, connects, and lets Accumulo check the credentials.
 
         Raises ``StoreError`` within seconds if the store is down.
         """
@@ -40,7 +40,7 @@ class Connection(JavaResource):
 
     @classmethod
     def connect(cls, settings: Settings, properties: str, credentials: Credentials) -> Connection:
-        """Connects as ``open`` does, by the text of the client properties."""
+        """Connects like ``open``, given the text of the client properties."""
         jvm.start_jvm(settings.jars, settings.jvm_heap)
         java = jvm.java_class("watchfloor.bridge.Connection")
         return cls(call_java(java.open, properties, to_java_credentials(credentials)))
@@ -52,5 +52,5 @@ class Connection(JavaResource):
 
 
 def to_java_credentials(credentials: Credentials) -> Any:
-    """Returns the Java object of the same name, which makes the token that Accumulo authenticates by."""
+    """Returns Java's ``Credentials``, which make the token by which Accumulo authenticates the user."""
     return jvm.java_class("watchfloor.bridge.Credentials").ofPassword(credentials.user, credentials.password)

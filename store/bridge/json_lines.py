@@ -1,4 +1,4 @@
-"""Lines of JSON objects read into typed columns, in the JVM: Java's ``LineReader`` says what it takes."""
+"""Reads lines of JSON objects into typed columns, in the JVM. Java's ``LineReader`` documents what is accepted."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from .call import BatchTransfer, call_java, to_java_strings
 
 
 class JsonLines:
-    """Reads lines into the columns of a source's fields. Not for use by several threads at once.
+    """Reads lines into the columns of a source's fields. Must not be used by several threads at once.
 
-    The JVM must run: a process that has no store starts it by ``jvm.start_jvm``.
+    The JVM must run already: a process that has no store starts it by ``jvm.start_jvm``.
     """
 
     def __init__(self, columns: Mapping[str, str], names: Mapping[str, str | None], power: int | None) -> None:
-        """``columns``: by name ``string ip int port float bool time``, or ``list:`` and one of these.
+        """Sets up a reader of lines into ``columns``.
 
-        ``names``: names as lines spell them, with dots where objects may be nested, and the column of each; None if
-        its value, a string, is skipped. ``power``: numbers that are times become microseconds by this power of ten;
-        None if times are text.
+        ``columns`` maps the name of a column to its type: ``string``, ``ip``, ``int``, ``port``, ``float``, ``bool`` or
+        ``time``, or ``list:`` and one of these. ``names`` maps a name in the lines, with dots where objects may be
+        nested, to its column; to None if its value, a string, is skipped. ``power`` is the power of ten by which
+        numbers that are times become microseconds; None if times are text.
         """
         numbers = {name: number for number, name in enumerate(columns)}
         fields = [-1 if column is None else numbers[column] for column in names.values()]
@@ -37,9 +38,10 @@ class JsonLines:
         )
 
     def read_lines(self, data: bytes, starts: np.ndarray) -> tuple[pa.RecordBatch, np.ndarray | None]:
-        """Returns a row for each of the lines of UTF-8 that begin at ``starts``, and which are odd, if any are.
+        """Returns a row for each line, and a boolean per line that is true if Java did not accept it.
 
-        The row of an odd line, which is not taken, has no meaning.
+        ``data`` is UTF-8, and its lines begin at ``starts``. The row of a line that was not accepted has no meaning. If
+        all were accepted, None is returned instead of the booleans.
         """
         bounds = np.append(starts, len(data)).astype(np.int32)
         lines = pa.BinaryArray.from_buffers(pa.binary(), len(starts), [None, pa.py_buffer(bounds), pa.py_buffer(data)])

@@ -1,8 +1,8 @@
-"""The JVM inside this process: started once, with all its settings here.
+"""The JVM inside this process: its start and all its options.
 
-A JVM lives as long as its process, cannot be started a second time, and does not survive a fork: its threads are left
-behind and the first call into it hangs. So a server that forks starts it after the fork, and workers are processes of
-their own.
+A JVM lives as long as its process and cannot be started a second time. It does not survive a fork: its threads exist
+only in the parent, and the first call into it from the child hangs. So a server that forks starts the JVM after the
+fork, and workers are processes of their own.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from watchfloor.store.runtime.jars import client_class_path, list_archivable_jar
 from watchfloor.store.runtime.java_home import find_java
 
 _OPTIONS = (
-    # Arrow reaches into java.nio for the addresses of buffers.
+    # Arrow reads the addresses of buffers from classes in java.nio.
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "-Darrow.enable_unsafe_memory_access=true",
     "-Darrow.enable_null_check_for_get=false",
-    # Signals stay Python's: ^C is a KeyboardInterrupt, and SIGTERM is the worker's to handle.
+    # Python handles signals: ^C becomes a KeyboardInterrupt, and the worker handles SIGTERM.
     "-Xrs",
     "-XX:+UseSerialGC",
-    # JPype asks for a full collection when a process has grown since Python's last one: a worker's does all the time.
+    # JPype asks for a full collection when the process has grown since Python's last one; a worker's always has.
     "-XX:+DisableExplicitGC",
-    # The second compiler costs queries and workers more than it gains: long loops are the servers', and Python's.
+    # The second compiler costs queries and workers more than it gains: long loops run on the servers and in Python.
     "-XX:TieredStopAtLevel=1",
-    # The writer of sorted files compares keys with it byte by byte, and the first compiler finds it too long to inline.
+    # The writer of sorted files compares keys by ``byteAt``, which the first compiler does not inline by itself.
     "-XX:CompileCommand=quiet",
     "-XX:CompileCommand=inline,org.apache.accumulo.core.data.ArrayByteSequence::byteAt",
     "-XX:-UsePerfData",
@@ -57,19 +57,19 @@ def _find_jvm_library(home: Path) -> Path:
 
 
 def start_jvm(jars: Path, heap: str = "256m") -> None:
-    """Starts the JVM if it does not run yet; later calls change nothing, whatever they ask for.
+    """Starts the JVM if it does not run yet; later calls change nothing, whatever their arguments.
 
-    ``jars`` is the folder that the Maven module filled, ``heap`` what the JVM reads after ``-Xmx``. Raises
-    ``StackError`` if there is no Java 17 or 21, ``StoreError`` if it does not start, and ``InternalError`` in a process
-    that was forked from one with a JVM.
+    ``jars`` is the folder that the Maven module has filled, and ``heap`` the value of the JVM's option ``-Xmx``. Raises
+    ``StackError`` if there is no Java 17 or 21, ``StoreError`` if the JVM does not start, and ``InternalError`` in a
+    process that was forked from one with a JVM.
     """
     global _owner
     with _lock:
         if _owner is not None:
             _check_owner()
             return
-        # At exit Python may still hold batches in Java's memory, which it gives back by calls into the JVM: so the
-        # JVM is not destroyed, it ends with the process.
+        # At exit Python may still hold batches in Java's memory, which it releases by calls into the JVM. So the JVM is
+        # not destroyed before; it ends with the process.
         jpype.config.destroy_jvm = False
         java = find_java()
         archive = archive_folder(jars, java, list_archivable_jars(jars)) / CLIENT_ARCHIVE
@@ -85,8 +85,8 @@ def start_jvm(jars: Path, heap: str = "256m") -> None:
             )
         except (OSError, RuntimeError, jpype.JVMNotFoundException, jpype.JVMNotSupportedException) as error:
             raise StoreError(f"the JVM does not start: {error}") from error
-        # JPype has Python collect all its garbage whenever Java has collected its own. What stays for good anyway is
-        # left out of that: it takes 1 ms then instead of 40, in which no other thread of Python can run.
+        # JPype makes Python collect its garbage whenever Java has collected its own. Freezing excludes the objects that
+        # exist now, most of which stay: a collection then blocks Python's threads for 1 ms instead of 40.
         gc.collect()
         gc.freeze()
         _owner = os.getpid()
@@ -101,8 +101,8 @@ def is_running() -> bool:
 def _stop_calling_python() -> None:
     """Ends JPype's thread in the JVM that drops references to Python objects.
 
-    Only a JVM that is destroyed would end it, and a thread that wants the interpreter's lock while the interpreter
-    ends is killed in a way that aborts the whole process.
+    Otherwise only destroying the JVM would end that thread. If it waits for the interpreter's lock while the
+    interpreter ends, it is killed in a way that aborts the whole process.
     """
     if _owner == os.getpid():
         jpype.JClass("org.jpype.ref.JPypeReferenceQueue").getInstance().stop()

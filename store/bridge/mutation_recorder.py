@@ -1,4 +1,4 @@
-"""A sink for benchmarks: it keeps entries as Accumulo mutations, and writes them later by the plainest loop."""
+"""A sink for benchmarks: it keeps entries as Accumulo mutations and writes them later in a plain loop."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .connection import Connection
 
 
 class MutationRecorder:
-    """Takes what an ``EntrySink`` takes, and keeps it as mutations until ``replay`` writes them.
+    """Takes the same batches as an ``EntrySink``, and keeps their mutations until ``replay`` writes them.
 
-    The mutations are kept in Java's memory, some 100 bytes an entry. They are written with the settings of the store's
+    The mutations are kept in Java's memory, some 100 bytes per entry. They are written with the settings of the store's
     sinks. The time that an ``EntrySink`` needs beyond this for the same entries is the bridge's own cost.
     """
 

@@ -1,8 +1,8 @@
-"""Requests for scans, each one value: ``EntryScan`` for entries, ``EventScan`` for events.
+"""Requests for scans as values: ``EntryScan`` asks for entries, ``EventScan`` for events.
 
-The fields of both cross into Java by their names, so a new one is declared here, read by name in the Java class that
-uses it (from its ``ScanRequest``), and set by its user: no other file names it. A field of ``ServerOptions`` likewise
-reaches the iterator on the tablet servers (Java: ``EventOptions``).
+The fields of both are handed to Java by name. So a new field is declared here, read by its name in the Java class that
+uses it (from its ``ScanRequest``), and set by the code that asks for it; no other file names it. In the same way a
+field of ``ServerOptions`` reaches the iterator on the tablet servers (Java: ``EventOptions``).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from watchfloor.store.encoding.ranges import Ranges
 
 MANY_REQUESTS = 8
-"""Requests at once for a scan that may bring much: several to a tablet server that has several tablets."""
+"""Simultaneous requests of a scan that may return much: several to a tablet server that has several tablets."""
 
 
 @dataclass(frozen=True)
 class ServerIterator:
-    """An iterator that the tablet servers run over a scan: its priority, a name, its Java class and its options.
+    """An iterator that the tablet servers run over a scan: its priority, name, Java class and options.
 
-    An option of bytes is sent in base64.
+    An option of type bytes is sent in base64.
     """
 
     priority: int
@@ -33,9 +33,10 @@ class ServerIterator:
 class EntryScan:
     """Asks for the entries of a table in some key ranges.
 
-    ``ordered``: range after range, keys in order, by one request after the other. Otherwise entries come in any order,
-    by ``requests`` at once, or by one a tablet server if these are more: for little, one a server is soonest, as each
-    costs client and server a millisecond of work. A batch has at most ``batch_rows`` entries.
+    If ``ordered``, ranges are read one after the other by consecutive requests, and entries come in the order of their
+    keys. Otherwise entries come in any order, by ``requests`` simultaneous requests, but at least one to each tablet
+    server. A request costs client and server a millisecond of work, so a scan that returns little is fastest with one
+    to each server. A batch has at most ``batch_rows`` entries.
     """
 
     table: str
@@ -48,10 +49,10 @@ class EntryScan:
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """Options of the iterator on the tablet servers that answers with events; None is left out.
+    """Options of the iterator on the tablet servers that answers with events; an option of None is not sent.
 
-    ``filter``: the compiled filter program. ``time``: the source's time field. ``most``: of a block of events only its
-    newest so many are wanted.
+    ``filter`` is the compiled filter program, ``time`` the source's time field. ``most`` is the largest number of
+    events wanted of a block, its newest ones.
     """
 
     filter: bytes | None = None
@@ -63,11 +64,12 @@ class ServerOptions:
 class EventScan:
     """Asks for events in some key ranges of an event table, as a column ``row`` and one for each of ``columns``.
 
-    ``stream`` is the Java class that reads a layout's answers, ``columns`` maps the names of fields to the types that
-    they come as (``values.bridge_type``). ``ordered``: the ranges are one a shard, and events come newest first over
-    all of them. Otherwise the ranges are looked up in any order, by ``requests`` at once as in ``EntryScan``.
+    ``stream`` is the Java class that reads a layout's answers, ``columns`` maps the names of fields to the types in
+    which they are handed over (``values.bridge_type``). If ``ordered``, there is one range per shard, and events come
+    newest first over all shards. Otherwise the ranges are looked up in any order, by ``requests`` simultaneous requests
+    as in ``EntryScan``.
 
-    The first batch has at most ``first_rows`` rows and is handed over as soon as possible, later ones have
+    The first batch has at most ``first_rows`` rows and is handed over as soon as possible; later batches have at most
     ``batch_rows``. If a row of the table is a block of events, these numbers count blocks.
     """
 

@@ -1,4 +1,4 @@
-"""Record batches that become entries of tables."""
+"""A sink that writes record batches as entries of tables."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from .connection import Connection
 
 
 class EntrySink(JavaResource):
-    """Writes record batches as entries. Not for use by several threads at once.
+    """Writes record batches as entries. Must not be used by several threads at once.
 
-    After a ``StoreError`` the sink refuses all further use: entries that it held back may be lost, so its user writes
-    everything since the last ``flush`` again, with another sink.
+    After a ``StoreError`` the sink refuses all further use. Entries that it held back may be lost, so the caller must
+    write everything since the last ``flush`` again, with another sink.
     """
 
     def __init__(self, connection: Connection, memory_bytes: int, threads: int, latency_millis: int) -> None:
-        """``memory_bytes`` and ``threads`` are per table; ``latency_millis`` 0: entries go when memory is full."""
+        """Opens a sink with ``memory_bytes`` and ``threads`` per table.
+
+        Entries are sent after ``latency_millis`` at the latest; with 0 only when the memory is full, or by ``flush``.
+        """
         sink = jvm.java_class("watchfloor.bridge.sink.EntrySink")
         super().__init__(call_java(sink, connection.java, memory_bytes, threads, latency_millis))
 
@@ -43,12 +46,12 @@ class EntrySink(JavaResource):
         call_java(self._java.writeRows, table, *transfer.export_batch(batch))
 
     def delete_entries(self, table: str, batch: pa.RecordBatch) -> None:
-        """Deletes entries, which are given by their keys as in ``write_entries``, without value and timestamp."""
+        """Deletes entries by their keys: the columns of ``write_entries`` without value and timestamp."""
         transfer = BatchTransfer()
         call_java(self._java.deleteEntries, table, *transfer.export_batch(batch))
 
     def flush(self) -> None:
-        """Returns when all that was written is durable."""
+        """Returns when all written entries are durable."""
         call_java(self._java.flush)
 
     def close(self) -> None:

@@ -18,15 +18,15 @@ from .connection import Connection
 from .requests import EntryScan, EventScan, ServerIterator, ServerOptions
 
 NEXT_ROW = b"next row"
-"""Key in the metadata of a batch of ordered blocks: the row, in hexadecimal, before which no later batch has any."""
-# Java is asked in steps of this, so that Python can handle its signals while a scan is silent.
+"""Key in the metadata of a batch of ordered blocks. Its value, in hexadecimal, is the least row of later batches."""
+# Each call into Java waits this long at most, so that Python can handle signals while a scan is silent.
 _STEP_MILLIS = 200
-# ScanStream.END and LAST_BATCH; 0 is nothing yet.
+# Java's ScanStream.END and LAST_BATCH; 0 means that no batch is there yet.
 _END, _LAST_BATCH = 1, 3
 
 
 class ScanStream(JavaResource):
-    """A scan that reads ahead. It is closed at its end, at an error, and by ``close`` from any thread."""
+    """A scan that reads ahead. It is closed at its end and at an error; any thread may close it by ``close``."""
 
     def __init__(self, java: Any) -> None:
         super().__init__(java)
@@ -61,8 +61,8 @@ class EntryStream(ScanStream):
 class EventStream(ScanStream):
     """Events as batches of ``row`` and a nullable column per field of the request.
 
-    If a row of the table is a block of events, the batch has a row for each event, and ``row`` is null but at a
-    block's first event.
+    If a row of the table is a block of events, the batch has a row for each event, and ``row`` is null except at the
+    first event of each block.
     """
 
     def __init__(self, connection: Connection, authorizations: Sequence[str], request: EventScan) -> None:
@@ -81,7 +81,7 @@ def to_java_request(authorizations: Sequence[str], request: EntryScan | EventSca
 
 
 def _to_java_value(value: Any, transfer: BatchTransfer) -> Any:
-    """Returns what a field of a request is in Java; numbers, strings, booleans and None are converted by the call."""
+    """Returns a field of a request as Java expects it. The call converts numbers, strings, booleans and None itself."""
     match value:
         case Ranges():
             return jpype.JArray(jpype.JLong)(transfer.export_batch(value.to_batch()))
@@ -101,7 +101,7 @@ def _describe_iterator(iterator: ServerIterator) -> list[str]:
 
 
 def _flatten_options(options: Mapping[str, str | bytes | int]) -> list[str]:
-    """Returns names and values in turn, as strings; bytes become base64."""
+    """Returns names and values alternately, as strings; bytes become base64."""
     flat = []
     for name, option in options.items():
         flat += [name, base64.b64encode(option).decode() if isinstance(option, bytes) else str(option)]

@@ -1,7 +1,7 @@
 """Measures what reading costs on a store, for the planner (``watchfloor.schema.read_costs.ReadCosts``).
 
-A source that holds a sample of known events is read through its layout in ways that differ in one thing each. The
-differences of their times are the costs.
+A source that holds a sample of known events is read through its layout in several ways. Each differs from another in
+one respect, and the difference of the two times is a cost.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .registry import find_layout
 
 ROUNDS, WARM_UP_ROUNDS = 11, 20
 FIRST_ROWS = 20
-"""Rows of a first batch, as many as a query asks for."""
+"""Rows of a first batch, the number for which a query asks."""
 NEWEST_MICROS = 10_000_000
 
 
@@ -54,7 +54,7 @@ class CalibrationSample:
 
 
 def measure_costs(store: Store, source: Source, sample: CalibrationSample) -> ReadCosts:
-    """Returns the costs of reading ``source``, which holds the sample: medians, in seconds."""
+    """Returns the costs of reading ``source``, which holds the sample. They are in seconds, from median times."""
     reader = _SampleReader(store, source, sample)
     events, popular, middling = sample.events, sample.popular.events, sample.middling.events
     one_place = reader.read_index(sample.rare.condition)[:1]
@@ -84,7 +84,7 @@ def measure_costs(store: Store, source: Source, sample: CalibrationSample) -> Re
         hit=hit if default.place_events > 1 else 0.0,
         look_up=times["one"],
         place=max(0.0, times["some"] - times["one"] - middling * row) / max(1, places - 1),
-        # The entries of blocks are few, and read when the plan is made.
+        # Blocks have few index entries, and a query reads these when its plan is made.
         entry=times["entries"] / max(1, entries) if default.place_events == 1 else 0.0,
         row=row,
     )
@@ -103,16 +103,16 @@ class _SampleReader:
         return self._scan_since(self._since, where)
 
     def scan_newest(self, where: Filter) -> int:
-        """Scans the last seconds: the time of a scan that has next to nothing to read."""
+        """Scans only the last seconds, to measure a scan that reads next to nothing. Returns the number of events."""
         return self._scan_since(self._until - NEWEST_MICROS, where)
 
     def read_index(self, condition: Compare) -> pa.Array:
-        """Returns what the index has for a condition."""
+        """Returns the index hits of a condition."""
         (hits,) = self._layout.find_hits(self._store.snapshot(), self._source, [condition], self._since, self._until)
         return hits
 
     def fetch_events(self, hits: pa.Array, where: Filter) -> int:
-        """Fetches the events that index hits lead to and returns the number of those that satisfy ``where``."""
+        """Fetches the events of index hits and returns the number of those that satisfy ``where``."""
         wanted = ReadRequest(self._since, self._until, where, self._columns, FIRST_ROWS)
         return sum(map(len, self._layout.fetch_events(self._store.snapshot(), self._source, hits, wanted)))
 

@@ -1,7 +1,7 @@
-"""Counts of a source's events, from the aggregate table, and of those with a value, from where the layout has them.
+"""Counts of all events of a source, from the aggregate table, and of events with a value, from its layout.
 
-A time range is read as the fewest buckets that cover it: whole days, then whole hours at both ends. What is left at
-the edges is counted exactly from the events.
+A time range is read as the fewest buckets that cover it: whole days, then whole hours at both ends. The remaining edges
+are counted exactly from the events.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from watchfloor.store.reader import Reader
 from .registry import find_layout
 
 BUCKET_WIDTHS = dict(zip(BUCKETS, (MINUTE, HOUR, DAY), strict=True))
-"""Microseconds."""
+"""Width of a bucket in microseconds, by name."""
 _EDGE_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
 class EventSurvey:
-    """Knowledge of the events in [since, until) (µs) before they are read.
+    """Counts of the events in [since, until) (µs), read before the events themselves.
 
     ``hours`` are the starts of the hours that touch the range and have events, ascending, and ``events`` the number of
-    events in each; ``busy`` are these hours, merged, newest first. ``total`` is the number of all events. ``counts``
-    has what the index tells about each condition; None if that is too much to read.
+    events in each hour. ``busy`` are these hours as spans, newest first, with neighbours merged. ``total`` is the sum
+    of ``events``. ``counts`` has the index's answer about each condition; None if it was too much to read.
     """
 
     since: int
@@ -64,13 +64,13 @@ class EventSurvey:
     counts: list[IndexCount | None]
 
     def estimate_newer(self, time: int) -> int:
-        """Returns about how many of the events are newer than ``time``."""
+        """Returns the approximate number of events newer than ``time`` (µs)."""
         shares = np.clip((self.hours + HOUR - time) / HOUR, 0, 1)
         return int(self.events @ shares)
 
 
 class CountReader:
-    """Counts events of one source. A field of None means all its events."""
+    """Counts events of one source. Without a field and a value, all its events are counted."""
 
     def __init__(self, reader: Reader, source: Source) -> None:
         self._reader, self._source, self._layout = reader.snapshot(), source, find_layout(source)
@@ -78,10 +78,10 @@ class CountReader:
     def read_survey(
         self, conditions: Sequence[Condition], since: int | None, until: int | None, thorough: bool = False
     ) -> EventSurvey:
-        """Returns what a plan needs to know of [since, until), where None is as far as there are events.
+        """Returns the counts that a plan needs for [since, until); None stands for the oldest or newest event's hour.
 
-        Everything is read at once. A condition of many values is given up if it has more entries than the layout finds
-        worth reading, unless ``thorough``.
+        Everything is read at the same time. Reading a condition of many values is given up if it has more index entries
+        than the layout finds worth reading, unless ``thorough``.
         """
         max_entries = None if thorough else self._layout.max_entries
         low, high = 0 if since is None else since, END_OF_TIME if until is None else until
@@ -94,14 +94,14 @@ class CountReader:
             )
             buckets, events = sum_buckets(read)
         busy = _merge_hours(buckets)
-        # An end that is not given is that of the events; an empty range stands at the one that is.
+        # An end that is not given is taken from the events; the range is never negative.
         newest, oldest = (busy[0][1], busy[-1][0]) if busy else (0, 0)
         since = oldest if since is None else since
         until = max(since, newest) if until is None else until
         return EventSurvey(since, until, buckets, events, busy, int(events.sum()), found)
 
     def count_events(self, since: int, until: int, field: Field | None = None, value: Value | None = None) -> int:
-        """Returns the exact number of events in [since, until), or of those with this value."""
+        """Returns the exact number of events in [since, until), or of those events that have the value."""
         if field is not None and value is not None:
             return self._layout.counts.count_events(self._reader, self._source, (field, value), since, until)
         parts = cover_range(since, until)
@@ -115,7 +115,10 @@ class CountReader:
     def count_over_time(
         self, bucket: str, since: int, until: int, field: Field | None = None, value: Value | None = None
     ) -> list[tuple[int, int]]:
-        """Returns (start, count) of each bucket in [since, until) that has events, oldest first."""
+        """Returns (start in µs, count) of each bucket in [since, until) that has events, oldest first.
+
+        Raises ``UserError`` for an unknown bucket.
+        """
         if bucket not in BUCKETS:
             raise UserError(f"unknown bucket {bucket!r}; known are {', '.join(BUCKETS)}")
         width = BUCKET_WIDTHS[bucket]
@@ -145,12 +148,13 @@ class CountReader:
         return [(decode_index_value(field.scalar, value), count) for value, count in best]
 
     def _read_totals(self, cells: bytes, by: str) -> list[tuple[bytes, int, int]]:
+        """Returns (row, start of the bucket, count) of these cells of the row that counts all events."""
         return list(
             read_counts(self._reader, self._source, make_row_range(make_bucket_row(self._source, None)), cells, by)
         )
 
     def _read_times(self, span: Span) -> np.ndarray:
-        """Reads the times of the events in ``span`` from the events themselves."""
+        """Returns the times (int64 µs) of the events in ``span``, read from the events themselves."""
         name = self._source.time_field
         batches = self._layout.scan_events(self._reader, self._source, ReadRequest(*span, None, [name], _EDGE_ROWS))
         times = [batch.column(0).cast(pa.int64()).to_numpy() for batch in batches]
@@ -158,7 +162,7 @@ class CountReader:
 
 
 def _merge_hours(hours: np.ndarray) -> list[Span]:
-    """Merges ascending hours where they touch; the result is newest first."""
+    """Returns the spans of ascending hours, newest first; hours that touch become one span."""
     if not len(hours):
         return []
     first = np.concatenate(([True], np.diff(hours) > HOUR))
@@ -167,7 +171,7 @@ def _merge_hours(hours: np.ndarray) -> list[Span]:
 
 
 def _split_minutes(edges: tuple[Span, ...]) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """Splits edges into whole minutes, for which there are counts of all events, and the rest."""
+    """Returns the parts of edges that are whole minutes, which have counts of all events, and the remaining parts."""
     minutes = [(-(-since // MINUTE) * MINUTE, until // MINUTE * MINUTE) for since, until in edges]
     inner = tuple(span for span in minutes if span[0] < span[1])
     outer = [

@@ -30,13 +30,18 @@ class ItemWriter:
     """Writes the events of one work item. Its methods raise ``StoreError``.
 
     The entries are a pure function of the events, ``file_id`` (16 bytes) and ``item_id`` (8 bytes). They are durable,
-    and the events counted, when ``finish`` has returned, or the sink's ``flush`` after ``encode_rest`` was put.
+    and the events are counted, when ``finish`` has returned, or when the sink's ``flush`` has returned after the
+    entries of ``encode_rest`` were put.
     """
 
     def __init__(
         self, sink: WriteSink, item_id: bytes, file_id: bytes, reread: Store | None = None, again: bool = False
     ) -> None:
-        """``reread`` is the store if the item was read to its end before; ``again``: some of it may be written."""
+        """Sets up a writer of one item.
+
+        ``reread`` is the store if the item was read to its end before; otherwise None. ``again`` says that parts of the
+        item may have been written before.
+        """
         self._sink, self.item_id, self._file_id = sink, item_id, file_id
         self._reread, self._again = reread, again
         self._encoders: dict[str, Encoder] = {}
@@ -45,7 +50,7 @@ class ItemWriter:
         self.entries = 0
 
     def encode(self, source: Source, events: pa.RecordBatch) -> list[TableWrite]:
-        """Returns the entries of a batch, and counts its events. Batches must come in the order of the file."""
+        """Returns entries of a batch and counts its events. Batches must come in the order of the file."""
         self.events += len(events)
         return self._encoder_of(source).encode(events)
 
@@ -81,10 +86,10 @@ class ItemWriter:
         return any(name in now and lacks_index(source, now[name]) for name, source in self._sources.items())
 
     def sweep_earlier(self, store: Store, rejected: np.ndarray, sources: Iterable[Source] = ()) -> None:
-        """Removes what an earlier reading of the item wrote and this one, now durable, did not write again.
+        """Removes the entries that an earlier reading of the item wrote and this reading did not write again.
 
-        ``rejected`` are the offsets of lines that are not events any more. ``sources`` are further sources to which
-        the earlier reading may have written.
+        The entries of this reading must be durable by now. ``rejected`` are the offsets of lines that are not events
+        any more. ``sources`` are further sources to which the earlier reading may have written.
         """
         for source in sources:
             self._encoder_of(source)

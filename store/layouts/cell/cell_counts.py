@@ -1,4 +1,4 @@
-"""Counts of ``field = value`` in the cell layout: from the aggregate table, the edges from the index or the events."""
+"""Counts of ``field = value`` in the cell layout: from the aggregate table, and at the edges from index or events."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _EDGE_ROWS = 4096
 
 
 class CellCounts:
-    """Counts from a cell per value and hour, and per value and day."""
+    """Counts events by the cells per value and hour, and per value and day, of the aggregate table."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -60,7 +60,7 @@ class CellCounts:
         until: int,
         max_entries: int | None,
     ) -> list[IndexCount | None]:
-        """Returns the counts of the hours that touch the range for equalities, and the number of hits for others."""
+        """Returns for an equality the count in the hours that touch the range, for another condition its index hits."""
         terms, others = split_conditions(conditions)
         rows = {term: make_bucket_row(source, (source.find_field(term.field), term.value)) for term in terms}
         ranges = Ranges()
@@ -94,7 +94,7 @@ class CellCounts:
         counts: Counter[int] = Counter()
         whole = (-(-since // width) * width, until // width * width)
         edges: tuple[Span, ...] = ((since, until),)
-        if whole[0] < whole[1] and width != MINUTE:  # values have no counts by the minute
+        if whole[0] < whole[1] and width != MINUTE:  # Counts of values exist by hour and day only.
             edges = drop_empty_spans((since, whole[0]), (whole[1], until))
             cells = make_bucket_cells(width, whole)
             for _, start, count in read_counts(
@@ -123,12 +123,12 @@ class CellCounts:
 
 
 def _make_exact_count(count: int) -> IndexCount:
-    """Returns the answer to an equality, of which the index has an entry for each event."""
+    """Returns the index's answer about an equality, which has an index entry for each event."""
     return IndexCount(count, count, count)
 
 
 def _read_edge_times(reader: Reader, source: Source, term: FieldValue, span: Span) -> np.ndarray:
-    """The times of the events with the term in ``span``, from the index."""
+    """Returns the times (int64 µs) of the events that have the value in ``span``, from the index."""
     ranges = make_index_ranges(source, make_index_suffixes([term]), *key_bounds(*span))
     batches = reader.scan(EntryScan(index_table(source), ranges, ordered=False))
     keys = [to_byte_rows(batch.column("qualifier"), KEY_BYTES) for batch in batches]

@@ -1,4 +1,4 @@
-"""Entries of the ``cell`` layout: one for each field of an event, and one in the index for each indexed value."""
+"""Entries of the ``cell`` layout: an entry for each field of an event, and an index entry for each indexed value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .sweep import WrittenCells, remove_stale_cells
 
 @dataclass(frozen=True)
 class _EventKeys:
-    """The rows of a batch's events, and the shards and times (µs) that are in them."""
+    """The rows of a batch's events, (n, 20) bytes, and the shard number and time (µs) of each event."""
 
     rows: np.ndarray
     shards: np.ndarray
@@ -41,10 +41,13 @@ class _EventKeys:
 
 
 class CellEncoder:
-    """Entries of one work item's events of one source."""
+    """Makes the entries of one work item's events of one source."""
 
     def __init__(self, source: Source, file_id: bytes, item_id: bytes, again: bool = False) -> None:
-        """``again``: some of the item may have been written before, so what is written now is remembered."""
+        """Sets up an encoder of one work item.
+
+        ``again`` says that parts of the item may have been written before; then the encoder remembers what it writes.
+        """
         self._source, self._file_id, self._item_id, self._again = source, file_id, item_id, again
         self._counts = ItemCounts(source, item_id)
         self._written = WrittenCells()
@@ -76,15 +79,15 @@ class CellEncoder:
         source = store.catalog.read_sources()[self._source.name]
         store = store.seeing_all_of(source)
         counts = read_item_counts(store, source, self._item_id)
-        # Of an encoder that is used for nothing else: making index entries counts their values.
+        # Index entries are made by an encoder that is used for nothing else, because making them counts their values.
         other = CellEncoder(source, self._file_id, self._item_id)
         gone = event_hashes(self._file_id, rejected)
         remove_stale_cells(store, source, counted_minutes(source, counts), gone, self._written, other._index_rows)
-        # The counts go last: they tell a sweep in which minutes to look.
+        # The counts are removed last, because a sweep finds by them in which minutes to look.
         remove_stale_counts(store, source, counts, self._counts.make_entries())
 
     def _index_rows(self, field: Field, encoded: pa.Array, rows: np.ndarray) -> Iterator[TableWrite]:
-        """Returns the index entries of the events in these rows, which have these encoded values of a field."""
+        """Returns the index entries of a field for events, given by their rows and encoded values."""
         shards = np.array([int(bytes(name)) for name in rows[:, :SHARD_BYTES]])
         keys = _EventKeys(rows, shards, times_of_keys(rows[:, SHARD_BYTES:]))
         return self._index_field(field, decode_column(field, encoded), encoded, keys)
@@ -124,7 +127,7 @@ class CellEncoder:
         valid = dictionary.is_valid().to_numpy(zero_copy_only=False)
         codes = dictionary.indices.fill_null(0).to_numpy()[valid].astype(np.int64)
         events = events[valid]
-        if field.is_list:  # a value counts once an event, however often its list has it
+        if field.is_list:  # A value that is in an event's list several times counts once.
             _, first = np.unique(codes * len(keys.rows) + events, return_index=True)
             codes, events = codes[first], events[first]
         if not len(codes):

@@ -37,11 +37,11 @@ from .event_rows import EVENT_KEYS, ROW_BYTES
 
 _STREAM = "watchfloor.cell.CellStream"
 BATCH_ROWS = 4096
-"""Events in a batch of results, once the first is out."""
+"""Number of events in a batch of results after the first batch."""
 
 
 class CellLayout:
-    """Reads and writes the paper's tables."""
+    """Writes events as a cell per field, as the paper does, and reads them."""
 
     name = "cell"
     hits_exact = True
@@ -114,7 +114,7 @@ def _read_events(
     """Yields events as batches by ``make_event_schema``."""
     with reader.begin_events(request) as batches:
         for batch in batches:
-            # A field may be named "row", as the first column is.
+            # Columns are taken by position, because a field may be named "row" like the first column.
             rows, *values = batch.columns
             yield _to_typed_batch(rows, dict(zip(request.columns, values, strict=True)), source, columns)
 

@@ -1,4 +1,4 @@
-"""The rows of events that are cells (``docs/keys.md``)."""
+"""The rows of events in the ``cell`` layout (``docs/keys.md``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EVENT_KEYS = IndexKeys(key_bounds, KEY_BYTES)
 def make_event_rows(
     file_id: bytes, times: np.ndarray, offsets: np.ndarray, shards: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns (n, 20) row IDs of events and their shard numbers; ``times`` int64 microseconds."""
+    """Returns the row IDs of events, (n, 20) bytes, and their shard numbers. ``times`` are int64 µs."""
     hashes = event_hashes(file_id, offsets)
     numbers = (hashes % np.uint64(shards)).astype(np.int64)
     names = np.frombuffer(b"".join(shard_names(shards)), np.uint8).reshape(-1, SHARD_BYTES)

@@ -1,8 +1,9 @@
-"""Removes what an earlier reading of a work item has left in the ``cell`` layout and the last one has not written.
+"""Removes the cells that an earlier reading of a work item wrote and the last reading did not write again.
 
-An event's key is its place in its file, so a reading writes an event to where it was. By another definition a line may
-have become no event any more, or an event may have lost a value (one that was kept in ``extra`` and is now a field of
-its own). Such cells are found by the minutes in which the item had events, and go after their entries in the index.
+An event's key is computed from its place in its file, so every reading writes an event to the same row. By another
+definition, a line may be no event any more, or an event may have lost a value (for example one that was kept in
+``extra`` and is now a field of its own). Such cells are found by the minutes in which the item had events, and are
+deleted after their index entries.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ IndexRows = Callable[[Field, pa.Array, np.ndarray], Iterator[TableWrite]]
 
 
 class WrittenCells:
-    """The cells that a reading has written: the hash of each event, and the fields that it has."""
+    """The cells that a reading has written: the hash of each event, and the fields that have a value in it."""
 
     def __init__(self) -> None:
         self._hashes: list[np.ndarray] = []
@@ -42,7 +43,10 @@ class WrittenCells:
             self._filled.setdefault(name, []).append(column.is_valid().to_numpy(zero_copy_only=False))
 
     def find_stale(self, rows: np.ndarray, qualifiers: pa.BinaryArray, gone: np.ndarray) -> np.ndarray:
-        """Returns which of stored cells are of events with a hash in ``gone``, or are null in an event written anew."""
+        """Returns a boolean per stored cell, given by ``rows`` and ``qualifiers``: whether it is stale.
+
+        A cell is stale if its event's hash is in ``gone``, or if its field is null in the event as it was written anew.
+        """
         hashes = hashes_of_keys(rows[:, SHARD_BYTES:])
         stale = np.isin(hashes, gone)
         if not self._hashes:
@@ -57,7 +61,7 @@ class WrittenCells:
         return stale
 
     def _sort(self) -> None:
-        """Joins what was added to one sorted array, once nothing more is added."""
+        """Joins everything that was added, sorted by hash. Nothing may be added afterwards."""
         if len(self._hashes) == 1 and self._sorted:
             return
         hashes = np.concatenate(self._hashes)
@@ -74,9 +78,9 @@ def remove_stale_cells(
     written: WrittenCells,
     index_rows: IndexRows,
 ) -> None:
-    """Deletes, durably, the stale cells of events in these minutes (starts in µs), after their index entries.
+    """Deletes durably the stale cells of events in ``minutes`` (starts in µs), after their index entries.
 
-    ``gone`` are the hashes of lines that are no events; ``written`` is what became of the others.
+    ``gone`` are the hashes of lines that are not events any more; ``written`` has the cells of all other lines.
     """
     if not len(minutes):
         return
@@ -95,6 +99,7 @@ def remove_stale_cells(
 
 
 def _ranges_of(source: Source, minutes: np.ndarray) -> Ranges:
+    """Returns the ranges of the events in these minutes, with neighbouring minutes joined."""
     ranges = Ranges()
     for run in np.split(minutes, np.flatnonzero(np.diff(minutes) != MINUTE) + 1):
         low, high = key_bounds(int(run[0]), int(run[-1]) + MINUTE)
@@ -104,6 +109,7 @@ def _ranges_of(source: Source, minutes: np.ndarray) -> Ranges:
 
 
 def _index_entries_of(source: Source, cells: pa.RecordBatch, index_rows: IndexRows) -> Iterator[TableWrite]:
+    """Yields the index entries of cells of indexed fields."""
     for field in source.indexed_fields:
         of_field = cells.filter(pc.equal(cells.column("qualifier"), field.name.encode()))
         if len(of_field):

@@ -1,7 +1,8 @@
-"""A field's values of many events as one cell, the *vector* (``docs/keys.md``): read by ``decode_vector``.
+"""Encodes and decodes *vectors*: a field's values in many events as one cell (``docs/keys.md``).
 
-A vector is a header (form, codec, rows, a checksum, the smallest and the largest value) and a payload, compressed. The
-functions here know the format; ``column.py`` decides which form a column takes. Numbers are little-endian.
+A vector is a header (form, codec, rows, a checksum, the smallest and the largest value) and a payload, which may be
+compressed. The functions here know the format; ``column.py`` decides which form a column takes. Numbers are
+little-endian.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Compression = Literal["none", "zstd", "lz4_raw"]
 Buffer = Union[bytes, memoryview, pa.Buffer]
 
 CODEC: Compression = "lz4_raw"
-"""The codec of blocks that are written (``docs/decisions/0005-vectors-codecs-and-sizes.md``)."""
+"""The codec of newly written blocks (``docs/decisions/0005-vectors-codecs-and-sizes.md``)."""
 MAX_ROWS = 1 << 20
 MAX_PLAIN = 1 << 30
 _MAGIC, _VERSION = 0xB7, 1
@@ -52,7 +53,10 @@ def find_unsigned_width(most: int) -> int:
 
 
 def encode_dictionary(values: pa.BinaryArray, codes: np.ndarray, compression: Compression) -> bytes:
-    """Encodes codes and a dictionary: ``values`` are distinct and ascend, the code ``len(values)`` means null."""
+    """Returns a vector of codes and their dictionary.
+
+    ``values`` are distinct and in ascending order. The code ``len(values)`` means null.
+    """
     count = len(values)
     width = find_unsigned_width(count)
     lengths, data = _split_bytes(values)
@@ -62,7 +66,7 @@ def encode_dictionary(values: pa.BinaryArray, codes: np.ndarray, compression: Co
 
 
 def encode_plain(values: pa.BinaryArray, bounds: tuple[bytes, bytes] | None, compression: Compression) -> bytes:
-    """Encodes values one after the other; ``bounds`` are the smallest and the largest."""
+    """Returns a vector of values one after the other. ``bounds`` are the smallest and the largest value."""
     valid = _find_validity(values)
     lengths, data = _split_bytes(values.fill_null(b"") if valid is not None else values)
     payload = [*_pack_validity(valid), lengths.tobytes(), data]
@@ -70,13 +74,16 @@ def encode_plain(values: pa.BinaryArray, bounds: tuple[bytes, bytes] | None, com
 
 
 def encode_numbers(numbers: np.ndarray, valid: np.ndarray | None, value_bytes: int, compression: Compression) -> bytes:
-    """Encodes numbers (uint64), which are encoded values of ``value_bytes`` bytes; ``valid`` None: none is null."""
+    """Returns a vector of uint64 numbers, which are encoded values of ``value_bytes`` bytes.
+
+    ``valid`` is false where the value is null; None if no value is null.
+    """
     known = numbers if valid is None else numbers[valid]
     low, high = (int(known.min()), int(known.max())) if len(known) else (0, 0)
     bounds = (low.to_bytes(value_bytes, "big"), high.to_bytes(value_bytes, "big")) if len(known) else None
     width, transform = find_unsigned_width(high - low), 0
     if valid is None and width > 1 and len(numbers) > 1:
-        # Numbers that hardly change from one event to the next, as times do, are told by their differences.
+        # Numbers that hardly change from one event to the next, such as times, are stored as differences.
         steps = np.diff(numbers).view(np.int64)
         step = int(steps.min())
         narrow = find_unsigned_width(int(steps.max()) - step)
@@ -96,7 +103,7 @@ def encode_numbers(numbers: np.ndarray, valid: np.ndarray | None, value_bytes: i
 
 
 def encode_list(lengths: np.ndarray, valid: np.ndarray | None, elements: bytes, compression: Compression) -> bytes:
-    """Encodes lists by their ``lengths`` (0 where null); ``elements`` is a vector of the elements of all lists."""
+    """Returns a vector of lists: their ``lengths`` (0 where null), and ``elements``, a vector of all their elements."""
     width = find_unsigned_width(int(lengths.max()) if len(lengths) else 0)
     inner = _read_header(memoryview(elements))
     payload = [*_pack_validity(valid), lengths.astype(_WIDTHS[width]).tobytes(), elements]
@@ -108,9 +115,9 @@ def encode_list(lengths: np.ndarray, valid: np.ndarray | None, elements: bytes, 
 class _Shape:
     """The part of a vector's header that describes its values.
 
-    ``bounds`` are the smallest and the largest value, ``max_cut`` says that the largest was cut. ``nulls``: a bitmap
-    marks nulls. ``value_bytes`` is the width of encoded numbers, ``code_width`` that of codes, differences or lengths
-    in the payload; ``transform`` 1 means differences between successive numbers.
+    ``bounds`` are the smallest and the largest value; ``max_cut`` is true if the largest was cut. ``nulls`` is true if
+    a bitmap marks nulls. ``value_bytes`` is the width of encoded numbers, ``code_width`` the width of codes,
+    differences or lengths in the payload. ``transform`` 1 means differences between successive numbers.
     """
 
     form: int
@@ -145,10 +152,12 @@ def _pack_vector(shape: _Shape, payload: list[bytes], compression: Compression) 
 
 
 def _pack_validity(valid: np.ndarray | None) -> list[bytes]:
+    """Returns the bitmap as part of a payload; nothing for None."""
     return [] if valid is None else [np.packbits(valid, bitorder="little").tobytes()]
 
 
 def _find_validity(column: pa.Array) -> np.ndarray | None:
+    """Returns a boolean per value that is false for nulls; None if there are none."""
     return column.is_valid().to_numpy(zero_copy_only=False) if column.null_count else None
 
 
@@ -164,7 +173,10 @@ def _split_bytes(values: pa.BinaryArray) -> tuple[np.ndarray, bytes]:
 
 @dataclass(frozen=True, kw_only=True)
 class _StoredVector(_Shape):
-    """A vector whose header and checksum are right: its payload as it is stored, of ``plain`` bytes decompressed."""
+    """A vector whose header and checksum were checked.
+
+    ``payload`` is as it is stored, and ``plain`` the number of its bytes when decompressed.
+    """
 
     codec: int
     plain: int
@@ -207,7 +219,7 @@ def _make_damage_error(why: str) -> StoreError:
 
 
 def _read_header(vector: memoryview) -> _StoredVector:
-    """Checks a vector as far as its header and checksum go. Raises ``StoreError``."""
+    """Returns a vector after checking its header and checksum. Raises ``StoreError`` if it is damaged."""
     if len(vector) < _BOUNDS_AT:
         raise _make_damage_error(f"{len(vector)} bytes are less than a header")
     magic, version, form, codec, flags, value_bytes, code_width, transform, rows, plain, crc, low, high = (
@@ -247,7 +259,7 @@ def _read_header(vector: memoryview) -> _StoredVector:
 
 
 def _decompress(head: _StoredVector) -> _PayloadReader:
-    """Returns the decompressed payload."""
+    """Returns a reader of the decompressed payload. Raises ``StoreError`` if it does not decompress."""
     if head.codec == 0:
         if len(head.payload) != head.plain:
             raise _make_damage_error(f"a payload of {len(head.payload)} bytes, not {head.plain}")
@@ -265,12 +277,13 @@ def _decompress(head: _StoredVector) -> _PayloadReader:
 
 
 class _PayloadReader:
-    """Takes piece after piece of a payload and checks that it is there."""
+    """Takes a payload apart from its beginning. Raises ``StoreError`` if bytes are missing or left over."""
 
     def __init__(self, payload: memoryview) -> None:
         self._payload, self._at = payload, 0
 
     def take(self, size: int) -> memoryview:
+        """Returns the next ``size`` bytes."""
         piece = self._payload[self._at : self._at + size]
         if len(piece) != size:
             raise _make_damage_error(f"its payload of {len(self._payload)} bytes is too short")
@@ -281,7 +294,7 @@ class _PayloadReader:
         return np.frombuffer(self.take(count * dtype.itemsize), dtype)
 
     def nulls(self, head: _StoredVector) -> np.ndarray | None:
-        """Returns which rows are null; None if no bitmap says so."""
+        """Returns a boolean per row that is true for nulls; None if the vector has no bitmap of nulls."""
         if not head.nulls:
             return None
         bits = np.unpackbits(self.array(np.dtype("u1"), -(-head.rows // 8)), count=head.rows, bitorder="little")
@@ -330,7 +343,7 @@ def _decode_dictionary(head: _StoredVector, payload: _PayloadReader) -> tuple[pa
 
 
 def _decode_plain(head: _StoredVector, payload: _PayloadReader) -> pa.BinaryArray:
-    """Returns values that stand one after the other."""
+    """Returns the values of a plain vector."""
     nulls = payload.nulls(head)
     lengths = payload.array(_U32, head.rows)
     if nulls is not None and lengths[nulls].any():
@@ -350,7 +363,7 @@ def _make_binary(lengths: np.ndarray, data: memoryview, nulls: np.ndarray | None
 
 
 def _decode_numbers(field: Field, head: _StoredVector, payload: _PayloadReader) -> pa.Array:
-    """Returns numbers, stored as differences from a base or from the number before."""
+    """Returns numbers, which are stored as differences from a base or from the number before."""
     nulls = payload.nulls(head)
     base = payload.array(_WIDTHS[8], 1)[0]
     step = payload.array(_WIDTHS[8], 1)[0] if head.transform else None
