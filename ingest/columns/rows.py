@@ -32,6 +32,7 @@ class Rows:
 
     @cached_property
     def octets(self) -> npt.NDArray[np.uint8]:
+        """The bytes of the chunk as numbers."""
         return np.frombuffer(self.data, np.uint8)
 
     @property
@@ -43,6 +44,7 @@ class Rows:
         return self.data[self.starts[row] : self.ends[row]]
 
     def select(self, keep: Mask | Positions | slice) -> Rows:
+        """Returns the lines that a mask, indices or a slice chooses."""
         return Rows(self.data, self.base, self.starts[keep], self.ends[keep])
 
     def reject_line(self, row: int, reason: str) -> RejectedLine:

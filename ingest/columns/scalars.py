@@ -47,28 +47,33 @@ class Unfit(ValueError):
 
 
 def unfit_reason(name: str, value: object, wanted: str) -> str:
+    """Returns the reason for rejecting a line whose field has an unfit value. ``wanted`` describes a fit one."""
     return f"field {name}: {shorten_value(value)} is not {wanted}"
 
 
 def parse_int(text: str) -> int:
+    """Returns a decimal integer of 64 bits."""
     if not _INT.fullmatch(text) or len(text) > 400 or not INT64_MIN <= (value := int(text)) <= INT64_MAX:
         raise Unfit(WANTED[FieldType.INT])
     return value
 
 
 def parse_float(text: str) -> float:
+    """Returns a finite number."""
     if not _NUMBER.fullmatch(text) or (value := float(text)) in (float("inf"), float("-inf")):
         raise Unfit(WANTED[FieldType.FLOAT])
     return value
 
 
 def parse_bool(text: str) -> bool:
+    """Returns a truth value as Zeek writes it: ``T`` or ``F``."""
     if text not in ("T", "F"):
         raise Unfit(WANTED[FieldType.BOOL])
     return text == "T"
 
 
 def parse_port(text: str) -> int:
+    """Returns a port number."""
     if not _INT.fullmatch(text) or len(text) > 400 or not 0 <= (value := int(text)) <= 65535:
         raise Unfit(WANTED[FieldType.PORT])
     return value

@@ -201,6 +201,7 @@ class _Cutter:
         self.last_line = base
 
     def feed(self, offset: int, block: bytes) -> None:
+        """Takes the block at ``offset``, which follows the block before."""
         last = block.rfind(b"\n")
         if last < 0:
             return
@@ -214,6 +215,7 @@ class _Cutter:
             self._start = offset + found + 1
 
     def finish(self, length: int) -> tuple[tuple[int, int], ...]:
+        """Returns all ranges of a file that is ``length`` bytes long."""
         if self._start < length:
             self._ranges.append((self._start, length))
         return tuple(self._ranges)

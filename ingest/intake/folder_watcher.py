@@ -36,6 +36,7 @@ class FolderWatcher:
 
     @property
     def has_notices(self) -> bool:
+        """True while the kernel's notices come."""
         return self._observer is not None and self._observer.is_alive()
 
     def complete_files(self) -> list[FileState]:
@@ -65,6 +66,7 @@ class FolderWatcher:
         return current == state
 
     def _start_observer(self) -> BaseObserver | None:
+        """Starts the kernel's notices. Returns None if the system refuses them."""
         observer = _make_observer()
         handler = _ClosedFiles(self._closed, self._folders)
         try:

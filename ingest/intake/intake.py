@@ -46,6 +46,7 @@ class Offer:
 
     @property
     def bytes(self) -> int:
+        """The bytes of all items, uncompressed."""
         return sum(item.end - item.start for item in self.items)
 
 

@@ -54,6 +54,7 @@ class LedgerWatcher:
         self._news.clear()
 
     def _watch_ledger(self) -> None:
+        """Reads the ledger until the load is over, with a new connection after each failure."""
         wait, pause = 1.0, _FIRST_PAUSE
         while not self._stop.is_set() and not self.finished:
             try:

@@ -93,6 +93,7 @@ class Load:
             yield from self._wait_for_items(LedgerWatcher(self._settings, offers), pool, offers)
 
     def _wait_for_items(self, watcher: LedgerWatcher, pool: WorkerPool, offers: list[Offer]) -> Iterator[LoadProgress]:
+        """Yields the progress until all items are over, and keeps the load's workers running meanwhile."""
         total = sum(offer.bytes for offer in offers)
         with watcher:
             while not watcher.finished:

@@ -73,6 +73,7 @@ class Settling:
         ]
 
     def take(self, state: FileState) -> None:
+        """Marks a file as handled in this state; it does not wait again unless it changes."""
         self._taken[state.path] = (state.size, state.mtime_ns)
         waiting = self._waiting.get(state.path)
         if waiting is not None and (waiting.size, waiting.mtime_ns) == (state.size, state.mtime_ns):

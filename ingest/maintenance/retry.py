@@ -76,6 +76,7 @@ class _Retry:
         self._kept: dict[str, int] = defaultdict(int)
 
     def run(self, path: str | None, key: str | None) -> RetryResult:
+        """Retries the open lines that are named. Raises ``UserError`` if the line ``key`` is not open."""
         one = self._quarantine.find_line(key) if key else None
         if one and one.state != OPEN:
             raise UserError(f"{one.key} is {one.state} already")
@@ -89,6 +90,7 @@ class _Retry:
         return RetryResult(self._lines, self._events, dict(self._kept))
 
     def _retry_item(self, item_id: bytes, file_id: bytes, is_chosen: Callable[[QuarantinedLine], bool]) -> None:
+        """Retries the chosen open lines of one item; counts them as kept if the item does not allow a retry."""
         rows = self._ledger.read_files([file_id])
         row = next((r for r in rows if r.item and r.item.item_id == item_id), None)
         if row is None or row.item is None or row.state != "done" or row.end is None:
@@ -225,6 +227,7 @@ def claim_of(item_id: bytes, offsets: Iterable[int]) -> str:
 
 
 def _split_batches(lines: Iterable[QuarantinedLine]) -> Iterator[list[QuarantinedLine]]:
+    """Splits lines into batches that fit into memory."""
     batch: list[QuarantinedLine] = []
     size = 0
     for line in lines:

@@ -34,6 +34,7 @@ class ParsedChunk:
 
     @property
     def lines(self) -> int:
+        """The number of all lines of the chunk."""
         return self.count + len(self.rejected)
 
     def add(self, source: Source, batch: pa.RecordBatch, rejected: list[RejectedLine]) -> None:

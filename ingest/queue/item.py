@@ -56,6 +56,7 @@ class WorkItem:
         return f"{self.path} [{self.start:,}, {self.end:,})"
 
     def to_json(self) -> bytes:
+        """Returns the item as a message of the queue."""
         fields = asdict(self)
         fields["file_id"] = self.file_id.hex()
         fields["header"] = base64.b64encode(self.header).decode()

@@ -58,6 +58,7 @@ class ItemBuffer:
         return min((due for due, _ in self._deferred), default=math.inf)
 
     def defer(self, delivery: Delivery, until: float) -> None:
+        """Makes an item wait until a time; drops it if its partition has moved."""
         if delivery.offset in self._held[delivery.partition]:
             self._deferred.append((until, delivery))
 

@@ -155,6 +155,7 @@ class ItemReader:
     def _parse_chunks(
         self, settings: Settings, item: WorkItem, catalog: SourceResolver
     ) -> Generator[_ParsedLines, None, None]:
+        """Yields the item's chunks, parsed ahead in threads, in the order of the file."""
         parser = open_parser(item.feed, item.header, catalog)
 
         def parse(chunk: Chunk) -> _ParsedLines:
@@ -212,6 +213,7 @@ class _EncodedChunk:
     ended: list[ItemWriter] = field(default_factory=list)
 
     def end_parts(self, writers: Iterable[ItemWriter]) -> None:
+        """Adds the remaining entries of parts that have ended."""
         for writer in writers:
             self.writes.append((writer, writer.encode_rest()))
             self.ended.append(writer)
@@ -231,6 +233,7 @@ class _EarlierLines:
 
 
 def _read_earlier_lines(quarantine: Quarantine, item: WorkItem) -> _EarlierLines:
+    """Reads the item's lines in quarantine."""
     still_open, claimed, retried = array("q"), array("q"), 0
     for line in quarantine.lines_of_item(item.item_id):
         retried += line.state == RETRIED

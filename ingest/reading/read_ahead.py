@@ -16,6 +16,8 @@ _POLL_SECONDS = 0.2
 
 
 class _End:
+    """The end of the values, with the error that caused it, if any."""
+
     def __init__(self, error: BaseException | None) -> None:
         self.error = error
 

@@ -87,6 +87,7 @@ class LedgerRow:
 
     @property
     def quarantined(self) -> int:
+        """The lines in quarantine; of a running item those so far."""
         if self.end and self.state in ("done", "failed"):
             return self.end.quarantined
         return self.run.quarantined if self.run and self.state == "running" else 0
@@ -135,6 +136,7 @@ class Ledger:
         self._sink: EntrySink | None = None
 
     def read_item(self, item: WorkItem) -> LedgerRow | None:
+        """Returns the row of an item; None if there is none."""
         return item_row(read_row(self._store, ITEMS_TABLE, _item_key(item)))
 
     def read_files(self, file_ids: Iterable[bytes]) -> Iterator[LedgerRow]:
@@ -154,6 +156,7 @@ class Ledger:
                     yield LedgerRow("refused", seen.path, seen.at, seen.by, reason=seen.reason)
 
     def read_seen(self, path: str) -> SeenFile | None:
+        """Returns the state in which a path was last seen; None if it was never seen."""
         return _seen_file(read_row(self._store, ITEMS_TABLE, _path_key(path)))
 
     def write_queued(self, items: Iterable[WorkItem]) -> None:

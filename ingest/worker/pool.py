@@ -64,6 +64,7 @@ class WorkerPool:
 
     @property
     def alive(self) -> int:
+        """The number of workers that run."""
         return sum(slot.process is not None and slot.process.poll() is None for slot in self._slots)
 
     @property
@@ -106,6 +107,7 @@ class WorkerPool:
         self.stop()
 
     def _note_death(self, slot: _WorkerSlot, now: float) -> None:
+        """Logs a worker's death, and sets the time of the next start: later after each quick death."""
         assert slot.process is not None
         code = slot.process.returncode
         if slot.process.stdin is not None:
@@ -117,6 +119,7 @@ class WorkerPool:
         slot.process, slot.next_start = None, now + wait
 
     def _start_worker(self) -> subprocess.Popen[bytes]:
+        """Starts a worker process and sends it the settings."""
         output: IO[bytes] | None = None
         if self._log_file is not None:
             self._log_file.parent.mkdir(parents=True, exist_ok=True)

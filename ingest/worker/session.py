@@ -78,6 +78,7 @@ class WorkerSession:
         return True
 
     def close(self) -> None:
+        """Closes all connections, and ignores errors of a store that is down."""
         for thing in (self._sink, self._ledger, self._store):
             with suppress(Exception):
                 if thing is not None:

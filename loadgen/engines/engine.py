@@ -30,7 +30,9 @@ class PeerEngine(Protocol):
         """Returns the number of events in the table."""
         ...
 
-    def count_matches(self, question: EngineQuestion) -> int: ...
+    def count_matches(self, question: EngineQuestion) -> int:
+        """Returns the number of events that a question matches."""
+        ...
 
     def read_rows(self, question: EngineQuestion) -> Iterator[AnswerRows]:
         """Yields the rows as the engine's users read them: all at once, or page by page."""

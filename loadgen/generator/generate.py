@@ -145,6 +145,7 @@ class GenerationTally:
             self._seen += np.count_nonzero(chunk.value_indices[:events] == self._named[:, None], axis=1)
 
     def make_summary(self, seconds: float, since: datetime, until: datetime) -> GenerationSummary:
+        """Returns the summary of all events counted so far."""
         named = [
             ValueFrequency(self._feed.main_field, named.value, int(count))
             for named, count in zip(self._feed.named_values, self._seen, strict=True)

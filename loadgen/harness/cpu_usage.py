@@ -96,6 +96,7 @@ class CpuMeter:
             self._take_sample()
 
     def _take_sample(self) -> None:
+        """Adds a sample of the CPU seconds of all parts until now."""
         busy = psutil.cpu_times()
         sample: PartSeconds = {MACHINE: busy.user + busy.nice + busy.system}
         for name, pids in self._servers.items():

@@ -81,6 +81,7 @@ def _index_figures(measurement: Measurement) -> dict[FigureKey, Figure]:
 def _describe_differences(
     before: SuiteRun, after: SuiteRun, pairs: Sequence[tuple[Measurement, Measurement]]
 ) -> Iterator[str]:
+    """Yields the two runs, the experiments that only one has, and the differences of their surroundings."""
     yield f"A: {_describe_run(before)}\nB: {_describe_run(after)}"
     for run, other in ((before, after), (after, before)):
         if only := {m.experiment for m in run.measurements} - {m.experiment for m in other.measurements}:
@@ -141,6 +142,7 @@ def _summarize(
     verdicts: Mapping[FigureKey, Verdict],
     lost: Sequence[str],
 ) -> Iterator[str]:
+    """Yields the counts of verdicts by experiment, an explanation of the verdicts, and what is worse."""
     for one, two in pairs:
         mine = [verdicts[each.key] for each in comparisons if each.key[0] == one.experiment]
         counts = Counter(mine)

@@ -33,6 +33,7 @@ class SuiteProgress:
         self.print_line(f"FAILED after {took:.0f} s: {problem}" if problem else f"done in {took:.0f} s")
 
     def print_line(self, text: str) -> None:
+        """Prints a message behind the state of the suite."""
         now = time.monotonic()
         place = self._names.index(self._name)
         left = self.estimate_left(place, now - self._began)

@@ -46,6 +46,7 @@ class ReportSection:
 
     @property
     def folded(self) -> bool:
+        """True if the table of the section is folded at first."""
         return len(self.figures) > _OPEN_ROWS
 
 

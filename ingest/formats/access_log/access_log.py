@@ -52,6 +52,7 @@ class AccessLogParser:
         return parse_lines(chunk, self._read_rows)
 
     def _read_rows(self, rows: Rows, parsed: ParsedChunk) -> None:
+        """Adds the events of lines: quickly for lines in one of the two forms, slowly for all others."""
         common, combined, others = _split_by_form(rows)
         for form in (common, combined):
             if form is not None:

@@ -37,6 +37,7 @@ class EveParser:
         return parse_lines(chunk, self._read_rows)
 
     def _read_rows(self, rows: Rows, parsed: ParsedChunk) -> None:
+        """Adds the events of lines, grouped by their source, and the rejected lines."""
         groups: dict[str, tuple[Source, list[int], list[Record]]] = {}
         for row in range(len(rows)):
             try:
@@ -53,6 +54,7 @@ class EveParser:
             _add_events(source, rows.select(np.array(places, np.int64)), records, parsed)
 
     def _find_source(self, value: Record) -> Source:
+        """Returns the source of a record by its type. Raises ``Unfit`` if it has no type or none can be made."""
         if self._fixed is not None:
             return self._fixed
         kind = value.get(TYPE_KEY)

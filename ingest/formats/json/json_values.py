@@ -144,6 +144,7 @@ def value_columns(source: Source, records: Sequence[Record], reasons: Reasons) -
 
 
 def _value_column(field: Field, values: list[Any], time_format: str, reasons: Reasons) -> pa.Array:
+    """Converts the values of a field to its Arrow type. Values that do not fit become null and get a reason."""
     if not field.is_list:
         return _scalar_column(field.name, field.scalar, values, time_format, reasons, None)
     flat: list[Any] = []

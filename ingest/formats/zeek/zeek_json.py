@@ -40,6 +40,7 @@ class ZeekJsonParser:
         return parse_lines(chunk, self._read_rows)
 
     def _read_rows(self, rows: Rows, parsed: ParsedChunk) -> None:
+        """Adds the events of lines, grouped by their log, and the rejected lines."""
         logs: dict[str, tuple[list[int], list[Record]]] = {}
         for row in range(len(rows)):
             try:
@@ -65,6 +66,7 @@ class ZeekJsonParser:
                 reader.read_rows(rows_of_log, parsed)
 
     def _open_reader(self, path: str, sample: list[Record]) -> JsonRowReader | str:
+        """Returns the reader of a log's lines; a text with the reason if no source can be made."""
         try:
             source = self._fixed or self._resolve_source(path, sample)
         except UserError as error:

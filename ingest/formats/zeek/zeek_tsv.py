@@ -70,6 +70,7 @@ class ZeekTsvParser:
                 yield rows.select(slice(before + 1, after))
 
     def _open_columns(self) -> _ColumnReader | str:
+        """Returns the reader of lines under the present header; a text with the reason if the header cannot be used."""
         problem = self._header.find_problem()
         if problem:
             return f"the Zeek header before this line cannot be used: {problem}"
@@ -104,6 +105,7 @@ class _ColumnReader:
         self._opened = header.opened
 
     def read(self, rows: Rows, parsed: ParsedChunk) -> None:
+        """Adds the events of ``rows``, which must be UTF-8, and rejects those with a wrong number of columns."""
         width = len(self._fields)
         marks = np.flatnonzero(rows.octets == self._separator)
         first = np.searchsorted(marks, rows.starts)
@@ -129,6 +131,7 @@ class _ColumnReader:
         parsed.add(self._source, *event_batch(self._source, columns, rows, reasons))
 
     def _convert_column(self, field: Field, text: pa.StringArray, reasons: Reasons) -> pa.Array:
+        """Converts the texts of one column to the type of its field."""
         text = _null_where(text, self._unset)
         if text.null_count == len(text):
             return pa.nulls(len(text), field.arrow)

@@ -48,6 +48,7 @@ def open_engine(name: str, folder: Path, source: Source) -> PeerEngine:
 
 
 def main(name: str, folder: Path) -> None:
+    """Opens the engine and answers requests until standard input ends."""
     # Output of an engine must not mix with the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

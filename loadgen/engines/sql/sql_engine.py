@@ -25,7 +25,8 @@ class SqlEngine(ABC):
         self._time = source.time_field
 
     @abstractmethod
-    def run_sql(self, sql: str) -> pa.Table: ...
+    def run_sql(self, sql: str) -> pa.Table:
+        """Runs a statement and returns its rows."""
 
     def quote_literal(self, text: str) -> str:
         """Quotes a string as standard SQL does."""

@@ -160,6 +160,7 @@ def _make_participants(
     peers: list[PeerProcess],
     repeats: int,
 ) -> Iterator[Participant]:
+    """Yields the layouts and the other engines with their questions."""
     processes = {"client": [os.getpid()], "tablet servers": tablet_servers}
     for case, engine in ours.items():
         questions, turns = (

@@ -175,6 +175,7 @@ def _measure_stored(
 
 
 def _load_source(session: BenchSession, file: EventFile, encoding: BlockEncoding) -> Source:
+    """Writes the events in one encoding into a new source."""
     print_progress(f"blocks in the store: {', '.join(encoding.labels.values())}")
     source = session.create_source("proxy.events")
     item = session.make_item(file.path, source)
@@ -192,6 +193,7 @@ def _load_source(session: BenchSession, file: EventFile, encoding: BlockEncoding
 def _time_answers(
     store: Store, file: EventFile, sources: Mapping[BlockEncoding, Source], repeats: int
 ) -> Iterator[Figure]:
+    """Yields the times of answers to the usual questions, for each encoding."""
     questions = list_questions(file.generated)
     names = {f"{n}": encoding for n, encoding in enumerate(sources)}
     participants = [

@@ -89,6 +89,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 def _load_source(session: BenchSession, events: int, seed: int) -> tuple[str, GenerationSummary]:
+    """Loads generated events into a new source. Returns its name and the summary of the events."""
     path = session.folder / "proxy.json"
     with path.open("wb") as out:
         generated = generate_events(out, events, seed)

@@ -26,5 +26,6 @@ class PublishedRate:
 
 
 def read_published() -> PublishedRate:
+    """Reads the published rate from ``published.json``."""
     written = json.loads(PUBLISHED.read_text("utf-8"))
     return PublishedRate(written["source"], float(written["mb_per_second_per_client"]))

@@ -144,6 +144,7 @@ _DUCKDB = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.uint16(): "USMALLINT
 
 
 def _open_duckdb(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
+    """Returns a function that reads a chunk with DuckDB and returns the number of events."""
     import duckdb
 
     connection = duckdb.connect(config={"threads": 1})
@@ -159,6 +160,7 @@ def _open_duckdb(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
 
 
 def _open_polars(schema: pa.Schema, folder: Path) -> Callable[[bytes], int]:
+    """Returns a function that reads a chunk with polars and returns the number of events."""
     os.environ["POLARS_MAX_THREADS"] = "1"  # polars reads this when it is imported
     import polars
 

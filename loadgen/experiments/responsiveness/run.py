@@ -103,6 +103,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 def _measure_layout(session: BenchSession, options: Namespace, source: Source, file: EventFile) -> LayoutResults:
+    """Measures one layout: cold, warm, by a schedule, and while new events come in."""
     results = LayoutResults(source.layout, options.share)
     runner = _QueryRunner(source, file, results)
     turns, warm_up = options.turns, min(WARM_UP, options.turns)
@@ -188,6 +189,7 @@ class _QueryRunner:
         print_progress(f"{self.source.layout}, {state}: open loop, {rate:.0f} queries/s")
 
     def _time_case(self, service: QueryService, case: QueryCase, kept: bool = True) -> None:
+        """Times one query, and checks the number of its rows. Raises ``InternalError`` if it is wrong."""
         times = time_rows(service, self.make_request(case.query, case.scheme))
         expected = self._domains[case.query].events
         if times.rows != expected:

@@ -75,6 +75,7 @@ def feed_items(clients: IngestClients, work: Iterator[WorkItem], rate: float) ->
 def _queue_on_schedule(
     clients: IngestClients, work: Iterator[WorkItem], rate: float, stop: threading.Event, feed: FeedingRecord
 ) -> None:
+    """Queues items when they are due, until ``stop`` is set and ``LEAST_ITEMS`` items are queued."""
     began = time.time()
     for number in count():
         due = began + number / rate

@@ -31,6 +31,7 @@ class Figure:
 
     @property
     def value(self) -> float:
+        """The figure's number: the statistic of its samples, or ``derived``."""
         return STATISTICS[self.metric.statistic](self.samples) if self.derived is None else self.derived
 
     @property

@@ -45,6 +45,7 @@ ACTIVITY = ActivityProfile(
 
 @cache
 def build_feed() -> EventFeed:
+    """Returns the feed, which is built once."""
     words = build_vocabulary()
     return EventFeed(
         source="auth.events",
@@ -60,6 +61,7 @@ def build_feed() -> EventFeed:
 
 
 def render_lines(rng: np.random.Generator, times: MicrosArray, accounts: IntArray) -> pa.StringArray:
+    """Returns a line for each event; see ``EventFeed``."""
     size, words = len(times), build_vocabulary()
     methods = words.method_tables[
         (words.account_kinds[accounts] << TABLE_BITS) + rng.integers(0, 1 << TABLE_BITS, size)

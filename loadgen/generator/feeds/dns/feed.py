@@ -28,6 +28,7 @@ ACTIVITY = ActivityProfile(
 
 @cache
 def build_feed() -> EventFeed:
+    """Returns the feed, which is built once."""
     words = build_vocabulary()
     return EventFeed(
         source="dns.events",
@@ -43,6 +44,7 @@ def build_feed() -> EventFeed:
 
 
 def render_lines(rng: np.random.Generator, times: MicrosArray, names: IntArray) -> pa.StringArray:
+    """Returns a line for each event; see ``EventFeed``."""
     size, words = len(times), build_vocabulary()
     kinds = draw_indices(rng, words.kind_table, size)
     return join_parts(

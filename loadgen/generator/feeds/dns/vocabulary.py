@@ -77,6 +77,7 @@ def build_vocabulary() -> DnsVocabulary:
 def _format_lookup(
     query: str, qtype: str, rcode: str = "NOERROR", answers: Sequence[str] = (), ttl: int = 0, proto: str = "udp"
 ) -> str:
+    """Returns the fragment of a lookup, with the sizes that its messages would have."""
     request_bytes = 12 + len(query) + 2 + 4  # header, name, type and class
     # Each answer points back to the name, and has its type, class, time to live and length.
     response_bytes = request_bytes + sum(12 + _answer_length(answer) for answer in answers)

@@ -27,6 +27,7 @@ ACTIVITY = ActivityProfile(
 
 @cache
 def build_feed() -> EventFeed:
+    """Returns the feed, which is built once."""
     servers = load_network().servers
     return EventFeed(
         source="netflow.events",
@@ -42,6 +43,7 @@ def build_feed() -> EventFeed:
 
 
 def render_lines(rng: np.random.Generator, times: MicrosArray, servers: IntArray) -> pa.StringArray:
+    """Returns a line for each event; see ``EventFeed``."""
     size, words = len(times), build_vocabulary()
     services = words.server_services[servers]
     shapes = services * SHAPES_PER_SERVICE + rng.integers(0, SHAPES_PER_SERVICE, size, dtype=np.int32)

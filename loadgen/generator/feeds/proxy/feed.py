@@ -30,6 +30,7 @@ ACTIVITY = ActivityProfile(
 
 @cache
 def build_feed() -> EventFeed:
+    """Returns the feed, which is built once."""
     return EventFeed(
         source="proxy.events",
         main_field="domain",
@@ -44,6 +45,7 @@ def build_feed() -> EventFeed:
 
 
 def render_lines(rng: np.random.Generator, times: MicrosArray, domains: IntArray) -> pa.StringArray:
+    """Returns a line for each event; see ``EventFeed``."""
     size, words = len(times), build_vocabulary()
     clients = draw_indices(rng, words.client_table, size)
     # A client's user is item client + 1; one event in twelve comes without (item 0 is the null).
