@@ -138,7 +138,7 @@ def items_of(scan: FileScan, path: str, feed: str, header: bytes, ticket: str) -
 
 
 def check_unchanged(item: WorkItem) -> None:
-    """Raises ``InputFileError`` if the file is gone, unreadable, or no longer begins with what was queued.
+    """Raises ``InputFileError`` if the file is gone, unreadable, or no longer begins with the queued content.
 
     Costs one ``stat`` unless size or modification time differ; then the bytes are hashed. A file that has only grown
     counts as unchanged.

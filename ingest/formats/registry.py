@@ -57,7 +57,7 @@ def find_family(feed: str) -> str:
 
 
 def sources_of_feed(feed: str, sources: Mapping[str, Source]) -> list[Source]:
-    """Returns those of ``sources`` to which a file of this feed may have written events."""
+    """Returns the sources to which a file of this feed may have written events."""
     family = find_family(feed)
     return [source for name, source in sources.items() if (is_of_family(name, family) if family else name == feed)]
 

@@ -58,7 +58,7 @@ class RetryResult:
 
 
 def retry_lines(store: Store, path: str | None = None, key: str | None = None) -> RetryResult:
-    """Retries all open lines, or those of one file, or the one named ``ITEM:OFFSET``. Raises ``StoreError``."""
+    """Retries all open lines, the lines of the file ``path``, or the line ``key`` (``ITEM:OFFSET``)."""
     # Two retries at once could give the same line to two claims, and count it twice.
     busy = OperatorError("another `watchfloor quarantine retry` is running; wait for it")
     with hold_file_lock(store.settings.home / "retry.lock", busy), store.sink() as sink:

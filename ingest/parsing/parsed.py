@@ -13,7 +13,8 @@ from watchfloor.ingest.files.lines import Chunk, RejectedLine
 from watchfloor.schema.source import Source
 
 ResolveSource = Callable[[str, Callable[[], Source]], Source]
-"""Returns the catalogued source of a name; registers what the function returns if it is new or has new fields."""
+"""Returns the catalogued source of a name. The source that the given function returns is registered first if it is new
+or has new fields."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Work items: what the queue carries."""
+"""The work items that the queue carries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WorkItem:
 
     ``start`` and ``end`` count uncompressed bytes. ``header`` are the file's own header lines that every range needs.
     ``size`` and ``mtime_ns`` are the file's as it was queued, and tell cheaply that it has not changed since;
-    ``length`` counts the bytes that ``file_id`` was computed from. ``split``, ``base`` and ``before`` are those of
+    ``length`` counts the bytes from which ``file_id`` was computed. ``split``, ``base`` and ``before`` are those of
     ``FileScan``: how to cut the file the same way again. ``ticket`` names one act of queueing; ``again`` asks for the
     item to be read although it is done.
     """

@@ -80,7 +80,7 @@ class LedgerRow:
 
     @property
     def events(self) -> int:
-        """The events in the store (of a running item: so far), with those of retried lines."""
+        """The events in the store, retried lines included; of a running item those so far."""
         if self.end and self.state in ("done", "failed"):
             return self.end.events + self.end.retried
         return self.run.events if self.run and self.state == "running" else 0

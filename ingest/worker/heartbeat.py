@@ -17,7 +17,7 @@ class Stopped(Exception):
 
 
 class Heartbeat:
-    """Writes an item's ``ItemRun`` to the ledger, at once and then as often as is due."""
+    """Writes an item's ``ItemRun`` to the ledger, at once and then every ``BEAT_SECONDS`` at most."""
 
     def __init__(self, ledger: Ledger, item: WorkItem, run: ItemRun, stop: threading.Event) -> None:
         self._ledger, self._item, self._run, self._stop = ledger, item, run, stop

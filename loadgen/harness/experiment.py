@@ -1,4 +1,4 @@
-"""The contract of an experiment: one value with its name, its metrics, what it needs, how it runs and how it is drawn.
+"""The contract of an experiment: one value with its name, metrics, needs, run and drawing.
 
 Each folder of ``loadgen/experiments/`` has one in its ``run.py``, as ``EXPERIMENT``.
 """

@@ -59,7 +59,7 @@ class BenchSession:
             tables.drop_source(self.store.connection, source)
 
     def close(self) -> None:
-        """Removes all sources of this session, and what the ledger has of them, interrupted loads included."""
+        """Removes all sources of this session and their rows in the ledger, interrupted loads included."""
         for source in list(self._sources):
             self.drop_source(source)
         ledger = Ledger(self.store)

@@ -37,7 +37,7 @@ class SuiteRun:
 def read_run(path: Path) -> SuiteRun:
     """Reads a run folder, its experiments in alphabetical order; or one JSON file, as a run of one experiment.
 
-    Raises ``InputFileError`` if there is none, or a file in it is not what an experiment writes.
+    Raises ``InputFileError`` if there is no run, or if a file in the folder was not written by an experiment.
     """
     if not path.is_dir():
         return SuiteRun(path, {}, (read_measurement(path),), {})

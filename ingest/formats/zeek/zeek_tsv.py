@@ -39,7 +39,9 @@ class ZeekTsvParser:
     def __init__(self, header: bytes, resolve: ResolveSource, source: Source | None = None) -> None:
         self._header = parse_header(header)
         self._resolve, self._fixed = resolve, source
-        self._columns: _ColumnReader | str | None = None  # of the present header; a text says why there are none
+        self._columns: _ColumnReader | str | None = (
+            None  # for the present header; a text is the reason why no line can be read
+        )
 
     def parse(self, chunk: Chunk) -> ParsedChunk:
         parsed = ParsedChunk(rejected=list(chunk.rejected))

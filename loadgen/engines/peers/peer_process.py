@@ -54,7 +54,7 @@ class PeerProcess:
             [sys.executable, "-m", "watchfloor.loadgen.engines.peers.peer_main", name, self._folder.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # Ctrl-C reaches only the experiment, which then ends its peers and what they have started in this session.
+            # Ctrl-C reaches only the experiment, which then ends its peers and all processes that they have started.
             start_new_session=True,
         )
 

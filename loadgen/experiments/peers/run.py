@@ -1,4 +1,7 @@
-"""``bench peers``: Watchfloor beside those of DuckDB, ClickHouse (chDB), Tantivy and OpenSearch that are installed.
+"""``bench peers``: Watchfloor beside other engines: DuckDB, ClickHouse (chDB), Tantivy, OpenSearch.
+
+Engines that are not installed are left out.
+
 
     file ─▶ loads, turn by turn ─▶ disk ─▶ the newest rows of three values, round by round ─▶ figures
 

@@ -97,7 +97,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
 
 
 def _read_odd_lines(reader: ComparedReader) -> Iterator[Figure]:
-    """Gives a reader each odd line among right ones, and returns the figures of what it took and kept."""
+    """Gives a reader each odd line among right lines, and yields the figures of its results."""
     right = b'{"ts":"2026-01-01T00:00:00Z","user":"someone","status":200}\n'
     taken, kept = [], []
     for name, members in ODD.items():

@@ -1,4 +1,4 @@
-"""A file that is closed every second while it grows, so that a master notices what was added to it.
+"""A file that is closed every second while it grows, so that a master notices the lines that were added.
 
 ``watchfloor master`` takes a file when its writer has closed it; a file that stays open for hours is taken only then.
 """

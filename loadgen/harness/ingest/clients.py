@@ -39,7 +39,7 @@ class IngestClients:
         self._producer.send(items)
 
     def find_durable(self, items: Sequence[WorkItem]) -> dict[bytes, DurableItem]:
-        """Returns those of the items that are durable, by item identity. Raises ``InternalError`` if one has failed."""
+        """Returns the durable ones of ``items`` by item identity. Raises ``InternalError`` if one has failed."""
         item_ids = {item.item_id for item in items}
         durable = {}
         for row in self._ledger.read_files({item.file_id for item in items}):

@@ -45,7 +45,7 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Sketch:
-    """A matplotlib figure, a name for its file, and a caption that says in a sentence or two what it shows."""
+    """A matplotlib figure, a name for its file, and a caption of a sentence or two."""
 
     name: str
     caption: str

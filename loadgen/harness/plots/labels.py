@@ -1,4 +1,4 @@
-"""The labels of pictures: those of axes, and those that tell figures apart."""
+"""Makes the labels of pictures: labels of axes, and labels that tell figures apart."""
 
 from __future__ import annotations
 
