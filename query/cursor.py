@@ -1,9 +1,9 @@
-"""Cursors: where a result was cut off, as text that the client hands back. No server keeps anything.
+"""Cursors: text by which a client continues a query after the last row that it got. No server keeps any state.
 
     version (1 byte) · key of the last row (16) · start of the time range, µs (8) · digest of the query (8) · CRC-32 (4)
 
-The bytes are written in URL-safe base64 without padding. The next page may have other columns and another limit; source
-and filter must be the same, as the digest tells.
+The bytes are written in URL-safe base64 without padding. The next page may have other columns and another limit. Its
+source and filter must be the same, which the digest proves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _CURSOR_BYTES = 1 + KEY_BYTES + 8 + _DIGEST_BYTES + _CRC_BYTES
 
 @dataclass(frozen=True)
 class Cursor:
-    """``key`` is that of the last event handed out; ``since``, in µs, is where the query's time range begins."""
+    """The point at which a query was cut off.
+
+    ``key`` is the key of the last event handed out, and ``since`` the start of the query's time range in µs.
+    """
 
     key: bytes
     since: int
@@ -40,17 +43,17 @@ class Cursor:
 
     @property
     def is_exact(self) -> bool:
-        """True if the key tells its event from others of the same microsecond."""
+        """True if the key identifies its event among others of the same microsecond."""
         return is_hash_known(self.key)
 
     def to_text(self, source: str, tree: Filter | None) -> str:
-        """Returns the text that clients hand back with the same source and filter; ``tree`` is the typed filter."""
+        """Returns the cursor as text for a query of this source and typed filter."""
         content = bytes([_VERSION]) + self.key + self.since.to_bytes(8, "big") + _digest_query(source, tree)
         return base64.urlsafe_b64encode(content + _compute_crc(content)).rstrip(b"=").decode()
 
 
 def read_cursor(text: str, source: str, tree: Filter | None) -> Cursor:
-    """Returns the cursor. Raises ``UserError`` if it is damaged, or is from another source or typed filter."""
+    """Returns the cursor of a text. Raises ``UserError`` if it is damaged or from another source or typed filter."""
     try:
         whole = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
     except (ValueError, binascii.Error):

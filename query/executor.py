@@ -1,4 +1,4 @@
-"""Runs a prepared query: query batch by query batch, newest first, each through the index or as a scan."""
+"""Runs a prepared query: one query batch after the other, newest first, each through the index or as a scan."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from .prepare import PreparedQuery
 from .stop import QueryStop
 
 FIRST_ROWS = 20
-"""Events after which the first record batch of a query is handed over: about what a screen shows at once."""
+"""The number of events after which a query hands over its first record batch: about a screen full."""
 LATER_ROWS = 1000
-"""The same once rows have been handed out."""
+"""The number of events after which a later query batch hands over its first record batch."""
 
 
 @dataclass
 class QueryProgress:
     """The rows and batches of a running query so far.
 
-    ``started`` is by ``time.perf_counter``, ``first_seconds`` is the time from then to the first rows. ``last_key`` is
-    the key of the last row that was handed out.
+    ``started`` is a time of ``time.perf_counter``, and ``first_seconds`` the seconds from then to the first rows (None:
+    no rows yet). ``last_key`` is the key of the last row that was handed out.
     """
 
     started: float = 0.0
@@ -85,7 +85,7 @@ def _run_batch(
 ) -> Generator[pa.RecordBatch, None, None]:
     """Yields the events of one query batch, and counts them in ``run`` and ``progress``."""
     batch, repeats = run.batch, query.repeats_rows(run.batch)
-    # The events before the cursor are read again, and no limit can tell how many these are.
+    # The events before the cursor are read again. Their number is not known, so no limit can allow for them.
     limit = None if repeats else query.count_rows_left(progress.rows)
     first_rows = LATER_ROWS if progress.rows else FIRST_ROWS
     request = ReadRequest(batch.since, batch.until, None, query.columns, first_rows, limit)
@@ -105,7 +105,7 @@ def _run_batch(
 
 
 def _time_reading(batches: Iterable[pa.RecordBatch], run: BatchRun) -> Iterator[pa.RecordBatch]:
-    """Yields the batches, and adds the seconds spent waiting for them to ``run``: the consumer may be slow."""
+    """Yields the batches, and adds the seconds spent waiting for them to ``run``, without the consumer's own time."""
     iterator = iter(batches)
     while True:
         began = time.perf_counter()
@@ -119,9 +119,10 @@ def _time_reading(batches: Iterable[pa.RecordBatch], run: BatchRun) -> Iterator[
 def read_range(
     snapshot: Reader, source: Source, plan: Plan, request: ReadRequest
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Yields the events of one time range, newest first, by the snapshot of the plan while that is fresh.
+    """Yields the events of one time range, newest first.
 
-    The filter is the plan's, whatever ``request`` says.
+    Reads from ``snapshot`` while it is fresh, otherwise from a newer one. The plan has the filter; that of ``request``
+    is ignored.
     """
     layout, snapshot = find_layout(source), snapshot.snapshot()
     access = plan.access
@@ -131,6 +132,7 @@ def read_range(
     conditions = list(dict.fromkeys(term.condition for term in list_lookups(access)))
     ids = layout.find_hits(snapshot, source, conditions, request.since, request.until)
     hits = _combine_ids(access, dict(zip(conditions, ids, strict=True)))
+    # Hits that are not exact may lead to events that the index was not asked for: the whole filter is evaluated.
     where = plan.residual if layout.hits_exact else plan.tree
     yield from layout.fetch_events(snapshot, source, hits, replace(request, where=where))
 
@@ -141,7 +143,7 @@ def _drop_until(events: pa.RecordBatch, key: bytes) -> pa.RecordBatch:
 
 
 def _combine_ids(term: Term, ids: Mapping[Condition, pa.Array]) -> pa.Array:
-    """Returns the sorted IDs that an access path leads to, from those that the index has for each condition."""
+    """Returns the sorted IDs that an access path leads to; ``ids`` are the sorted IDs of each condition."""
     if isinstance(term, Lookup):
         return ids[term.condition]
     parts = [_combine_ids(part, ids) for part in term.terms]

@@ -1,4 +1,4 @@
-"""Explains how a query would run: its plan, and the first of its query batches."""
+"""The explanation of how a query would run: its plan, and the first of its query batches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from watchfloor.schema.times import format_micros
 
 @dataclass(frozen=True)
 class Explanation:
-    """The way in which a query would run now. ``first_batch`` is None if there is no event in the time range."""
+    """A plan and a first batch by which a query would run now; ``first_batch`` is None if the range has no events."""
 
     plan: Plan
     policy_name: str
@@ -24,7 +24,7 @@ class Explanation:
         return f"{self.plan.to_text()}\n{'batching':<9} {self.policy_name}: {self._describe_first_batch()}"
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the same for programs: times in ISO 8601, widths in seconds, None for what is not known."""
+        """Returns the explanation as JSON values: times in ISO 8601, widths in seconds, None for unknown values."""
         batch = self.first_batch
         first = batch and {
             "since": format_micros(batch.since),

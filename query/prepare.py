@@ -1,4 +1,4 @@
-"""Prepares a query: from the request to all that must be known before the first event is read.
+"""Prepares a query: turns its request into all that must be known before the first event is read.
 
 The steps, in order and each done once: ``check_request`` finds the source, chooses the columns, types the filter, reads
 the cursor and fixes the time range; ``prepare_query`` reads the counts, chooses the plan and sets up the query batches.
@@ -33,15 +33,16 @@ from .request import QueryRequest, check_limits, check_range, choose_columns
 
 UNBATCHED = BatchSettings(policy="none")
 STREAM_SECONDS = 0.05
-"""Rows of a batch count as streaming if less than this is spent on the index before the first of them is fetched."""
+"""Rows of a batch count as streaming if fewer seconds are spent on the index before the first row is fetched."""
 
 
 @dataclass(frozen=True)
 class CheckedRequest:
     """A request that fits its source.
 
-    ``tree`` is the typed filter and ``schema`` that of the result's columns. [since, until), in µs, is the time range;
-    with a ``cursor`` it is that of the query that the cursor is from, up to the cursor's microsecond.
+    ``tree`` is the typed filter and ``schema`` the Arrow schema of the result's columns. [since, until), in µs, is the
+    time range; None leaves an end open. With a ``cursor`` the range begins where that of the cursor's query began, and
+    ends with the cursor's microsecond.
     """
 
     request: QueryRequest
@@ -58,8 +59,9 @@ class CheckedRequest:
 class PreparedQuery:
     """All that is known of a query before the first event is read.
 
-    It is for the events of [since, until), in µs, that come after ``cursor``. ``source`` has only those indexes that
-    know all events of this range. ``batches`` cuts the range; its first batch is about ``first_width`` µs wide.
+    The query is for the events of [since, until), in µs, that come after ``cursor``. ``source`` has only the indexes
+    that cover all events of this range. ``batches`` cuts the range; the suggested width of the first batch is
+    ``first_width`` µs. ``limit`` is the number of rows that are wanted (None: all).
     """
 
     source: Source
@@ -79,7 +81,7 @@ class PreparedQuery:
     def first_batch(self) -> Batch | None:
         """Returns the newest batch, or None if there are no events in the range.
 
-        After a cursor this is the rest of the cursor's microsecond, whatever the policy.
+        With a cursor the first batch is the cursor's microsecond, whatever the policy.
         """
         if self.cursor is None:
             return self.batches.first_batch(self.since, self.until, self.first_width, self.limit)
@@ -97,12 +99,12 @@ class PreparedQuery:
         return None if self.limit is None else self.limit - rows
 
     def repeats_rows(self, batch: Batch) -> bool:
-        """Returns whether ``batch`` holds events that were handed out before the cursor."""
+        """Returns True if ``batch`` holds events that were handed out before the cursor."""
         return self.cursor is not None and batch.until > self.cursor.time
 
 
 def check_request(catalog: Catalog, request: QueryRequest) -> CheckedRequest:
-    """Returns the request with all that its source tells of it. Raises ``UserError`` if it does not fit."""
+    """Returns the request, checked and resolved by its source. Raises ``UserError`` if it does not fit."""
     source = catalog.find_source(request.source)
     columns = choose_columns(source, request.columns)
     check_limits(request)
@@ -118,7 +120,7 @@ def check_request(catalog: Catalog, request: QueryRequest) -> CheckedRequest:
 
 
 def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
-    """Reads the counts, chooses the plan and sets up the batches.
+    """Returns the prepared query: reads the counts, chooses the plan and sets up the batches.
 
     Raises ``UserError`` for a scheme, planner or w that the planner does not know, and ``StoreError`` if the store is
     down or the scans of ``snapshot`` are ended meanwhile.
@@ -155,8 +157,8 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
 
 
 def _read_counts(snapshot: Snapshot, checked: CheckedRequest, plan_request: PlanRequest) -> tuple[EventSurvey, Counts]:
-    """Returns what there is in the time range, and the counts of the conditions for the planner."""
-    # A scheme that insists on the index has everything counted, also what takes long.
+    """Returns the survey of the time range's events, and the counts of conditions for the planner."""
+    # The schemes ``index`` and ``batched-index`` insist on the index, so even conditions that take long are counted.
     thorough = checked.request.scheme.endswith("index")
     conditions = list_conditions(plan_request)
     reader = CountReader(snapshot, plan_request.usable_source)
@@ -166,7 +168,7 @@ def _read_counts(snapshot: Snapshot, checked: CheckedRequest, plan_request: Plan
 
 
 def _convert_count(survey: EventSurvey, count: IndexCount | None) -> ConditionCount | None:
-    """Returns a count as the planner takes it; None if the condition was not counted."""
+    """Returns a count of the store as the planner's; None if the condition was not counted."""
     if count is None:
         return None
     newer = 0 if count.newest is None else min(survey.total, survey.estimate_newer(count.newest))
@@ -174,7 +176,7 @@ def _convert_count(survey: EventSurvey, count: IndexCount | None) -> ConditionCo
 
 
 def _expect_matches(survey: EventSurvey, plan: Plan) -> MatchDistribution:
-    """Returns the matches expected in each hour: the plan's share of the hour's events."""
+    """Returns the expected matches of each hour, which are the same share of the events in every hour."""
     share = plan.matches / survey.total if survey.total else 0.0
     starts, ends = np.maximum(survey.hours, survey.since), np.minimum(survey.hours + HOUR, survey.until)
     estimate = plan.estimate

@@ -15,14 +15,14 @@ from watchfloor.schema.times import from_micros
 
 @dataclass(frozen=True)
 class QueryRequest:
-    """The events of one source that a query is for, and how it is to run.
+    """A request for events of one source, and the way in which the query is to run.
 
-    ``since`` and ``until`` are µs since 1970 UTC, half-open; None reaches as far as there are events. ``where`` is a
-    filter's text or its JSON form. ``columns`` names the fields of the result; None stands for all. ``scheme`` is one
-    of the planner's schemes, ``w`` its density factor, and ``planner`` tells which of its rules apply: all (``full``),
-    or those of the ``paper``. ``deadline`` seconds after the query was asked it ends with the rows that it has.
-    ``cursor``, from the summary of an earlier query with the same source and filter, lets the query go on where that
-    one ended; the time range is then that of the earlier query.
+    The time range is [since, until) in µs since 1970 UTC; None leaves an end open. ``where`` is a filter as text or in
+    its JSON form. ``columns`` names the fields of the result; None stands for all. ``limit`` is the largest number of
+    events; None stands for all. ``scheme`` is one of the planner's schemes, ``w`` its density factor, and ``planner``
+    the set of its rules: all (``full``), or those of the ``paper``. The query ends ``deadline`` seconds after it was
+    started, with the rows found by then; None sets no deadline. ``cursor`` is from the summary of an earlier query with
+    the same source and filter: this query then continues after the last row of that query, in that query's time range.
     """
 
     source: str
@@ -40,7 +40,7 @@ class QueryRequest:
 
 
 def check_limits(request: QueryRequest) -> None:
-    """Raises ``UserError`` for a limit or a deadline that no query can keep."""
+    """Raises ``UserError`` for a limit or a deadline out of its bounds."""
     if request.limit is not None and request.limit < 1:
         raise UserError(f"limit is {request.limit}; it must be 1 or more")
     if request.deadline is not None and not 0 < request.deadline <= MAX_DEADLINE:

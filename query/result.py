@@ -20,7 +20,7 @@ from .prepare import CheckedRequest, PreparedQuery
 from .stop import QueryStop
 
 LISTED_BATCHES = 50
-"""Query batches that a summary lists at most: the first ones."""
+"""The number of query batches that a summary lists; later ones are left out."""
 NO_CURSOR = (
     "the last row cannot be told from others of its microsecond: this reader may not see where events come from "
     "(the label of the source)"
@@ -30,8 +30,8 @@ NO_CURSOR = (
 class QueryResult:
     """A running query. Iterating over it yields record batches, newest events first.
 
-    ``plan`` is None only if the deadline passed before there was a plan. ``summary`` tells how far the query has come.
-    Its ``status`` is ``running``, ``complete``, ``limit`` or ``deadline`` (ended there; more events may exist),
+    ``plan`` is None only if the deadline passed before there was a plan. ``summary`` describes the query so far. Its
+    ``status`` is ``running``, ``complete``, ``limit`` or ``deadline`` (ended there; more events may exist),
     ``failed``, or ``cancelled``.
     """
 
@@ -44,14 +44,14 @@ class QueryResult:
         batches: Iterator[pa.RecordBatch],
         started: float,
     ) -> None:
-        """``query`` is None if it could not be prepared in time; ``started`` is by ``time.perf_counter``."""
+        """``query`` is None if it was not prepared by the deadline; ``started`` is a time of ``time.perf_counter``."""
         self.schema = checked.schema
         self._checked, self._query = checked, query
         self._progress, self._stop, self._batches, self._started = progress, stop, batches, started
         self._status = "running"
         self._seconds: float | None = None
         self._plan_seconds = time.perf_counter() - started
-        # Held by the thread that is in ``_batches``.
+        # A thread holds this lock while it takes the next of ``_batches``.
         self._reading = threading.Lock()
 
     @property
@@ -100,7 +100,7 @@ class QueryResult:
     def summary(self) -> dict[str, Any]:
         """Status, rows, query batches run, seconds in all and to the first rows (planning included), and the plan.
 
-        ``cursor`` is there when rows may be missing: a query that begins with it goes on after the last row of this.
+        If rows may be missing, ``cursor`` is included: a query with it continues after the last row of this query.
         """
         progress = self._progress
         first = None if progress.first_seconds is None else round(self._plan_seconds + progress.first_seconds, 6)
@@ -123,7 +123,7 @@ class QueryResult:
         return tuple(self._progress.batch_runs)
 
     def _describe_cursor(self) -> dict[str, str]:
-        """Returns the part of the summary that tells how to go on: nothing if no rows are missing."""
+        """Returns the summary's cursor, or the reason why there is none; an empty dictionary if no rows are missing."""
         key = self._progress.last_key
         if self._status in ("running", "complete"):
             return {}

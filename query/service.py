@@ -1,6 +1,6 @@
 """The query service: runs, explains and watches queries, and answers from counts.
 
-``prepare.py`` shows how a query is prepared, ``executor.py`` how it runs, ``statistics.py`` what counts alone answer.
+``prepare.py`` prepares a query, ``executor.py`` runs it, and ``statistics.py`` has the answers from counts alone.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class QueryService:
         return QueryResult(checked, query, progress, stop, batches, started)
 
     def explain(self, request: QueryRequest) -> Explanation:
-        """Returns how ``run`` would answer the request now. Raises as ``run`` does."""
+        """Returns the explanation of how ``run`` would answer the request now. Raises as ``run`` does."""
         checked = check_request(self._store.catalog, request)
         query = prepare_query(self._store.snapshot(), checked)
         return Explanation(query.plan, query.policy_name, query.first_batch())
@@ -69,13 +69,13 @@ class QueryService:
         field: str | None = None,
         value: Any = None,
     ) -> int:
-        """Returns how many events of [since, until) there are, or have ``field = value``; see ``statistics.py``."""
+        """Returns the number of events in [since, until), or of those with ``field = value``; see ``statistics.py``."""
         return count_events(self._store, source, since, until, field, value)
 
     def rank_values(
         self, source: str, field: str, since: int | None = None, until: int | None = None, limit: int = 10
     ) -> list[tuple[Any, int]]:
-        """Returns the values of a field with the most events, with their counts; see ``statistics.py``."""
+        """Returns (value, count) of the ``limit`` most frequent values of a field; see ``statistics.py``."""
         return rank_values(self._store, source, field, since, until, limit)
 
     def count_over_time(

@@ -1,7 +1,7 @@
-"""Answers that counts alone give: how many events, the most frequent values, counts over time. All are exact.
+"""Answers questions from counts alone: numbers of events, most frequent values, counts over time. All are exact.
 
 Each function raises ``UserError`` if the source or the field is unknown, if the time range is empty, or if the field's
-index does not know all events of the range.
+index does not cover all events of the range.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from watchfloor.store.store import Store
 from .request import check_range
 
 Span = tuple[int, int]
-"""[since, until) in µs."""
+"""A time range [since, until) in µs."""
 
 
 def count_events(
     store: Store, source_name: str, since: int | None, until: int | None, field: str | None = None, value: Any = None
 ) -> int:
-    """Returns how many events lie in [since, until), or how many of them have ``field = value``."""
+    """Returns the number of events in [since, until), or of those among them with ``field = value``."""
     source, reader, span = _open_counts(store, source_name, since, until)
     term = _make_term(source, field, value, span)
     return 0 if span is None else reader.count_events(*span, *term)
@@ -54,7 +54,7 @@ def count_over_time(
 ) -> list[tuple[int, int]]:
     """Returns (start in µs, count) of each bucket that has events, oldest first.
 
-    Of a bucket that the range cuts, only the events within the range are counted.
+    A bucket that the range cuts counts only its events within the range.
     """
     source, reader, span = _open_counts(store, source_name, since, until)
     term = _make_term(source, field, value, span)
@@ -64,9 +64,9 @@ def count_over_time(
 def _open_counts(
     store: Store, source_name: str, since: int | None, until: int | None
 ) -> tuple[Source, CountReader, Span | None]:
-    """Returns the source, its counts, and the time range with its open ends set to those of the events.
+    """Returns the source, its counts, and the time range, in which open ends are replaced by those of the events.
 
-    The time range is None if it holds no event.
+    The time range is None if it has an open end and holds no events.
     """
     source = store.catalog.find_source(source_name)
     check_range(since, until)
@@ -93,7 +93,7 @@ def _make_term(source: Source, name: str | None, value: Any, span: Span | None) 
 
 
 def _find_indexed_field(source: Source, name: str, span: Span | None) -> Field:
-    """Returns the field. Raises ``UserError`` unless its index knows all events of the span."""
+    """Returns the field. Raises ``UserError`` unless its index covers all events of the span."""
     field = source.find_field(name)
     index = field.find_index(IndexKind.VALUES)
     if index is None:

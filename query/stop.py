@@ -1,4 +1,4 @@
-"""Ends a running query from outside: by a caller that wants no more of it, or by its deadline."""
+"""Ends a running query from outside: by request of its caller, or by its deadline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class EndableScans(Protocol):
 
 
 class QueryStop:
-    """Ends a query at once, on the servers too, also while it waits for them. It is safe to use from any thread.
+    """Ends a query at once, on the servers too, even while it waits for them. It is safe to use from any thread.
 
     ``reason`` is None until the query is ended, and then the first reason given. If ``seconds`` is given, the query is
     ended when they have passed.
@@ -32,12 +32,12 @@ class QueryStop:
             self._timer = start_timer(seconds, self.end_query, "deadline")
 
     def end_query(self, reason: StopReason) -> None:
-        """Ends the scans of the query, also those that it begins later."""
+        """Ends the query's scans, including those that it begins later."""
         with self._lock:
             self.reason = self.reason or reason
         self._scans.end_scans()
 
     def cancel_deadline(self) -> None:
-        """Forgets the deadline, because the query has ended."""
+        """Cancels the deadline; to be called when the query has ended."""
         if self._timer is not None:
             self._timer.cancel()

@@ -1,7 +1,7 @@
 """Watches for events as they arrive, like ``tail -f``: queries a window of time again and again.
 
-An event is new if this poll finds it and the one before did not. So a late event is shown as long as its time lies in
-the window, and only the keys of the window's events must be kept.
+An event is new if a poll finds it and the poll before did not. Therefore a late event is shown if its time lies in the
+window, and only the keys of the window's events must be kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from .request import QueryRequest
 from .result import QueryResult
 
 WINDOW_SECONDS = 300.0
+"""The least width of the window."""
 POLL_SECONDS = 0.5
+"""The shortest pause between two polls."""
 
 
 class Watch:
@@ -154,7 +156,7 @@ def _read_clock() -> int:
 
 
 def find_unseen(keys: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Returns, as booleans, which keys are not among those seen; the seen ones ascend."""
+    """Returns a boolean for each key: True if it is not among ``seen``, which must ascend."""
     if not len(seen):
         return np.ones(len(keys), bool)
     positions = np.searchsorted(seen, keys)

@@ -8,14 +8,16 @@ from .distribution import MatchDistribution
 from .policy import BatchRange, BatchRun, BatchWidth, WidthSettings, describe_rows
 
 SHORTEST_SECONDS = 1e-6
-"""Seconds that any batch takes at least: a clock may see no time pass at all."""
+"""The least seconds that a batch counts as running, because a coarse clock may measure none."""
 
 
 class AdaptivePolicy:
-    """Follows the rows and the seconds of the batch before.
+    """Chooses the width of a batch by the rows and the seconds of the batch before.
 
-    k' = c·k, b' = b·k'/r (no rows: c·b), T' = T·b'/b; where T' would leave [T_min, T_max], b' is scaled back to it.
-    With only w rows left to find b' is no wider than b·c·w/r (not in the paper).
+    In the paper's letters: the last batch aimed at k rows, was b wide, gave r rows and ran T seconds; c is the growth.
+    The next batch aims at k' = c·k rows and has the width b' = b·k'/r, or c·b if there were no rows. It is expected to
+    run T' = T·b'/b seconds. If T' is outside [T_min, T_max], b' is scaled so that T' is the nearer bound. If the query
+    wants only w more rows, b' is at most b·c·w/r (not in the paper).
     """
 
     name = "llcysa"
@@ -47,5 +49,5 @@ class AdaptivePolicy:
 
 
 def describe_bound(bound: str, seconds: float) -> str:
-    """Returns the reason of a width that is bound by the time that a batch may run."""
+    """Returns the reason for a width that follows from a bound on a batch's seconds."""
     return f"to run {bound} {format_duration(seconds)}"

@@ -1,4 +1,4 @@
-"""Policy ``bisect``: halves of the range, by the rows found."""
+"""Policy ``bisect``: widths are halved or doubled by the rows found."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .policy import BatchRange, BatchRun, BatchWidth, WidthSettings, describe_ro
 class BisectPolicy:
     """Halves and doubles the width by the rows found.
 
-    The range is halved until the counts expect no more than k_0 rows. A batch that gave more than twice the rows aimed
-    at is followed by one of half its width, and one that gave less than half of them by one of twice its width.
+    For the first batch the range is halved until the counts expect no more than k_0 rows. If a batch gave more than
+    twice the rows aimed at, the next is half as wide; if it gave less than half of them, the next is twice as wide.
     """
 
     name = "bisect"

@@ -12,29 +12,30 @@ from .distribution import MatchDistribution
 from .policy import BatchRange, BatchRun, BatchWidth, WidthSettings, describe_rows
 
 SPARE = 1.25
-"""The rows that a batch should hold by the counts, as a multiple of the rows that are wanted. With just as many, chance
-would ask for another batch every other time."""
+"""The rows that a batch should hold by the counts, as a multiple of the rows that are wanted. Without spare rows about
+every other batch would by chance hold too few, and another batch would be needed."""
 FIRST_PAGE = SPARE * PAGE
-"""Rows that the first batch should hold by the counts, for a page of 100: the newest of them are handed over first,
-whether they are scanned for or looked up."""
+"""The rows that the first batch should hold by the counts, for a page. They hardly delay the first rows: the newest are
+handed over first, whether they are scanned for or looked up."""
 FEW_PAGES = 10 * PAGE
-"""The first batch is for all rows of the query if these are no more: a second batch costs as much as what it saves."""
+"""The largest number of wanted rows for which the first batch is made wide enough for all of them: a second batch would
+cost as much as it saves."""
 PRIOR_ROWS = 10.0
-"""Rows that are taken to have been expected and found before the first batch, so that few finds change little."""
+"""Rows that count as expected and found in addition to a batch's own, so that few rows change the correction little."""
 
 
 class DensityPolicy:
-    """Gives batches the width that by the counts holds the rows aimed at, whatever the batch before happened to give.
+    """Chooses widths that by the counts hold the rows aimed at, and corrects the counts by the rows found.
 
-    The first batch is for a page, for all rows that are wanted if these are a few pages, or for k_0 rows if that is
-    more. If the first rows of a page arrive later than those of fewer (``MatchDistribution.paged``), the first batch is
-    for k_0 rows and the second for a page.
+    The first batch is for a page, for all wanted rows if they are a few pages at most, or for k_0 rows if these are
+    more. If the first row of a page arrives later than the first of a few rows (``MatchDistribution.paged`` is False),
+    the first batch is for k_0 rows and the second for a page.
 
-    The rows of a batch correct the counts, which know nothing of conditions that are not counted: after r rows where e
-    were expected the counts are taken to be (r + 10) / (e + 10) of what they say. As soon as a batch has found
-    something, the next batch of a query with a limit is for all rows that are left. Otherwise a batch should run T_min
-    at least, and T_max if its rows arrive as soon as those of a narrow one (``MatchDistribution.streams``). No batch
-    should run longer than T_max.
+    The counts may be too high, because they leave out conditions that are not counted. After a batch gave r rows where
+    e were expected, the counts are multiplied by (r + 10) / (e + 10). If the batch found rows and the query has a
+    limit, the next batch is for all rows that are left. Otherwise a batch should run T_min at least, or T_max if its
+    first rows arrive as soon as those of a narrow one (``MatchDistribution.streams``). No batch should run longer than
+    T_max.
     """
 
     name = "density"
@@ -80,14 +81,16 @@ def _fit_rows(left: BatchRange, expected: MatchDistribution, rows: float, becaus
 
 
 def _fit_seconds(run: BatchRun, bound: str, seconds: float) -> BatchWidth:
-    """Returns the width of a batch that should run ``seconds`` at the speed of the last one."""
+    """Returns the width of a batch that should run ``seconds`` at the speed of the batch before."""
     speed = run.batch.width / max(run.seconds, SHORTEST_SECONDS)
     return BatchWidth(speed * seconds, describe_bound(bound, seconds))
 
 
 def _narrower(one: BatchWidth, other: BatchWidth) -> BatchWidth:
+    """Returns the narrower of two widths."""
     return min(one, other, key=lambda width: (width.micros, width.because))
 
 
 def _wider(one: BatchWidth, other: BatchWidth) -> BatchWidth:
+    """Returns the wider of two widths."""
     return max(one, other, key=lambda width: (width.micros, width.because))

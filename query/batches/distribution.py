@@ -1,4 +1,4 @@
-"""The matches that a query expects over time, as the counts tell before anything is read."""
+"""The matches that a query expects over time, estimated from counts before any event is read."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 Span = tuple[int, int]
-"""[since, until) in µs."""
+"""A time range [since, until) in µs."""
 
 
 @dataclass(frozen=True, eq=False)
 class MatchDistribution:
-    """Expected matches over time: spread evenly within each of some spans, none outside of them.
+    """Expected matches over time, which are spread evenly within each of several spans; there are none outside.
 
     The spans [``starts``, ``ends``), in µs, are disjoint and ascend. ``running_totals`` are the matches up to the end
-    of each span. ``streams``: the rows of a batch arrive one after the other from its newest on, and none of them
-    arrives later because the batch is wider. ``paged``: the first row of a batch that holds a page arrives about as
-    soon as that of a batch that holds few rows.
+    of each span. ``streams`` is True if the rows of a batch arrive one after the other, newest first, and none arrives
+    later because the batch is wider. ``paged`` is True if the first row of a batch that holds a page arrives about as
+    soon as the first row of a batch that holds few rows.
     """
 
     starts: np.ndarray
@@ -31,7 +31,7 @@ class MatchDistribution:
     def from_counts(
         cls, counts: Iterable[tuple[int, int, float]], streams: bool = False, paged: bool = True
     ) -> MatchDistribution:
-        """Returns the expectation for (since, until, matches) of disjoint spans in any order."""
+        """Returns the distribution for disjoint spans in any order, each given as (since, until, matches)."""
         ordered = sorted(counts)
         starts, ends = (np.array([count[end] for count in ordered], np.int64) for end in (0, 1))
         return cls.from_arrays(starts, ends, np.array([count[2] for count in ordered], float), streams, paged)
@@ -40,7 +40,7 @@ class MatchDistribution:
     def from_arrays(
         cls, starts: np.ndarray, ends: np.ndarray, matches: np.ndarray, streams: bool = False, paged: bool = True
     ) -> MatchDistribution:
-        """Returns the expectation for ascending disjoint spans; leaves out those without matches and empty ones."""
+        """Returns the distribution for ascending disjoint spans; leaves out empty spans and spans without matches."""
         used = (matches > 0) & (starts < ends)
         return cls(starts[used], ends[used], np.cumsum(matches[used]), streams, paged)
 

@@ -7,7 +7,7 @@ from .policy import BatchRange, BatchRun, BatchWidth, WidthSettings
 
 
 class FixedPolicy:
-    """Gives every batch the width of the settings."""
+    """Chooses the width of the settings for every batch."""
 
     name = "fixed"
 

@@ -10,11 +10,11 @@ from watchfloor.schema.text import format_number
 
 @dataclass(frozen=True)
 class Batch:
-    """A query batch: the time range [since, until) in µs, run as one unit. It is the whole state of a sequence.
+    """A query batch: the time range [since, until), in µs, that runs as one unit.
 
-    ``start`` is where the query's range begins, ``number`` counts from 0, ``target_rows`` is the number of rows aimed
-    at (the paper's k_i). ``expected_rows``, None if the counts do not tell, and ``because``, the reason for the width,
-    are for people.
+    ``start`` is the start of the query's range, ``number`` counts from 0, and ``target_rows`` is the number of rows
+    aimed at (the paper's k_i). A sequence needs no other state to find the next batch. ``expected_rows`` (None if it is
+    not known) and ``because``, the reason for the width, are for people.
     """
 
     since: int
@@ -33,7 +33,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class BatchWidth:
-    """The width, in µs, that a policy asks for, and the reason, in words for people."""
+    """The width, in µs, that a policy chooses for a batch, and the reason as text for people."""
 
     micros: float
     because: str
@@ -41,7 +41,7 @@ class BatchWidth:
 
 @dataclass
 class BatchRun:
-    """A batch that runs or has run, the ``rows`` it gave so far, and the ``seconds`` spent reading them."""
+    """A batch that runs or has run, the number of rows that it gave so far, and the seconds spent reading them."""
 
     batch: Batch
     rows: int = 0

@@ -23,13 +23,18 @@ from .registry import POLICIES
 from .settings import MAX_WIDTH, BatchSettings
 
 FREE_BATCHES = 10_000
-"""The number of batches of one query whose width is left to the policy alone."""
+"""The number of batches of one query whose width the policy alone decides."""
 MAX_TARGET_ROWS = 1e12
+"""The largest number of rows that a batch aims at; without a bound it would grow with each batch."""
 
 
 @dataclass(frozen=True)
 class BatchSequence:
-    """The batches of one query. ``busy`` are disjoint spans, oldest first; None stands for all of time."""
+    """The batches of one query.
+
+    ``busy`` are the disjoint spans that may hold events, oldest first; None stands for all of time. ``expected`` is
+    the distribution of the query's matches, None if it is not known.
+    """
 
     settings: BatchSettings
     policy: WidthPolicy
@@ -73,8 +78,9 @@ class BatchSequence:
         return next((min(until, hi) for lo, hi in reversed(self.busy) if lo < until), start)
 
     def _cut_batch(self, left: BatchRange, number: int, width: BatchWidth) -> Batch:
-        """Returns the newest batch of what is left, about as wide as the policy asks for."""
+        """Returns the newest batch of what is left, as wide as the policy asks for, within the bounds on widths."""
         micros, because = width.micros, width.because
+        # Beyond FREE_BATCHES the least width grows with each batch, which bounds the number of batches.
         excess = max(0, number - FREE_BATCHES)
         floor = self.settings.growth ** min(excess, math.log(MAX_WIDTH) / math.log(self.settings.growth))
         least = max(1.0, floor, self.settings.min_width)
@@ -93,7 +99,7 @@ def make_sequence(
     """Returns the sequence of batches that ``settings`` describe.
 
     ``busy`` are the time ranges, in µs, that may hold events, in any order; None stands for all of time. The rest is
-    skipped, so they must be complete. ``expected`` is what the counts tell of the query's matches; it may be wrong.
+    skipped, so they must be complete. ``expected`` is the distribution of matches by the counts; it may be wrong.
     """
     spans = None if busy is None else _merge_spans(busy)
     return BatchSequence(settings, POLICIES[settings.policy](settings, expected), spans, expected)
@@ -116,7 +122,7 @@ def suggest_first_width(
 
 
 def _merge_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Returns the same time as disjoint spans, oldest first."""
+    """Returns disjoint spans, oldest first, that cover the same time as ``spans``."""
     merged: list[Span] = []
     for lo, hi in sorted(span for span in spans if span[0] < span[1]):
         if merged and lo <= merged[-1][1]:

@@ -10,16 +10,16 @@ from watchfloor.schema.errors import UserError
 from .registry import POLICIES
 
 MAX_WIDTH = 2**62
-"""Microseconds: more than any time range, and small enough that no width overflows."""
+"""The largest width in µs: more than any time range, and small enough that no sum overflows."""
 
 
 @dataclass(frozen=True)
 class BatchSettings:
-    """The settings by which a query is cut into batches. Raises ``UserError`` for values that could not work.
+    """The settings by which a query is cut into batches. Raises ``UserError`` for a value out of its bounds.
 
-    ``policy`` is a key of ``POLICIES``. The first batch aims at ``first_rows`` (the paper's k_0), each next one at
-    ``growth`` (c) times as many. A batch should run ``min_seconds`` to ``max_seconds`` (T_min, T_max) and is never
-    narrower than ``min_width`` µs (t_min). ``width`` (µs) is the width of policy ``fixed``.
+    ``policy`` is a key of ``POLICIES``. The first batch aims at ``first_rows`` (the paper's k_0), each later batch at
+    ``growth`` (c) times as many as the one before. A batch should run ``min_seconds`` to ``max_seconds`` (T_min, T_max)
+    and is never narrower than ``min_width`` µs (t_min). ``width`` (µs) is the width of policy ``fixed``.
     """
 
     policy: str = "density"

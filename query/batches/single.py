@@ -12,7 +12,7 @@ class SinglePolicy:
     name = "none"
 
     def __init__(self, settings: WidthSettings, expected: MatchDistribution | None) -> None:
-        """The arguments have no effect: all policies are made the same way."""
+        """Ignores the arguments, which the other policies need."""
 
     def choose_first_width(self, left: BatchRange, suggested: int) -> BatchWidth:
         return _whole_range(left)
