@@ -1,4 +1,4 @@
-"""Visibility labels: which of them a source uses, and which of them a user may ask for."""
+"""Visibility labels: the labels that a source uses, and those with which a user may read."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def collect_labels(source: Source) -> set[str]:
 
 
 def read_user_labels(connection: Connection, user: str) -> list[str]:
-    """Returns all labels that a user may ask for."""
+    """Returns all labels with which a user may read."""
     authorizations = connection.client.securityOperations().getUserAuthorizations(user)
     return [label for label in str(authorizations).split(",") if label]
 
 
 def grant_labels(connection: Connection, users: Sequence[str], labels: set[str]) -> None:
-    """Lets ``users`` ask for these labels, beside those they have. Each query names those that it may see."""
+    """Grants ``labels`` to each of ``users``, who keep the labels that they have."""
     if not labels:
         return
     authorizations = jpype.JClass("org.apache.accumulo.core.security.Authorizations")

@@ -1,4 +1,4 @@
-"""The scans that tablet servers are serving at this moment."""
+"""Lists the scans that tablet servers are serving at this moment."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from watchfloor.store.bridge.connection import Connection
 
 @dataclass(frozen=True)
 class ScanSession:
-    """A scan that a tablet server knows of.
+    """A scan session on a tablet server.
 
-    ``number`` is -1 for a scan that was closed while the server was reading for it: the server reads no more, and
-    releases the scan's files when it next looks through its sessions.
+    ``number`` is -1 for a scan that was closed while the server was reading for it: the server stops reading, and
+    releases the scan's files when it next checks its sessions.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""The tables of sources and those of the instance: creating, compacting and dropping them by Accumulo's own API."""
+"""Creates, compacts and drops the tables of sources and of the instance, by Accumulo's own API."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def source_tables(source: Source) -> tuple[str, str, str]:
 
 
 def create_source_tables(connection: Connection, source: Source, readers: Sequence[str]) -> None:
-    """Creates those of a source's three tables that do not exist, one tablet per shard; users ``readers`` may read."""
+    """Creates the missing ones of a source's three tables, with a tablet per shard; users ``readers`` may read them."""
     _create_namespace(connection, source_namespace(source.name), readers)
     splits = shard_names(source.shards)[1:]
     names = source_tables(source)
-    # Side by side: while one table waits for the manager, the next is on its way. It takes two thirds of the time.
+    # In parallel, because a table mostly waits for the manager. This takes two thirds of the time.
     with JavaThreadPool(len(names)) as pool:
         list(pool.map(lambda name: _create_table(connection, name, splits, _choose_properties(source, name)), names))
 
@@ -54,31 +54,31 @@ def list_tables(connection: Connection) -> list[str]:
 
 
 def read_table_ids(connection: Connection) -> dict[str, str]:
-    """Returns the IDs of all tables by name. The files of a table lie in a folder with its ID as name."""
+    """Returns the IDs of all tables by name. The folder with a table's files is named by its ID."""
     ids = connection.client.tableOperations().tableIdMap()
     return {str(name): str(table_id) for name, table_id in ids.items()}
 
 
 def flush_table(connection: Connection, table: str) -> None:
-    """Has the tablet servers write to files what they hold of a table in memory; returns when that is done."""
+    """Makes the tablet servers write a table's entries from memory to files. Returns when they have."""
     connection.client.tableOperations().flush(table, None, None, True)
 
 
 def compact_tables(connection: Connection, tables: Iterable[str]) -> None:
-    """Merges the files of each tablet into one, and what is in memory with them; returns when that is done."""
+    """Merges the files of each tablet, with the entries in memory, into one file. Returns when that is done."""
     for table in tables:
         connection.client.tableOperations().compact(table, None, None, True, True)
 
 
 def compact_source(connection: Connection, source: Source) -> None:
-    """Does ``compact_tables`` with the three tables of a source."""
+    """Compacts the three tables of a source as ``compact_tables`` does."""
     compact_tables(connection, source_tables(source))
 
 
 def begin_file_compactions(connection: Connection, tables: Sequence[str]) -> None:
-    """Has all files of tables written anew, but nothing that is in memory; does not wait for the compactions' end."""
+    """Begins to write all files of the tables anew, without entries in memory. Does not wait for the end of this."""
     operations = connection.client.tableOperations()
-    # Side by side: the manager takes some time with each.
+    # In parallel, because the manager needs some time for each.
     with JavaThreadPool(len(tables)) as pool:
         list(pool.map(lambda name: operations.compact(name, None, None, False, False), tables))
 
@@ -111,6 +111,7 @@ def drop_source(connection: Connection, source: Source) -> None:
 
 
 def _choose_properties(source: Source, table: str) -> Mapping[str, str]:
+    """Returns the properties of one of a source's tables."""
     holds_vectors = source.layout == "block" and table == event_table(source)
     return _VECTOR_PROPERTIES if holds_vectors else _PROPERTIES
 

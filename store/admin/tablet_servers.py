@@ -18,9 +18,9 @@ _ANSWER_MILLIS = 1000
 
 @dataclass(frozen=True)
 class TableLoad:
-    """One table's part of a server: the tablets it serves, and how many of these are in a compaction or wait for one.
+    """The load of a server by one table: the number of its tablets, and of running and queued compactions of these.
 
-    A *minor* compaction writes what a tablet has in memory to a file, a *major* one merges files.
+    A *minor* compaction writes a tablet's entries from memory to a file; a *major* compaction merges files.
     """
 
     tablets: int
@@ -34,9 +34,9 @@ class TableLoad:
 class TabletServer:
     """One tablet server.
 
-    ``is_silent``: it did not answer within a second, so nothing is known of it: stopped, killed or out of memory.
-    ``hold_ms``: for how long it has been refusing writes because its memory for entries is full; 0 if it is not.
-    ``tables``: its load by table name.
+    ``is_silent`` is true if it did not answer within a second, because it is stopped, killed or out of memory; then
+    nothing else is known of it. ``hold_ms`` is the time in milliseconds for which it has been refusing writes because
+    its memory for entries is full; 0 if it accepts writes. ``tables`` is its load by table name.
     """
 
     address: str
@@ -54,9 +54,9 @@ class TabletServer:
 
 
 def list_tablet_servers(connection: Connection) -> list[TabletServer]:
-    """Asks all tablet servers, one after the other. The connection's user must be an administrator.
+    """Returns the status of all tablet servers, asked one after the other.
 
-    Raises ``StoreError`` if Accumulo does not say which servers there are.
+    The connection's user must be an administrator. Raises ``StoreError`` if Accumulo does not list the servers.
     """
     client: Any = connection.client
     try:
@@ -68,6 +68,7 @@ def list_tablet_servers(connection: Connection) -> list[TabletServer]:
 
 
 def _read_status(address: str, status: Any, names: Mapping[str, str]) -> TabletServer:
+    """Returns a server's status from Java's, which is null if the server is silent; ``names`` are tables by ID."""
     if status is None:
         return TabletServer(address, is_silent=True, hold_ms=0, tables={})
     tables = {}
@@ -80,5 +81,8 @@ def _read_status(address: str, status: Any, names: Mapping[str, str]) -> TabletS
 
 
 def _count_compactions(compactions: Any) -> tuple[int, int]:
-    """Returns how many run and how many wait. A table whose first tablet is being opened reports none yet."""
+    """Returns the numbers of running and of queued compactions.
+
+    A table whose first tablet is being opened reports no compactions yet.
+    """
     return (0, 0) if compactions is None else (int(compactions.getRunning()), int(compactions.getQueued()))

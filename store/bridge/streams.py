@@ -18,7 +18,7 @@ from .connection import Connection
 from .requests import EntryScan, EventScan, ServerIterator, ServerOptions
 
 NEXT_ROW = b"next row"
-"""Key in the metadata of a batch of ordered blocks. Its value, in hexadecimal, is the least row of later batches."""
+"""Key in the metadata of a batch of ordered blocks. Its value is a row in hexadecimal; no later row is less."""
 # Each call into Java waits this long at most, so that Python can handle signals while a scan is silent.
 _STEP_MILLIS = 200
 # Java's ScanStream.END and LAST_BATCH; 0 means that no batch is there yet.

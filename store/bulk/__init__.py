@@ -1,1 +1,1 @@
-"""Bulk import: entries become sorted files, which tables take in whole. Read ``bulk_sink.py`` first."""
+"""Bulk import: entries are written to sorted files, which tables import whole. Read ``bulk_sink.py`` first."""

@@ -26,9 +26,9 @@ from .import_folders import import_root, name_import_folder
 from .tablet_files import find_fullest_table
 
 BUFFER_BYTES = 192 << 20
-"""Bytes of buffered entries at which each table's become a file. As many more may be on their way to files."""
+"""Bytes of buffered entries at which they are written, each table's to a file. As many more may be in writing."""
 FILES_PER_IMPORT = 4
-"""Files of a table that are imported without waiting for ``flush``."""
+"""Number of files of a table at which they are imported without waiting for ``flush``."""
 MAX_TABLET_FILES = 30
 """Files of a tablet above which nothing more is imported.
 
@@ -43,14 +43,14 @@ log = logging.getLogger("watchfloor.bulk")
 
 
 class BulkSink:
-    """Takes what an ``EntrySink`` takes. Entries may not be in their tables before ``flush`` has returned.
+    """Takes the same batches as an ``EntrySink``. Entries may be missing in their tables until ``flush`` has returned.
 
-    While entries are buffered, the sink's own threads write the entries before them to files and import these. A sink
-    serves one work item and is closed then. It must not be used by several threads at once.
+    While entries are buffered, the sink's own threads write the earlier entries to files and import these files. A sink
+    serves one work item and is then closed. It must not be used by several threads at once.
     """
 
     def __init__(self, store: Store, check_stop: Callable[[], None]) -> None:
-        """``check_stop`` is called every second while the sink waits for files; it may raise to end that."""
+        """Sets up a sink. ``check_stop`` is called every second while the sink waits for files; it may raise."""
         self._store, self._check_stop = store, check_stop
         self._root = import_root(store.settings, store.connection)
         self._buffers: dict[str, _TableBuffer] = {}
@@ -75,7 +75,7 @@ class BulkSink:
         self._await_jobs()
 
     def close(self) -> None:
-        """Drops what was not flushed, and waits for an import that has begun."""
+        """Drops entries that were not flushed, and waits for an import that has begun."""
         self._closed.set()
         self._threads.shutdown(cancel_futures=True)
         self._remove_folders()
@@ -98,7 +98,7 @@ class BulkSink:
             self._start_jobs([partial(self._write_files, self._take_buffers())])
 
     def _take_buffers(self) -> list[tuple[str, _TableBuffer]]:
-        """Returns the buffers by table, and starts empty ones."""
+        """Returns the buffers by table, and replaces them by empty ones."""
         buffers, self._buffers, self._buffered_bytes = self._buffers, {}, 0
         return list(buffers.items())
 
@@ -106,7 +106,7 @@ class BulkSink:
         self._jobs = [self._threads.submit(job) for job in jobs]
 
     def _await_jobs(self) -> None:
-        """Returns when all jobs have ended. Raises what one of them has raised."""
+        """Returns when all jobs have ended. Raises the exception of a job that has failed."""
         for job in self._jobs:
             while not wait([job], _POLL_SECONDS).done:
                 self._check_stop()
@@ -127,6 +127,7 @@ class BulkSink:
         self._folders[table].write_file(buffer)
 
     def _import_folders(self) -> None:
+        """Imports all files that were written so far, unless the sink is closed before there is room."""
         if self._folders and self._await_room():
             java = jvm.java_class("watchfloor.bridge.sink.BulkFolder")
             call_java(java.load, jpype.JArray(java)([folder.java for folder in self._folders.values()]))

@@ -1,7 +1,7 @@
-"""The folders with files for bulk imports: where they lie, and removal of those that killed workers have left.
+"""The folders with files for bulk imports: their names, and removal of those that killed workers have left.
 
 A folder's name begins with the identity of the process that made it. A process cannot tell which processes of another
-machine have ended, so a worker removes the folders of its own machine alone.
+machine have ended, so a worker removes only folders of its own machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def import_root(settings: Settings, connection: Connection) -> str:
 
 
 def name_import_folder(unique: str, table: str) -> str:
-    """Returns the name of a folder of this process."""
+    """Returns the name of a folder of this process; ``unique`` tells it apart from the process's other folders."""
     host, pid, started = astuple(ProcessIdentity.of_pid())
     return f"{host}~{pid}~{started:.0f}~{unique}~{table}"
 
@@ -44,7 +44,7 @@ def remove_stale_folders(store: Store) -> list[str]:
 
 
 def _is_stale(name: str) -> bool:
-    """Returns whether a folder was made by a process of this machine that has ended."""
+    """Returns whether a folder was made by a process of this machine that has ended, or that its name does not tell."""
     host, *rest = name.split("~")
     if host != socket.gethostname() or len(rest) != 4:
         return False

@@ -1,4 +1,4 @@
-"""Reads which files tablets have from Accumulo's metadata table, which every user may read."""
+"""Reads the files of tablets from Accumulo's metadata table, which every user may read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _METADATA = "accumulo.metadata"
 
 @dataclass(frozen=True)
 class TableFiles:
-    """The size of a table's files: ``bytes`` on the disk and ``entries``. One that was written twice counts twice."""
+    """The size of a table's files: ``bytes`` on disk and ``entries``. An entry that was written twice counts twice."""
 
     bytes: int
     entries: int
@@ -33,7 +33,7 @@ def read_table_files(store: Store, source: Source) -> dict[str, TableFiles]:
 
 
 def find_fullest_table(store: Store, tables: Sequence[str]) -> tuple[str, int]:
-    """Returns the table, of those given, that has the tablet with the most files, and the number of these files."""
+    """Returns the table among ``tables`` that has the tablet with the most files, and the number of these files."""
     fullest = "", 0
     for table in tables:
         tablets = Counter(tablet for tablet, _, _ in _list_files(store, table))
@@ -42,7 +42,7 @@ def find_fullest_table(store: Store, tables: Sequence[str]) -> tuple[str, int]:
 
 
 def list_file_names(store: Store, source: Source) -> set[bytes]:
-    """Returns the files of a source's tables as the metadata table names them."""
+    """Returns the names of the files of a source's tables, as they are in the metadata table."""
     return {name for table in source_tables(source) for _, name, _ in _list_files(store, table)}
 
 

@@ -1,1 +1,1 @@
-"""The surroundings of a process: Java, jars, class archives, file locks, identities. Read ``jars.py`` first."""
+"""The environment of processes: Java, jars, class archives, file locks, identities. Read ``jars.py`` first."""

@@ -1,9 +1,9 @@
-"""Archives of classes that are loaded and verified already: where they are, and the JVM options that use them.
+"""Archives of classes that are loaded and verified already: their folder, and the JVM options that use them.
 
 An archive (Java's AppCDS) halves the work of starting a JVM. There is one for the stack's servers and one for clients;
-``store/stack/make_archive.py`` makes them. A JVM uses an archive only with a class path that begins like the one the
-archive was made for. That path therefore holds no folder, and our own jar, which changes, comes last.
-Without an archive a JVM starts more slowly, and nothing else differs.
+``store/stack/make_archive.py`` makes them. A JVM uses an archive only if its class path begins with the class path for
+which the archive was made. So that class path has no folder, and our own jar, which changes, comes after it. Without an
+archive a JVM starts more slowly; nothing else differs.
 """
 
 from __future__ import annotations

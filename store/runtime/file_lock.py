@@ -1,4 +1,4 @@
-"""A lock on a file: one process of a machine at a time does something."""
+"""A lock on a file, which only one process of a machine holds at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _POLL_SECONDS = 0.1
 
 @contextmanager
 def hold_file_lock(path: Path, busy: WatchfloorError, seconds: float = 0) -> Iterator[None]:
-    """Holds the lock on ``path``, which is made if it is missing. The system releases it when the process ends.
+    """Holds the lock on the file ``path`` until the ``with`` block is left or the process ends.
+
+    The file is created if it is missing.
 
     Raises ``busy`` if another process still holds the lock after ``seconds``.
     """

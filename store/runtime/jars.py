@@ -1,4 +1,4 @@
-"""The jars and the native library that servers and clients run on, and the class paths made of them."""
+"""The jars and the native library of servers and clients, and the class paths made of the jars."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from watchfloor.schema.settings.settings import Settings
 from .class_archive import SERVER_ARCHIVE, archive_folder, archive_options
 
 _OWN_JAR = "watchfloor-accumulo-"
-# One jar of each program that a start needs. A folder that lacks one of them was not built to the end.
+# The name of one jar of each program. If one is missing in the folder, its build did not complete.
 _REQUIRED_JARS = ("accumulo-tserver-", "accumulo-manager-", "accumulo-gc-", "zookeeper-", "kafka_2.13-", _OWN_JAR)
-# Jars that only servers need; a client's JVM that need not open them starts sooner.
+# Jars that only servers need. A client's JVM starts faster without opening them.
 _SERVER_JARS = ("kafka", "scala", "accumulo-tserver", "accumulo-manager", "accumulo-gc", "accumulo-server")
 
 
 def list_jars(settings: Settings) -> list[Path]:
-    """Returns all jars, sorted, so that no class path depends on the file system's order. StackError if one misses."""
+    """Returns all jars, sorted, so that no class path depends on the file system's order.
+
+    Raises ``StackError`` if a required jar is missing.
+    """
     jars = sorted(settings.jars.glob("*.jar"))
     missing = [name for name in _REQUIRED_JARS if not any(jar.name.startswith(name) for jar in jars)]
     if missing:
@@ -27,7 +30,7 @@ def list_jars(settings: Settings) -> list[Path]:
 
 
 def list_archivable_jars(folder: Path) -> list[Path]:
-    """Returns all jars of a folder but our own, which changes: those that a class archive can be made of."""
+    """Returns the jars of which a class archive can be made: all in a folder except our own, which changes."""
     return [jar for jar in sorted(folder.glob("*.jar")) if not jar.name.startswith(_OWN_JAR)]
 
 
@@ -42,7 +45,7 @@ def copy_own_jar(settings: Settings) -> None:
 
 
 def server_class_path(settings: Settings, java: Path) -> list[str]:
-    """Returns a server's JVM options: the class path (core-site.xml, all jars, our own last) and the class archive."""
+    """Returns a server's JVM options: the class archive and the class path (core-site.xml, all jars, our own last)."""
     jars, archivable = list_jars(settings), list_archivable_jars(settings.jars)
     folder = archive_folder(settings.jars, java, archivable)
     core_site = folder / "core-site.jar"
@@ -53,7 +56,7 @@ def server_class_path(settings: Settings, java: Path) -> list[str]:
 
 
 def client_class_path(folder: Path) -> list[str]:
-    """Returns the class path of a client's JVM, our own jar last. Raises StoreError if that is missing."""
+    """Returns the class path of a client's JVM, our own jar last. Raises ``StoreError`` if our jar is missing."""
     own_jars = sorted(folder.glob(f"{_OWN_JAR}*.jar"))
     if not own_jars:
         raise StoreError(f"no {_OWN_JAR}*.jar in {folder}: run `make setup`, or set `jars` to the folder that holds it")
@@ -62,6 +65,6 @@ def client_class_path(folder: Path) -> list[str]:
 
 
 def find_native_library(settings: Settings) -> Path | None:
-    """Returns the folder of the compiled native map, beside the jars; None when ``make setup`` found no g++."""
+    """Returns the folder of the compiled native map, beside the jars; None if ``make setup`` found no g++."""
     folder = settings.jars.parent / "native-lib"
     return folder if any(folder.glob("libaccumulo.*")) else None

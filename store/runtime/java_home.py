@@ -1,4 +1,4 @@
-"""The Java that this process and the stack's servers run on."""
+"""Finds the Java installation for this process and for the stack's servers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SUPPORTED_VERSIONS = (17, 21)
 
 
 def find_java() -> Path:
-    """Returns the home of a JDK or JRE of version 17 or 21: JAVA_HOME's, the PATH's, or the first one installed.
+    """Returns the home of a JDK or JRE of version 17 or 21: JAVA_HOME's, the PATH's, or the first that is installed.
 
-    Raises StackError when there is none. Hadoop's libraries do not run on newer versions.
+    Raises ``StackError`` if there is none. Hadoop's libraries do not run on newer versions.
     """
     rejected = []
     for home in _list_java_homes():
@@ -30,6 +30,7 @@ def find_java() -> Path:
 
 
 def _list_java_homes() -> Iterator[Path]:
+    """Yields folders that may be Java homes, in the order in which they are preferred."""
     if os.environ.get("JAVA_HOME"):
         yield Path(os.environ["JAVA_HOME"])
     on_path = shutil.which("java")
@@ -41,7 +42,7 @@ def _list_java_homes() -> Iterator[Path]:
 
 
 def read_java_version(home: Path) -> int | None:
-    """Returns the feature version (17, 21, …) of the Java in ``home``; None when there is none that runs."""
+    """Returns the feature version (17, 21, …) of the Java in ``home``; None if there is no Java that runs."""
     program = home / "bin" / "java"
     if not os.access(program, os.X_OK):
         return None

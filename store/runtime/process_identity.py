@@ -1,6 +1,6 @@
-"""The identity of a process: it tells which process wrote something, and whether that process still lives.
+"""The identity of a process: it tells which process wrote something, and whether that process still runs.
 
-The system gives a pid out again. A pid and the time at which its process started together name one process for ever.
+The system uses a pid again after its process has ended. A pid together with the start time of its process is unique.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ _START_TOLERANCE = 1.0
 
 @dataclass(frozen=True)
 class ProcessIdentity:
-    """One process of one machine. ``started``: seconds since 1970 UTC; None if unknown, then the pid alone counts."""
+    """One process of one machine.
+
+    ``started`` is the start time in seconds since 1970 UTC. If it is None, the process is identified by its pid alone.
+    """
 
     host: str
     pid: int
@@ -25,7 +28,7 @@ class ProcessIdentity:
 
     @classmethod
     def of_pid(cls, pid: int | None = None) -> ProcessIdentity:
-        """Returns the identity of a living process of this machine, by default of this one.
+        """Returns the identity of a running process of this machine, by default of the current process.
 
         Raises ``psutil.NoSuchProcess``.
         """
@@ -33,7 +36,10 @@ class ProcessIdentity:
         return cls(socket.gethostname(), process.pid, process.create_time())
 
     def find_process(self) -> psutil.Process | None:
-        """Returns the process of this machine, be it a zombie; None if it has ended or the system does not tell."""
+        """Returns the process, even if it is a zombie; None if it has ended or the system does not show it.
+
+        The process must be one of this machine.
+        """
         try:
             process = psutil.Process(self.pid)
             return process if self._is_same(process) else None
@@ -46,7 +52,7 @@ class ProcessIdentity:
             return False
         try:
             process = psutil.Process(self.pid)
-            # A zombie does nothing any more: it waits for its parent to read its exit status.
+            # A zombie has ended and only waits for its parent to read its exit status.
             return bool(not self._is_same(process) or process.status() == psutil.STATUS_ZOMBIE)
         except psutil.NoSuchProcess:
             return True
@@ -58,5 +64,5 @@ class ProcessIdentity:
 
 
 def name_this_process() -> str:
-    """Returns ``host:pid`` of this process, with which it signs what it writes."""
+    """Returns ``host:pid`` of this process, by which its writes are marked."""
     return f"{socket.gethostname()}:{os.getpid()}"

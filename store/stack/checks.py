@@ -1,4 +1,4 @@
-"""Checks before servers start: free ports, memory, disk. A StackError names what is missing, and the remedy."""
+"""Checks before servers start: free ports, memory and disk space. A ``StackError`` names the problem and a remedy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import psutil
 
 from watchfloor.schema.errors import StackError
 
-# Below the range from which systems draw ports for outgoing connections, so that none of those takes a server's port.
+# Below the range of ports that systems use for outgoing connections, so that no such connection takes a server's port.
 _PORTS = range(20_000, 32_000)
 DISK_BYTES = 1 << 30
 LOOPBACK = "127.0.0.1"
@@ -36,7 +36,7 @@ def find_free_ports(count: int, taken: Collection[int] = ()) -> list[int]:
 def is_port_free(port: int) -> bool:
     """Returns whether a server could listen on ``port`` of the loopback address."""
     with socket.socket() as probe:
-        # Java's servers set this too: a connection that was closed a moment ago does not hold the port.
+        # With this option, which Java's servers set too, a connection that was just closed does not hold the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
@@ -47,9 +47,10 @@ def is_port_free(port: int) -> bool:
 
 
 def check_ports(ports: Mapping[str, int], seconds: float = 5) -> None:
-    """Raises StackError if a port of ``ports``, which maps servers to ports, is taken. It names the process if it can.
+    """Raises ``StackError`` if a port in ``ports``, which maps servers to ports, is taken.
 
-    Waits for up to ``seconds``: a server that was killed a moment ago holds its port until the system has removed it.
+    The error names the process that has the port, if the system shows it. Otherwise the check waits for up to
+    ``seconds``: a server that was just killed holds its port until the system has removed it.
     """
     deadline = time.monotonic() + seconds
     for name, port in ports.items():
@@ -63,7 +64,7 @@ def check_ports(ports: Mapping[str, int], seconds: float = 5) -> None:
 
 
 def describe_holder(port: int) -> str:
-    """Returns words for the process that listens on a port; nothing when the system does not tell."""
+    """Returns a phrase about the process that listens on a port; empty if the system does not show the process."""
     with contextlib.suppress(psutil.Error, OSError):
         for connection in psutil.net_connections("tcp"):
             address = connection.laddr

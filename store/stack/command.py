@@ -1,4 +1,4 @@
-"""Runs the short-lived commands beside the servers, which format, initialise, or ask Accumulo something."""
+"""Runs short-lived commands beside the servers, which format storage, initialise Accumulo or query it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def run_command(
 ) -> str:
     """Runs a command and returns what it printed. Its error output goes to ``log/NAME.out``.
 
-    Raises StackError when it fails, when ``deadline`` (monotonic seconds) passes, or as soon as a server of ``watch``
-    ends, without which the command would only wait.
+    Raises ``StackError`` if the command fails, if ``deadline`` (monotonic seconds) passes, or as soon as a server in
+    ``watch`` ends, because the command would wait for that server.
     """
     path = settings.home / "log" / f"{name}.out"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def _check_servers(watch: Sequence[Server]) -> None:
 
 
 def _read_last_lines(path: Path) -> str:
-    """Returns the last lines of a file, to stand within an error message."""
+    """Returns the last lines of a file, for use within an error message."""
     with path.open(errors="replace") as file:
         lines = [line.strip() for line in file if line.strip()]
     return "\n  ".join(lines[-8:]) + "; " if lines else ""

@@ -19,7 +19,7 @@ INSTANCE = "watchfloor"
 def write_configuration(settings: Settings, state: StackState, native: Path | None) -> None:
     """Writes the configuration of every server and of clients.
 
-    ``native`` is the folder of the native map's library; None has the tablet servers use the Java map.
+    ``native`` is the folder of the native map's library. If it is None, the tablet servers use the Java map.
     """
     conf, data, ports = settings.conf_folder, settings.home / "data", state.ports
     zookeepers = f"{LOOPBACK}:{ports['zookeeper']}"
@@ -60,16 +60,16 @@ def _zookeeper_properties(data: Path, port: int, timeout: int) -> dict[str, obje
 
 def _accumulo_properties(settings: Settings, zookeepers: str, secret: str, native: bool) -> dict[str, object]:
     heap, maps, cores = parse_size(settings.tserver_heap), parse_size(settings.tserver_maps), os.cpu_count() or 1
-    # The Java map lives in the heap, beside the caches: it gets a quarter of it.
+    # The Java map is in the heap beside the caches, so it gets a quarter of the heap.
     maps = maps if native else min(maps, heap // 4)
     return {
         "instance.volumes": f"file://{settings.home}/data/accumulo",
         "instance.zookeeper.host": zookeepers,
         "instance.zookeeper.timeout": f"{settings.zookeeper_timeout}s",
         "instance.secret": secret,
-        # A killed server's log can be read at once: it is a local file, there is no lease to wait for.
+        # The log of a killed server can be read at once, because it is a local file without a lease.
         "manager.recovery.delay": "500ms",
-        # And that the log is sorted is seen when it is, not when a cached "not yet" has grown old (15 s).
+        # By default the answer that a log is not sorted yet is cached for 15 s.
         "manager.recovery.wal.cache.time": "500ms",
         "manager.tablet.watcher.interval": "5s",
         "tserver.memory.maps.native.enabled": str(native).lower(),
@@ -82,8 +82,8 @@ def _accumulo_properties(settings: Settings, zookeepers: str, secret: str, nativ
         # Few threads and short scans first: a long filter scan then cannot starve look-ups of an analyst.
         "tserver.scan.executors.default.threads": max(4, 2 * cores),
         "tserver.scan.executors.default.prioritizer": "watchfloor.stack.ShortScansFirst",
-        # A scan closed while the server reads ahead for it lets go of its files when sessions are next looked through,
-        # which is after half of this; a reader that pauses longer has its scan begun anew where it stands.
+        # A scan that is closed while the server reads ahead releases its files at the next check of sessions, which is
+        # after half of this time. If a reader pauses longer, its scan is begun again at the place that it has reached.
         "tserver.session.idle.max": "2s",
         "table.durability": settings.durability,
     }
@@ -118,7 +118,7 @@ def _kafka_properties(settings: Settings, data: Path, ports: dict[str, int]) -> 
         "num.network.threads": 2,
         "num.io.threads": 4,
         "background.threads": 2,
-        # A broker that was killed is let in again after this time only.
+        # A broker that was killed can register again only after this time.
         "broker.session.timeout.ms": 3000,
         "broker.heartbeat.interval.ms": 500,
         "log.cleaner.dedupe.buffer.size": 16 << 20,
@@ -126,7 +126,7 @@ def _kafka_properties(settings: Settings, data: Path, ports: dict[str, int]) -> 
     }
 
 
-# Logs roll over at 20 MB and two old ones are kept; what a JVM prints before logging works goes to NAME.out.
+# Logs roll over at 20 MB and two old ones are kept; a JVM's output before logging works goes to NAME.out.
 LOGGING = """status = error
 appender.file.type = RollingFile
 appender.file.name = file

@@ -17,7 +17,7 @@ from watchfloor.schema.settings.settings import Settings
 
 
 def write_file(path: Path, text: str, mode: int = 0o644) -> None:
-    """Replaces a file in one step. At no moment can it be read by more users than ``mode`` says."""
+    """Replaces a file in one step. At no time can more users read it than ``mode`` allows."""
     temporary = path.with_name(path.name + ".new")
     temporary.unlink(missing_ok=True)
     with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
@@ -26,7 +26,7 @@ def write_file(path: Path, text: str, mode: int = 0o644) -> None:
 
 
 def make_folders(settings: Settings) -> None:
-    """Makes all folders of a stack. Raises StackError when one cannot be made or written."""
+    """Makes all folders of a stack. Raises ``StackError`` if a folder cannot be made or written."""
     try:
         for name in ("conf", "data", "log", "run", "secret", "tmp"):
             folder = settings.home / name

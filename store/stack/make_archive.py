@@ -1,8 +1,8 @@
 """Makes the archives of classes with which servers and clients start in half the time.
 
 ``make setup`` runs this once (``python -m watchfloor.store.stack.make_archive``). It runs a stack in a scratch folder,
-notes which classes its servers and a client of it load, and has Java dump those. ``store/runtime/class_archive.py``
-tells where an archive is and how a JVM uses it.
+records the classes that its servers and a client load, and makes Java write these to archives. For the archives' folder
+and use see ``store/runtime/class_archive.py``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .command import run_command
 from .stack import start_stack, stop_stack
 
 _SECONDS = 240
-# The calls that every client makes sooner or later, on tables that every stack has.
+# The client whose classes are recorded: it makes the calls of every client, on tables that every stack has.
 _CLIENT = """
 import sys
 from watchfloor.store.bridge.requests import EntryScan
@@ -74,13 +74,13 @@ def make_archives(settings: Settings) -> None:
 
 
 def _class_list_folder(archive: Path) -> Path:
-    """Returns the folder of the lists of loaded classes that an archive is made from, a file per JVM."""
+    """Returns the folder with the lists of loaded classes, a file per JVM, from which an archive is made."""
     return archive.with_suffix("")
 
 
 @contextmanager
 def _record_loaded_classes(folder: Path) -> Iterator[None]:
-    """Has every JVM that is started meanwhile write the list of the classes that it loads into ``folder``."""
+    """Makes every JVM that starts within the ``with`` block write the list of its loaded classes into ``folder``."""
     os.environ["JAVA_TOOL_OPTIONS"] = f"-XX:DumpLoadedClassList={folder}/%p"
     try:
         yield
@@ -105,7 +105,7 @@ def _dump_archive(settings: Settings, archive: Path, class_path: list[Path] | li
 
 
 def main() -> None:
-    """Makes the archives with a stack in a scratch folder. They are an extra: a failure is reported, and exits 0."""
+    """Makes the archives with a stack in a scratch folder. They are optional: a failure is only reported."""
     with tempfile.TemporaryDirectory(prefix="watchfloor-") as scratch:
         try:
             make_archives(load_settings(scratch))

@@ -1,4 +1,4 @@
-"""One server of the stack: starting, probing and stopping its process.
+"""Starts, probes and stops the process of one server of the stack.
 
 A server is found by its pid file, which holds the pid and the start time of the process (``ProcessIdentity``).
 """
@@ -31,9 +31,10 @@ _POLL = 0.05
 
 @dataclass(frozen=True)
 class Server:
-    """All that is needed to run one server.
+    """The command, folder and ports of one server.
 
-    ``is_ready(port)`` returns, within about a second, whether it answers. ``memory``: bytes that it may use.
+    ``is_ready(port)`` returns within about a second whether the server answers. ``memory`` is the number of bytes that
+    it may use.
     """
 
     name: str
@@ -72,9 +73,9 @@ def find_process(pid_file: Path) -> psutil.Process | None:
 
 
 def _has_ended(process: psutil.Process) -> bool:
-    """Returns whether a process is a zombie, and its last thread gone, with which it releases its ports."""
+    """Returns whether a process has ended with all its threads, and so has released its ports."""
     try:
-        # A child of this process stays a zombie until somebody waits for it.
+        # A child of this process stays a zombie until this process waits for it.
         return os.waitpid(process.pid, os.WNOHANG)[0] != 0
     except ChildProcessError:
         return bool(process.status() == psutil.STATUS_ZOMBIE)
@@ -103,13 +104,16 @@ def start_server(server: Server) -> None:
     except psutil.Error:
         raise StackError(f"{server.name} ended at once{read_log_tail(server)}") from None
     finally:
-        # The server outlives this process on purpose. With a return code Python does not warn of that.
+        # The server outlives this process on purpose. Python would warn of that if there were no return code.
         process.returncode = 0
     write_file(server.pid_file, json.dumps({"pid": process.pid, "started": started}) + "\n")
 
 
 def await_ready(server: Server, deadline: float) -> None:
-    """Returns when the server answers. Raises StackError with its last log lines if it ends or ``deadline`` passes."""
+    """Returns when the server answers.
+
+    Raises ``StackError`` with the last log lines if the server ends or ``deadline`` (monotonic seconds) passes.
+    """
     while not server.is_ready(server.port):
         if find_process(server.pid_file) is None:
             raise StackError(f"{server.name} ended while it started{read_log_tail(server)}")
@@ -129,7 +133,7 @@ def await_end(pid_file: Path, deadline: float) -> bool:
 
 
 def send_signal(pid_file: Path, number: signal.Signals) -> None:
-    """Sends a signal to the process that the pid file names, if it lives."""
+    """Sends a signal to the process that the pid file names, if it runs."""
     process = find_process(pid_file)
     if process is not None:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -137,7 +141,7 @@ def send_signal(pid_file: Path, number: signal.Signals) -> None:
 
 
 def stop_process(pid_file: Path, seconds: float) -> bool:
-    """Sends SIGTERM, and SIGKILL if the process lives on after ``seconds``. Returns whether SIGTERM was enough."""
+    """Sends SIGTERM, and SIGKILL if the process still runs after ``seconds``. Returns whether SIGTERM was enough."""
     send_signal(pid_file, signal.SIGTERM)
     if await_end(pid_file, time.monotonic() + seconds):
         return True
@@ -147,7 +151,7 @@ def stop_process(pid_file: Path, seconds: float) -> bool:
 
 
 def read_log_tail(server: Server, lines: int = 8) -> str:
-    """Returns the last lines of what the server printed and logged, to stand at the end of an error message."""
+    """Returns the last lines that the server printed and logged, for the end of an error message."""
     tail = []
     for path in (server.out_file, server.log_file):
         with contextlib.suppress(OSError), path.open("rb") as file:
@@ -157,9 +161,10 @@ def read_log_tail(server: Server, lines: int = 8) -> str:
 
 
 def ask_port(port: int, request: bytes, least: int = 1, seconds: float = 1.0) -> bytes:
-    """Returns at least ``least`` bytes of the answer to ``request``, or what came; nothing if no server answers.
+    """Returns the answer to ``request`` of a server on ``port`` of the loopback address; empty if none answers.
 
-    The server listens on ``port`` of the loopback address, and has ``seconds`` for each step.
+    Reading ends after at least ``least`` bytes, or when the server closes the connection. Each step may take
+    ``seconds``.
     """
     try:
         with socket.create_connection((LOOPBACK, port), timeout=seconds) as connection:

@@ -1,7 +1,7 @@
 """The local stack: ZooKeeper, Accumulo and Kafka as real processes on the loopback address.
 
 ``start_stack`` brings the stack to the state "everything runs" from whatever state it is in: not there, stopped, half
-started, some servers killed, set up half way. ``stop_stack`` stops it. ``read_status`` (``status.py``) says how it is.
+started, some servers killed, set up half way. ``stop_stack`` stops it. ``read_status`` is in ``status.py``.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from .status import StackStatus, read_status
 __all__ = ["StackStatus", "read_status", "start_stack", "stop_stack"]
 
 Report = Callable[[str], None]
+"""Called with a line for each step."""
 
 
 def _report_nothing(line: str) -> None:
@@ -41,9 +42,9 @@ def _report_nothing(line: str) -> None:
 def start_stack(settings: Settings, tservers: int | None = None, report: Report = _report_nothing) -> None:
     """Starts what does not run, and returns when Accumulo serves all tablets and Kafka answers.
 
-    ``tservers`` is the number of tablet servers from now on; None leaves it as it is. ``report`` is called with a line
-    for each step. Data of earlier runs is kept. Raises StackError, which names what stands in the way and has the last
-    lines of the log.
+    ``tservers`` is the number of tablet servers from now on; None does not change it. ``report`` is called with a line
+    for each step. Data of earlier runs is kept. Raises ``StackError``, which names the obstacle and has the last lines
+    of the log.
     """
     _require_local_stack(settings)
     make_folders(settings)
@@ -74,12 +75,13 @@ def start_stack(settings: Settings, tservers: int | None = None, report: Report 
 
 
 def _hold_stack_lock(settings: Settings) -> AbstractContextManager[None]:
-    """Keeps a second ``up`` or ``down`` of the same stack waiting, for ``up_seconds`` at most."""
+    """Returns the lock of a stack: another ``up`` or ``down`` waits for it, for ``up_seconds`` at most."""
     busy = StackError(f"another up or down has been at work in {settings.home} for too long")
     return hold_file_lock(settings.home / "run" / "lock", busy, settings.up_seconds)
 
 
 def _start_servers(settings: Settings, state: StackState, servers: StackServers, report: Report) -> None:
+    """Starts Kafka and Accumulo in parallel, and saves the state when both are ready."""
     deadline = time.monotonic() + settings.up_seconds
     with ThreadPoolExecutor(1) as pool:
         kafka = pool.submit(_start_kafka, settings, state, servers, deadline, report)
@@ -89,6 +91,7 @@ def _start_servers(settings: Settings, state: StackState, servers: StackServers,
 
 
 def _start_kafka(settings: Settings, state: StackState, servers: StackServers, deadline: float, report: Report) -> None:
+    """Formats Kafka's storage if needed, and returns when Kafka answers."""
     if not state.formatted:
         report("formatting Kafka's storage")
         run_command(settings, "kafka-format", kafka_format_command(settings, state.kafka_id), deadline)
@@ -100,6 +103,7 @@ def _start_kafka(settings: Settings, state: StackState, servers: StackServers, d
 def _start_accumulo(
     settings: Settings, state: StackState, servers: StackServers, deadline: float, report: Report
 ) -> StackState:
+    """Initialises Accumulo if needed, and returns the new state when Accumulo serves all tablets."""
     if not state.initialised:
         _remove_unfinished_instance(settings, servers)
     _start_if_stopped(servers.zookeeper, report)
@@ -130,7 +134,10 @@ def _start_if_stopped(server: Server, report: Report) -> None:
 
 
 def _remove_unfinished_instance(settings: Settings, servers: StackServers) -> None:
-    """Removes what an interrupted ``init`` has left, which cannot be completed. Raises StackError if there is data."""
+    """Removes the remains of an interrupted ``init``, which cannot be completed.
+
+    Raises ``StackError`` if there is data.
+    """
     data = settings.home / "data"
     if (data / "accumulo" / "wal").exists():
         raise StackError(
@@ -146,8 +153,8 @@ def _remove_unfinished_instance(settings: Settings, servers: StackServers) -> No
 def stop_stack(settings: Settings, report: Report = _report_nothing) -> None:
     """Stops every server that a pid file names, in an order that leaves nothing to recover. Data stays.
 
-    Tablet servers write out what they have in memory first, for ``settings.down_seconds`` at most. A server that does
-    not end when it is asked to is killed after a bounded wait; the write-ahead log then brings its data back.
+    Tablet servers first write their entries in memory to files, for ``settings.down_seconds`` at most. A server that
+    does not end when asked is killed after a bounded wait; its data is then recovered from the write-ahead log.
     """
     _require_local_stack(settings)
     if not (settings.home / "run").is_dir():
@@ -175,9 +182,9 @@ def stop_stack(settings: Settings, report: Report = _report_nothing) -> None:
 
 
 def _unload_tablets(settings: Settings, state: StackState, servers: StackServers, tservers: list[str]) -> None:
-    """Has the manager unload the tablets of these servers, which then end, and waits for that.
+    """Makes the manager unload the tablets of ``tservers``, which then end, and waits for their end.
 
-    If ``tservers`` is empty that is done with all of them, and the manager ends too.
+    If ``tservers`` is empty, all tablet servers and the manager end.
     """
     deadline = time.monotonic() + settings.down_seconds
     addresses = [f"{LOOPBACK}:{state.ports[name]}" for name in tservers]
@@ -202,11 +209,13 @@ def _list_pid_files(settings: Settings) -> list[Path]:
 
 
 def _list_surplus_tservers(settings: Settings, count: int) -> list[str]:
+    """Returns the names of running tablet servers beyond the first ``count``."""
     names = [path.stem for path in _list_pid_files(settings) if path.stem.startswith("tserver") and find_process(path)]
     return [name for name in names if int(name.removeprefix("tserver")) > count]
 
 
 def _require_local_stack(settings: Settings) -> None:
+    """Raises ``StackError`` if the settings name a cluster that others run."""
     if not settings.is_accumulo_local or not settings.is_kafka_local:
         raise StackError(
             "the settings name an existing cluster (client_properties or kafka): it is not ours to start or stop"

@@ -18,7 +18,7 @@ from .stack_state import StackState, tserver_names
 
 # Kafka's ApiVersions request, version 0, correlation 1, no client: the first request that a broker answers.
 _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
-# One collector thread and cheap compiled code: small daemons start sooner and do not fight over two cores.
+# One collector thread and quickly compiled code: small servers start faster and do not compete for two cores.
 _SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:CICompilerCount=1")
 # The thread that receives a request also answers it. With a handful of clients, handing each request to another thread
 # costs a third of ZooKeeper's processor time.
@@ -101,7 +101,7 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
 
 
 def admin_command(settings: Settings, *arguments: str | Path) -> list[str]:
-    """Returns a command that asks Accumulo to do something and ends (``watchfloor.stack.AdminCommand``)."""
+    """Returns the command line of one administrative task (``watchfloor.stack.AdminCommand``)."""
     flags = ["-Xmx96m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'admin.log'}"]
     flags.append(f"-Daccumulo.properties=file://{settings.conf_folder}/accumulo.properties")
     return [*_java_command(settings), *flags, "watchfloor.stack.AdminCommand", *map(str, arguments)]
@@ -115,7 +115,7 @@ def kafka_format_command(settings: Settings, kafka_id: str) -> list[str]:
 
 
 def _java_command(settings: Settings) -> list[str]:
-    """Returns the beginning of every Java command line: options for all, and the class path."""
+    """Returns the beginning of every Java command line: the common options and the class path."""
     java = find_java()
     logging = f"-Dlog4j2.configurationFile={settings.conf_folder / 'log4j2.properties'}"
     # Accumulo leaves a folder in the temporary folder at each start; this one is emptied when the stack stops.

@@ -20,8 +20,8 @@ _SINGLE_SERVERS = ("zookeeper", "manager", "gc", "kafka", "kafka_controller")
 class StackState:
     """The content of ``conf/stack.json``.
 
-    ``formatted``: Kafka's storage exists. ``initialised``: Accumulo's instance exists. ``prepared``: so does its query
-    user.
+    ``ports`` are by server. ``formatted`` is true if Kafka's storage exists, ``initialised`` if Accumulo's instance
+    exists, and ``prepared`` if its query user exists too.
     """
 
     ports: dict[str, int] = field(default_factory=dict)
@@ -33,7 +33,10 @@ class StackState:
 
 
 def load_state(settings: Settings) -> StackState | None:
-    """Returns the state of the stack in this home; None if there is none. Raises StackError if its file is damaged."""
+    """Returns the state of the stack in ``settings.home``; None if there is no stack.
+
+    Raises ``StackError`` if the state's file is damaged.
+    """
     path = settings.conf_folder / "stack.json"
     try:
         return StackState(**json.loads(path.read_text()))
@@ -50,7 +53,7 @@ def save_state(settings: Settings, state: StackState) -> StackState:
 
 
 def grow_state(state: StackState | None, tservers: int) -> StackState:
-    """Returns ``state`` with a port for each server and ``tservers`` tablet servers. Ports it has stay as they are."""
+    """Returns ``state`` with a port for each server and ``tservers`` tablet servers. Known ports do not change."""
     state = state or StackState(kafka_id=str(uuid.uuid4()))
     missing = [name for name in (*_SINGLE_SERVERS, *tserver_names(tservers)) if name not in state.ports]
     ports = dict(zip(missing, find_free_ports(len(missing), taken=set(state.ports.values())), strict=True))

@@ -1,4 +1,4 @@
-"""The status of the stack: its servers, Accumulo's tables and the queue's lag, within seconds whatever is down."""
+"""The status of the stack: its servers, Accumulo's tables and the queue's lag. Reading it takes seconds at most."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .stack_state import load_state
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """The status of one server. ``memory``: resident bytes. ``uptime``: seconds. Both are 0 when it does not run."""
+    """The status of one server. ``memory`` is its resident bytes, ``uptime`` in seconds; both are 0 if it is down."""
 
     name: str
     state: ServerState
@@ -34,8 +34,8 @@ class ServerStatus:
 class TableStatus:
     """The status of one Accumulo table.
 
-    ``served`` is the number of its ``tablets`` that are served now. ``entries`` are what the tablet servers count, with
-    those ``in_memory``: an entry that was written again counts twice until a compaction.
+    ``served`` is the number of its ``tablets`` that are served now. ``entries`` is the tablet servers' count, including
+    entries ``in_memory``: an entry that was written again counts twice until a compaction.
     """
 
     name: str
@@ -48,10 +48,10 @@ class TableStatus:
 
 @dataclass(frozen=True)
 class StackStatus:
-    """The status of a stack, or of a cluster that others run, in which case ``servers`` is empty.
+    """The status of a stack, or of a cluster that others run; ``servers`` is empty for a cluster.
 
-    ``lag`` counts the work items that wait in the queue; None if it was not asked for or could not be read.
-    ``problems`` says in words what does not run, or could not be found out.
+    ``lag`` is the number of work items that wait in the queue; None if it was not requested or could not be read.
+    ``problems`` has a sentence for each server that does not run and for each status that could not be read.
     """
 
     home: str
@@ -71,8 +71,8 @@ def read_status(
 ) -> StackStatus:
     """Returns the status of the stack, or of the cluster that the settings name.
 
-    ``queue_lag`` reads the lag of the work queue. ``seconds`` bounds the time that Accumulo may take to answer. Nothing
-    is raised for what is down; it is in ``problems``.
+    ``queue_lag`` reads the lag of the work queue. ``seconds`` is the longest time for Accumulo's answer. A server that
+    is down raises nothing; it is in ``problems``.
     """
     problems: list[str] = []
     servers: tuple[ServerStatus, ...] = ()
@@ -106,7 +106,10 @@ def read_status(
 
 
 def read_table_status(settings: Settings, seconds: float = 15) -> tuple[TableStatus, ...]:
-    """Returns the status of Accumulo's tables by name, read by another process. Raises StackError without an answer."""
+    """Returns the status of each of Accumulo's tables, sorted by name; another process reads it.
+
+    Raises ``StackError`` if there is no answer.
+    """
     user = settings.read_credentials("ingest").user
     command = admin_command(settings, "tables", settings.client_properties, user, settings.password_file("ingest"))
     printed = run_command(settings, "tables", command, time.monotonic() + seconds)
