@@ -157,6 +157,7 @@ final class Block {
     return end;
   }
 
+  /** Returns whether the source stands in the current row. */
   private boolean inRow() {
     if (!source.hasTop()) {
       return false;
@@ -189,6 +190,7 @@ final class Block {
     return true;
   }
 
+  /** Returns whether the source stands at a field's cell of the current row. */
   private boolean atField() {
     return inRow() && source.getTopKey().getColumnFamilyData().length() == 0;
   }
@@ -238,6 +240,7 @@ final class Block {
     return stored[slot];
   }
 
+  /** Looks for a field's cell, and keeps the needed cells that it passes. */
   private void find(int slot) throws IOException {
     byte[] name = names.get(slot);
     boolean within = Arrays.compareUnsigned(name, passedFrom) >= 0 || begin(name);

@@ -71,6 +71,7 @@ public final class BlockAnswer {
     return next;
   }
 
+  /** Passes on the values of a field, leaving out those that are null. */
   private void hand(int place, Vector vector) {
     int rows = vector.rows();
     switch (vector.form()) {

@@ -61,6 +61,7 @@ final class BlockFilter {
     return array.length < count ? new int[count] : array;
   }
 
+  /** A node of the filter's tree. */
   private abstract static class Node {
     /** Nodes of lower cost are evaluated first. */
     final int cost;
@@ -74,6 +75,7 @@ final class BlockFilter {
     abstract int select(Block block, int[] rows, int count) throws IOException;
   }
 
+  /** Returns the cost of a node with several children. */
   private static int sum(List<Node> nodes) {
     return Math.min(1 << 20, nodes.stream().mapToInt(node -> node.cost).sum());
   }

@@ -100,6 +100,7 @@ public class EventFilterIterator extends WholeRowIterator {
     }
   }
 
+  /** Returns the wanted fields of the current event as an answer's value. */
   private Value encode() {
     int size = 0;
     for (int slot : slots) {

@@ -165,12 +165,14 @@ public class CountIterator extends AnswerIterator {
     }
   }
 
+  /** Returns whether a key is in the group of the first one. */
   private boolean sameGroup(Key first, long bucket, Key key) {
     return byRow
         ? key.equals(first, PartialKey.ROW)
         : key.equals(first, PartialKey.ROW_COLFAM) && bucketOf(key) == bucket;
   }
 
+  /** Returns the key of the answer for the group of a key. */
   private Key answer(Key first) {
     byte[] family = byRow ? EMPTY : first.getColumnFamilyData().toArray();
     byte[] qualifier = byRow ? EMPTY : Arrays.copyOf(first.getColumnQualifierData().toArray(), BUCKET);
@@ -229,6 +231,7 @@ public class CountIterator extends AnswerIterator {
     return null;
   }
 
+  /** Moves the source to the first entry from a key on: by steps, then by a seek. */
   private void skipTo(Key target) throws IOException {
     for (int i = 0; i < STEPS_BEFORE_SEEK; i++) {
       source.next();

@@ -19,6 +19,7 @@ public final class Heartbeat {
     return new Value(new byte[1], false);
   }
 
+  /** Returns whether an answer's value is that of a heartbeat. */
   public static boolean is(Value answer) {
     return answer.getSize() == 1;
   }

@@ -133,6 +133,7 @@ public class IndexHitsIterator extends AnswerIterator {
     }
   }
 
+  /** Returns whether the value of the current row passes the test. */
   private boolean passes() {
     int length = row.length - skip;
     if (test == null || length == cut) {
@@ -182,6 +183,7 @@ public class IndexHitsIterator extends AnswerIterator {
     return new Value(out, false);
   }
 
+  /** Moves the source to the first entry from a key on: by steps, then by a seek. */
   private void skipTo(Key target) throws IOException {
     for (int i = 0; i < STEPS_BEFORE_SEEK; i++) {
       source.next();

@@ -55,6 +55,7 @@ public final class LineReader {
     return at != ValueReader.ODD && data[blanks(data, at)] == END;
   }
 
+  /** Reads an object. Returns the position after it, or {@link ValueReader#ODD}. */
   private int object(byte[] data, int start, int row, FieldNames.Level level) {
     int at = blanks(data, start + 1);
     boolean more = data[at] != '}';
@@ -109,6 +110,7 @@ public final class LineReader {
     return data[at] == 'n' && data[at + 1] == 'u' && data[at + 2] == 'l' && data[at + 3] == 'l';
   }
 
+  /** Returns a reader that skips strings. */
   private static ValueReader passedOver() {
     return new ValueReader() {
       @Override

@@ -36,6 +36,7 @@ final class TextReader extends ValueReader {
     return end + goesOn;
   }
 
+  /** Reads a string that has escapes, the first of which is at {@code first}. */
   private int escaped(byte[] data, int start, int first, int row) {
     int from = start;
     int at = first;

@@ -153,6 +153,7 @@ public final class VectorFilter {
     }
   }
 
+  /** Returns whether the pattern's literal is searched in all values at once. */
   private boolean isSearched(int count, int values) {
     return literal != null && count >= values / SPARSE;
   }

@@ -151,6 +151,7 @@ public abstract class ScanStream implements AutoCloseable {
     boolean run() throws Exception;
   }
 
+  /** Runs a step. A failure closes the scan and is thrown as a StoreException. */
   private boolean guarded(Step step) {
     if (closed) {
       throw new StoreException("table " + table + ": the scan was closed before its end");

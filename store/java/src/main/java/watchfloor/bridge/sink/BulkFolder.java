@@ -151,6 +151,7 @@ public final class BulkFolder implements AutoCloseable {
     return null;
   }
 
+  /** Returns a call that has a deadline. */
   private <T> Callable<T> bounded(Callable<T> call) {
     String message = "table " + table + ": bulk import from " + path + " failed: the servers did not take it";
     return () -> Deadline.call(connection.writeSeconds(), message, call);
@@ -169,6 +170,7 @@ public final class BulkFolder implements AutoCloseable {
     }
   }
 
+  /** Runs a call and returns its result. A failure of the store is thrown as a StoreException that names the folder. */
   private <T> T guarded(Callable<T> call) {
     try {
       return call.call();

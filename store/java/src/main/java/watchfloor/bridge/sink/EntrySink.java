@@ -107,6 +107,7 @@ public final class EntrySink implements AutoCloseable {
     }
   }
 
+  /** Runs a call that writes. A failure makes the sink unusable and is thrown as a StoreException. */
   private <T> T guarded(String table, String action, Callable<T> call) {
     checkUsable();
     try {
@@ -123,6 +124,7 @@ public final class EntrySink implements AutoCloseable {
     }
   }
 
+  /** Runs a call with a deadline, and returns its result. */
   private <T> T bounded(String table, String action, Callable<T> call) throws Exception {
     long seconds = connection.writeSeconds() + GRACE_SECONDS;
     return Deadline.call(seconds, "table " + table + ": " + action + " failed: the store did not take it", call);
