@@ -117,5 +117,6 @@ def java_class(name: str) -> Any:
 
 
 def _check_owner() -> None:
+    """Raises ``InternalError`` in a process that was forked from one with a JVM."""
     if _owner != os.getpid():
         raise InternalError("the JVM does not survive a fork: start it in the process that uses it")

@@ -89,6 +89,7 @@ class BulkSink:
         self.close()
 
     def _buffer_batch(self, table: str, batch: pa.RecordBatch, sort: _Sort) -> None:
+        """Buffers a batch, and has all buffers written to files if they are full."""
         if not len(batch):
             return
         self._buffers.setdefault(table, _TableBuffer(sort)).batches.append(batch)
@@ -169,6 +170,7 @@ class _ImportFolder:
         self.files = 0
 
     def write_file(self, buffer: _TableBuffer) -> None:
+        """Writes the entries of a buffer, sorted, to a file."""
         call_java(self.java.begin)
         append = self.java.writeRows if buffer.sort is sort_rows else self.java.writeEntries
         for batch in buffer.sort(buffer.batches):

@@ -66,6 +66,7 @@ def _unpack_texts(values: pa.BinaryArray) -> pa.StringArray:
 
 
 def _unpack_text(value: bytes) -> str:
+    """Returns one address as text. Raises ``InternalError`` if the bytes are not an address."""
     if value[:1] == b"\x04" and len(value) == 5:
         return socket.inet_ntoa(value[1:])
     if value[:1] == b"\x06" and len(value) == 17:

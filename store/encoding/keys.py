@@ -36,22 +36,27 @@ def source_namespace(source: str) -> str:
 
 
 def event_table(source: Source) -> str:
+    """Returns the name of a source's event table."""
     return f"{source_namespace(source.name)}.event"
 
 
 def index_table(source: Source) -> str:
+    """Returns the name of a source's index table."""
     return f"{source_namespace(source.name)}.index"
 
 
 def aggregate_table(source: Source) -> str:
+    """Returns the name of a source's aggregate table."""
     return f"{source_namespace(source.name)}.aggregate"
 
 
 def shard_name(shard: int) -> bytes:
+    """Returns a shard as the first bytes of a row: four digits."""
     return b"%04d" % shard
 
 
 def shard_names(shards: int) -> list[bytes]:
+    """Returns the names of all shards, in order."""
     return [shard_name(shard) for shard in range(shards)]
 
 

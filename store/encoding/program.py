@@ -110,6 +110,7 @@ def _compile_range(
     lo_inclusive: bool = True,
     hi_inclusive: bool = False,
 ) -> bytes:
+    """Returns the program of a range of encoded values; a bound of None is open."""
     flags = (_HAS_LO | _LO_INCLUSIVE * lo_inclusive) * (lo is not None)
     flags |= (_HAS_HI | _HI_INCLUSIVE * hi_inclusive) * (hi is not None)
     bounds = b"".join(_frame_bytes(b) for b in (lo, hi) if b is not None)

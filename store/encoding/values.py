@@ -114,6 +114,7 @@ def to_arrow_type(field: Field, column: pa.Array) -> pa.Array:
 
 
 def _encode_scalars(kind: FieldType, column: pa.Array) -> pa.BinaryArray:
+    """Returns a column of scalar values as bytes; nulls stay null."""
     match kind:
         case FieldType.STRING:
             return column.cast(pa.binary())

@@ -78,6 +78,7 @@ def make_bucket_row(source: Source, term: FieldValue | None) -> bytes:
 
 
 def make_row_range(row: bytes) -> Ranges:
+    """Returns the range of one row."""
     ranges = Ranges()
     ranges.add_row(row)
     return ranges

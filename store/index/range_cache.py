@@ -29,6 +29,7 @@ class RangeCache(Generic[K, V]):
         return [key for key in dict.fromkeys(keys) if not self._covers(key, since, until)]
 
     def _covers(self, key: K, since: int, until: int) -> bool:
+        """Returns whether the key has a value that was read for all of [since, until)."""
         if key not in self._values:
             return False
         first, last, _ = self._values[key]

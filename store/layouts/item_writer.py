@@ -97,6 +97,7 @@ class ItemWriter:
             encoder.sweep_earlier(store, rejected)
 
     def _encoder_of(self, source: Source) -> Encoder:
+        """Returns the encoder of a source, which is made at its first use."""
         encoder = self._encoders.get(source.name)
         if encoder is None:
             encoder = find_layout(source).make_encoder(source, self._file_id, self.item_id, self._reread, self._again)

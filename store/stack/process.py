@@ -58,6 +58,7 @@ class Server:
 
     @property
     def port(self) -> int:
+        """The port on which the server is probed: its first one."""
         return next(iter(self.ports.values()))
 
 

@@ -128,6 +128,7 @@ def _start_accumulo(
 
 
 def _start_if_stopped(server: Server, report: Report) -> None:
+    """Starts a server whose process does not run."""
     if find_process(server.pid_file) is None:
         report(f"{'restarting' if server.pid_file.exists() else 'starting'} {server.name}")
         start_server(server)

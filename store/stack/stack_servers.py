@@ -44,6 +44,7 @@ class StackServers:
 
     @property
     def accumulo(self) -> tuple[Server, ...]:
+        """The servers of Accumulo, in the order in which they are started."""
         return (self.manager, *self.tservers, self.gc)
 
     @property

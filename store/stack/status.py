@@ -131,6 +131,7 @@ def _are_all_tservers_down(servers: tuple[ServerStatus, ...]) -> bool:
 
 
 def _read_server_status(server: Server) -> ServerStatus:
+    """Returns the status of a server, from its process and from its answer on its port."""
     now = read_state(server)
     process = find_process(server.pid_file)
     try:

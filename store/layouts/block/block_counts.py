@@ -170,6 +170,7 @@ def _scan_seen_hits(
 
 
 def _concat_hits(parts: list[BlockHits]) -> BlockHits:
+    """Returns the hits of all parts, which are of different blocks."""
     if not parts:
         nothing = np.empty(0, np.int64)
         return BlockHits(pa.array([], pa.binary()), nothing, nothing, nothing)

@@ -53,9 +53,9 @@ from .costs import BLOCK_COSTS
 
 _STREAM = "watchfloor.block.BlockStream"
 """Java class that reads events. Column 0 of its batches is the block's row at each block's first event, else null."""
-FEW_BLOCKS = 10
 # Two blocks first would bring the first rows in two thirds of the time, but all rows, which fit on a screen, a fifth
 # later.
+FEW_BLOCKS = 10
 """Largest number of hits that are looked up all at once, unless a limit needs fewer."""
 FIRST_BLOCKS = 2
 """Number of blocks that are looked up first if there are more hits."""

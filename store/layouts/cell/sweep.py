@@ -38,6 +38,7 @@ class WrittenCells:
         self._sorted = False
 
     def add(self, rows: np.ndarray, cells: Mapping[str, pa.Array]) -> None:
+        """Adds the cells of a batch: its rows, and a column of encoded values per field."""
         self._hashes.append(hashes_of_keys(rows[:, SHARD_BYTES:]))
         for name, column in cells.items():
             self._filled.setdefault(name, []).append(column.is_valid().to_numpy(zero_copy_only=False))

@@ -44,6 +44,7 @@ class EventMerger:
         self._runs: list[tuple[pa.RecordBatch, np.ndarray]] = []
 
     def add_run(self, run: pa.RecordBatch) -> None:
+        """Adds a batch, newest first, to the events that ``take_newer`` yields."""
         if len(run):
             keys = to_byte_rows(run.column(KEY_COLUMN), KEY_BYTES)
             self._runs.append((run, -times_of_keys(keys)))

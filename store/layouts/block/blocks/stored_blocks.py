@@ -76,6 +76,7 @@ def group_by_labels(blocks: Mapping[bytes, BlockCells]) -> list[dict[bytes, Bloc
 
 
 def _labels_agree(known: dict[str, str], labels: dict[str, str]) -> bool:
+    """Returns whether no column has another label in ``known`` than in ``labels``."""
     return all(known.get(name, label) == label for name, label in labels.items())
 
 

@@ -43,6 +43,7 @@ class BlockListing:
 
     @property
     def epochs(self) -> np.ndarray:
+        """The epoch in which each block was made, int64; 0 for blocks that ingest wrote."""
         return read_epochs(self.rows[:, SHARD_BYTES:])
 
 

@@ -65,6 +65,7 @@ class BlockView:
 
     @property
     def age(self) -> float:
+        """Seconds since the view was read."""
         return time.monotonic() - self.read_at
 
     def find_seen(self, ids: np.ndarray) -> np.ndarray | None:

@@ -36,6 +36,7 @@ class EpochWriter:
         self._me = f"{name_this_process()}:{secrets.token_hex(4)}"
 
     def read_state(self) -> EpochState:
+        """Returns the state as it is now."""
         return read_view(self._store, self._source.name).state
 
     def await_turn(self, patience: float) -> EpochState:
@@ -96,6 +97,7 @@ class EpochWriter:
 
 
 def _mark_aborted(state: EpochState) -> EpochState:
+    """Returns the state after its open epoch was aborted."""
     return replace(state, owner="", aborted=(*state.aborted, state.begun))
 
 
