@@ -1,4 +1,4 @@
-"""The short answers (sources, counts, top values, timelines) as JSON values; both faces give the same ones."""
+"""Builds the short answers (sources, counts, top values, timelines) as JSON values, for command line and REST."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def answer_timeline(service: QueryService, members: Mapping[str, Any]) -> dict[s
 
 
 def read_condition(members: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Returns field and value, or twice None. Raises ``UserError`` if only one of them is given."""
+    """Returns the field and the value, or (None, None). Raises ``UserError`` if only one of them is given."""
     field, value = members.get("field"), members.get("value")
     if (field is None) != (value is None):
         raise UserError("field and value belong together: give both or none")
@@ -67,7 +67,7 @@ def read_condition(members: Mapping[str, Any]) -> tuple[str | None, str | None]:
 
 
 def to_json_value(value: object) -> Any:
-    """Returns a field's value as JSON has it: times as ISO 8601, addresses as text."""
+    """Returns a field's value as a JSON value: times as ISO 8601, addresses as text."""
     if isinstance(value, datetime):
         return format_micros(to_micros(value))
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

@@ -1,4 +1,4 @@
-"""Translates what people write, in flags and JSON bodies, into what the query service takes."""
+"""Translates flags and members of JSON bodies into requests for the query service."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from watchfloor.schema.errors import TimeRangeError, UserError
 from watchfloor.schema.times import epoch_micros, format_micros, parse_time
 
 TimeInput = str | int | float | None
-"""A time as text, or as seconds since 1970 UTC; None was not given."""
+"""A time as text, or as seconds since 1970 UTC; None stands for a time that was not given."""
 
 
 def parse_time_range(since: TimeInput, until: TimeInput, now: int | None = None) -> tuple[int | None, int | None]:
@@ -55,7 +55,7 @@ def read_batch_settings(members: Mapping[str, Any]) -> BatchSettings:
     for name in whole & set(given):
         if isinstance(given[name], float) and given[name].is_integer():
             given[name] = int(given[name])
-        if type(given[name]) is not int:  # a bool is an int, too
+        if type(given[name]) is not int:  # isinstance would let a bool pass
             raise UserError(f"batching: {name} = {given[name]!r} must be a whole number")
     try:
         return BatchSettings(**given)

@@ -1,4 +1,4 @@
-"""The results of the query service's ``run`` and ``watch``, as the command line and the REST service see it."""
+"""The type of results that the command line and the REST service share for queries and watches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 
 class StreamedResult(Protocol):
-    """Events in batches as they are found, and a summary.
+    """A result of the query service's ``run`` or ``watch``: events in batches as they are found, and a summary.
 
     ``close`` may be called from another thread and ends the iteration.
     """

@@ -1,1 +1,1 @@
-"""The command ``watchfloor``. Read ``main.py`` first; a group of commands is a file of ``commands/``, found there."""
+"""The command ``watchfloor``. Read ``main.py`` first. Each file in ``commands/`` is a group of commands."""

@@ -1,7 +1,7 @@
 """The command ``watchfloor``: finds the groups of commands, parses the command line and runs one command.
 
-Standard output carries data only; progress, summaries and errors go to standard error. The exit statuses stand in
-``terminal/command_group.py``.
+Standard output carries data only; progress, summaries and errors go to standard error. ``terminal/command_group.py``
+defines the exit statuses.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class CommandLine:
         return command
 
     def _split_arguments(self, arguments: list[str]) -> tuple[list[str], list[str]]:
-        """Returns what argparse reads, and what follows the name of a command that reads its own arguments."""
+        """Returns the arguments for argparse, and those after the name of a command that reads its own arguments."""
         start = 0
         while start < len(arguments) and arguments[start].startswith("-"):
             start += 2 if arguments[start] in ("--home", "--config") else 1
@@ -78,7 +78,10 @@ class CommandLine:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit status. Without ``argv`` this is the process's command: it ends here."""
+    """Runs one command and returns its exit status.
+
+    Without ``argv`` it reads the process's arguments, and if the command has started a JVM, it ends the process.
+    """
     args = CommandLine(find_groups()).parse(sys.argv[1:] if argv is None else argv)
     _configure_logging(args.verbose)
     try:
@@ -87,13 +90,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         status = INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has enough. Python would complain once more when it flushes at exit.
+        # The reader of standard output has closed it. Python flushes at exit, which would raise the error once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = OK
     except WatchfloorError as error:
         status = _report_error(error, args.verbose)
     if argv is None and "jpype" in sys.modules:
-        # Threads of the JVM that still call into Python while it shuts down would abort the process.
+        # Threads of the JVM that call into Python while Python shuts down would abort the process.
         logging.shutdown()
         sys.stderr.flush()
         os._exit(status)
@@ -123,7 +126,7 @@ def _make_root_parser() -> argparse.ArgumentParser:
 
 
 class _PrintVersion(argparse.Action):
-    """Prints the version of the installed package, which is looked up only then."""
+    """Prints the version of the installed package; looking it up takes time, so only this option does."""
 
     def __call__(self, parser: argparse.ArgumentParser, *others: Any) -> None:
         print(f"watchfloor {version('watchfloor')}")
@@ -139,7 +142,7 @@ def _add_global_options(parser: argparse.ArgumentParser, default: str | None) ->
 
 
 def _join_times(arguments: list[str]) -> list[str]:
-    """Writes ``--since -4h`` as ``--since=-4h``, since argparse would take the time for an option."""
+    """Returns the arguments with ``--since -4h`` as ``--since=-4h``, as argparse would read ``-4h`` as an option."""
     joined: list[str] = []
     for argument in arguments:
         if joined and joined[-1] in ("--since", "--until") and argument[:1] == "-" and argument[1:2].isdigit():

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 
 class ArrowWriter:
-    """Writes an Arrow IPC stream to a binary stream. Without a batch it writes nothing, since no schema is known."""
+    """Writes an Arrow IPC stream to a binary stream; without a batch, and so a schema, it writes nothing."""
 
     def __init__(self, out: Any) -> None:
         self.out = out

@@ -1,4 +1,4 @@
-"""Arrow columns as columns of text, so that the work per value stays inside Arrow."""
+"""Formats Arrow columns as columns of text, so that the work per value stays inside Arrow."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from .visible import escape_controls
 def make_scalar(text: str) -> pa.Scalar:
     """Returns a string scalar, made once per text.
 
-    Turning a Python value into an Arrow one costs ten times what joining ten rows does.
+    Converting a Python value to an Arrow value takes ten times as long as joining ten rows.
     """
     return pa.scalar(text)
 
 
 def join_texts(*parts: pa.Array | str) -> pa.Array:
     """Joins string columns and constants row by row. A row is null where one of its parts is null."""
+    # The last argument is the separator.
     return pc.binary_join_element_wise(*(make_scalar(p) if isinstance(p, str) else p for p in parts), make_scalar(""))
 
 

@@ -14,7 +14,8 @@ from .column_texts import format_cells, format_times
 class CsvWriter:
     """Writes CSV with a header line and plain newlines to a binary stream.
 
-    Text is quoted: an empty text is ``""``, a null is nothing. The elements of a list are joined by commas.
+    Text is quoted, so an empty text is ``""`` and differs from a null, which is an empty field. The elements of a list
+    are joined by commas.
     """
 
     def __init__(self, out: Any) -> None:
@@ -33,7 +34,7 @@ class CsvWriter:
 
 
 def _flatten_column(column: pa.Array) -> pa.Array:
-    """Returns the column in a type that CSV has: times and lists become text."""
+    """Returns the column in a type that the CSV writer takes: times and lists become text."""
     if pa.types.is_timestamp(column.type):
         return format_times(column)
     if pa.types.is_list(column.type):

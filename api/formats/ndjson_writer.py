@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from .column_texts import format_times, join_texts, make_scalar
 
 _NULL = pa.scalar(None, pa.string())
-# The bytes that a JSON string must escape: quotes, backslashes, C0. DEL and C1 may stand as they are.
+# The bytes that a JSON string must escape: quotes, backslashes and C0 controls. DEL and C1 controls need no escape.
 _ESCAPED = np.zeros(256, bool)
 _ESCAPED[:0x20] = _ESCAPED[[0x22, 0x5C]] = True
 

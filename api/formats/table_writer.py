@@ -23,18 +23,20 @@ COLUMN_GAP = "  "
 
 @dataclass(frozen=True)
 class _Column:
+    """A column that is shown."""
+
     name: str
     width: int
-    """Terminal cells."""
+    """The width in terminal cells."""
     align_right: bool
 
 
 class TableWriter:
     """Writes aligned text columns.
 
-    ``width`` is the terminal's in cells; None never cuts. ``all_columns`` shows columns without a value too.
-    ``page_rows`` is how many rows are collected before the columns are chosen.
-    ``hidden`` has the names of the columns that are not shown although rows had values for them.
+    ``width`` is the terminal's width in cells; with None nothing is cut. With ``all_columns`` columns without a value
+    are shown too. ``page_rows`` is the number of rows that are collected before the columns are chosen. ``hidden`` has
+    the names of the columns that are not shown although rows had values for them.
     """
 
     def __init__(

@@ -1,12 +1,12 @@
-"""Text that is safe on a terminal: log values may hold escape sequences that an attacker chose."""
+"""Makes text safe for a terminal, because log values may hold escape sequences that an attacker chose."""
 
 from __future__ import annotations
 
 import re
 from typing import BinaryIO
 
-# C0 (ESC and line ends among them), DEL, C1 (U+009B alone begins a sequence on some terminals), the marks that turn
-# the direction of text round, and the line ends of Unicode.
+# C0 controls but the newline, DEL, C1 controls (U+009B alone begins a sequence on some terminals), the marks that
+# change the direction of text, and the line ends of Unicode.
 _CONTROLS = "\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
 _ALL_BUT_LINE_ENDS = re.compile(f"[{_CONTROLS}]")
 _ALL = re.compile(f"[\n{_CONTROLS}]")
@@ -19,7 +19,7 @@ def escape_controls(text: str) -> str:
 
 
 def escape_line_controls(text: str) -> str:
-    """Returns ``text`` with every control character but line ends written out."""
+    """Returns ``text`` with every control character except newlines written out."""
     return _ALL_BUT_LINE_ENDS.sub(_escape_match, text)
 
 
@@ -29,7 +29,7 @@ def escape_raw_line(raw: bytes) -> str:
 
 
 class VisibleStream:
-    """Wraps the binary stream of a terminal: writes UTF-8 with its control characters, but line ends, written out."""
+    """Wraps a terminal's binary stream, and writes out the control characters, except newlines, of UTF-8 text."""
 
     def __init__(self, out: BinaryIO) -> None:
         self.out = out

@@ -1,6 +1,6 @@
 """Chooses the writer of a result format, and opens the file or pipe that it writes to.
 
-A batch is written, and flushed, before the next one is asked for. Times are ISO 8601 in UTC with microseconds and
+Each writer writes a batch and flushes it before the next batch is read. Times are ISO 8601 in UTC with microseconds and
 ``Z``. Nulls are left out of NDJSON and empty in CSV and tables. Lists are arrays in NDJSON and joined by commas in CSV
 and tables. Arrow is the IPC stream format with the columns' own types.
 """
@@ -37,7 +37,7 @@ class Writer(Protocol):
 def open_writer(form: str, out: BinaryIO, all_columns: bool = False, live: bool = False) -> Writer:
     """Returns the writer of a format of ``choices.OUTPUT_FORMATS``. With ``live``, no row waits for others.
 
-    On a terminal control characters are written out. Raises ``UserError`` for a binary format on a terminal.
+    Text for a terminal has its control characters written out. Raises ``UserError`` for a binary format on a terminal.
     """
     terminal = out.isatty()
     if form == "arrow":

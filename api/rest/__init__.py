@@ -1,1 +1,1 @@
-"""The REST service. Read ``app.py`` first; a route is a value in a file of ``routes/``, which ``app.py`` looks into."""
+"""The REST service. Read ``app.py`` first. Files in ``routes/`` declare the routes, and ``app.py`` finds them there."""

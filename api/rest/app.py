@@ -1,7 +1,7 @@
 """The REST service as a Flask application.
 
-``create_app`` looks into ``routes/``. For each request the application checks the bearer token, validates parameters
-and body by the route's schemas (``base/validate.py``), calls the route's handler, and sends what it returns. Every
+``create_app`` finds the routes in ``routes/``. For each request the application checks the bearer token, validates the
+parameters and the body by the route's schemas (``base/validate.py``), and sends what the route's handler returns. Every
 error becomes a problem of one shape (``base/problems.py``).
 """
 
@@ -34,7 +34,7 @@ class TokenHolders(Protocol):
 def create_app(
     services: QueryServices, tokens: TokenHolders, max_queries: int = 6, max_deadline: float | None = None
 ) -> Flask:
-    """Returns the application. ``RestContext`` says what ``max_queries`` and ``max_deadline`` (seconds) bound."""
+    """Returns the application. ``RestContext`` describes ``max_queries`` and ``max_deadline`` (seconds)."""
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     context = RestContext(services, max_queries, max_deadline)
@@ -59,7 +59,7 @@ def find_routes() -> list[Route]:
 
 
 def _authorize_request(tokens: TokenHolders, open_endpoints: set[str]) -> None:
-    """Finds the token's holder. Raises the problem ``unauthorized`` without a known token."""
+    """Sets ``g.holder`` to the token's holder. Raises the problem ``unauthorized`` without a known token."""
     if request.url_rule is None or request.endpoint in open_endpoints:
         g.holder = None
         return

@@ -3,7 +3,7 @@
 ``secret/tokens.json`` (mode 0600) maps the SHA-256 of each token to its holder's name and authorizations:
 ``{"<sha-256 in hex>": {"name": "soc", "authorizations": ["tlp_amber"]}}``; ``null`` instead of the list means all that
 the service's Accumulo user may see. The file is read again when it changes. When the file is made, a first token is
-made too and kept in ``secret/rest.token`` (mode 0600), for the person at this machine; it is never printed.
+made too and kept in ``secret/rest.token`` (mode 0600), for the user of this machine; it is never printed.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _parse_holders(tokens: dict[str, Any]) -> dict[str, TokenHolder]:
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    """Writes a new file that nobody else can read at any moment."""
+    """Writes a new file that other users cannot read at any moment."""
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(content)

@@ -1,7 +1,7 @@
 """Runs the REST service on a production WSGI server (waitress) until SIGTERM or Ctrl-C.
 
-The number of threads is bounded. Two of them stay free of queries, so that short requests find one. On SIGTERM running
-answers get ``GRACE_SECONDS`` to end.
+The number of threads is bounded. Two threads never run queries, so that short requests always find one. On SIGTERM
+running answers get ``GRACE_SECONDS`` to end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ THREADS = 8
 SHORT_REQUEST_THREADS = 2
 CONNECTIONS = 200
 GRACE_SECONDS = 5
-# Bodies up to this size are read and then refused with a problem; larger ones are cut off by the server itself.
+# Bodies above MAX_BODY and up to this size are refused with a problem; the server itself cuts off larger ones.
 HARD_MAX_BODY = 16 * MAX_BODY
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class StoreServices:
         self._stores: dict[tuple[str, ...] | None, Store] = {}
 
     def open_service(self, authorizations: tuple[str, ...] | None) -> QueryService:
-        """Returns the query service that sees what ``authorizations`` let through; None is all that the user has.
+        """Returns the query service that sees what ``authorizations`` let through; None stands for all of the user's.
 
         Raises ``OperatorError`` while the store does not answer; the next call tries again.
         """
@@ -73,7 +73,7 @@ class StoreServices:
 
 
 def serve(settings: Settings, say: Callable[[str], None]) -> None:
-    """Runs the REST service until it is told to stop. ``say`` gets the lines for people."""
+    """Runs the REST service until it is told to stop. ``say`` is called with lines for people."""
     tokens = Tokens.open(settings.secret_folder)
     services = StoreServices(settings)
     try:
@@ -129,7 +129,7 @@ def _install_signals(server: Any) -> None:
 
     def handle_signal(number: int, frame: FrameType | None) -> None:
         if stopping.is_set():
-            sys.exit(0)  # waitress ends its loop and its threads on it
+            sys.exit(0)  # waitress catches SystemExit, and ends its loop and its threads
         stopping.set()
         threading.Thread(target=stop_when_idle, name="graceful-stop", daemon=True).start()
 

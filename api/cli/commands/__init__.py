@@ -1,4 +1,4 @@
-"""The commands, a file per group. Each file has ``POSITION`` and ``register``, and ``main.py`` finds it here.
+"""The commands, one file per group. Each file has ``POSITION`` and ``register``; ``main.py`` finds the files here.
 
 Files import what they need when a command runs, so that ``--help`` is quick and starts no JVM.
 """

@@ -1,4 +1,4 @@
-"""``watchfloor master``, ``worker``, ``load`` and ``compact``: logs into the store."""
+"""``watchfloor master``, ``worker``, ``load`` and ``compact``: bring logs into the store, and merge their blocks."""
 
 from __future__ import annotations
 
@@ -111,9 +111,9 @@ def _add_mode(parser: ArgumentParser) -> None:
 
 
 def _to_sink_latency(max_delay: float | None) -> int | None:
-    """Returns the milliseconds that entries may wait to be sent: a tenth of the delay in seconds.
+    """Returns the milliseconds that entries may wait to be sent: a tenth of ``max_delay``, which is in seconds.
 
-    The rest of the delay is for everything else between the log file and a query.
+    The rest of the delay is left for all other steps between the log file and a query.
     """
     from watchfloor.schema.errors import UserError
 
@@ -126,7 +126,7 @@ def _to_sink_latency(max_delay: float | None) -> int | None:
 
 @contextmanager
 def _log_until_stopped() -> Iterator[threading.Event]:
-    """Yields the event until which a service runs. The service logs from level INFO on."""
+    """Yields an event that is set when the service must stop. Makes the service log from level INFO on."""
     logging.getLogger("watchfloor").setLevel(min(logging.INFO, logging.getLogger().level))
     with stop_on_signals() as stop:
         yield stop

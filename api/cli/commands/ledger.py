@@ -1,4 +1,4 @@
-"""``watchfloor items`` and ``quarantine``: the work items of the ledger, and the lines that became no event."""
+"""``watchfloor items`` and ``quarantine``: the work items of the ledger, and the lines that did not become events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared by all commands: the contract of a group, exit statuses, settings, stores, signals, rows and progress.
+"""Parts that commands share: the contract of a group, exit statuses, settings, stores, signals, rows and progress.
 
 Read ``command_group.py`` first.
 """

@@ -25,12 +25,12 @@ def print_message(line: str) -> None:
 
 
 def read_settings(args: Namespace, **flags: Any) -> Settings:
-    """Returns the settings: defaults < file < environment < flags. ``flags`` that are None were not given."""
+    """Returns the settings. Flags override the environment, which overrides the file. A flag of None was not given."""
     from watchfloor.schema.settings.load import ENVIRONMENT, load_settings
 
     if args.config is None:
         return load_settings(home=args.home, overrides=flags)
-    # A file that is named on the command line still gives way to the environment.
+    # ``load_settings`` would let these values override the environment, so those that it sets are left out.
     given = {k: v for k, v in _read_config(args.config).items() if not os.environ.get(ENVIRONMENT + k.upper())}
     return load_settings(home=args.home, overrides=given | {k: v for k, v in flags.items() if v is not None})
 

@@ -14,7 +14,8 @@ from types import FrameType
 def stop_on_signals() -> Iterator[threading.Event]:
     """Yields an event that SIGTERM and Ctrl-C set. A second Ctrl-C raises ``KeyboardInterrupt``."""
     stop = threading.Event()
-    # A handler may run while this thread is within the event and holds its lock: so another thread sets it.
+    # A handler may interrupt this thread while it holds the event's lock; setting the event there would never return.
+    # Therefore another thread sets it.
     reader, writer = os.pipe()
     received: list[int] = []
 

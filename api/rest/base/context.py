@@ -1,4 +1,4 @@
-"""Shared by the routes of one application: query services, health, and the limits of running queries."""
+"""State that an application's routes share: query services, health, and the limits of running queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .stream import DisconnectWatcher
 
 
 class QueryServices(Protocol):
-    """Gives query services by authorizations; None stands for all that the service's Accumulo user has."""
+    """Provides query services by authorizations; None stands for all that the service's Accumulo user has."""
 
     def open_service(self, authorizations: tuple[str, ...] | None) -> QueryService:
         """Returns the query service that sees what ``authorizations`` let through."""
@@ -31,8 +31,8 @@ class QueryServices(Protocol):
 class RestContext:
     """The state that all requests of an application share.
 
-    ``max_queries`` queries may run at once, so that short requests always find a thread.
-    ``max_deadline`` (seconds) bounds the deadlines of all queries and watches; None does not.
+    ``max_queries`` is the number of queries that may run at once, which is bounded so that short requests always find a
+    thread. ``max_deadline`` (seconds) bounds the deadlines of all queries and watches; None sets no bound.
     """
 
     def __init__(self, services: QueryServices, max_queries: int, max_deadline: float | None) -> None:
@@ -43,7 +43,7 @@ class RestContext:
         self._slots = threading.BoundedSemaphore(max_queries)
 
     def acquire_query_slot(self) -> None:
-        """Takes one of the places for running queries. Raises the problem ``busy`` if all are taken."""
+        """Takes a slot for a running query. Raises the problem ``busy`` if all slots are taken."""
         if not self._slots.acquire(blocking=False):
             detail = f"{self._max_queries} queries are running; try again in a moment"
             raise Problem("busy", detail, headers={"Retry-After": str(RETRY_SECONDS)})

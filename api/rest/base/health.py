@@ -1,4 +1,4 @@
-"""The health of the store: cheap to ask for often, and answered soon even while the store hangs."""
+"""The health of the store. Asking often is cheap, and the answer comes soon even while the store hangs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_WAIT_SECONDS = 3.0
 
 
 class Health:
-    """Runs ``probe``, which asks the store how many sources it knows, at most once a second and once at a time.
+    """Runs ``probe``, which counts the store's sources, at most once a second and never twice at the same time.
 
     ``max_wait`` is the time in seconds after which an unanswered probe counts as a failure.
     """

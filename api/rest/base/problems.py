@@ -108,7 +108,7 @@ def to_problem(error: BaseException) -> Problem:
 
 
 def _convert_http_error(error: HTTPException) -> Problem:
-    """Returns the problem for an error of Flask or werkzeug: an unknown path, a wrong method, a large body."""
+    """Returns the problem for an error of Flask or werkzeug, for example an unknown path or a wrong method."""
     status = error.code or 500
     kind = _KINDS_BY_STATUS.get(status, "internal" if status >= 500 else "bad-request")
     headers = {}

@@ -1,4 +1,4 @@
-"""The contract of a REST route: its method and path, the JSON Schemas of what goes in and out, and its handler."""
+"""The contract of a REST route: its method and path, the JSON Schemas of its input and output, and its handler."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Handler = Callable[["Call"], Any]
 
 @dataclass(frozen=True)
 class Route:
-    """One method on one path. Path variables are written as ``<name>``.
+    """A route: one method on one path. Path variables are written as ``<name>``.
 
-    ``parameters`` is the JSON Schema of the object that path variables and query parameters make together; without it
-    query parameters are ignored. ``body`` is the JSON Schema of the JSON body. ``answer`` is the JSON Schema of the
+    ``parameters`` is the JSON Schema of an object with all path variables and query parameters; if it is None, query
+    parameters are ignored. ``body`` is the JSON Schema of the JSON body. ``answer`` is the JSON Schema of the
     answer, or of each of its lines where ``answer_type`` is NDJSON.
     ``handler`` takes a valid ``Call`` and returns a JSON value or a Flask response. It raises ``Problem`` or any error
     that ``problems.to_problem`` knows.
@@ -44,7 +44,7 @@ class Route:
 class Call:
     """One request that fits its route's schemas.
 
-    ``authorizations`` are those of the bearer token; None is all that the service's Accumulo user has.
+    ``authorizations`` are those of the bearer token; None stands for all that the service's Accumulo user has.
     ``is_client_gone`` returns True once the client has closed its connection.
     """
 

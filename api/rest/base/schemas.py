@@ -32,5 +32,5 @@ def declare_object(required: Mapping[str, Any], optional: Mapping[str, Any] | No
 
 
 def declare_list(items: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the JSON Schema of an array of such items."""
+    """Returns the JSON Schema of an array whose elements fit ``items``."""
     return {"type": "array", "items": items}

@@ -1,4 +1,4 @@
-"""A running query as the body of an answer: NDJSON, a chunk per record batch, and a summary as the last record."""
+"""Streams a running query as the body of an answer: NDJSON, a chunk per record batch, and a summary at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POLL_SECONDS = 0.25
 
 
 class QueryStream:
-    """The body of an answer: call ``start``, iterate once, call ``close``. ``cancel`` may come from another thread.
+    """The body of an answer: call ``start``, iterate once, call ``close``. Any thread may call ``cancel``.
 
     ``on_close`` is called once, after the result is closed.
     """
@@ -44,7 +44,7 @@ class QueryStream:
 
     def __iter__(self) -> Iterator[bytes]:
         try:
-            # The batch is let go of once it is sent: an answer may last for hours.
+            # No reference to the first batch is kept after it is sent, because an answer may last for hours.
             first, self._first = self._first, None
             if first is not None and first.num_rows:
                 yield encode_ndjson(first)
@@ -74,7 +74,7 @@ class QueryStream:
         self._result.close()
 
     def _summarize_failure(self, error: Exception) -> dict[str, Any]:
-        """Returns the summary of a stream that broke: what is known so far, and the problem."""
+        """Returns the summary of a stream that failed: the result's summary so far, and the problem."""
         try:
             known = dict(self._result.summary)
         except Exception:
@@ -101,7 +101,7 @@ class DisconnectWatcher:
             self._streams.pop(stream, None)
 
     def _poll_clients(self) -> None:
-        """Runs as long as there are streams."""
+        """Cancels streams without a client, until there are no streams left."""
         pause = threading.Event()
         while True:
             pause.wait(POLL_SECONDS)

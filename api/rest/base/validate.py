@@ -20,7 +20,7 @@ from .route import JsonSchema, Route
 MAX_BODY = 1 << 20  # bytes; a filter with some thousands of values fits
 MAX_ERRORS = 20
 MAX_MESSAGE = 301  # characters
-MAX_DIGITS = 11
+MAX_DIGITS = 11  # of a whole number in a query parameter; longer text stays text, which the schema refuses
 
 
 class RequestValidator:
@@ -33,8 +33,8 @@ class RequestValidator:
     def read_parameters(self, request: Request) -> dict[str, Any]:
         """Returns path variables and query parameters in their schema's types, with its defaults.
 
-        Raises the problem ``bad-parameter`` for a missing, unknown, repeated or wrong one, and ``bad-request`` for a
-        value that is not one of its schema's.
+        Raises the problem ``bad-parameter`` for a missing, unknown, repeated or wrong parameter, and ``bad-request``
+        for a value that is not in the ``enum`` of its schema.
         """
         variables = dict(request.view_args or {})
         return variables if self._parameters is None else self._parameters.read(request, variables)
@@ -45,6 +45,8 @@ class RequestValidator:
 
 
 class _BodyReader:
+    """Reads JSON bodies by one schema."""
+
     def __init__(self, schema: JsonSchema) -> None:
         self._schema, self._validator = schema, Draft202012Validator(schema)
 
@@ -69,12 +71,15 @@ class _BodyReader:
 
 
 class _ParameterReader:
+    """Reads path variables and query parameters by one schema."""
+
     def __init__(self, schema: JsonSchema) -> None:
         self._schema, self._validator = schema, Draft202012Validator(schema)
         self._properties: Mapping[str, Any] = schema["properties"]
 
     def read(self, request: Request, variables: dict[str, Any]) -> dict[str, Any]:
-        # The schema forbids these three too, or cannot see them; here they are named in the order of the request.
+        # Unknown, repeated and missing parameters are checked here, because the schema cannot see repeated ones, and so
+        # that the error names the first one in the request.
         for name in request.args:
             if name not in self._properties or name in variables:
                 known = [known for known in self._properties if known not in variables]
@@ -106,7 +111,7 @@ class _ParameterReader:
 
 
 def _normalize_body(body: Any, schema: JsonSchema) -> Any:
-    """Returns the body without its null members, and with whole floats as integers where the schema wants these.
+    """Returns the body without null members, and with whole floats as integers where the schema wants integers.
 
     JSON has one type of numbers, so clients may write 10 as ``10.0`` or ``1e1``.
     """
@@ -127,5 +132,5 @@ def _parse_parameter(text: str, schema: JsonSchema) -> Any:
 
 
 def _shorten_message(error: ValidationError) -> str:
-    """Returns the message without the end of a large value that it may quote."""
+    """Returns the error's message, shortened because it may quote a large value."""
     return shorten(error.message, MAX_MESSAGE)

@@ -1,1 +1,1 @@
-"""The REST routes, a file per noun. Each file has ``ROUTES``, and ``watchfloor.api.rest.app`` finds it here."""
+"""The REST routes, one file per noun. Each file has ``ROUTES``; ``watchfloor.api.rest.app`` finds the files here."""

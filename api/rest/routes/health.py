@@ -1,4 +1,4 @@
-"""``/healthz``: whether the service reaches its store."""
+"""``/healthz``: tells whether the service reaches its store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from watchfloor.api.rest.base.schemas import COUNT_ANSWER, declare_object
 
 
 def answer_health(call: Call) -> dict[str, Any]:
-    """Answers that the store is reached. Raises ``StoreError`` if it is not."""
+    """Returns the answer of a service that reaches its store. Raises ``StoreError`` if it does not."""
     return {"status": "ok", "store": "answers", "sources": call.context.health.count_sources()}
 
 

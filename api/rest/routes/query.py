@@ -69,7 +69,7 @@ EXPLAIN_ANSWER = declare_object(
 
 
 def run_query(call: Call) -> Response:
-    """Streams the events of a query, or of a watch, and its summary."""
+    """Returns the stream of a query's or watch's events, with its summary at the end."""
     members = dict(call.body)
     watch = members.pop("watch", False)
     request = call.context.bound_deadline(read_query_request(members))
@@ -83,7 +83,7 @@ def run_query(call: Call) -> Response:
 
 
 def explain_query(call: Call) -> dict[str, Any]:
-    """Answers how the query would be run. A watch is explained as the query that each of its polls runs."""
+    """Returns the explanation of a query. A watch is explained as the query that each of its polls runs."""
     members = {name: value for name, value in call.body.items() if name != "watch"}
     return call.service.explain(read_query_request(members)).to_json()
 
