@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -187,9 +188,11 @@ class _Outcome:
         writers = {writer.item_id: writer for writer in self.writers}
         # A source or a part that has no events now can have had some only from lines that are rejected now.
         sources = sources_of_feed(item.feed, store.catalog.read_sources()) if len(self.rejected) else []
+        # Other workers must not take this one for dead while it sweeps.
+        report = partial(task.report, item.end - item.start, self.end.events, len(self.rejected))
         for identity in part_ids(item):
             writer = writers.get(identity) or ItemWriter(task.sink, identity, item.file_id)
-            writer.sweep_earlier(store, self.rejected, sources)
+            writer.sweep_earlier(store, self.rejected, sources, report)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -85,15 +85,23 @@ class ItemWriter:
         """
         return any(name in now and lacks_index(source, now[name]) for name, source in self._sources.items())
 
-    def sweep_earlier(self, store: Store, rejected: np.ndarray, sources: Iterable[Source] = ()) -> None:
+    def sweep_earlier(
+        self,
+        store: Store,
+        rejected: np.ndarray,
+        sources: Iterable[Source] = (),
+        report: Callable[[], None] = lambda: None,
+    ) -> None:
         """Removes the entries that an earlier reading of the item wrote and this reading did not write again.
 
         The entries of this reading must be durable by now. ``rejected`` are the offsets of lines that are not events
-        any more. ``sources`` are further sources to which the earlier reading may have written.
+        any more. ``sources`` are further sources to which the earlier reading may have written. ``report`` is called
+        before each source, as sweeping one may take seconds; it may raise to stop.
         """
         for source in sources:
             self._encoder_of(source)
         for encoder in self._encoders.values():
+            report()
             encoder.sweep_earlier(store, rejected)
 
     def _encoder_of(self, source: Source) -> Encoder:
