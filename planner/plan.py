@@ -52,6 +52,7 @@ class Plan:
 
     @property
     def batched(self) -> bool:
+        """True if the query runs in query batches."""
         return self.scheme.startswith("batched-")
 
     @property

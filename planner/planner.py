@@ -169,6 +169,7 @@ class _Path:
 
     @property
     def finds_nothing(self) -> bool:
+        """True if the index shows that no event can match."""
         return not self.is_scan and self.estimate.places == 0
 
 

@@ -81,7 +81,7 @@ class PreparedQuery:
     def first_batch(self) -> Batch | None:
         """Returns the newest batch, or None if there are no events in the range.
 
-        With a cursor the first batch is the cursor's microsecond, whatever the policy.
+        With a cursor the first batch is the cursor's microsecond, for every policy.
         """
         if self.cursor is None:
             return self.batches.first_batch(self.since, self.until, self.first_width, self.limit)

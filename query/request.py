@@ -59,7 +59,7 @@ def check_range(since: int | None, until: int | None) -> None:
 def choose_columns(source: Source, names: tuple[str, ...] | None) -> tuple[str, ...]:
     """Returns the columns of the result, each once; None stands for all, the time first.
 
-    Raises ``UserError`` if none is named or the source has no such field.
+    Raises ``UserError`` if ``names`` is empty or the source lacks one of the fields.
     """
     if names is None:
         others = (field.name for field in source.fields if field.name != source.time_field)

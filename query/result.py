@@ -128,7 +128,7 @@ class QueryResult:
         if self._status in ("running", "complete"):
             return {}
         if self._query is None or key is None:
-            # No row was handed out: the next query goes on where this one began.
+            # No row was handed out, so the next query has the same cursor as this one.
             resumed = self._checked.request.cursor
             return {"cursor": resumed} if resumed else {}
         cursor = Cursor(key, self._query.since)

@@ -16,7 +16,7 @@ BUCKETS = ("minute", "hour", "day")
 OUTPUT_FORMATS = ("table", "ndjson", "csv", "arrow")
 """Formats of a query's events."""
 ROW_FORMATS = ("table", "ndjson", "csv")
-"""Formats of short answers, such as counts."""
+"""Formats of short answers, for example of counts."""
 LAYOUTS = ("block", "cell")
 """Ways to store a source's events."""
 INGEST_MODES = ("live", "bulk")

@@ -92,6 +92,7 @@ class Field:
 
     @cached_property
     def is_indexed(self) -> bool:
+        """True if the field has an index of its values."""
         return self.find_index(IndexKind.VALUES) is not None
 
     @cached_property

@@ -27,7 +27,7 @@ from .visible import VisibleStream
 
 
 class Writer(Protocol):
-    """Writes batches of one schema. ``close`` writes what a complete file still needs and leaves the stream open."""
+    """Writes batches of one schema. ``close`` writes the end of the format, if any, and leaves the stream open."""
 
     def write(self, batch: pa.RecordBatch) -> None: ...
 

@@ -15,8 +15,7 @@ from .paths import Lookup, LookupKind
 MAX_LOOKUPS = 256
 """The largest number of equalities of one filter that are counted and looked up in the index."""
 MAX_MULTI_VALUE = 8
-"""The largest number of conditions of one filter that are counted and looked up and that many values may satisfy,
-like ranges and patterns."""
+"""The same for conditions that many values may satisfy, for example ranges and patterns."""
 
 
 def flatten_root(tree: f.Filter) -> f.Filter:

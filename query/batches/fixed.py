@@ -1,4 +1,4 @@
-"""Policy ``fixed``: batches of one width."""
+"""Policy ``fixed``: all batches have the same width."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class WidthSettings(Protocol):
 
 
 class WidthPolicy(Protocol):
-    """Decides how wide each batch of one query is. It keeps no state between batches."""
+    """Chooses the widths of one query's batches. A policy keeps no state between batches."""
 
     def choose_first_width(self, left: BatchRange, suggested: int) -> BatchWidth:
         """Returns the width of the first batch; ``suggested`` (µs) should hold the first rows by the counts."""
@@ -94,5 +94,5 @@ class WidthPolicy(Protocol):
 
 
 def describe_rows(rows: float) -> str:
-    """Returns a rounded number of rows as text, such as ``1,000 rows``."""
+    """Returns a rounded number of rows as text: ``1,000 rows``."""
     return format_number(round(rows), "row")

@@ -6,7 +6,7 @@ has run. Batches are half-open ranges of whole microseconds that touch and do no
 
 A query has at most ``FREE_BATCHES`` batches and as many more as ``growth`` needs to grow one microsecond to the whole
 range (at most 107 at the default, 4,320 at the smallest growth): batch ``FREE_BATCHES + n`` is at least ``growth ** n``
-µs wide, whatever the policy asks for.
+µs wide, even if the policy asks for less.
 """
 
 from __future__ import annotations

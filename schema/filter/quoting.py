@@ -34,7 +34,7 @@ def unquote_text(written: str, position: int = 0) -> str:
 
     text = _ESCAPE.sub(plain, written[1:-1]) if "\\" in written else written[1:-1]
     try:
-        # Two \u escapes may be the halves of one character beyond U+FFFF, as in JSON.
+        # Two \u escapes may be the two halves (surrogates) of a character beyond U+FFFF, as in JSON.
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
         raise FilterError("half of a surrogate pair is no character", "", position) from None

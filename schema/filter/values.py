@@ -1,4 +1,4 @@
-"""Conversion of one value of a filter to the Python type of a field."""
+"""Converts values of filters to the Python types of fields."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def convert_value(value: Value, scalar: FieldType, now: int) -> Value:
 
 
 def rank_value(value: Value) -> bytes | tuple[int, int] | float | datetime:
-    """Returns a key that sorts as values of one type do: strings by their UTF-8 bytes, IPv4 before IPv6."""
+    """Returns a key by which values of one type sort: strings by their UTF-8 bytes, IPv4 before IPv6."""
     if isinstance(value, (IPv4Address, IPv6Address)):
         return value.version, int(value)
     return value.encode() if isinstance(value, str) else value

@@ -33,6 +33,7 @@ def register(add: AddCommand) -> None:
 
 
 def count_events(args: Namespace) -> None:
+    """Prints the number of events."""
     from watchfloor.api.answers import answer_count
 
     with open_service(args) as service:
@@ -40,6 +41,7 @@ def count_events(args: Namespace) -> None:
 
 
 def list_top_values(args: Namespace) -> None:
+    """Prints the most frequent values of an indexed field, with their counts."""
     from watchfloor.api.answers import answer_top
     from watchfloor.schema.errors import UserError
 
@@ -51,6 +53,7 @@ def list_top_values(args: Namespace) -> None:
 
 
 def show_timeline(args: Namespace) -> None:
+    """Prints the buckets that have events; in a table each has a bar as long as its share of the largest count."""
     from watchfloor.api.answers import answer_timeline
 
     with open_service(args) as service:

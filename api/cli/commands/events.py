@@ -52,6 +52,7 @@ def register(add: AddCommand) -> None:
 
 
 def run_query(args: Namespace) -> int:
+    """Prints the events of a query or a watch, or with ``--explain`` the plan of the query."""
     from watchfloor.api.formats.writers import open_output, open_writer
     from watchfloor.api.requests import read_query_request
 
@@ -102,8 +103,8 @@ def _write_result(result: StreamedResult, writer: Writer) -> None:
 def format_summary(summary: dict[str, Any]) -> str:
     """Returns the summary of a query for people.
 
-    The first line is like ``12 rows in 2 batches, first after 8 ms, all after 31 ms``. Below it stand the plan, the
-    first query batches, and the cursor that the next query goes on with.
+    The first line is like ``12 rows in 2 batches, first after 8 ms, all after 31 ms``. Below it are the plan, the
+    first query batches, and the cursor with which a next query continues.
     """
     first = summary.get("first_seconds")
     parts = [f"{_format_count(summary['rows'], 'row')} in {_format_count(summary['batches'], 'batch', 'batches')}"]

@@ -50,6 +50,7 @@ def register(add: AddCommand) -> None:
 
 
 def run_master(args: Namespace) -> None:
+    """Watches folders and queues their new files, until it is stopped."""
     from watchfloor.ingest.intake.master import watch_folders
 
     settings = read_settings(args)
@@ -58,6 +59,7 @@ def run_master(args: Namespace) -> None:
 
 
 def run_workers(args: Namespace) -> None:
+    """Runs worker processes that ingest queued work items, until it is stopped."""
     from watchfloor.ingest.worker.pool import WorkerPool
 
     _check_workers(args.workers)
@@ -67,6 +69,7 @@ def run_workers(args: Namespace) -> None:
 
 
 def load_files(args: Namespace) -> int:
+    """Queues files, ingests them and shows the progress; returns PARTLY if a line was quarantined or a file failed."""
     from watchfloor.api.cli.terminal.progress import follow_load, format_summary
     from watchfloor.ingest.intake.load import Load
 
@@ -78,6 +81,7 @@ def load_files(args: Namespace) -> int:
 
 
 def compact_blocks(args: Namespace) -> None:
+    """Merges the small blocks of a source, or with ``--index`` completes the indexes of its blocks."""
     from watchfloor.ingest.maintenance.compact import compact_source
     from watchfloor.schema.times import parse_duration
 

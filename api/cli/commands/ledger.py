@@ -56,6 +56,7 @@ def register(add: AddCommand) -> None:
 
 
 def list_items(args: Namespace) -> None:
+    """Prints the work items of the ledger, oldest change of state first."""
     from watchfloor.ingest.records.ledger import Ledger
 
     states = (args.state,) if args.state else ("failed", "refused") if args.failed else STATES
@@ -65,6 +66,7 @@ def list_items(args: Namespace) -> None:
 
 
 def list_lines(args: Namespace) -> None:
+    """Prints the lines that are in quarantine, at most ``--limit``."""
     from watchfloor.ingest.records.quarantine import Quarantine
 
     with open_store(read_settings(args), role="ingest") as store:
@@ -88,6 +90,7 @@ def list_lines(args: Namespace) -> None:
 
 
 def show_lines(args: Namespace) -> None:
+    """Prints quarantined lines with their reasons, or with ``--raw`` their bytes alone."""
     from watchfloor.ingest.records.quarantine import Quarantine
     from watchfloor.schema.errors import UserError
 
@@ -105,6 +108,7 @@ def show_lines(args: Namespace) -> None:
 
 
 def retry_lines(args: Namespace) -> int:
+    """Parses quarantined lines again; returns PARTLY if some of them stay in quarantine."""
     from watchfloor.ingest.maintenance.retry import retry_lines
 
     with open_store(read_settings(args), role="ingest") as store:

@@ -37,6 +37,7 @@ def register(add: AddCommand) -> None:
 
 
 def list_sources(args: Namespace) -> None:
+    """Prints an outline of each source in the store."""
     with open_store(read_settings(args)) as store:
         sources = store.catalog.read_sources()
     rows = [
@@ -72,6 +73,7 @@ def show_source(args: Namespace) -> None:
 
 
 def check_definition(args: Namespace) -> None:
+    """Checks a definition file and prints its outline. Raises ``DefinitionError`` if it is not valid."""
     source = _read_definition(args.file)
     print_message(
         f"{args.file}: {source.name} is fine: {len(source.fields)} fields, {len(source.indexed_fields)} indexed"
@@ -79,6 +81,7 @@ def check_definition(args: Namespace) -> None:
 
 
 def add_source(args: Namespace) -> None:
+    """Adds a source from a definition file. Raises ``DefinitionError`` if it would change the stored layout."""
     from watchfloor.schema.errors import DefinitionError
 
     source = _read_definition(args.file)

@@ -39,6 +39,7 @@ def stop_stack(args: Namespace) -> None:
 
 
 def show_status(args: Namespace) -> int:
+    """Prints the status of the stack; returns OPERATOR if it is not healthy."""
     import dataclasses
     import json
 

@@ -64,6 +64,7 @@ def format_summary(result: LoadResult) -> str:
 
 
 def format_file(file: FileResult) -> str:
+    """Returns a line about one loaded file."""
     note = ", loaded before" if file.skipped else ", FAILED" if file.failed else ""
     return f"  {escape_controls(file.path)}: {file.events:,} events, {file.quarantined:,} quarantined{note}"
 

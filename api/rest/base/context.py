@@ -49,6 +49,7 @@ class RestContext:
             raise Problem("busy", detail, headers={"Retry-After": str(RETRY_SECONDS)})
 
     def release_query_slot(self) -> None:
+        """Gives back the slot of a query that has ended."""
         self._slots.release()
 
     def bound_deadline(self, request: QueryRequest) -> QueryRequest:

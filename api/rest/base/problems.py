@@ -70,9 +70,11 @@ class Problem(Exception):
 
     @property
     def status(self) -> int:
+        """The HTTP status."""
         return KINDS[self.kind][0]
 
     def to_json(self) -> dict[str, Any]:
+        """Returns the problem details of RFC 9457."""
         status, title = KINDS[self.kind]
         return {"type": problem_type(self.kind), "title": title, "status": status, "detail": self.detail, **self.extra}
 

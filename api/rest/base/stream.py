@@ -91,6 +91,7 @@ class DisconnectWatcher:
         self._thread: threading.Thread | None = None
 
     def add_stream(self, stream: QueryStream, is_client_gone: Callable[[], bool]) -> None:
+        """Watches the client of a stream until ``remove_stream``."""
         with self._lock:
             self._streams[stream] = is_client_gone
             if self._thread is None:
