@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.process import find_process
+from watchfloor.store.stack.servers.process import find_process
 
 CpuPart = tuple[str, str]
 """A process (``worker``, ``tserver``, ``other servers``, ``machine``) and a kind of its threads."""

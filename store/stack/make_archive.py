@@ -25,7 +25,7 @@ from watchfloor.store.runtime.core_site import CORE_SITE
 from watchfloor.store.runtime.jars import client_class_path, list_archivable_jars
 from watchfloor.store.runtime.java_home import find_java
 
-from .command import run_command
+from .servers.command import run_command
 from .stack import start_stack, stop_stack
 
 _SECONDS = 240

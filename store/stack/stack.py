@@ -20,13 +20,13 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.runtime.jars import copy_own_jar, find_native_library
 
-from .checks import LOOPBACK, check_disk, check_memory, check_ports
-from .command import run_command
-from .configuration import INSTANCE, write_configuration
-from .home_folder import make_folders, make_secrets
-from .process import Server, await_end, await_ready, find_process, send_signal, start_server, stop_process
-from .stack_servers import StackServers, admin_command, kafka_format_command, make_servers
-from .stack_state import StackState, grow_state, load_state, save_state
+from .home.checks import LOOPBACK, check_disk, check_memory, check_ports
+from .home.home_folder import make_folders, make_secrets
+from .home.stack_state import StackState, grow_state, load_state, save_state
+from .servers.command import run_command
+from .servers.configuration import INSTANCE, write_configuration
+from .servers.process import Server, await_end, await_ready, find_process, send_signal, start_server, stop_process
+from .servers.stack_servers import StackServers, admin_command, kafka_format_command, make_servers
 from .status import StackStatus, read_status
 
 __all__ = ["StackStatus", "read_status", "start_stack", "stop_stack"]

@@ -12,10 +12,10 @@ import psutil
 from watchfloor.schema.errors import StackError, WatchfloorError
 from watchfloor.schema.settings.settings import Settings
 
-from .command import run_command
-from .process import Server, ServerState, find_process, read_state
-from .stack_servers import admin_command, make_servers
-from .stack_state import load_state
+from .home.stack_state import load_state
+from .servers.command import run_command
+from .servers.process import Server, ServerState, find_process, read_state
+from .servers.stack_servers import admin_command, make_servers
 
 
 @dataclass(frozen=True)

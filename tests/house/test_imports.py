@@ -36,6 +36,8 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "store/runtime",
         "store/bridge",
         "store/layouts/block/vectors",
+        "store/stack/home",
+        "store/stack/servers",
         "store/stack",
         "store/admin",
         "store",

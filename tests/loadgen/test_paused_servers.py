@@ -36,7 +36,7 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.admin.tablet_servers import list_tablet_servers
 from watchfloor.store.encoding.keys import event_table
-from watchfloor.store.stack.process import find_process
+from watchfloor.store.stack.servers.process import find_process
 from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 

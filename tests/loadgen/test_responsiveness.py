@@ -47,7 +47,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact_source, read_table_ids, source_tables
 from watchfloor.store.bulk.tablet_files import list_file_names
-from watchfloor.store.stack.process import send_signal
+from watchfloor.store.stack.servers.process import send_signal
 from watchfloor.store.store import Store
 
 EVENTS = 20_000

@@ -19,11 +19,11 @@ import pytest
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack import command as stack_command
-from watchfloor.store.stack import process as stack_process
 from watchfloor.store.stack import stack
+from watchfloor.store.stack.home.stack_state import grow_state
+from watchfloor.store.stack.servers import command as stack_command
+from watchfloor.store.stack.servers import process as stack_process
 from watchfloor.store.stack.stack import read_status, start_stack, stop_stack
-from watchfloor.store.stack.stack_state import grow_state
 
 pytestmark = [pytest.mark.stack, pytest.mark.soak]
 SERVERS = {"zookeeper", "manager", "tserver1", "gc", "kafka"}

@@ -19,13 +19,13 @@ import pytest
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime import java_home
-from watchfloor.store.stack import checks as stack_checks
-from watchfloor.store.stack import process as stack_process
-from watchfloor.store.stack.configuration import write_configuration
-from watchfloor.store.stack.home_folder import make_folders, make_secrets
-from watchfloor.store.stack.process import Server
+from watchfloor.store.stack.home import checks as stack_checks
+from watchfloor.store.stack.home.home_folder import make_folders, make_secrets
+from watchfloor.store.stack.home.stack_state import grow_state
+from watchfloor.store.stack.servers import process as stack_process
+from watchfloor.store.stack.servers.configuration import write_configuration
+from watchfloor.store.stack.servers.process import Server
 from watchfloor.store.stack.stack import read_status, start_stack, stop_stack
-from watchfloor.store.stack.stack_state import grow_state
 
 
 def make_server(home: Path, code: str) -> Server:

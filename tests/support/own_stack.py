@@ -10,7 +10,7 @@ from pathlib import Path
 
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.process import find_process
+from watchfloor.store.stack.servers.process import find_process
 from watchfloor.store.stack.stack import stop_stack
 
 

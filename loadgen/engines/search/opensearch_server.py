@@ -13,7 +13,7 @@ from pathlib import Path
 from watchfloor.loadgen.engines.limits import MEMORY_MB, THREADS
 from watchfloor.schema.errors import StackError
 from watchfloor.store.runtime.java_home import find_java
-from watchfloor.store.stack.checks import find_free_ports
+from watchfloor.store.stack.home.checks import find_free_ports
 
 HOST = "127.0.0.1"
 _START_SECONDS = 300

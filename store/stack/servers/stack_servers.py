@@ -11,10 +11,10 @@ from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.jars import find_native_library, server_class_path
 from watchfloor.store.runtime.java_home import find_java
+from watchfloor.store.stack.home.checks import LOOPBACK
+from watchfloor.store.stack.home.stack_state import StackState, tserver_names
 
-from .checks import LOOPBACK
 from .process import Server, ask_port, is_listening
-from .stack_state import StackState, tserver_names
 
 # Kafka's ApiVersions request, version 0, correlation 1, no client: the first request that a broker answers.
 _API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)

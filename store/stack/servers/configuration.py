@@ -8,10 +8,9 @@ from pathlib import Path
 from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.core_site import CORE_SITE
-
-from .checks import LOOPBACK
-from .home_folder import write_file
-from .stack_state import StackState
+from watchfloor.store.stack.home.checks import LOOPBACK
+from watchfloor.store.stack.home.home_folder import write_file
+from watchfloor.store.stack.home.stack_state import StackState
 
 INSTANCE = "watchfloor"
 

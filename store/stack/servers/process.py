@@ -21,9 +21,8 @@ import psutil
 
 from watchfloor.schema.errors import StackError
 from watchfloor.store.runtime.process_identity import ProcessIdentity
-
-from .checks import LOOPBACK
-from .home_folder import write_file
+from watchfloor.store.stack.home.checks import LOOPBACK
+from watchfloor.store.stack.home.home_folder import write_file
 
 ServerState = Literal["running", "not answering", "died", "stopped"]
 _POLL = 0.05
