@@ -1,1 +1,1 @@
-"""What a stack keeps in its folder (sub-folders, secrets, state), and checks of the machine before servers start."""
+"""Files in a stack's folder (sub-folders, secrets, state), and checks of the machine before servers start."""
