@@ -23,3 +23,5 @@ INGEST_MODES = ("live", "bulk")
 """Ways to write events: as mutations, or as files that are imported."""
 MAX_DEADLINE = 7 * 86_400
 """The longest deadline of a query, in seconds."""
+TOKEN_ROLES = ("analyst", "operator")
+"""Roles of bearer tokens. An analyst asks for sources, events and counts; an operator for the state of the service."""

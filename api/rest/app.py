@@ -8,6 +8,7 @@ error becomes a problem of one shape (``base/problems.py``).
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
 from typing import Protocol
@@ -19,33 +20,33 @@ from watchfloor.api.rest.base.context import QueryServices, RestContext
 from watchfloor.api.rest.base.problems import Problem, to_problem
 from watchfloor.api.rest.base.route import JSON, Call, Route
 from watchfloor.api.rest.base.validate import MAX_BODY, RequestValidator
-
-from .auth import TokenHolder
+from watchfloor.api.tokens.token import Role, Token
 
 ROUTES_FOLDER = "watchfloor.api.rest.routes"
 
 
-class TokenHolders(Protocol):
-    """Knows the holders of bearer tokens."""
+class KnownTokens(Protocol):
+    """Knows the bearer tokens that are in force."""
 
-    def find_holder(self, token: str) -> TokenHolder | None: ...
+    def find_token(self, text: str) -> Token | None: ...
+
+    def is_in_force(self, token: Token) -> bool: ...
 
 
 def create_app(
-    services: QueryServices, tokens: TokenHolders, max_queries: int = 6, max_deadline: float | None = None
+    services: QueryServices, tokens: KnownTokens, max_queries: int = 6, max_deadline: float | None = None
 ) -> Flask:
     """Returns the application. ``RestContext`` describes ``max_queries`` and ``max_deadline`` (seconds)."""
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     context = RestContext(services, max_queries, max_deadline)
-    open_endpoints = set()
+    roles: dict[str, Role | None] = {}
     for route in find_routes():
         endpoint = f"{route.method} {route.path}"
-        view = partial(_answer_request, route, RequestValidator(route), context)
+        view = partial(_answer_request, route, RequestValidator(route), context, tokens)
         app.add_url_rule(route.path, endpoint, view, methods=[route.method])
-        if not route.needs_token:
-            open_endpoints.add(endpoint)
-    app.before_request(partial(_authorize_request, tokens, open_endpoints))
+        roles[endpoint] = route.role
+    app.before_request(partial(_authorize_request, tokens, roles))
     app.after_request(_add_headers)
     app.register_error_handler(Exception, lambda error: to_problem(error).to_response())
     return app
@@ -58,27 +59,37 @@ def find_routes() -> list[Route]:
     return [route for name in names for route in import_module(f"{ROUTES_FOLDER}.{name}").ROUTES]
 
 
-def _authorize_request(tokens: TokenHolders, open_endpoints: set[str]) -> None:
-    """Sets ``g.holder`` to the token's holder. Raises the problem ``unauthorized`` without a known token."""
-    if request.url_rule is None or request.endpoint in open_endpoints:
-        g.holder = None
+def _authorize_request(tokens: KnownTokens, roles: Mapping[str, Role | None]) -> None:
+    """Sets ``g.token`` to the request's token; None if the route needs none.
+
+    Raises the problem ``unauthorized`` without a token in force, and ``forbidden`` if its role is not the route's.
+    """
+    g.token = None
+    role = None if request.url_rule is None else roles[request.url_rule.endpoint]
+    if role is None:
         return
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not text.strip():
         raise _refuse_token("send the header Authorization: Bearer TOKEN", "")
-    g.holder = tokens.find_holder(token.strip())
-    if g.holder is None:
-        raise _refuse_token("this token is not known", ', error="invalid_token"')
+    token = tokens.find_token(text.strip())
+    if token is None:
+        raise _refuse_token("this token is not known or has expired", ', error="invalid_token"')
+    if token.role != role:
+        raise Problem("forbidden", f"this needs a token of the role {role}; the role of yours is {token.role}")
+    g.token = token
 
 
-def _answer_request(route: Route, validator: RequestValidator, context: RestContext, **variables: str) -> Response:
+def _answer_request(
+    route: Route, validator: RequestValidator, context: RestContext, tokens: KnownTokens, **variables: str
+) -> Response:
     """Answers one request. Flask passes the path's variables, which the validator reads from the request."""
+    token: Token | None = g.token
     call = Call(
         context=context,
-        # A route without a token sees no labelled data.
-        authorizations=() if g.holder is None else g.holder.authorizations,
+        token=token,
         parameters=validator.read_parameters(request),
         body=validator.read_body(request),
+        is_token_valid=lambda: token is None or tokens.is_in_force(token),
         is_client_gone=request.environ.get("waitress.client_disconnected", lambda: False),
     )
     answer = route.handler(call)

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -20,6 +21,8 @@ from flask import Flask
 from waitress import create_server
 
 from watchfloor.api.rest.base.validate import MAX_BODY
+from watchfloor.api.tokens.token_file import FIRST_TOKEN_FILE, TokenFile
+from watchfloor.api.tokens.tokens_in_force import TokensInForce
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import OperatorError, SettingsError
 from watchfloor.schema.settings.settings import Settings
@@ -27,7 +30,6 @@ from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
 
 from .app import create_app
-from .auth import FIRST_TOKEN_FILE, Tokens
 
 THREADS = 8
 SHORT_REQUEST_THREADS = 2
@@ -74,7 +76,7 @@ class StoreServices:
 
 def serve(settings: Settings, say: Callable[[str], None]) -> None:
     """Runs the REST service until it is told to stop. ``say`` is called with lines for people."""
-    tokens = Tokens.open(settings.secret_folder)
+    tokens = open_tokens(settings.secret_folder, say)
     services = StoreServices(settings)
     try:
         try:
@@ -85,6 +87,17 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         run_server(app, settings.host, settings.port, say, settings)
     finally:
         services.close()
+
+
+def open_tokens(secret: Path, say: Callable[[str], None]) -> TokensInForce:
+    """Returns the tokens in force. Makes a first one if there is no file, and brings an older file to the present form.
+
+    Raises ``SettingsError`` if the file is damaged.
+    """
+    file = TokenFile(secret)
+    if not file.make_first() and file.upgrade():
+        say(f"{file.path} is in the present form now; its tokens are analysts' and do not expire")
+    return TokensInForce(secret)
 
 
 def run_server(app: Flask, host: str, port: int, say: Callable[[str], None], settings: Settings | None = None) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from watchfloor.api.rest.auth import FIRST_TOKEN_FILE
+from watchfloor.api.tokens.token_file import FIRST_TOKEN_FILE
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
 
@@ -49,7 +49,15 @@ def run_rest_service(settings: Settings, log: Path) -> Iterator[RestAddress]:
     """Runs ``watchfloor serve`` on a free port. Raises ``StackError`` if it does not start."""
     with run_background(settings, log, "serve", "--port", "0") as process:
         host, port = _await_address(process, log)
-        yield RestAddress(host, port, (settings.secret_folder / FIRST_TOKEN_FILE).read_text().strip())
+        yield RestAddress(host, port, _read_token(settings.secret_folder / FIRST_TOKEN_FILE))
+
+
+def _read_token(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        hint = "put a token of `watchfloor token create NAME --all-labels` there"
+        raise StackError(f"no token for the REST service in {path} ({error.strerror}): {hint}") from None
 
 
 def _await_address(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:

@@ -125,6 +125,14 @@ def test_tokens_that_are_not_good(client: FlaskClient, header: str) -> None:
     check_problem(client.get("/api/v1/sources", headers={"Authorization": header}), "unauthorized")
 
 
+def test_a_token_of_another_role_is_refused(client: FlaskClient) -> None:
+    operator = {"Authorization": f"Bearer {TOKEN}-operator"}
+    for method, path in list_routes(client.application):
+        if path.startswith("/api/v1/") and not path.endswith("/status"):
+            problem = check_problem(client.open(path, method=method, headers=operator), "forbidden")
+            assert "analyst" in problem["detail"]
+
+
 def test_a_failure_before_the_first_event_is_an_error(client: FlaskClient, service: FakeService) -> None:
     service.batches = [StoreError("a tablet server is gone")]
     check_problem(client.post(QUERY, json=GOOD, headers=BEARER), "unavailable")

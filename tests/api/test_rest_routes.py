@@ -69,7 +69,7 @@ def test_a_route_without_a_token_sees_nothing_labelled(services: FakeServices, m
     def handle(call: Call) -> Any:
         return {"authorizations": call.authorizations, "events": call.service.count_events("web.access", None, None)}
 
-    route = Route("GET", "/open", "An open route", handle, {"type": "object"}, needs_token=False)
+    route = Route("GET", "/open", "An open route", handle, {"type": "object"}, role=None)
     monkeypatch.setattr(app_module, "find_routes", lambda: [route])
     answer = create_app(services, FakeTokens()).test_client().get("/open").json
     assert answer == {"authorizations": [], "events": 5}

@@ -1,4 +1,4 @@
-"""A real REST server streams, notices clients that leave, keeps its limits and checks the tokens of its callers.
+"""A real REST server streams, notices clients that leave, and keeps its limits.
 
 In `make test`: it needs no servers.
 """
@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import http.client
 import json
-import stat
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -26,9 +24,7 @@ from rest_fakes import (
 )
 from served import serve_app
 
-from watchfloor.api.rest.auth import Tokens, hash_token
 from watchfloor.api.rest.base.problems import problem_type
-from watchfloor.schema.errors import SettingsError
 
 
 @pytest.fixture
@@ -92,41 +88,3 @@ def test_queries_are_bounded_and_short_requests_still_answered(port: int, servic
     for response in running:
         assert read_lines(response.read())[-1]["summary"]["status"] == "complete"
     assert ask(port).status == 200
-
-
-def test_the_first_token_is_made_once_and_private(tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    tokens = Tokens.open(secret)
-    token = (secret / "rest.token").read_text().strip()
-    holder = tokens.find_holder(token)
-    assert holder is not None and holder.authorizations is None
-    for name in ("tokens.json", "rest.token"):
-        assert stat.S_IMODE((secret / name).stat().st_mode) == 0o600
-    assert token not in (secret / "tokens.json").read_text()
-    assert Tokens.open(secret).find_holder(token) == holder
-    assert tokens.find_holder(token + "x") is None
-    assert tokens.find_holder("") is None
-
-
-def test_tokens_may_change_while_they_are_used(tmp_path: Path) -> None:
-    tokens = Tokens.open(tmp_path)
-    (tmp_path / "tokens.json").write_text(json.dumps({hash_token("new"): {"name": "soc", "authorizations": ["a"]}}))
-    holder = tokens.find_holder("new")
-    assert holder is not None and (holder.name, holder.authorizations) == ("soc", ("a",))
-    assert tokens.find_holder((tmp_path / "rest.token").read_text().strip()) is None
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"x": {}}', '{"00": {"name": "a", "authorizations": []}}'])
-def test_damaged_tokens_are_said(tmp_path: Path, content: str) -> None:
-    tokens = tmp_path / "tokens.json"
-    tokens.write_text(content)
-    tokens.chmod(0o600)
-    with pytest.raises(SettingsError, match=r"tokens\.json"):
-        Tokens.open(tmp_path)
-
-
-def test_tokens_that_others_can_read_are_refused(tmp_path: Path) -> None:
-    Tokens.open(tmp_path)
-    (tmp_path / "tokens.json").chmod(0o644)
-    with pytest.raises(SettingsError, match="chmod 600"):
-        Tokens.open(tmp_path)

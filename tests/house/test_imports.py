@@ -28,6 +28,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
 FOLDERS: Mapping[str, tuple[str, ...]] = {
     "schema": (
         "schema",
+        "schema/visibility",
         "schema/filter",
         "schema/settings",
     ),
@@ -78,6 +79,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
     ),
     "api": (
         "api",
+        "api/tokens",
         "api/formats",
         "api/cli/terminal",
         "api/rest/base",

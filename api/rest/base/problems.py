@@ -39,6 +39,7 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "unknown-field": (400, "The source has no such field"),
     "bad-time-range": (400, "The time range is wrong"),
     "unauthorized": (401, "A valid bearer token is needed"),
+    "forbidden": (403, "The token's role does not allow this"),
     "unknown-source": (404, "There is no such source"),
     "not-found": (404, "There is nothing here"),
     "method-not-allowed": (405, "This method is not allowed here"),

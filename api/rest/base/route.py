@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from watchfloor.api.tokens.token import Role, Token
 from watchfloor.query.service import QueryService
 from watchfloor.schema.source import Source
 
@@ -25,6 +26,7 @@ class Route:
     ``parameters`` is the JSON Schema of an object with all path variables and query parameters; if it is None, query
     parameters are ignored. ``body`` is the JSON Schema of the JSON body. ``answer`` is the JSON Schema of the
     answer, or of each of its lines where ``answer_type`` is NDJSON.
+    ``role`` is the role that a token must have; a route whose role is None needs no token.
     ``handler`` takes a valid ``Call`` and returns a JSON value or a Flask response. It raises ``Problem`` or any error
     that ``problems.to_problem`` knows.
     """
@@ -37,22 +39,29 @@ class Route:
     parameters: JsonSchema | None = None
     body: JsonSchema | None = None
     answer_type: str = JSON
-    needs_token: bool = True
+    role: Role | None = "analyst"
 
 
 @dataclass(frozen=True)
 class Call:
     """One request that fits its route's schemas.
 
-    ``authorizations`` are those of the bearer token; None stands for all that the service's Accumulo user has.
-    ``is_client_gone`` returns True once the client has closed its connection.
+    ``token`` is what is known of the bearer token, by whose ``name`` limits are kept; None on a route without a token.
+    ``is_token_valid`` returns False once the token was revoked, changed or has expired. ``is_client_gone`` returns True
+    once the client has closed its connection.
     """
 
     context: RestContext
-    authorizations: tuple[str, ...] | None
+    token: Token | None
     parameters: Mapping[str, Any]
     body: Mapping[str, Any]
+    is_token_valid: Callable[[], bool]
     is_client_gone: Callable[[], bool]
+
+    @property
+    def authorizations(self) -> tuple[str, ...] | None:
+        """The token's; None stands for all that the service's Accumulo user has. A call without a token has none."""
+        return () if self.token is None else self.token.authorizations
 
     @property
     def service(self) -> QueryService:

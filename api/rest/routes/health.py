@@ -20,6 +20,6 @@ ROUTES = (
         summary="Whether the service reaches its store",
         handler=answer_health,
         answer=declare_object({"status": {"const": "ok"}, "store": {"const": "answers"}, "sources": COUNT_ANSWER}),
-        needs_token=False,
+        role=None,
     ),
 )

@@ -28,10 +28,10 @@ from oracle import Rows
 from scan_sessions import assert_scans_end
 
 from watchfloor.api.rest.app import create_app
-from watchfloor.api.rest.auth import TokenHolder
 from watchfloor.api.rest.base.problems import problem_type
 from watchfloor.api.rest.base.validate import MAX_BODY
 from watchfloor.api.rest.serve import StoreServices
+from watchfloor.api.tokens.token import Token
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import FilterError, UserError
@@ -118,8 +118,11 @@ def rows() -> Rows:
 class Tokens:
     """Lets everybody see all."""
 
-    def find_holder(self, token: str) -> TokenHolder | None:
-        return TokenHolder("tests", None)
+    def find_token(self, text: str) -> Token | None:
+        return Token("tests", "", "analyst", None, 0)
+
+    def is_in_force(self, token: Token) -> bool:
+        return True
 
 
 @pytest.fixture(scope="module")

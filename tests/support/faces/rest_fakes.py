@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 from flask import Flask
 
-from watchfloor.api.rest.auth import TokenHolder
 from watchfloor.api.rest.base.problems import KINDS, problem_type
+from watchfloor.api.tokens.token import Role, Token, hash_token
 from watchfloor.query.request import QueryRequest
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.definition import parse_definition
@@ -173,8 +173,18 @@ class FakeServices:
 
 
 class FakeTokens:
-    def find_holder(self, token: str) -> TokenHolder | None:
-        return TokenHolder("tests", ("tlp_amber",)) if token == TOKEN else None
+    """Knows ``TOKEN`` until ``revoked``, with the label ``tlp_amber``, and a token for each role: ``TOKEN-role``."""
+
+    def __init__(self) -> None:
+        self.revoked = False
+
+    def find_token(self, text: str) -> Token | None:
+        role: Role = "operator" if text == f"{TOKEN}-operator" else "analyst"
+        known = text in (TOKEN, f"{TOKEN}-operator") and not self.revoked
+        return Token("tests", hash_token(text), role, ("tlp_amber",), 0) if known else None
+
+    def is_in_force(self, token: Token) -> bool:
+        return not self.revoked
 
 
 def read_lines(text: bytes) -> list[dict[str, Any]]:

@@ -1,0 +1,103 @@
+"""A bearer token as the service knows it: by its digest, with a name, a role, authorizations and an expiry."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from watchfloor.schema.choices import TOKEN_ROLES
+from watchfloor.schema.errors import TimeRangeError, UserError
+from watchfloor.schema.times import format_micros, parse_time
+from watchfloor.schema.visibility.expressions import LABEL_FORM, is_label
+
+Role = Literal["analyst", "operator"]
+"""A member of ``TOKEN_ROLES``."""
+NAME_FORM = "1 to 64 letters, digits and . _ @ -, the first a letter or digit"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token without its text. ``name`` is unique and stays when the token is rotated.
+
+    ``digest`` is the token's SHA-256 in hex. ``authorizations`` are the labels that the holder sees; None stands for
+    all that the service's Accumulo user has. ``created`` and ``expires`` are in µs since 1970 UTC; a token without
+    ``expires`` is in force until it is revoked.
+    """
+
+    name: str
+    digest: str
+    role: Role
+    authorizations: tuple[str, ...] | None
+    created: int
+    expires: int | None = None
+
+    @property
+    def is_expired(self) -> bool:
+        """True from the moment of its expiry on."""
+        return self.expires is not None and self.expires <= time.time_ns() // 1000
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the token as the file has it; ``read_token`` reads it back."""
+        return {
+            "name": self.name,
+            "digest": self.digest,
+            "role": self.role,
+            "authorizations": None if self.authorizations is None else list(self.authorizations),
+            "created": format_micros(self.created),
+            "expires": None if self.expires is None else format_micros(self.expires),
+        }
+
+
+def hash_token(text: str) -> str:
+    """Returns a token's SHA-256 in hex. Tokens are 256 random bits, so a slow password hash would add nothing."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def check_token(token: Token) -> Token:
+    """Returns the token. Raises ``UserError`` if its name, role, a label or the digest is no valid one.
+
+    The message repeats no value, as a secret may have been put in the wrong place.
+    """
+    if not _NAME.fullmatch(token.name):
+        raise UserError(f"a token's name is {NAME_FORM}")
+    if token.role not in TOKEN_ROLES:
+        raise UserError(f"a token's role is one of {', '.join(TOKEN_ROLES)}")
+    if not all(map(is_label, token.authorizations or ())):
+        raise UserError(f"a label is {LABEL_FORM}, as in source definitions; empty ones and other characters are not")
+    if not _DIGEST.fullmatch(token.digest):
+        raise UserError("a token's digest is a SHA-256 in 64 lower-case hexadecimal digits")
+    return token
+
+
+def read_token(form: dict[str, Any]) -> Token:
+    """Returns the token that an object of the file describes.
+
+    Raises ``KeyError``, ``TypeError`` or ``UserError`` if it describes none.
+    """
+    granted, expires = form["authorizations"], form["expires"]
+    texts = [form["name"], form["digest"], form["role"], form["created"], *(granted or ())]
+    if not isinstance(granted, list | None) or not all(isinstance(text, str) for text in texts):
+        raise TypeError
+    return check_token(
+        Token(
+            name=form["name"],
+            digest=form["digest"],
+            role=form["role"],
+            authorizations=None if granted is None else tuple(granted),
+            created=_read_time(form["created"]),
+            expires=None if expires is None else _read_time(expires),
+        )
+    )
+
+
+def _read_time(text: str) -> int:
+    """Returns the microseconds of a time in the file. Raises ``UserError``, which does not repeat the text."""
+    try:
+        return parse_time(text, 0)
+    except TimeRangeError:
+        raise UserError("its times are not all in ISO 8601") from None

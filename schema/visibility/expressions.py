@@ -1,0 +1,31 @@
+"""Visibility expressions: the labels that they name, and whether a set of labels satisfies them.
+
+An expression is empty (everybody sees the data), or labels joined all by ``&`` or all by ``|``. The store enforces
+expressions. The functions here decide what may be *said* about data: names of sources and fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+_LABEL = re.compile(r"[A-Za-z0-9_\-:./]{1,200}", re.ASCII)
+LABEL_FORM = "1 to 200 letters, digits and _ - : . /"
+
+
+def is_label(text: str) -> bool:
+    """Returns whether a text may be a label: what Accumulo takes in an expression without quotation marks."""
+    return _LABEL.fullmatch(text) is not None
+
+
+def list_labels(expression: str) -> list[str]:
+    """Returns the labels that an expression names."""
+    return [label for label in re.split(r"[&|]", expression) if label]
+
+
+def is_satisfied(expression: str, labels: Collection[str]) -> bool:
+    """Returns whether ``labels`` satisfy an expression, so that their holder sees what the expression protects."""
+    named = list_labels(expression)
+    if "|" in expression:
+        return any(label in labels for label in named)
+    return all(label in labels for label in named)
