@@ -1,7 +1,8 @@
 """The local stack: ZooKeeper, Accumulo and Kafka as real processes on the loopback address.
 
 ``start_stack`` brings the stack to the state "everything runs" from whatever state it is in: not there, stopped, half
-started, some servers killed, set up half way. ``stop_stack`` stops it. ``read_status`` is in ``status.py``.
+started, some servers killed, set up half way. ``stop_stack`` stops it. ``read_status`` is in ``status.py``. Between the
+two the supervisor starts again what dies (``supervision/``).
 """
 
 from __future__ import annotations
@@ -12,22 +13,23 @@ import signal
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.runtime.jars import copy_own_jar, find_native_library
 
-from .home.checks import LOOPBACK, check_disk, check_memory, check_ports
+from .home.checks import LOOPBACK, check_memory, check_ports, check_room_for_servers
 from .home.home_folder import make_folders, make_secrets
+from .home.stack_lock import hold_stack_lock
 from .home.stack_state import StackState, grow_state, load_state, save_state
 from .servers.command import run_command
 from .servers.configuration import INSTANCE, write_configuration
 from .servers.process import Server, await_end, await_ready, find_process, send_signal, start_server, stop_process
 from .servers.stack_servers import StackServers, admin_command, kafka_format_command, make_servers
 from .status import StackStatus, read_status
+from .supervision.restarts import delete_restarts
+from .supervision.supervised import is_supervised, start_supervisor, stop_supervisor
 
 __all__ = ["StackStatus", "read_status", "start_stack", "stop_stack"]
 
@@ -48,7 +50,7 @@ def start_stack(settings: Settings, tservers: int | None = None, report: Report 
     """
     _require_local_stack(settings)
     make_folders(settings)
-    with _hold_stack_lock(settings):
+    with hold_stack_lock(settings, settings.up_seconds):
         before = load_state(settings)
         count = tservers or (before.tservers if before else settings.tservers)
         state = grow_state(before, count)
@@ -60,9 +62,12 @@ def start_stack(settings: Settings, tservers: int | None = None, report: Report 
         idle = [server for server in servers.all if find_process(server.pid_file) is None]
         if not idle and state.prepared and all(server.is_ready(server.port) for server in servers.all):
             save_state(settings, state)
+            if not is_supervised(settings):
+                report("starting the supervisor")
+                start_supervisor(settings)
             report("the stack is running already")
             return
-        check_disk(settings.home)
+        check_room_for_servers(settings.home)
         check_memory(sum(server.memory for server in idle))
         check_ports({name: port for server in idle for name, port in server.ports.items()})
         save_state(settings, state)
@@ -71,13 +76,12 @@ def start_stack(settings: Settings, tservers: int | None = None, report: Report 
         if native is None:
             report("no native map library (it needs g++ at `make setup`): tablet servers use the slower Java map")
         write_configuration(settings, state, native)
-        _start_servers(settings, state, servers, report)
-
-
-def _hold_stack_lock(settings: Settings) -> AbstractContextManager[None]:
-    """Returns the lock of a stack: another ``up`` or ``down`` waits for it, for ``up_seconds`` at most."""
-    busy = StackError(f"another up or down has been at work in {settings.home} for too long")
-    return hold_file_lock(settings.home / "run" / "lock", busy, settings.up_seconds)
+        try:
+            _start_servers(settings, state, servers, report)
+        finally:
+            # Also after a failure: what has ended since, or does not answer yet, is not left alone.
+            if (now := load_state(settings)) and now.prepared:
+                start_supervisor(settings)
 
 
 def _start_servers(settings: Settings, state: StackState, servers: StackServers, report: Report) -> None:
@@ -160,7 +164,10 @@ def stop_stack(settings: Settings, report: Report = _report_nothing) -> None:
     _require_local_stack(settings)
     if not (settings.home / "run").is_dir():
         return report(f"no stack in {settings.home}")
-    with _hold_stack_lock(settings):
+    with hold_stack_lock(settings, settings.up_seconds):
+        # First of all: it would start again what is stopped here, once this process no longer holds the lock.
+        stop_supervisor(settings)
+        delete_restarts(settings)
         running = [path.stem for path in _list_pid_files(settings) if find_process(path)]
         state = load_state(settings)
         _send_signals(settings, [name for name in running if name == "kafka"])

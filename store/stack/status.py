@@ -4,30 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-
-import psutil
 
 from watchfloor.schema.errors import StackError, WatchfloorError
 from watchfloor.schema.settings.settings import Settings
 
 from .home.stack_state import load_state
+from .server_status import ServerStatus, read_server_status
 from .servers.command import run_command
-from .servers.process import Server, ServerState, find_process, read_state
-from .servers.stack_servers import admin_command, make_servers
-
-
-@dataclass(frozen=True)
-class ServerStatus:
-    """The status of one server. ``memory`` is its resident bytes, ``uptime`` in seconds; both are 0 if it is down."""
-
-    name: str
-    state: ServerState
-    ports: dict[str, int]
-    pid: int = 0
-    memory: int = 0
-    uptime: float = 0.0
+from .servers.stack_servers import admin_command
 
 
 @dataclass(frozen=True)
@@ -80,13 +65,9 @@ def read_status(
         saved = load_state(settings)
         if saved is None:
             return StackStatus(str(settings.home), problems=(f"no stack in {settings.home} yet: run `watchfloor up`",))
-        all_servers = make_servers(settings, saved).all
-        with ThreadPoolExecutor(len(all_servers)) as pool:
-            servers = tuple(pool.map(_read_server_status, all_servers))
-        servers = tuple(s for s in servers if settings.is_kafka_local or s.name != "kafka")
-        servers = tuple(s for s in servers if settings.is_accumulo_local or s.name == "kafka")
+        servers = read_server_status(settings, saved)
     down = {s.name for s in servers if s.state != "running"}
-    problems += [f"{s.name}: {s.state}" for s in servers if s.name in down]
+    problems += [server.problem for server in servers if server.problem]
     tables: tuple[TableStatus, ...] = ()
     if not down & {"zookeeper", "manager"} and not (servers and _are_all_tservers_down(servers)):
         try:
@@ -128,16 +109,3 @@ def _lacks_tablets(table: TableStatus) -> bool:
 
 def _are_all_tservers_down(servers: tuple[ServerStatus, ...]) -> bool:
     return all(s.state != "running" for s in servers if s.name.startswith("tserver"))
-
-
-def _read_server_status(server: Server) -> ServerStatus:
-    """Returns the status of a server, from its process and from its answer on its port."""
-    now = read_state(server)
-    process = find_process(server.pid_file)
-    try:
-        if process is not None:
-            uptime = time.time() - process.create_time()
-            return ServerStatus(server.name, now, server.ports, process.pid, process.memory_info().rss, uptime)
-    except psutil.NoSuchProcess:
-        now = "died"
-    return ServerStatus(server.name, now, server.ports)

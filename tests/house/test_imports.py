@@ -39,6 +39,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "store/layouts/block/vectors",
         "store/stack/home",
         "store/stack/servers",
+        "store/stack/supervision",
         "store/stack",
         "store/admin",
         "store",

@@ -12,14 +12,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from ingest_support import counts, exactly, load_while, log_file, own, source, workers_of
+from own_stack import unsupervised
 
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.intake.load_result import LoadProgress, LoadResult
@@ -39,21 +38,16 @@ def store(store_settings: Settings) -> Iterator[Store]:
         yield opened
 
 
-def load_while_killing(server: str, settings: Settings, kind: Source, folder: Path, *, restart: bool) -> LoadResult:
-    """Loads LINES; kills a server once that is under way, and starts it again later, as a service manager would."""
-    with ExitStack() as later:
+def load_while_killing(server: str, settings: Settings, kind: Source, folder: Path) -> LoadResult:
+    """Loads LINES, and kills a server once that is under way."""
 
-        def kill(progress: LoadProgress) -> bool:
-            if not LINES // 10 < progress.events < LINES:
-                return False
-            os.kill(json.loads((settings.home / "run" / f"{server}.json").read_text())["pid"], signal.SIGKILL)
-            if restart:
-                timer = threading.Timer(5, start_stack, [settings])
-                timer.start()
-                later.callback(timer.join)
-            return True
+    def kill(progress: LoadProgress) -> bool:
+        if not LINES // 10 < progress.events < LINES:
+            return False
+        os.kill(json.loads((settings.home / "run" / f"{server}.json").read_text())["pid"], signal.SIGKILL)
+        return True
 
-        return load_while(Load(settings, [log_file(folder / "a.log", LINES)], kind.name, workers=2), kill)
+    return load_while(Load(settings, [log_file(folder / "a.log", LINES)], kind.name, workers=2), kill)
 
 
 STEPS = ("event", "index", "aggregate", "flush", "ended")
@@ -123,9 +117,9 @@ def test_workers_are_killed_between_their_writes(
 
 
 def test_the_only_tablet_server_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:
-    """The load itself needs no help."""
+    """The supervisor starts it again, and the load needs no help either."""
     settings, kind = own(store_settings, "only"), store.catalog.register(source("only"))
-    result = load_while_killing("tserver1", settings, kind, tmp_path, restart=True)
+    result = load_while_killing("tserver1", settings, kind, tmp_path)
     assert (result.events, result.quarantined, result.failed) == (LINES, 0, ())
     assert counts(store, kind) == exactly(kind, LINES)
 
@@ -134,17 +128,15 @@ def test_one_of_two_tablet_servers_is_killed(store_settings: Settings, store: St
     """The other takes its tablets over; nobody starts anything."""
     start_stack(store_settings, tservers=2)
     settings, kind = own(store_settings, "other"), store.catalog.register(source("other", "cell"))
-    try:
-        result = load_while_killing("tserver1", settings, kind, tmp_path, restart=False)
+    with unsupervised(store_settings):
+        result = load_while_killing("tserver1", settings, kind, tmp_path)
         assert (result.events, result.quarantined, result.failed) == (LINES, 0, ())
         assert counts(store, kind) == exactly(kind, LINES)
-    finally:
-        start_stack(store_settings)
 
 
 def test_the_queue_is_killed(store_settings: Settings, store: Store, tmp_path: Path) -> None:
     settings, kind = own(store_settings, "broker"), store.catalog.register(source("broker"))
-    result = load_while_killing("kafka", settings, kind, tmp_path, restart=True)
+    result = load_while_killing("kafka", settings, kind, tmp_path)
     assert (result.events, result.failed) == (LINES, ())
     assert counts(store, kind) == exactly(kind, LINES)
     until = time.monotonic() + 30

@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 from ingest_support import line, load, own, source
 from loaded import LAYOUTS
+from own_stack import unsupervised
 
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.crash, pytest.mark.soak]
@@ -59,7 +59,7 @@ def test_queries_whose_server_is_killed_fail_within_their_time_out(store_setting
         results = [service.run(QueryRequest(kind.name, scheme="scan")) for kind in sources]
         running = [(result, iter(result)) for result in results]
         seen = [len(next(batches)) for _, batches in running]
-        try:
+        with unsupervised(store_settings):
             for path in (store_settings.home / "run").glob("tserver*.json"):
                 os.kill(json.loads(path.read_text())["pid"], signal.SIGKILL)
             for number, (result, batches) in enumerate(running):
@@ -73,8 +73,6 @@ def test_queries_whose_server_is_killed_fail_within_their_time_out(store_setting
             with pytest.raises(StoreError):
                 service.count_events(sources[0].name)
             assert time.monotonic() - began < 5 * TIMEOUT
-        finally:
-            start_stack(store_settings)
         for kind in sources:
             assert service.count_events(kind.name) == LINES
             assert sum(len(b) for b in service.run(QueryRequest(kind.name, columns=("n",)))) == LINES

@@ -24,9 +24,11 @@ from watchfloor.store.stack.home.stack_state import grow_state
 from watchfloor.store.stack.servers import command as stack_command
 from watchfloor.store.stack.servers import process as stack_process
 from watchfloor.store.stack.stack import read_status, start_stack, stop_stack
+from watchfloor.store.stack.supervision.supervised import stop_supervisor
 
 pytestmark = [pytest.mark.stack, pytest.mark.soak]
 SERVERS = {"zookeeper", "manager", "tserver1", "gc", "kafka"}
+PROCESSES = SERVERS | {"supervisor"}
 
 # Clients run as processes of their own: their JVM then ends with them and does not mourn a stack that is stopped.
 WRITE = """
@@ -93,10 +95,10 @@ def test_an_init_that_was_interrupted_is_made_good(settings: Settings, monkeypat
         with pytest.raises(StackError, match="cut off"):
             start_stack(settings)
     start_stack(settings)
-    assert set(pids(settings)) == SERVERS
+    assert set(pids(settings)) == PROCESSES
     found = read_status(settings)
     assert found.problems == ()
-    assert {s.name for s in found.servers} == SERVERS
+    assert {s.name for s in found.servers} == PROCESSES
     assert all(s.memory > 1 << 20 and s.uptime > 0 for s in found.servers)
     assert {t.name for t in found.tables} >= {"accumulo.root", "accumulo.metadata"}
 
@@ -111,7 +113,7 @@ def test_up_on_a_running_stack_does_nothing(running: Settings) -> None:
 
 
 def test_all_ports_are_on_the_loopback_address_only(running: Settings) -> None:
-    for pid in pids(running).values():
+    for pid in (pid for name, pid in pids(running).items() if name in SERVERS):
         listening = [c for c in psutil.Process(pid).net_connections("inet") if c.status == psutil.CONN_LISTEN]
         assert listening
         assert {c.laddr.ip.removeprefix("::ffff:") for c in listening} == {"127.0.0.1"}
@@ -129,7 +131,9 @@ def test_secrets_are_private_and_not_in_any_command_line(running: Settings) -> N
 
 @pytest.mark.crash
 def test_a_killed_tablet_server_is_started_again_and_has_lost_nothing(running: Settings) -> None:
+    """Without the supervisor, by ``up``."""
     ask(running, WRITE)
+    stop_supervisor(running)
     killed = pids(running)["tserver1"]
     process = psutil.Process(killed)
     process.kill()
@@ -139,6 +143,7 @@ def test_a_killed_tablet_server_is_started_again_and_has_lost_nothing(running: S
     lines: list[str] = []
     start_stack(running, report=lines.append)
     assert "restarting tserver1" in lines
+    assert set(pids(running)) == PROCESSES
     assert pids(running)["tserver1"] != killed
     assert ask(running, READ) == "1000"
 
@@ -162,7 +167,7 @@ def test_a_taken_port_is_said_and_down_and_up_keep_the_data(running: Settings) -
     stale = running.home / "run" / "gc.json"
     stale.write_text(json.dumps({"pid": os.getpid(), "started": 1.0}))
     start_stack(running)
-    assert set(pids(running)) == SERVERS
+    assert set(pids(running)) == PROCESSES
     assert pids(running)["gc"] != os.getpid()
     assert ask(running, READ) == "1000"
     assert ask(running, QUEUE) == "0"

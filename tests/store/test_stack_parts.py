@@ -111,9 +111,11 @@ def test_a_taken_port_is_named_with_its_holder() -> None:
 def test_short_memory_and_disk_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StackError, match="not enough memory: the servers to start may use 1048576 MiB"):
         stack_checks.check_memory(1 << 40)
-    monkeypatch.setattr(stack_checks, "DISK_BYTES", 1 << 60)
-    with pytest.raises(StackError, match=r"not enough disk: .* MiB are free"):
-        stack_checks.check_disk(tmp_path)
+    monkeypatch.setattr(stack_checks, "START_BYTES", 1 << 60)
+    with pytest.raises(
+        StackError, match=r"the disk is full: .* MiB are free .* free some space, then run `watchfloor up`"
+    ):
+        stack_checks.check_room_for_servers(tmp_path)
 
 
 def test_a_missing_or_wrong_java_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

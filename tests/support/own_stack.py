@@ -1,4 +1,4 @@
-"""A folder for a local stack that a test or a test run starts for itself."""
+"""A folder for a local stack that a test or a test run starts for itself, and a stack whose servers stay dead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.servers.process import find_process
-from watchfloor.store.stack.stack import stop_stack
+from watchfloor.store.stack.stack import start_stack, stop_stack
+from watchfloor.store.stack.supervision.supervised import stop_supervisor
 
 
 @contextmanager
@@ -26,8 +27,19 @@ def stack_folder() -> Iterator[Settings]:
         yield settings
     finally:
         # Killed first: `down` would wait until all tablets are written out, to be deleted.
+        stop_supervisor(settings)
         for pid_file in (home / "run").glob("*.json"):
             if process := find_process(pid_file):
                 process.kill()
         stop_stack(settings)
         shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def unsupervised(settings: Settings) -> Iterator[None]:
+    """Within the block no server that dies is started again by the supervisor; at its end the whole stack runs."""
+    stop_supervisor(settings)
+    try:
+        yield
+    finally:
+        start_stack(settings)

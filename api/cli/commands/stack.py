@@ -56,11 +56,12 @@ def show_status(args: Namespace) -> int:
 
 def format_status(stack: StackStatus) -> list[str]:
     """Returns the status as lines for people: servers, tables, the queue, and what is wrong."""
-    servers = [["server", "state", "pid", "memory", "up for", "ports"]]
+    servers = [["server", "state", "pid", "memory", "up for", "restarts", "ports"]]
     for s in stack.servers:
         ports = ", ".join(f"{name} {port}" for name, port in s.ports.items())
         runs = [str(s.pid), f"{s.memory / 2**20:,.0f} MiB", _format_uptime(s.uptime)] if s.pid else ["", "", ""]
-        servers.append([s.name, s.state, *runs, ports])
+        restarts = f"{s.restarts.count:,}" if s.restarts.count else ""
+        servers.append([s.name, s.state, *runs, restarts, ports])
     tables = [["table", "tablets", "served", "entries", "in memory"]]
     for t in stack.tables:
         numbers = (t.tablets, t.served, t.entries, t.in_memory)

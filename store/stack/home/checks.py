@@ -16,7 +16,8 @@ from watchfloor.schema.errors import StackError
 
 # Below the range of ports that systems use for outgoing connections, so that no such connection takes a server's port.
 _PORTS = range(20_000, 32_000)
-DISK_BYTES = 1 << 30
+START_BYTES = 64 << 20
+"""Bytes that must be free for servers to start: each writes logs and files of some MiB before it answers."""
 LOOPBACK = "127.0.0.1"
 
 
@@ -85,13 +86,13 @@ def check_memory(required: int) -> None:
         )
 
 
-def check_disk(home: Path) -> None:
-    """Raises StackError when the file system of ``home`` has less than 1 GiB left."""
+def check_room_for_servers(home: Path) -> None:
+    """Raises StackError when the file system of ``home`` has too little room for servers to start."""
     free = shutil.disk_usage(home).free
-    if free < DISK_BYTES:
+    if free < START_BYTES:
         raise StackError(
-            f"not enough disk: {free >> 20} MiB are free for {home}, {DISK_BYTES >> 20} MiB are wanted; "
-            "free some, or choose another --home"
+            f"the disk is full: {free >> 20} MiB are free for {home}, servers need {START_BYTES >> 20} MiB to start; "
+            "nothing that was acknowledged is lost: free some space, then run `watchfloor up`"
         )
 
 

@@ -2,12 +2,13 @@
 
 conf/    stack.json (ports, what was set up), and a file per server, written anew at each ``up``
 secret/  root.password, query.password, instance.secret: made once, mode 0600
-data/    zookeeper, accumulo, kafka      log/  a log per server      run/  a pid file per server
+data/    zookeeper, accumulo, kafka      log/  a log per server      run/  a pid file per server, restarts
 tmp/     what Java leaves in its temporary folder; emptied by ``down``
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from pathlib import Path
@@ -17,12 +18,33 @@ from watchfloor.schema.settings.settings import Settings
 
 
 def write_file(path: Path, text: str, mode: int = 0o644) -> None:
-    """Replaces a file in one step. At no time can more users read it than ``mode`` allows."""
+    """Replaces a file in one step, and returns when the disk has it.
+
+    At no time can more users read it than ``mode`` allows. Raises ``StackError`` if it cannot be written; the old file
+    then stays.
+    """
     temporary = path.with_name(path.name + ".new")
-    temporary.unlink(missing_ok=True)
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
-        file.write(text)
-    temporary.replace(path)
+    try:
+        temporary.unlink(missing_ok=True)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise StackError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Returns when the disk has the names of the files in ``folder``."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def make_folders(settings: Settings) -> None:

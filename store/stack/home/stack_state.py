@@ -31,6 +31,11 @@ class StackState:
     initialised: bool = False
     prepared: bool = False
 
+    @property
+    def server_names(self) -> list[str]:
+        """The names of all servers that are to run, in the order in which they are started."""
+        return ["zookeeper", "manager", *tserver_names(self.tservers), "gc", "kafka"]
+
 
 def load_state(settings: Settings) -> StackState | None:
     """Returns the state of the stack in ``settings.home``; None if there is no stack.

@@ -26,6 +26,9 @@ from watchfloor.store.stack.home.home_folder import write_file
 
 ServerState = Literal["running", "not answering", "died", "stopped"]
 _POLL = 0.05
+# The shell becomes the server, with the same pid and start time, once it has read a line. At the end of its input it
+# ends without having started anything.
+_START = 'read -r go && exec "$@"'
 
 
 @dataclass(frozen=True)
@@ -57,19 +60,25 @@ class Server:
 
     @property
     def port(self) -> int:
-        """The port on which the server is probed: its first one."""
-        return next(iter(self.ports.values()))
+        """The port on which the server is probed: its first one; 0 if it has none."""
+        return next(iter(self.ports.values()), 0)
 
 
 def find_process(pid_file: Path) -> psutil.Process | None:
     """Returns the process that a pid file names; None if the file is missing or damaged, or the process has ended."""
+    identity = read_identity(pid_file)
+    process = identity.find_process() if identity is not None else None
+    return None if process is None or _has_ended(process) else process
+
+
+def read_identity(pid_file: Path) -> ProcessIdentity | None:
+    """Returns the identity of the process that a pid file names, even if it has ended; None without a readable file."""
     try:
         record = json.loads(pid_file.read_text())
         identity = ProcessIdentity(socket.gethostname(), int(record["pid"]), float(record["started"]))
-        process = identity.find_process()
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
-    return None if process is None or _has_ended(process) else process
+    return identity if identity.pid > 0 else None
 
 
 def _has_ended(process: psutil.Process) -> bool:
@@ -88,25 +97,34 @@ def read_state(server: Server) -> ServerState:
     return "running" if server.is_ready(server.port) else "not answering"
 
 
-def start_server(server: Server) -> None:
-    """Starts the process in a session of its own, so that neither Ctrl-C nor a closed terminal reaches it."""
+def start_server(server: Server, given: bytes = b"") -> None:
+    """Starts the process in a session of its own, so that neither Ctrl-C nor a closed terminal reaches it.
+
+    ``given`` is its standard input. The process waits until its pid file is written. If this process dies before, the
+    server never runs: there is no server that no pid file names. Raises ``StackError``.
+    """
     with server.out_file.open("wb") as out:
         process = subprocess.Popen(
-            server.command,
-            stdin=subprocess.DEVNULL,
+            ("/bin/sh", "-c", _START, server.name, *server.command),
+            stdin=subprocess.PIPE,
             stdout=out,
             stderr=subprocess.STDOUT,
             cwd=server.home,
             start_new_session=True,
         )
+    assert process.stdin is not None
     try:
         started = ProcessIdentity.of_pid(process.pid).started
-    except psutil.Error:
+        write_file(server.pid_file, json.dumps({"pid": process.pid, "started": started}) + "\n")
+        with process.stdin:
+            process.stdin.write(b"start\n" + given)
+    except (psutil.Error, BrokenPipeError):
         raise StackError(f"{server.name} ended at once{read_log_tail(server)}") from None
     finally:
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
         # The server outlives this process on purpose. Python would warn of that if there were no return code.
         process.returncode = 0
-    write_file(server.pid_file, json.dumps({"pid": process.pid, "started": started}) + "\n")
 
 
 def await_ready(server: Server, deadline: float) -> None:

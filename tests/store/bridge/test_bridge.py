@@ -18,6 +18,7 @@ import jpype
 import pyarrow as pa
 import pytest
 from bridge_tables import binary, connect, entries, events_batch, read, request_hosts, scan_events, shards, sink
+from own_stack import unsupervised
 from scan_sessions import assert_scans_end
 
 from watchfloor.schema.errors import InternalError, StoreError
@@ -26,7 +27,6 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.connection import Connection
 from watchfloor.store.bridge.streams import EventStream
-from watchfloor.store.stack.stack import start_stack
 
 pytestmark = pytest.mark.stack
 
@@ -176,16 +176,14 @@ def test_a_killed_server_is_said_within_the_time_out(store_settings: Settings, t
         writer.flush()
         servers = [json.loads(path.read_text())["pid"] for path in (store_settings.home / "run").glob("tserver*.json")]
         assert servers
-        for pid in servers:
-            os.kill(pid, signal.SIGKILL)
-        try:
+        with unsupervised(store_settings):
+            for pid in servers:
+                os.kill(pid, signal.SIGKILL)
             begin = time.monotonic()
             with pytest.raises(StoreError, match=table):
                 writer.write_rows(table, events_batch())
                 writer.flush()
             writer.close()
             assert time.monotonic() - begin < 30
-        finally:
-            start_stack(store_settings)
     with connect(store_settings) as again:
         assert len({row[0] for row in read(again, table)}) >= 100

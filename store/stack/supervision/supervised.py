@@ -1,0 +1,39 @@
+"""Starts and stops the supervisor of a stack, which is a process with a pid file like the servers'."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.stack.servers.process import Server, find_process, start_server, stop_process
+
+SUPERVISOR = "supervisor"
+_MODULE = "watchfloor.store.stack.supervision.supervisor"
+_STOP_SECONDS = 5.0
+
+
+def supervisor_process(settings: Settings) -> Server:
+    """Returns the supervisor as a process of the stack. It listens on no port."""
+    # Without -P Python would import modules from the folder in which the process starts.
+    command = (sys.executable, "-P", "-m", _MODULE)
+    return Server(SUPERVISOR, command, settings.home, ports={}, is_ready=lambda port: True)
+
+
+def is_supervised(settings: Settings) -> bool:
+    """Returns whether the stack's supervisor runs."""
+    return find_process(supervisor_process(settings).pid_file) is not None
+
+
+def start_supervisor(settings: Settings) -> None:
+    """Starts the supervisor, in place of one that runs, whose settings may be others. Raises ``StackError``.
+
+    The caller holds the stack's lock.
+    """
+    stop_supervisor(settings)
+    start_server(supervisor_process(settings), pickle.dumps(settings))
+
+
+def stop_supervisor(settings: Settings) -> None:
+    """Stops the supervisor if it runs. Servers go on, and stay dead when they die."""
+    stop_process(supervisor_process(settings).pid_file, _STOP_SECONDS)
