@@ -112,9 +112,7 @@ def test_short_memory_and_disk_are_said(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(StackError, match="not enough memory: the servers to start may use 1048576 MiB"):
         stack_checks.check_memory(1 << 40)
     monkeypatch.setattr(stack_checks, "START_BYTES", 1 << 60)
-    with pytest.raises(
-        StackError, match=r"the disk is full: .* are free .* then run `watchfloor up`"
-    ):
+    with pytest.raises(StackError, match=r"the disk is full: .* are free .* then run `watchfloor up`"):
         stack_checks.check_room_for_servers(tmp_path)
 
 
