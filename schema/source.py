@@ -69,6 +69,10 @@ class Source:
         new = [f for f in fields if f.name not in self.fields_by_name]
         return self._derive((*self.fields, *new)) if new else self
 
+    def keep_fields(self, fields: Sequence[Field]) -> Source:
+        """Returns this source with only these ones of its fields."""
+        return self if len(fields) == len(self.fields) else self._derive(fields)
+
     def replace_fields(self, changed: Mapping[str, Field]) -> Source:
         """Returns this source with the fields in ``changed``, by name, in the place of its own."""
         return self._derive([changed.get(f.name, f) for f in self.fields]) if changed else self

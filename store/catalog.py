@@ -7,7 +7,7 @@ import functools
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from watchfloor.schema.coverage import complete_indexes, cover_all, cover_from, 
 from watchfloor.schema.definition import add_fields, parse_definition
 from watchfloor.schema.errors import UnknownSourceError
 from watchfloor.schema.source import Source
+from watchfloor.schema.visibility.restrict import restrict_sources
 from watchfloor.store.admin.tables import SOURCES_TABLE
 from watchfloor.store.bridge.connection import Cell
 from watchfloor.store.bridge.requests import EntryScan
@@ -65,10 +66,16 @@ class _LastRead:
 class Catalog:
     """Reads and changes the definitions of sources. Safe to use from several threads."""
 
-    def __init__(self, store: _CatalogStore, shared: Catalog | None = None) -> None:
-        """Shares the last reading with ``shared``, a catalog of the same connection with other authorizations."""
+    def __init__(
+        self, store: _CatalogStore, shared: Catalog | None = None, shown_to: Collection[str] | None = None
+    ) -> None:
+        """Shares the last reading with ``shared``, a catalog of the same connection with other authorizations.
+
+        If ``shown_to`` is given, ``read_sources`` and ``find_source`` know only what these labels let through.
+        """
         self._store = store
         self._reader: Reader = store
+        self._shown_to = shown_to
         self._lock = threading.Lock()
         self._sources: dict[str, Source] = {}
         self._last_read: _LastRead = shared._last_read if shared is not None else _LastRead()
@@ -80,12 +87,14 @@ class Catalog:
         return other
 
     def read_sources(self) -> dict[str, Source]:
-        """Reads the definitions of all sources, by name."""
+        """Reads the definitions of all sources that the catalog shows, by name."""
         began = time.monotonic()
         entries = self._read_entries(None)
         definitions = entries.filter(pc.equal(entries.column("family"), _DEFINITION_FAMILY))
         columns = (definitions.column(name).to_pylist() for name in ("row", "value"))
         found = {name.decode(): _parse_stored(name, definition) for name, definition in zip(*columns, strict=True)}
+        if self._shown_to is not None:
+            found = restrict_sources(found, self._shown_to)
         with self._lock:
             self._sources.clear()
             self._sources.update(found)
@@ -97,7 +106,7 @@ class Catalog:
     def find_source(self, name: str) -> Source:
         """Returns a source from the last reading. If the name is not in it, the catalog is read again.
 
-        Raises ``UnknownSourceError`` if the catalog does not have the source.
+        Raises ``UnknownSourceError`` if the catalog does not have or does not show the source.
         """
         found = self._sources.get(name)
         if found is None:

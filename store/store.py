@@ -21,6 +21,7 @@ from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bridge.streams import EntryStream, EventStream
 
 from .admin import labels, tables
+from .admin.user_labels import UserLabels
 from .catalog import Catalog
 from .reader import CatalogRow, Slot
 from .snapshot import GRACE_SECONDS, Snapshot
@@ -29,16 +30,28 @@ T = TypeVar("T")
 
 
 class Store:
-    """An open store, which is a ``Reader`` too. ``authorizations`` are the labels with which it reads."""
+    """An open store, which is a ``Reader`` too. ``authorizations`` are the labels with which it reads.
 
-    def __init__(self, settings: Settings, connection: Connection, user: str, authorizations: Sequence[str]) -> None:
+    The catalog of a store of the role ``query`` shows only what these labels let through.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        connection: Connection,
+        user: str,
+        authorizations: Sequence[str],
+        role: Role = "ingest",
+    ) -> None:
         self.settings = settings
         self.connection = connection
         self.user = user
         self.authorizations = tuple(authorizations)
         self.grace = GRACE_SECONDS
-        self.catalog = Catalog(self)
+        self.role: Role = role
+        self.catalog = Catalog(self, shown_to=self._shown_to)
         self._granting = threading.Lock()
+        self._user_labels = UserLabels(lambda: labels.read_user_labels(connection, user), authorizations)
 
     @classmethod
     def open(cls, settings: Settings, role: Role = "ingest", authorizations: Sequence[str] | None = None) -> Store:
@@ -59,14 +72,27 @@ class Store:
         except Exception as error:
             connection.close()
             raise StoreError(f"the store does not answer: {error}; see `watchfloor status`") from error
-        return cls(settings, connection, credentials.user, authorizations)
+        return cls(settings, connection, credentials.user, authorizations, role)
 
     def with_authorizations(self, authorizations: Sequence[str]) -> Store:
         """Returns a store with the same connection that sees only what these labels let through."""
-        other = Store(self.settings, self.connection, self.user, authorizations)
+        other = Store(self.settings, self.connection, self.user, authorizations, self.role)
         other.grace = self.grace
-        other.catalog = Catalog(other, shared=self.catalog)
+        other.catalog = Catalog(other, self.catalog, other._shown_to)
         return other
+
+    def choose_granted(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
+        """Returns those of the labels ``wanted`` that the user has now, sorted; with None all of them.
+
+        A label that the user was granted is known within about a second. The store refuses whoever asks for a label
+        that the user lacks.
+        """
+        granted = self._user_labels.get_labels()
+        return tuple(sorted(granted if wanted is None else granted.intersection(wanted)))
+
+    @property
+    def _shown_to(self) -> tuple[str, ...] | None:
+        return self.authorizations if self.role == "query" else None
 
     def seeing_all_of(self, source: Source) -> Store:
         """Returns a store with the same connection that sees every entry of a source.

@@ -11,12 +11,11 @@ import pkgutil
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
-from typing import Protocol
 
 import orjson
 from flask import Flask, Response, g, request
 
-from watchfloor.api.rest.base.context import QueryServices, RestContext
+from watchfloor.api.rest.base.context import KnownTokens, QueryServices, RestContext
 from watchfloor.api.rest.base.problems import Problem, to_problem
 from watchfloor.api.rest.base.route import JSON, Call, Route
 from watchfloor.api.rest.base.validate import MAX_BODY, RequestValidator
@@ -25,25 +24,17 @@ from watchfloor.api.tokens.token import Role, Token
 ROUTES_FOLDER = "watchfloor.api.rest.routes"
 
 
-class KnownTokens(Protocol):
-    """Knows the bearer tokens that are in force."""
-
-    def find_token(self, text: str) -> Token | None: ...
-
-    def is_in_force(self, token: Token) -> bool: ...
-
-
 def create_app(
     services: QueryServices, tokens: KnownTokens, max_queries: int = 6, max_deadline: float | None = None
 ) -> Flask:
     """Returns the application. ``RestContext`` describes ``max_queries`` and ``max_deadline`` (seconds)."""
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
-    context = RestContext(services, max_queries, max_deadline)
+    context = RestContext(services, tokens, max_queries, max_deadline)
     roles: dict[str, Role | None] = {}
     for route in find_routes():
         endpoint = f"{route.method} {route.path}"
-        view = partial(_answer_request, route, RequestValidator(route), context, tokens)
+        view = partial(_answer_request, route, RequestValidator(route), context)
         app.add_url_rule(route.path, endpoint, view, methods=[route.method])
         roles[endpoint] = route.role
     app.before_request(partial(_authorize_request, tokens, roles))
@@ -79,9 +70,7 @@ def _authorize_request(tokens: KnownTokens, roles: Mapping[str, Role | None]) ->
     g.token = token
 
 
-def _answer_request(
-    route: Route, validator: RequestValidator, context: RestContext, tokens: KnownTokens, **variables: str
-) -> Response:
+def _answer_request(route: Route, validator: RequestValidator, context: RestContext, **variables: str) -> Response:
     """Answers one request. Flask passes the path's variables, which the validator reads from the request."""
     token: Token | None = g.token
     call = Call(
@@ -89,7 +78,7 @@ def _answer_request(
         token=token,
         parameters=validator.read_parameters(request),
         body=validator.read_body(request),
-        is_token_valid=lambda: token is None or tokens.is_in_force(token),
+        is_token_valid=lambda: token is None or context.tokens.is_in_force(token),
         is_client_gone=request.environ.get("waitress.client_disconnected", lambda: False),
     )
     answer = route.handler(call)

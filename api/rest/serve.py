@@ -41,12 +41,16 @@ log = logging.getLogger(__name__)
 
 
 class StoreServices:
-    """Query services over one store connection, opened at first use. Each set of authorizations has its own view."""
+    """Query services over one store connection, opened at first use. Each set of labels in use has its own view.
+
+    Authorizations are reduced to the labels that the service's Accumulo user has at that moment.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
-        self._stores: dict[tuple[str, ...] | None, Store] = {}
+        self._root: Store | None = None
+        self._stores: dict[tuple[str, ...], Store] = {}
 
     def open_service(self, authorizations: tuple[str, ...] | None) -> QueryService:
         """Returns the query service that sees what ``authorizations`` let through; None stands for all of the user's.
@@ -60,18 +64,20 @@ class StoreServices:
 
     def _open_store(self, authorizations: tuple[str, ...] | None) -> Store:
         with self._lock:
-            if not self._stores:
-                self._stores[None] = Store.open(self._settings, role="query")
-            store = self._stores.get(authorizations)
-            if store is None:
-                store = self._stores[authorizations] = self._stores[None].with_authorizations(authorizations or ())
-            return store
+            if self._root is None:
+                self._root = Store.open(self._settings, role="query")
+            root = self._root
+        labels = root.choose_granted(authorizations)
+        with self._lock:
+            if labels not in self._stores:
+                self._stores[labels] = root.with_authorizations(labels)
+            return self._stores[labels]
 
     def close(self) -> None:
         with self._lock:
-            if self._stores:
-                self._stores[None].close()  # the others share its connection
-            self._stores = {}
+            if self._root is not None:
+                self._root.close()  # the others share its connection
+            self._root, self._stores = None, {}
 
 
 def serve(settings: Settings, say: Callable[[str], None]) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import jpype
 
 from watchfloor.schema.source import Source
+from watchfloor.schema.visibility.expressions import list_labels
 from watchfloor.store.bridge.connection import Connection
 
 
 def collect_labels(source: Source) -> set[str]:
     """Returns the labels in all visibility expressions of a source."""
     expressions = [source.visibility, *(f.visibility for f in source.fields)]
-    return {word for expression in expressions for word in re.split(r"[&|]", expression) if word}
+    return {label for expression in expressions for label in list_labels(expression)}
 
 
 def read_user_labels(connection: Connection, user: str) -> list[str]:

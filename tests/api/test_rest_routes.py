@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator
 from rest_fakes import (
     BEARER,
     GOOD,
+    OPERATOR,
     FakeServices,
     FakeTokens,
     list_routes,
@@ -57,8 +58,9 @@ def test_answers_fit_their_schemas(client: FlaskClient, route: Route) -> None:
     for names in (set(properties), set((route.parameters or {}).get("required", ()))):
         asked = {name: known[name] for name in names & set(known)}
         path = route.path.replace("<name>", "web.access")
+        headers = OPERATOR if route.role == "operator" else BEARER
         response = client.open(
-            path, method=route.method, query_string=asked, json=GOOD if route.body else None, headers=BEARER
+            path, method=route.method, query_string=asked, json=GOOD if route.body else None, headers=headers
         )
         assert (response.status_code, response.content_type) == (200, route.answer_type)
         for answer in read_lines(response.data):

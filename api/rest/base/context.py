@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
+from watchfloor.api.tokens.token import Token
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.source import Source
@@ -28,6 +29,19 @@ class QueryServices(Protocol):
         ...
 
 
+class KnownTokens(Protocol):
+    """Knows the bearer tokens that are in force."""
+
+    @property
+    def damage(self) -> str | None:
+        """The reason why the tokens cannot be read anew, for operators alone; None if they can."""
+        ...
+
+    def find_token(self, text: str) -> Token | None: ...
+
+    def is_in_force(self, token: Token) -> bool: ...
+
+
 class RestContext:
     """The state that all requests of an application share.
 
@@ -35,8 +49,10 @@ class RestContext:
     thread. ``max_deadline`` (seconds) bounds the deadlines of all queries and watches; None sets no bound.
     """
 
-    def __init__(self, services: QueryServices, max_queries: int, max_deadline: float | None) -> None:
-        self.services = services
+    def __init__(
+        self, services: QueryServices, tokens: KnownTokens, max_queries: int, max_deadline: float | None
+    ) -> None:
+        self.services, self.tokens = services, tokens
         self.health = Health(lambda: len(services.read_sources(None)))
         self.disconnects = DisconnectWatcher()
         self._max_queries, self._max_deadline = max_queries, max_deadline

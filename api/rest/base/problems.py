@@ -28,6 +28,7 @@ from watchfloor.schema.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 5
+UNAVAILABLE = "the store does not answer this now; try again later (the service's log has the reason)"
 log = logging.getLogger(__name__)
 
 # name → (status, title). The names stand in docs/using/rest.md.
@@ -91,7 +92,8 @@ def problem_type(kind: str) -> str:
 def to_problem(error: BaseException) -> Problem:
     """Returns the problem that an exception stands for.
 
-    An unexpected exception is logged, and its message is kept from the client.
+    Errors for which the request is not to blame are logged, and their messages are kept from the client: they may name
+    files, servers and tables, or data that the client may not see.
     """
     if isinstance(error, Problem):
         return error
@@ -103,7 +105,7 @@ def to_problem(error: BaseException) -> Problem:
         return Problem(kind, "an unexpected error; the service's log has it")
     if kind == "unavailable":
         log.warning("not available: %s", error)
-        return Problem(kind, str(error), headers={"Retry-After": str(RETRY_SECONDS)})
+        return Problem(kind, UNAVAILABLE, headers={"Retry-After": str(RETRY_SECONDS)})
     if isinstance(error, FilterError) and error.text:
         place = {"position": error.position, "caret": point_at(error.text, error.position), "reason": error.message}
         return Problem(kind, str(error), place)

@@ -103,15 +103,17 @@ class CellEncoder:
             )
             for n in names
         ]
-        filled = np.zeros(len(rows), np.int64)
-        for column in columns:
-            filled += column.is_valid().to_numpy(zero_copy_only=False)
-        entries = int(filled.sum())
-        if (filled == 0).any():
-            # An event that has nothing but its time still needs a cell to exist.
+        exists = np.zeros(len(rows), bool)
+        for name, column in zip(names, columns, strict=True):
+            if source.visibility_of(source.find_field(name)) == source.visibility:
+                exists |= column.is_valid().to_numpy(zero_copy_only=False)
+        entries = sum(len(column) - column.null_count for column in columns)
+        if not exists.all():
+            # Whoever may see the source sees and counts all of its events: also one that has nothing but its time, or
+            # beside it only values with other labels.
             fields.append(pa.field("", pa.binary(), metadata={"qualifier": "", "visibility": source.visibility}))
-            columns.append(pc.if_else(pa.array(filled == 0), pa.scalar(b""), pa.scalar(None, pa.binary())))
-            entries += int((filled == 0).sum())
+            columns.append(pc.if_else(pa.array(exists), pa.scalar(None, pa.binary()), pa.scalar(b"")))
+            entries += int((~exists).sum())
         schema = pa.schema([pa.field("row", pa.binary()), *fields])
         batch = pa.RecordBatch.from_arrays([to_binary_array(rows), *columns], schema=schema)
         return TableWrite(event_table(source), batch, True, entries)

@@ -24,6 +24,7 @@ from watchfloor.schema.source import Source
 
 TOKEN = "a-token-for-tests"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
+OPERATOR = {"Authorization": f"Bearer {TOKEN}-operator"}
 QUERY = "/api/v1/query"
 GOOD = {"source": "web.access"}
 SOURCE = parse_definition(
@@ -176,7 +177,7 @@ class FakeTokens:
     """Knows ``TOKEN`` until ``revoked``, with the label ``tlp_amber``, and a token for each role: ``TOKEN-role``."""
 
     def __init__(self) -> None:
-        self.revoked = False
+        self.revoked, self.damage = False, None
 
     def find_token(self, text: str) -> Token | None:
         role: Role = "operator" if text == f"{TOKEN}-operator" else "analyst"

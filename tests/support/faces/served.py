@@ -15,6 +15,8 @@ from watchfloor.api.tokens.token import Token
 class AnyToken:
     """Accepts any token, and lets its holder see all that the query user sees."""
 
+    damage = None
+
     def find_token(self, text: str) -> Token | None:
         return Token("tests", "", "analyst", None, 0)
 
