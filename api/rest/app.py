@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
 
@@ -16,6 +17,7 @@ import orjson
 from flask import Flask, Response, g, request
 
 from watchfloor.api.rest.base.context import KnownTokens, QueryServices, RestContext
+from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.base.problems import Problem, to_problem
 from watchfloor.api.rest.base.route import JSON, Call, Route
 from watchfloor.api.rest.base.validate import MAX_BODY, RequestValidator
@@ -24,13 +26,11 @@ from watchfloor.api.tokens.token import Role, Token
 ROUTES_FOLDER = "watchfloor.api.rest.routes"
 
 
-def create_app(
-    services: QueryServices, tokens: KnownTokens, max_queries: int = 6, max_deadline: float | None = None
-) -> Flask:
-    """Returns the application. ``RestContext`` describes ``max_queries`` and ``max_deadline`` (seconds)."""
+def create_app(services: QueryServices, tokens: KnownTokens, limits: RestLimits | None = None) -> Flask:
+    """Returns the application. ``limits`` None stands for the limits of the settings' defaults."""
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
-    context = RestContext(services, tokens, max_queries, max_deadline)
+    context = RestContext(services, tokens, limits or RestLimits())
     roles: dict[str, Role | None] = {}
     for route in find_routes():
         endpoint = f"{route.method} {route.path}"
@@ -81,7 +81,8 @@ def _answer_request(route: Route, validator: RequestValidator, context: RestCont
         is_token_valid=lambda: token is None or context.tokens.is_in_force(token),
         is_client_gone=request.environ.get("waitress.client_disconnected", lambda: False),
     )
-    answer = route.handler(call)
+    with context.queries.hold_slot(call.token_name, call.is_client_gone) if route.holds_slot else nullcontext():
+        answer = route.handler(call)
     return answer if isinstance(answer, Response) else Response(orjson.dumps(answer) + b"\n", content_type=JSON)
 
 

@@ -1,8 +1,4 @@
-"""Runs the REST service on a production WSGI server (waitress) until SIGTERM or Ctrl-C.
-
-The number of threads is bounded. Two threads never run queries, so that short requests always find one. On SIGTERM
-running answers get ``GRACE_SECONDS`` to end.
-"""
+"""Runs the REST service until SIGTERM or Ctrl-C. On SIGTERM running answers get ``GRACE_SECONDS`` to end."""
 
 from __future__ import annotations
 
@@ -18,25 +14,20 @@ from types import FrameType
 from typing import Any
 
 from flask import Flask
-from waitress import create_server
 
-from watchfloor.api.rest.base.validate import MAX_BODY
+from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.tokens.token_file import FIRST_TOKEN_FILE, TokenFile
 from watchfloor.api.tokens.tokens_in_force import TokensInForce
 from watchfloor.query.service import QueryService
-from watchfloor.schema.errors import OperatorError, SettingsError
+from watchfloor.schema.errors import OperatorError, StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.store import Store
 
 from .app import create_app
+from .connections import guard_connections, make_server
 
-THREADS = 8
-SHORT_REQUEST_THREADS = 2
-CONNECTIONS = 200
 GRACE_SECONDS = 5
-# Bodies above MAX_BODY and up to this size are refused with a problem; the server itself cuts off larger ones.
-HARD_MAX_BODY = 16 * MAX_BODY
 log = logging.getLogger(__name__)
 
 
@@ -51,6 +42,7 @@ class StoreServices:
         self._lock = threading.Lock()
         self._root: Store | None = None
         self._stores: dict[tuple[str, ...], Store] = {}
+        self._closed = False
 
     def open_service(self, authorizations: tuple[str, ...] | None) -> QueryService:
         """Returns the query service that sees what ``authorizations`` let through; None stands for all of the user's.
@@ -64,6 +56,8 @@ class StoreServices:
 
     def _open_store(self, authorizations: tuple[str, ...] | None) -> Store:
         with self._lock:
+            if self._closed:
+                raise StoreError("the service is stopping")
             if self._root is None:
                 self._root = Store.open(self._settings, role="query")
             root = self._root
@@ -75,6 +69,7 @@ class StoreServices:
 
     def close(self) -> None:
         with self._lock:
+            self._closed = True
             if self._root is not None:
                 self._root.close()  # the others share its connection
             self._root, self._stores = None, {}
@@ -89,8 +84,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             services.open_service(None)
         except OperatorError as error:
             say(f"the store is not there yet ({error}); requests get 503 until it is")
-        app = create_app(services, tokens, THREADS - SHORT_REQUEST_THREADS, settings.deadline_seconds or None)
-        run_server(app, settings.host, settings.port, say, settings)
+        run_server(create_app(services, tokens, RestLimits.from_settings(settings)), settings, say)
     finally:
         services.close()
 
@@ -106,31 +100,18 @@ def open_tokens(secret: Path, say: Callable[[str], None]) -> TokensInForce:
     return TokensInForce(secret)
 
 
-def run_server(app: Flask, host: str, port: int, say: Callable[[str], None], settings: Settings | None = None) -> None:
-    """Serves ``app`` in the main thread until SIGTERM or Ctrl-C. Port 0 picks a free one."""
-    try:
-        server = create_server(
-            app,
-            host=host,
-            port=port,
-            threads=THREADS,
-            connection_limit=CONNECTIONS,
-            max_request_body_size=HARD_MAX_BODY,
-            # Reading ahead is how waitress notices that a client has gone while its answer is being made.
-            channel_request_lookahead=1,
-            clear_untrusted_proxy_headers=True,
-            asyncore_use_poll=True,
-            ident="watchfloor",
-        )
-    except OSError as error:
-        raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from None
+def run_server(app: Flask, settings: Settings, say: Callable[[str], None]) -> None:
+    """Serves ``app`` in the main thread until SIGTERM or Ctrl-C."""
+    limits = RestLimits.from_settings(settings)
+    server = make_server(app, settings.host, settings.port, limits)
     address = f"http://{server.effective_host}:{server.effective_port}"
     say(f"serving {address}/api/v1 (health: {address}/healthz); stop with Ctrl-C")
-    if settings is not None and (first := settings.secret_folder / FIRST_TOKEN_FILE).exists():
+    if (first := settings.secret_folder / FIRST_TOKEN_FILE).exists():
         say(f"a bearer token is in {first}")
     _install_signals(server)
     try:
-        server.run()
+        with guard_connections(server, limits):
+            server.run()
     finally:
         server.close()
         log.info("stopped")
@@ -142,7 +123,7 @@ def _install_signals(server: Any) -> None:
 
     def stop_when_idle() -> None:
         deadline = time.monotonic() + GRACE_SECONDS
-        while time.monotonic() < deadline and any(map(_is_busy, list(server.active_channels.values()))):
+        while time.monotonic() < deadline and any(channel.is_busy for channel in list(server.active_channels.values())):
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -154,7 +135,3 @@ def _install_signals(server: Any) -> None:
 
     signal.signal(signal.SIGTERM, handle_signal)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _is_busy(channel: Any) -> bool:
-    return bool(channel.requests or channel.total_outbufs_len)

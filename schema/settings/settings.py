@@ -95,6 +95,14 @@ class Settings:
         low=0,
         high=604_800,
     )
+    max_queries: int = _setting(8, "int", "requests of the REST service that read from the store at once", high=256)
+    max_queries_per_token: int = _setting(4, "int", "of these requests, the most of one token", high=256)
+    query_wait_seconds: int = _setting(
+        10, "int", "seconds that a REST request waits for its turn before it is refused", low=0, high=600
+    )
+    stalled_reader_seconds: int = _setting(
+        20, "int", "seconds after which the REST service cuts off a client that does not read its answer", high=3600
+    )
     host: str = _setting("127.0.0.1", "text", "address that the REST service listens on")
     port: int = _setting(8742, "int", "port that the REST service listens on; 0 picks a free one", low=0, high=65535)
 

@@ -11,10 +11,14 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from rest_fakes import FakeService, FakeServices, FakeTokens
+from served import serve_app
 
 from watchfloor.api.cli.commands import counts
 from watchfloor.api.cli.commands import events as query_command
 from watchfloor.api.rest.app import create_app
+from watchfloor.api.rest.base.limits import RestLimits
+
+LIMITS = RestLimits(queries=2, queries_per_token=2, wait_seconds=1.5, stalled_seconds=2)
 
 
 @pytest.fixture
@@ -29,7 +33,14 @@ def services(service: FakeService) -> FakeServices:
 
 @pytest.fixture
 def app(services: FakeServices) -> Flask:
-    return create_app(services, FakeTokens(), max_queries=2)
+    return create_app(services, FakeTokens(), LIMITS)
+
+
+@pytest.fixture
+def port(app: Flask) -> Iterator[int]:
+    """A real server's port."""
+    with serve_app(app, LIMITS) as port:
+        yield port
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ from rest_fakes import (
 
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.base.health import Health
+from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.schema.errors import StoreError
 
 
@@ -84,7 +85,7 @@ def test_a_watch_streams_as_a_query_does(client: FlaskClient, service: FakeServi
 
 
 def test_the_service_may_bound_all_deadlines(services: FakeServices, service: FakeService) -> None:
-    client = create_app(services, FakeTokens(), max_deadline=60).test_client()
+    client = create_app(services, FakeTokens(), RestLimits(deadline=60)).test_client()
     for asked in ({}, {"deadline": 5}, {"deadline": 500}, {"watch": True}):
         assert client.post(QUERY, json=GOOD | asked, headers=BEARER).status_code == 200
     assert [request.deadline for request in service.asked] == [60, 5, 60, 60]

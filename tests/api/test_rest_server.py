@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pytest
-from flask import Flask
 from rest_fakes import (
     BEARER,
     GOOD,
@@ -22,15 +20,8 @@ from rest_fakes import (
     events,
     read_lines,
 )
-from served import serve_app
 
 from watchfloor.api.rest.base.problems import problem_type
-
-
-@pytest.fixture
-def port(app: Flask) -> Iterator[int]:
-    with serve_app(app, threads=4) as port:
-        yield port
 
 
 def ask(port: int, body: Any = GOOD) -> http.client.HTTPResponse:
@@ -79,8 +70,8 @@ def test_queries_are_bounded_and_short_requests_still_answered(port: int, servic
     service.batches = [events(0, 1), more]
     running = [ask(port), ask(port)]
     refused = ask(port)
-    assert refused.status == 503
-    assert json.loads(refused.read())["type"] == problem_type("busy")
+    assert (refused.status, refused.headers["Retry-After"]) == (429, "5")
+    assert json.loads(refused.read())["type"] == problem_type("too-many-requests")
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     connection.request("GET", "/healthz")
     assert connection.getresponse().status == 200

@@ -20,6 +20,7 @@ from loaded import LAYOUTS, batch_of, write
 from served import AnyToken
 
 from watchfloor.api.rest.app import create_app
+from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.serve import StoreServices
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
@@ -185,7 +186,7 @@ def test_the_service_ends_queries_at_its_own_deadline(name: str, store: Store, s
             (0.5, {}, "deadline"), (0.5, {"deadline": 500}, "deadline"), (None, {"deadline": 0.5}, "deadline"),
             (500, {"limit": 3, "where": None}, "limit"),
         ):  # fmt: skip
-            client = create_app(services, AnyToken(), max_deadline=longest).test_client()
+            client = create_app(services, AnyToken(), RestLimits(deadline=longest)).test_client()
             body = {name: value for name, value in {"source": name, "where": SLOW, **more}.items() if value is not None}
             answer = client.post("/api/v1/query", json=body, headers={"Authorization": "Bearer x"})
             last = json.loads(answer.data.splitlines()[-1])["summary"]

@@ -28,6 +28,7 @@ from rest_fakes import SOURCE
 from served import AnyToken, serve_app
 
 from watchfloor.api.rest.app import create_app
+from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.serve import StoreServices
 from watchfloor.ingest.intake.load import Load
 from watchfloor.query.request import QueryRequest
@@ -191,8 +192,8 @@ def test_the_service_streams_a_watch_until_its_client_leaves(
 
     name, _, load = ingest
     services = StoreServices(store_settings)
-    app = create_app(services, AnyToken(), max_queries=1)
-    with closing(services), serve_app(app, threads=3) as port:
+    limits = RestLimits(queries=1, queries_per_token=1)
+    with closing(services), serve_app(create_app(services, AnyToken(), limits), limits) as port:
         headers = {"Authorization": "Bearer x", "Content-Type": "application/json"}
 
         def ask(**more: Any) -> http.client.HTTPResponse:
@@ -206,7 +207,10 @@ def test_the_service_streams_a_watch_until_its_client_leaves(
         assert {json.loads(response.readline())["text"] for _ in shown} == shown
         shown = load(1)
         assert {json.loads(response.readline())["text"] for _ in shown} == shown
-        assert ask(limit=1).status == 503, "a watch is a query that runs"
+        assert ask(limit=1).status == 200, "a watch takes no other query's turn"
+        other = ask(watch=True)
+        assert (other.status, ask(watch=True).status) == (200, 429), "one token has two watches at most"
+        other.close()
         response.close()
         ended: list[bytes] = []
 

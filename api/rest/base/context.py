@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
@@ -13,8 +12,9 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.source import Source
 
 from .health import Health
-from .problems import RETRY_SECONDS, Problem
-from .stream import DisconnectWatcher
+from .limits import RestLimits
+from .query_queue import QueryQueue
+from .stream import ClientWatcher
 
 
 class QueryServices(Protocol):
@@ -45,31 +45,18 @@ class KnownTokens(Protocol):
 class RestContext:
     """The state that all requests of an application share.
 
-    ``max_queries`` is the number of queries that may run at once, which is bounded so that short requests always find a
-    thread. ``max_deadline`` (seconds) bounds the deadlines of all queries and watches; None sets no bound.
+    ``queries`` admits the requests that read from the store and end by themselves, and ``watches`` the watches.
     """
 
-    def __init__(
-        self, services: QueryServices, tokens: KnownTokens, max_queries: int, max_deadline: float | None
-    ) -> None:
+    def __init__(self, services: QueryServices, tokens: KnownTokens, limits: RestLimits) -> None:
         self.services, self.tokens = services, tokens
         self.health = Health(lambda: len(services.read_sources(None)))
-        self.disconnects = DisconnectWatcher()
-        self._max_queries, self._max_deadline = max_queries, max_deadline
-        self._slots = threading.BoundedSemaphore(max_queries)
-
-    def acquire_query_slot(self) -> None:
-        """Takes a slot for a running query. Raises the problem ``busy`` if all slots are taken."""
-        if not self._slots.acquire(blocking=False):
-            detail = f"{self._max_queries} queries are running; try again in a moment"
-            raise Problem("busy", detail, headers={"Retry-After": str(RETRY_SECONDS)})
-
-    def release_query_slot(self) -> None:
-        """Gives back the slot of a query that has ended."""
-        self._slots.release()
+        self.clients = ClientWatcher()
+        self.queries, self.watches = QueryQueue(limits.for_queries), QueryQueue(limits.for_watches)
+        self._longest = limits.deadline
 
     def bound_deadline(self, request: QueryRequest) -> QueryRequest:
-        """Returns the request with a deadline of at most ``max_deadline``."""
-        if self._max_deadline is None:
+        """Returns the request with a deadline of at most that of the limits."""
+        if self._longest is None:
             return request
-        return replace(request, deadline=min(request.deadline or self._max_deadline, self._max_deadline))
+        return replace(request, deadline=min(request.deadline or self._longest, self._longest))

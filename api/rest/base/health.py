@@ -1,4 +1,4 @@
-"""The health of the store. Asking often is cheap, and the answer comes soon even while the store hangs."""
+"""The health of the store. Asking often is cheap, and a store that is busy or hangs does not delay the answer."""
 
 from __future__ import annotations
 
@@ -11,42 +11,62 @@ from watchfloor.store.bridge.threads import start_thread
 
 FRESH_SECONDS = 1.0
 MAX_WAIT_SECONDS = 3.0
+UNASKED_SECONDS = 15.0
 
 
 class Health:
-    """Runs ``probe``, which counts the store's sources, at most once a second and never twice at the same time.
+    """Runs ``probe``, which counts the store's sources, about once a second in a thread, while anybody asks.
 
-    ``max_wait`` is the time in seconds after which an unanswered probe counts as a failure.
+    The thread ends when nobody has asked for ``UNASKED_SECONDS``. ``max_wait`` is the time in seconds after which an
+    unanswered probe counts as a failure.
     """
 
     def __init__(self, probe: Callable[[], int], max_wait: float = MAX_WAIT_SECONDS) -> None:
         self._probe, self._max_wait = probe, max_wait
-        self._lock = threading.Lock()
-        self._done = threading.Event()
-        self._is_probing = False
-        self._probed_at = -FRESH_SECONDS
-        self._answer: int | Exception = 0
+        self._changed = threading.Condition()
+        self._is_running = False
+        self._asked_at = self._started_at = 0.0
+        # The last probe's answer and the time at which that probe was started.
+        self._answer: tuple[int | Exception, float] | None = None
 
     def count_sources(self) -> int:
-        """Returns the probe's answer, which is at most about a second old.
+        """Returns the last probe's answer if it is recent, and otherwise waits for the next one.
 
         Raises what the probe raised, or ``StoreError`` if it has not answered for ``max_wait`` seconds.
         """
-        with self._lock:
-            if not self._is_probing and time.monotonic() - self._probed_at >= FRESH_SECONDS:
-                self._is_probing, self._probed_at = True, time.monotonic()
-                self._done.clear()
-                start_thread(self._run_probe, "health")
-        if not self._done.wait(max(0.0, self._probed_at + self._max_wait - time.monotonic())):
-            raise StoreError(f"the store has not answered for {time.monotonic() - self._probed_at:.0f} s")
-        if isinstance(self._answer, Exception):
-            raise self._answer
-        return self._answer
+        with self._changed:
+            self._asked_at = time.monotonic()
+            if not self._is_running:
+                self._is_running, self._started_at, self._answer = True, self._asked_at, None
+                start_thread(self._keep_probing, "health")
+            while (answer := self._find_answer()) is None:
+                left = self._started_at + self._max_wait - time.monotonic()
+                if left <= 0:
+                    raise StoreError(f"the store has not answered for {time.monotonic() - self._started_at:.0f} s")
+                self._changed.wait(left)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
-    def _run_probe(self) -> None:
-        try:
-            self._answer = self._probe()
-        except Exception as error:
-            self._answer = error
-        self._is_probing = False
-        self._done.set()
+    def _find_answer(self) -> int | Exception | None:
+        """Returns the last answer, or None if the next one should have come by now."""
+        if self._answer is None or time.monotonic() - self._answer[1] >= self._max_wait + FRESH_SECONDS:
+            return None
+        return self._answer[0]
+
+    def _keep_probing(self) -> None:
+        while True:
+            with self._changed:
+                self._started_at = time.monotonic()
+                if self._started_at - self._asked_at > UNASKED_SECONDS:
+                    self._is_running = False
+                    return
+            answer: int | Exception
+            try:
+                answer = self._probe()
+            except Exception as error:
+                answer = error
+            with self._changed:
+                self._answer = (answer, self._started_at)
+                self._changed.notify_all()
+            time.sleep(FRESH_SECONDS)

@@ -46,8 +46,9 @@ KINDS: Mapping[str, tuple[int, str]] = {
     "method-not-allowed": (405, "This method is not allowed here"),
     "too-large": (413, "The body is too large"),
     "unsupported-media-type": (415, "The body must be JSON"),
+    "too-many-requests": (429, "This token has too many requests"),
     "internal": (500, "The service failed"),
-    "busy": (503, "Too many queries are running"),
+    "busy": (503, "Too many requests are running"),
     "unavailable": (503, "The store is not available"),
 }
 _KINDS_BY_ERROR: tuple[tuple[type[BaseException], str], ...] = (

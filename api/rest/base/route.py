@@ -28,7 +28,8 @@ class Route:
     answer, or of each of its lines where ``answer_type`` is NDJSON.
     ``role`` is the role that a token must have; a route whose role is None needs no token.
     ``handler`` takes a valid ``Call`` and returns a JSON value or a Flask response. It raises ``Problem`` or any error
-    that ``problems.to_problem`` knows.
+    that ``problems.to_problem`` knows. It holds a slot of ``RestContext.queries`` while it runs, so only a handler that
+    takes its slot itself, and one that never waits for the store, has ``holds_slot`` False.
     """
 
     method: str
@@ -40,13 +41,14 @@ class Route:
     body: JsonSchema | None = None
     answer_type: str = JSON
     role: Role | None = "analyst"
+    holds_slot: bool = True
 
 
 @dataclass(frozen=True)
 class Call:
     """One request that fits its route's schemas.
 
-    ``token`` is what is known of the bearer token, by whose ``name`` limits are kept; None on a route without a token.
+    ``token`` is what is known of the bearer token; None on a route without a token.
     ``is_token_valid`` returns False once the token was revoked, changed or has expired. ``is_client_gone`` returns True
     once the client has closed its connection.
     """
@@ -57,6 +59,11 @@ class Call:
     body: Mapping[str, Any]
     is_token_valid: Callable[[], bool]
     is_client_gone: Callable[[], bool]
+
+    @property
+    def token_name(self) -> str:
+        """The name by which limits per token are kept; empty without a token."""
+        return "" if self.token is None else self.token.name
 
     @property
     def authorizations(self) -> tuple[str, ...] | None:

@@ -1,9 +1,14 @@
-"""Streams a running query as the body of an answer: NDJSON, a chunk per record batch, and a summary at the end."""
+"""Streams a running query as the body of an answer: NDJSON, a chunk per record batch, and a summary at the end.
+
+A thread watches the clients of all streams. It cancels a stream whose client has gone, and pauses the slot of a stream
+whose client does not keep up.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,20 +21,26 @@ from watchfloor.api.results import StreamedResult
 from watchfloor.store.bridge.threads import start_thread
 
 from .problems import to_problem
+from .query_queue import QuerySlot
 
 log = logging.getLogger(__name__)
 NDJSON = "application/x-ndjson"
 POLL_SECONDS = 0.25
+PAUSE_SECONDS = 0.2
+"""Seconds that a chunk may take to be sent until the stream's slot goes to another request."""
 
 
 class QueryStream:
-    """The body of an answer: call ``start``, iterate once, call ``close``. Any thread may call ``cancel``.
+    """The body of an answer: call ``start``, iterate once, call ``close``. Any thread may call the other methods.
 
-    ``on_close`` is called once, after the result is closed.
+    ``slot`` is given back once the result is closed.
     """
 
-    def __init__(self, result: StreamedResult, on_close: Callable[[], None]) -> None:
-        self._result, self._on_close = result, on_close
+    def __init__(self, result: StreamedResult, slot: QuerySlot) -> None:
+        self._result, self._slot = result, slot
+        # When the chunk that is being sent was handed over, by time.monotonic; None while the query runs.
+        self._sending_since: float | None = None
+        self._sending = threading.Lock()
         self._closed = self._cancelled = False
         self._batches = iter(result)
         self._first: pa.RecordBatch | None = None
@@ -47,31 +58,46 @@ class QueryStream:
             # No reference to the first batch is kept after it is sent, because an answer may last for hours.
             first, self._first = self._first, None
             if first is not None and first.num_rows:
-                yield encode_ndjson(first)
+                yield from self._send_chunk(encode_ndjson(first))
             del first
             for batch in self._batches:
                 if self._cancelled:
                     break
                 if batch.num_rows:
-                    yield encode_ndjson(batch)
+                    yield from self._send_chunk(encode_ndjson(batch))
             summary = dict(self._result.summary)
         except Exception as error:
             summary = self._summarize_failure(error)
         yield orjson.dumps({"summary": summary}) + b"\n"
 
     def close(self) -> None:
-        """Ends the query. waitress calls it in the iterating thread, when the answer is sent or cut off."""
+        """Ends the query. The server calls it in the iterating thread, when the answer is sent or cut off."""
         if not self._closed:
             self._closed = True
             try:
                 self._result.close()
             finally:
-                self._on_close()
+                self._slot.release()
+
+    def pause_if_stuck(self) -> None:
+        """Pauses the slot if the client has not taken a chunk for ``PAUSE_SECONDS``."""
+        with self._sending:
+            since = self._sending_since
+            if since is not None and time.monotonic() - since >= PAUSE_SECONDS:
+                self._slot.pause()
 
     def cancel(self) -> None:
         """Stops the query at once; ``close`` still follows."""
         self._cancelled = True
         self._result.close()
+
+    def _send_chunk(self, chunk: bytes) -> Iterator[bytes]:
+        """Yields the chunk. Goes on when it was sent and the slot, if it was paused meanwhile, runs again."""
+        self._sending_since = time.monotonic()
+        yield chunk
+        with self._sending:
+            self._sending_since = None
+        self._slot.resume(lambda: self._cancelled)
 
     def _summarize_failure(self, error: Exception) -> dict[str, Any]:
         """Returns the summary of a stream that failed: the result's summary so far, and the problem."""
@@ -82,8 +108,8 @@ class QueryStream:
         return {**known, "status": "failed", "problem": to_problem(error).to_json()}
 
 
-class DisconnectWatcher:
-    """Cancels streams whose client has disconnected while they wait for the store and have nothing to send."""
+class ClientWatcher:
+    """Cancels streams whose client has disconnected, and pauses those whose client does not keep up."""
 
     def __init__(self) -> None:
         self._streams: dict[QueryStream, Callable[[], bool]] = {}
@@ -95,14 +121,14 @@ class DisconnectWatcher:
         with self._lock:
             self._streams[stream] = is_client_gone
             if self._thread is None:
-                self._thread = start_thread(self._poll_clients, "disconnected-clients")
+                self._thread = start_thread(self._poll_clients, "clients")
 
     def remove_stream(self, stream: QueryStream) -> None:
         with self._lock:
             self._streams.pop(stream, None)
 
     def _poll_clients(self) -> None:
-        """Cancels streams without a client, until there are no streams left."""
+        """Looks after the streams until there are none left."""
         pause = threading.Event()
         while True:
             pause.wait(POLL_SECONDS)
@@ -110,27 +136,27 @@ class DisconnectWatcher:
                 if not self._streams:
                     self._thread = None
                     return
-                abandoned = [stream for stream, is_gone in self._streams.items() if is_gone()]
-            for stream in abandoned:
-                log.info("a client left before its answer was complete; its query is closed")
-                self.remove_stream(stream)
-                stream.cancel()
+                streams = list(self._streams.items())
+            for stream, is_client_gone in streams:
+                if is_client_gone():
+                    log.info("a client left before its answer was complete; its query is closed")
+                    self.remove_stream(stream)
+                    stream.cancel()
+                else:
+                    stream.pause_if_stuck()
 
 
 def send_stream(
-    result: StreamedResult,
-    on_close: Callable[[], None],
-    disconnects: DisconnectWatcher,
-    is_client_gone: Callable[[], bool],
+    result: StreamedResult, slot: QuerySlot, clients: ClientWatcher, is_client_gone: Callable[[], bool]
 ) -> Response:
     """Returns the answer that streams a result. Raises what the result raises before its first batch."""
-    stream = QueryStream(result, on_close)
-    disconnects.add_stream(stream, is_client_gone)
+    stream = QueryStream(result, slot)
+    clients.add_stream(stream, is_client_gone)
     try:
         stream.start()
     except BaseException:
-        disconnects.remove_stream(stream)
+        clients.remove_stream(stream)
         raise
     response = Response(stream, content_type=NDJSON, direct_passthrough=True)
-    response.call_on_close(lambda: disconnects.remove_stream(stream))
+    response.call_on_close(lambda: clients.remove_stream(stream))
     return response

@@ -33,6 +33,7 @@ ROUTES = (
         handler=answer_health,
         answer=declare_object(HEALTHY),
         role=None,
+        holds_slot=False,
     ),
     Route(
         method="GET",
@@ -48,5 +49,6 @@ ROUTES = (
             }
         ),
         role="operator",
+        holds_slot=False,
     ),
 )

@@ -70,16 +70,16 @@ EXPLAIN_ANSWER = declare_object(
 
 def run_query(call: Call) -> Response:
     """Returns the stream of a query's or watch's events, with its summary at the end."""
-    members = dict(call.body)
+    members, context = dict(call.body), call.context
     watch = members.pop("watch", False)
-    request = call.context.bound_deadline(read_query_request(members))
-    call.context.acquire_query_slot()
+    request = context.bound_deadline(read_query_request(members))
+    slot = (context.watches if watch else context.queries).acquire(call.token_name, call.is_client_gone)
     try:
         result = call.service.watch(request) if watch else call.service.run(request)
     except BaseException:
-        call.context.release_query_slot()
+        slot.release()
         raise
-    return send_stream(result, call.context.release_query_slot, call.context.disconnects, call.is_client_gone)
+    return send_stream(result, slot, context.clients, call.is_client_gone)
 
 
 def explain_query(call: Call) -> dict[str, Any]:
@@ -97,6 +97,7 @@ ROUTES = (
         body=QUERY_BODY,
         answer=QUERY_ANSWER_LINE,
         answer_type=NDJSON,
+        holds_slot=False,
     ),
     Route(
         method="POST",

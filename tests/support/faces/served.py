@@ -1,4 +1,4 @@
-"""Serves an application by waitress in a thread of the tests' own process, set up as ``watchfloor serve`` does."""
+"""Serves an application in a thread of the tests' own process, as ``watchfloor serve`` does."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from flask import Flask
-from waitress import create_server
 
+from watchfloor.api.rest.base.limits import RestLimits
+from watchfloor.api.rest.connections import guard_connections, make_server
 from watchfloor.api.tokens.token import Token
 
 
@@ -25,16 +26,17 @@ class AnyToken:
 
 
 @contextmanager
-def serve_app(app: Flask, threads: int) -> Iterator[int]:
+def serve_app(app: Flask, limits: RestLimits) -> Iterator[int]:
     """Yields the port on which the application answers.
 
     At the end the loop's thread has ended and every socket is closed.
     """
-    server = create_server(app, host="127.0.0.1", port=0, threads=threads, channel_request_lookahead=1)
+    server = make_server(app, "127.0.0.1", 0, limits)
     loop = threading.Thread(target=server.run, daemon=True)
     loop.start()
     try:
-        yield server.effective_port
+        with guard_connections(server, limits):
+            yield int(server.effective_port)
     finally:
         server.task_dispatcher.shutdown(timeout=1)
 

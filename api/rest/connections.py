@@ -1,0 +1,154 @@
+"""The HTTP server (waitress), and a guard that cuts off connections which send or read too slowly.
+
+waitress reads and writes all connections in one thread, so a connection without a complete request costs no other
+thread. It bounds only the time in which nothing at all happens, and not while an answer waits to be read. The guard
+bounds the rest: the time that a request takes to arrive, and the time for which a client does not read its answer.
+"""
+
+from __future__ import annotations
+
+import logging
+import resource
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from waitress import create_server
+from waitress.channel import HTTPChannel
+
+from watchfloor.api.rest.base.limits import RestLimits
+from watchfloor.api.rest.base.validate import MAX_BODY
+from watchfloor.schema.errors import SettingsError
+
+CONNECTIONS = 4096
+OTHER_FILES = 256
+"""Files of the process that are no connections."""
+CROWDED_SHARE = 0.9
+"""Share of all connections from which on the guard closes those that have been without a request for longest."""
+REQUEST_SECONDS = 10.0
+"""Seconds in which a request, with its body, must arrive."""
+IDLE_SECONDS = 60
+"""Seconds that a connection stays open without a request."""
+READ_BYTES = 64 << 10
+"""The least number of bytes of a waiting answer that a client must read within ``stalled_seconds``."""
+UNSENT_BYTES = 1 << 20
+"""Bytes of an answer that wait for its client until the query pauses."""
+GUARD_SECONDS = 0.25
+# Bodies above MAX_BODY and up to this size are refused with a problem; the server itself cuts off larger ones.
+HARD_MAX_BODY = 4 * MAX_BODY
+log = logging.getLogger(__name__)
+
+
+class ClientConnection(HTTPChannel):
+    """A connection that tells since when a request has been arriving, and how much its client has read."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.bytes_sent = 0
+        self.arriving_since = 0.0
+        self._arriving: object = None
+        # The time and ``bytes_sent`` from which on the guard measures how fast the client reads its answer.
+        self.reading_mark: tuple[float, int] | None = None
+        super().__init__(*arguments, **options)
+
+    def received(self, data: bytes) -> bool:
+        """Takes what the client has sent; overrides waitress' method to note when a request begins."""
+        result: bool = super().received(data)
+        if self.request is not self._arriving:
+            self._arriving, self.arriving_since = self.request, time.monotonic()
+        return result
+
+    def send(self, data: bytes, do_close: bool = True) -> int:
+        """Sends what the client takes of ``data`` and returns its size; overrides waitress' method to count it."""
+        sent: int = super().send(data, do_close)
+        self.bytes_sent += sent
+        return sent
+
+    @property
+    def is_busy(self) -> bool:
+        """True while a request is answered, until its client has read all of the answer."""
+        return bool(self.requests or self.total_outbufs_len)
+
+    def find_fault(self, now: float, stalled_seconds: float) -> str | None:
+        """Returns why the connection is to be cut off at ``now`` (of ``time.monotonic``), or None."""
+        if not self.is_busy and self.request is not None and now - self.arriving_since > REQUEST_SECONDS:
+            return f"its request did not arrive within {REQUEST_SECONDS:g} s"
+        if not self.total_outbufs_len:
+            self.reading_mark = None
+        elif self.reading_mark is None or self.bytes_sent - self.reading_mark[1] >= READ_BYTES:
+            self.reading_mark = (now, self.bytes_sent)
+        elif now - self.reading_mark[0] > stalled_seconds:
+            return f"its client did not read its answer for {stalled_seconds:g} s"
+        return None
+
+
+def make_server(app: Callable[..., Any], host: str, port: int, limits: RestLimits) -> Any:
+    """Returns a waitress server that listens; port 0 picks a free one. Raises ``SettingsError`` if it cannot listen."""
+    try:
+        server = create_server(
+            app,
+            host=host,
+            port=port,
+            threads=limits.threads,
+            connection_limit=_raise_connection_limit(),
+            backlog=CONNECTIONS,
+            channel_timeout=IDLE_SECONDS,
+            cleanup_interval=5,
+            max_request_body_size=HARD_MAX_BODY,
+            # Reading ahead is how waitress notices that a client has gone while its answer is being made.
+            channel_request_lookahead=1,
+            outbuf_high_watermark=UNSENT_BYTES,
+            outbuf_overflow=16 * UNSENT_BYTES,  # above what is ever unsent: events never reach a temporary file
+            clear_untrusted_proxy_headers=True,
+            asyncore_use_poll=True,
+            ident="watchfloor",
+        )
+    except OSError as error:
+        raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from None
+    server.channel_class = ClientConnection
+    return server
+
+
+@contextmanager
+def guard_connections(server: Any, limits: RestLimits) -> Iterator[None]:
+    """Cuts off slow connections of a server while the ``with`` block runs."""
+    left = threading.Event()
+
+    def look_after() -> None:
+        while not left.wait(GUARD_SECONDS):
+            for connection, fault in _find_faults(server, limits.stalled_seconds):
+                log.info("a connection of %s is closed: %s", connection.addr[0], fault)
+                # Only the server's own thread may close a connection.
+                server.trigger.pull_trigger(connection.handle_close)
+
+    thread = threading.Thread(target=look_after, name="connections", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        left.set()
+        thread.join()
+
+
+def _find_faults(server: Any, stalled_seconds: float) -> Iterator[tuple[ClientConnection, str]]:
+    """Yields the connections that are to be closed, and why."""
+    now, connections = time.monotonic(), list(server.active_channels.values())
+    for connection in connections:
+        if fault := connection.find_fault(now, stalled_seconds):
+            yield connection, fault
+    crowd = len(connections) - int(CROWDED_SHARE * server.adj.connection_limit)
+    if crowd > 0:
+        waiting = sorted((c for c in connections if not c.is_busy), key=lambda c: c.creation_time)
+        yield from ((connection, "there are too many connections") for connection in waiting[:crowd])
+
+
+def _raise_connection_limit() -> int:
+    """Returns how many connections the process may have; raises its limit of open files to what it may be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = CONNECTIONS + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        return max(64, soft - OTHER_FILES)
+    return CONNECTIONS

@@ -1,0 +1,166 @@
+"""Clients of a real REST server that send or read slowly, or that leave, keep nobody else from being answered.
+
+In `make test`: it needs no servers. The same load with the limits of the defaults, on a store, is `bench rest-load`.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import pyarrow as pa
+import pytest
+from rest_fakes import BEARER, GOOD, QUERY, FakeService, FakeServices, FakeTokens, events, read_lines
+from served import serve_app
+
+from watchfloor.api.rest import connections
+from watchfloor.api.rest.app import create_app
+from watchfloor.api.rest.base.limits import RestLimits
+
+HEADERS = BEARER | {"Content-Type": "application/json"}
+
+
+class Endless(list[pa.RecordBatch]):
+    """Batches without an end."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        batch = events(0, 1000)
+        while True:
+            yield batch
+
+
+def ask(port: int, **more: object) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("POST", QUERY, json.dumps(GOOD | more), HEADERS)
+    return connection.getresponse()
+
+
+def connect_slow_reader(port: int, buffer: int = 4096) -> socket.socket:
+    """Sends a query over a connection that buffers this many bytes, and returns it without reading the answer."""
+    reader = socket.socket()
+    reader.settimeout(10)
+    reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+    reader.connect(("127.0.0.1", port))
+    body = json.dumps(GOOD).encode()
+    lines = [f"POST {QUERY} HTTP/1.1", "Host: x", f"Content-Length: {len(body)}"]
+    lines += [f"{name}: {value}" for name, value in HEADERS.items()]
+    reader.sendall("\r\n".join([*lines, "", ""]).encode() + body)
+    return reader
+
+
+def wait_until(is_true: Callable[[], object], seconds: float = 5) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.02)
+
+
+def test_streams_that_nobody_reads_stop_nobody(port: int, service: FakeService) -> None:
+    with ExitStack() as stack:
+        service.batches = Endless()
+        for _ in range(4):
+            stack.enter_context(connect_slow_reader(port))
+        # Each waits until the one before is paused: two run at once.
+        wait_until(lambda: len(service.results) == 4)
+        service.batches = [events(0, 1)]
+        response = ask(port)
+        assert response.status == 200 and read_lines(response.read())[-1]["summary"]["rows"] == 1
+
+
+def test_a_client_that_does_not_read_is_cut_off_and_its_query_ended(port: int, service: FakeService) -> None:
+    service.batches = Endless()
+    with connect_slow_reader(port) as reader:
+        wait_until(lambda: service.results)
+        began = time.monotonic()
+        assert service.results[0].closed.wait(5), "the query of a stalled reader was open for 5 s"
+        assert time.monotonic() - began >= 1.9
+        received = 0
+        with pytest.raises(ConnectionResetError):
+            while chunk := reader.recv(1 << 20):
+                received += len(chunk)
+            raise ConnectionResetError  # an end of the stream, too, is a cut: there was no summary
+        assert received < 16 << 20
+
+
+def test_a_client_that_reads_slowly_but_reads_is_served(port: int, service: FakeService) -> None:
+    service.batches = [events(n * 1000, 1000) for n in range(12)]
+    received = b""
+    with connect_slow_reader(port, 64 << 10) as reader:
+        # Some 1.2 MB in 4 s, which is twice the time that a client may stand still.
+        while b'"summary"' not in received[-1000:]:
+            received += reader.recv(32 << 10)
+            time.sleep(0.1)
+    assert received.count(b'{"ts"') == 12_000
+
+
+def test_half_sent_requests_cost_no_thread_and_end(
+    port: int, service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 1.0)
+    starts = (b"", b"GET /healthz HT", b"POST /api/v1/query HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")
+    with ExitStack() as stack:
+        halves = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(300)]
+        for number, half in enumerate(halves):
+            half.sendall(starts[number % 3])
+        began = time.monotonic()
+        assert ask(port).status == 200
+        assert time.monotonic() - began < 1
+        # A byte now and then buys no time: it is the whole request that must arrive.
+        for half in halves[1::3]:
+            half.settimeout(5)
+        ended = 0
+        deadline = time.monotonic() + 6
+        while ended < 5 and time.monotonic() < deadline:
+            ended = 0
+            for half in halves[1:15:3]:
+                try:
+                    half.sendall(b"T")
+                    half.setblocking(False)
+                    ended += half.recv(10) == b""
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    ended += 1
+            time.sleep(0.2)
+        assert ended == 5, "half-sent requests were still open after 6 s"
+
+
+def test_a_crowd_of_idle_connections_makes_room(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "CROWDED_SHARE", 50 / connections.CONNECTIONS)
+    with ExitStack() as stack:
+        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(60)]
+        idle[0].settimeout(5)
+        assert idle[0].recv(1) == b"", "the oldest is closed"
+        idle[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert idle[-1].recv(12) == b"HTTP/1.1 200"
+
+
+def test_a_request_whose_client_leaves_the_queue_is_never_run(port: int, service: FakeService) -> None:
+    more = threading.Event()
+    service.batches = [events(0, 1), more]
+    running = [ask(port), ask(port)]
+    connect_slow_reader(port).close()
+    time.sleep(0.3)
+    more.set()
+    for response in running:
+        response.read()
+    time.sleep(0.3)
+    assert len(service.results) == 2
+
+
+def test_fifty_clients_at_once_are_all_answered(service: FakeService, services: FakeServices) -> None:
+    class Brief(list[pa.RecordBatch]):
+        def __iter__(self) -> Iterator[pa.RecordBatch]:
+            time.sleep(0.01)
+            return super().__iter__()
+
+    service.batches = Brief([events(0, 10)])
+    limits = RestLimits()
+    with serve_app(create_app(services, FakeTokens(), limits), limits) as port, ThreadPoolExecutor(50) as pool:
+        assert list(pool.map(lambda _: ask(port).status, range(200))) == [200] * 200
