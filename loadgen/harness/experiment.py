@@ -45,7 +45,8 @@ class Experiment:
 
     ``heap`` is the heap of the measuring process's JVM. ``tserver_heap`` is the heap of the tablet server of a stack
     that is started for this experiment; None leaves it to the settings. An experiment with ``own_stack`` changes the
-    stack, so it never runs on one that is running already.
+    stack, so it never runs on one that is running already. A missed goal of an experiment with ``must_meet_goals`` is
+    an error, also without ``--strict``.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Experiment:
     heap: str = "256m"
     tserver_heap: str | None = None
     own_stack: bool = False
+    must_meet_goals: bool = False
     input_files: Sequence[InputFile] = ()
 
 

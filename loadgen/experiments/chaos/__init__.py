@@ -1,0 +1,1 @@
+"""``bench chaos``: loads, compactions and queries while processes are killed, paused and restarted (``run.py``)."""

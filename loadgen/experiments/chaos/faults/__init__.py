@@ -1,0 +1,1 @@
+"""The plan of faults, the processes that they hit, and the history of faults and recoveries."""
