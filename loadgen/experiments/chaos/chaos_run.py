@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from watchfloor.api.rest.auth import FIRST_TOKEN_FILE
+from watchfloor.api.tokens.token_file import FIRST_TOKEN_FILE
 from watchfloor.ingest.queue.work_queue import queue_lag
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import OperatorError

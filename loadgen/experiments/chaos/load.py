@@ -1,4 +1,4 @@
-"""What goes on during a run beside the faults: new files for the master, and compactions of the tables."""
+"""The work that goes on during a run beside the faults: new files for the master, and compactions of the tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .answers.questions import FindDone
 from .written.event_files import EventMaker
 from .written.truth import SourceTruth
 
-_BACKLOG = 5
+_BACKLOG = 8
 """The number of files of a source that are not done, at which no further file is written."""
 _LINES = (500, 4000)
 _WAIT_SECONDS = 0.5

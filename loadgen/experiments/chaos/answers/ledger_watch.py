@@ -42,7 +42,7 @@ class LedgerWatch:
 
     @property
     def read_at(self) -> float:
-        """When the latest reading began, in epoch seconds."""
+        """The time at which the latest reading began, in epoch seconds."""
         with self._lock:
             return self._read_at
 

@@ -84,10 +84,10 @@ class RestClient:
             return Answer(outcome, began, time.time() - began, problem=f"{type(error).__name__}: {error}")
         finally:
             connection.close()
-        return _read_answer(path, status, data, problem, began)
+        return read_answer(path, status, data, problem, began)
 
 
-def _read_answer(path: str, status: int, data: bytes, problem: str, began: float) -> Answer:
+def read_answer(path: str, status: int, data: bytes, problem: str, began: float) -> Answer:
     """Sorts what was received: rows and summary of a query, the object of another answer, or a problem."""
     seconds = time.time() - began
     if b"Traceback" in data:

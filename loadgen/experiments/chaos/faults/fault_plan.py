@@ -16,14 +16,15 @@ Action = Literal["kill", "short pause", "long pause", "restart"]
 TSERVERS = ("tserver1", "tserver2")
 SERVERS = ("zookeeper", "kafka", "manager", "gc", *TSERVERS)
 SERVICES = ("master", "pool live", "pool bulk", "worker live", "worker bulk", "serve", "compaction")
-"""Processes beside the stack's servers. A pool is the process that starts workers; it restarts them if they die."""
+"""Watchfloor's commands. A pool is the process that starts workers, and starts them again when they die."""
+PROCESSES = (*SERVERS, "supervisor", *SERVICES)
 SHORT_PAUSE = (1.0, 5.0)
 """Seconds, below all time-outs: ZooKeeper's of 8 s, Kafka's of 6 s, the ledger's of 10 s."""
-LONG_PAUSE = (10.0, 20.0)
+LONG_PAUSE = (11.0, 16.0)
 """Seconds, above all time-outs."""
 DOWN = (0.0, 5.0)
-"""Seconds from the end of a process to its restart, where nobody restarts it by himself."""
-GAP = (2.0, 12.0)
+"""Seconds until a process is started again that no supervisor and no pool starts by itself."""
+GAP = (2.0, 14.0)
 """Seconds from one fault to the next."""
 _SETTLING = 3.0
 """Seconds after the end of a fault before the next one of the same process."""
@@ -51,7 +52,7 @@ def make_plan(seed: int, seconds: float) -> list[Fault]:
     """Returns the faults of a run in the order of their times."""
     rng = random.Random(f"chaos {seed}")
     faults: list[Fault] = []
-    free = dict.fromkeys((*SERVERS, *SERVICES), 0.0)
+    free = dict.fromkeys(PROCESSES, 0.0)
     cards = _draw_cards(rng)
     at = rng.uniform(*GAP)
     while at < seconds - _LAST_FAULT:
@@ -69,9 +70,7 @@ def make_plan(seed: int, seconds: float) -> list[Fault]:
 def _draw_cards(rng: random.Random) -> Iterator[tuple[Action, tuple[str, ...]]]:
     """Yields the cards of one shuffled deck after the other."""
     every: tuple[Action, ...] = ("kill", "short pause", "long pause", "restart")
-    deck: list[tuple[Action, tuple[str, ...]]] = [
-        (action, (process,)) for process in (*SERVERS, *SERVICES) for action in every
-    ]
+    deck: list[tuple[Action, tuple[str, ...]]] = [(action, (process,)) for process in PROCESSES for action in every]
     # What a server does that wakes after its time-out is the hardest to get right.
     deck += [("long pause", (process,)) for process in TSERVERS * 3]
     deck += [("kill", TSERVERS), ("long pause", TSERVERS), ("kill", SERVERS), ("short pause", SERVERS)]

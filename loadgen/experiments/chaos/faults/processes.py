@@ -13,6 +13,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.home.stack_state import load_state
 from watchfloor.store.stack.servers.process import find_process
 from watchfloor.store.stack.servers.stack_servers import make_servers
+from watchfloor.store.stack.supervision.supervised import SUPERVISOR, supervisor_process
 
 from .services import Services
 
@@ -22,13 +23,17 @@ _STOPPED = psutil.STATUS_STOPPED
 
 
 class Processes:
-    """The stack's servers and the services. A thread of its own starts again what has ended, in its context."""
+    """The stack's servers and the services.
+
+    In its context, threads start again what has ended, where neither the supervisor nor a pool does.
+    """
 
     def __init__(self, settings: Settings, services: Services, rest: RestClient) -> None:
         self._settings, self._services, self._rest = settings, services, rest
         state = load_state(settings)
         assert state is not None
-        self._servers = {server.name: server for server in make_servers(settings, state).all}
+        supervised = (*make_servers(settings, state).all, supervisor_process(settings))
+        self._servers = {server.name: server for server in supervised}
         self._held: dict[str, float] = {}
         self._ended = threading.Event()
         self._threads = [
@@ -51,7 +56,7 @@ class Processes:
         return self._services.find_process(name) if server is None else find_process(server.pid_file)
 
     def hold(self, name: str, until: float) -> None:
-        """Makes a process that ends stay down until a time, if it is this class that starts it again."""
+        """Makes a process that ends stay down until a time, if it is this object that starts it again."""
         self._held[name] = until
         self._services.hold(name, until)
 
@@ -74,11 +79,9 @@ class Processes:
         return [name for name in self._servers if not self.is_well(name)]
 
     def _keep_servers(self) -> None:
-        """Runs ``up`` when a server has ended and need not stay down any longer."""
+        """Runs ``up`` when the supervisor has ended, which nobody else starts, and need not stay down any longer."""
         while not self._ended.wait(_LOOK_SECONDS):
-            now = time.time()
-            ended = [name for name, server in self._servers.items() if find_process(server.pid_file) is None]
-            if any(self._held.get(name, 0.0) <= now for name in ended):
+            if self.find_process(SUPERVISOR) is None and self._held.get(SUPERVISOR, 0.0) <= time.time():
                 status = self._services.run_command("up", "up", seconds=_UP_SECONDS)
                 if status:
                     print_progress(f"  `up` ended with status {status}; trying again")

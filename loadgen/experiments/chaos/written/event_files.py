@@ -26,7 +26,7 @@ STATUSES = (200, 301, 404, 500)
 _FILE_WINDOW = timedelta(hours=6)
 _FIRST_BAD = 200
 """The lines before this one are right, because a file's first lines tell what it is."""
-_BAD_SHARE = 300
+_BAD_SHARE = 100
 """One line of so many is bad."""
 _WORDS = ("grüße", "accepted", "connection", "reset", "日本", "by", "peer", '"quoted"', "C:\\temp", "retry")
 

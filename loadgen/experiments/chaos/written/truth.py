@@ -1,4 +1,4 @@
-"""What has been written to files, for comparison with what the store answers: times, hosts and users of all events."""
+"""The content of all files that were written: times, hosts and users of their events, to compare answers with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class FileTruth:
-    """What one file of ``size`` bytes holds: each event's time in µs, host and user (-1: none), and the bad lines."""
+    """The content of a file of ``size`` bytes: each event's time in µs, host and user (-1: none), and the bad lines."""
 
     path: Path
     number: int
@@ -32,7 +32,7 @@ class FileTruth:
 
 @dataclass(frozen=True)
 class Condition:
-    """Which events a question is about: those in [since, until) with this host and user; None stands for all."""
+    """The events that a question is about: those in [since, until) with this host and user; None stands for all."""
 
     since: int | None = None
     until: int | None = None
