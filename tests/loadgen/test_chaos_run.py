@@ -16,7 +16,7 @@ from watchfloor.loadgen.suite import bench
 pytestmark = [pytest.mark.stack, pytest.mark.crash, pytest.mark.soak, pytest.mark.timeout(900)]
 
 SEED = "5"
-"""Its first minute has the pause of a tablet server, and deaths of both at once, of the manager and of the REST service."""
+"""Its minute has the pause of a tablet server, and the deaths of both, of the manager and of the REST service."""
 
 
 def test_a_minute_of_chaos_leaves_no_difference(
