@@ -22,7 +22,14 @@ from watchfloor.store.store import Store
 pytest_plugins = ("oracle_questions",)
 
 # Files whose tests start stacks of their own: one process of a run takes them all, and starts no other.
-APART = ("test_real_logs", "test_stack", "test_paused_servers", "test_terminated_runs", "test_demo")
+APART = (
+    "test_real_logs",
+    "test_stack",
+    "test_paused_servers",
+    "test_terminated_runs",
+    "test_demo",
+    "test_supervisor",
+)
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.
 ORDER = (

@@ -20,6 +20,7 @@ from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.worker.pool import WorkerPool
 from watchfloor.schema.errors import InputFileError, InternalError, StackError
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.disk_space import read_disk_space
 from watchfloor.store.store import Store
 
 from .intake import Intake, Offer
@@ -101,12 +102,17 @@ class Load:
                     pool.restart_dead()
                 if self._workers and pool.least_deaths >= _MAX_DEATHS:
                     raise StackError(f"the load's workers die as soon as they start; see {self.log_file}")
-                yield self._make_progress("loading", offers, watcher.rows, total, watcher.problem)
+                yield self._make_progress("loading", offers, watcher.rows, total, self._find_problem(watcher))
                 watcher.wait(_TICK_SECONDS)
             self._result = LoadResult(
                 tuple(file_result(offer, watcher.rows) for offer in offers), time.monotonic() - self._began
             )
             yield self._make_progress("done", offers, watcher.rows, total)
+
+    def _find_problem(self, watcher: LedgerWatcher) -> str:
+        """Returns what the load waits for besides its workers; empty if nothing is wrong."""
+        space = read_disk_space(self._settings)
+        return space.describe() if space and space.is_low else watcher.problem
 
     def _make_progress(
         self, phase: str, offers: list[Offer], rows: dict[bytes, LedgerRow], total: int, problem: str = ""

@@ -40,13 +40,15 @@ class ItemHandler:
         """Handles an item. Returns true if it is settled and may be committed; false if it is to be given back.
 
         An item is given back while another worker reads it, and when this worker is told to stop. A store that is down
-        is waited for. If the store refuses only this item, or another error occurs, a few more attempts follow; then
-        the item has failed.
+        is waited for, and so is room on the disk. If the store refuses only this item, or another error occurs, a few
+        more attempts follow; then the item has failed.
         """
         claim: Claim | None = None
         refusals = errors = 0
         failure, wait = "", _FIRST_WAIT
         while not self._stop.is_set():
+            # An item that waits for room is still a queued one: no attempt has begun.
+            self._session.disk.await_room(self._stop)
             attempt = errors + (claim.attempt if claim is not None else 0)
             try:
                 if failure:
@@ -66,8 +68,10 @@ class ItemHandler:
                     case ClaimAction.READ:
                         return self._read_item(item, attempt)
             except StoreError as error:
-                # Refusals count only while the store answers other requests; a store that is down is waited for.
-                refusals += self._session.reopen_after(error)
+                # Refusals count only while the store answers other requests and has room for writes; a store that is
+                # down is waited for.
+                answers = self._session.reopen_after(error)
+                refusals += answers and self._session.disk.has_room()
                 if refusals >= STORE_TRIES:
                     failure = f"the store refused it {refusals} times: {error}"
                 self._log.error("%s: %s; trying again in %.0f s", item.name, error, wait)
@@ -90,7 +94,7 @@ class ItemHandler:
         session = self._session
         row = session.ledger.read_item(item)
         heartbeat = Heartbeat(
-            session.ledger, item, ItemRun(item.ticket, attempt, time.time(), session.name), self._stop
+            session.ledger, item, ItemRun(item.ticket, attempt, time.time(), session.name), self._stop, session.disk
         )
         try:
             with session.event_sink(waiting=heartbeat.beat) as event_sink:

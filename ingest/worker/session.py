@@ -13,18 +13,19 @@ from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bulk.bulk_sink import BulkSink
 from watchfloor.store.bulk.import_folders import remove_stale_folders
 from watchfloor.store.layouts.item_writer import WriteSink
+from watchfloor.store.runtime.disk_space import DiskGuard
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
 
 class WorkerSession:
-    """Holds store, sink and ledger open for one item at a time.
+    """Holds store, sink and ledger open for one item at a time. ``disk`` tells whether there is room to write.
 
     Its properties raise ``StoreError`` while the store is down.
     """
 
-    def __init__(self, settings: Settings, log: logging.Logger) -> None:
-        self._settings, self._log = settings, log
+    def __init__(self, settings: Settings, log: logging.Logger, disk: DiskGuard) -> None:
+        self._settings, self._log, self.disk = settings, log, disk
         self._store: Store | None = None
         self._sink: EntrySink | None = None
         self._ledger: Ledger | None = None

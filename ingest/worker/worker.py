@@ -22,6 +22,7 @@ from watchfloor.ingest.queue.work_queue import ItemConsumer
 from watchfloor.ingest.reading.item_reader import ItemReader
 from watchfloor.schema.errors import QueueError
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.disk_space import DiskGuard
 
 from .claim import ClaimPolicy
 from .item_handler import ItemHandler
@@ -37,8 +38,11 @@ log = logging.getLogger("watchfloor.worker")
 
 
 def run_worker(settings: Settings, stop: threading.Event) -> None:
-    """Handles items until ``stop`` is set. While the queue or the store is down, it logs that and waits."""
-    sessions = [WorkerSession(settings, log) for _ in range(BULK_SESSIONS if settings.ingest_mode == "bulk" else 1)]
+    """Handles items until ``stop`` is set. While the queue or the store is down or the disk full, it logs and waits."""
+    disk = DiskGuard(settings, log)
+    sessions = [
+        WorkerSession(settings, log, disk) for _ in range(BULK_SESSIONS if settings.ingest_mode == "bulk" else 1)
+    ]
     claims, wait = ClaimPolicy(), _FIRST_WAIT
     with ItemReader() as reader:
         while not stop.is_set():

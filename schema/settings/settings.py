@@ -56,6 +56,12 @@ class Settings:
     )
     up_seconds: int = _setting(120, "int", "seconds that `up` waits for a server before it gives up", low=5, high=3600)
     down_seconds: int = _setting(60, "int", "seconds that `down` waits for tablets to be written out", low=1, high=3600)
+    disk_reserve: int = _setting(
+        1024 * MIB,
+        "bytes",
+        "bytes that ingest leaves free on the disk of `home`: workers pause below, and go on when there is room",
+        low=64 * MIB,
+    )
     cluster_properties: Path | None = _setting(
         None,
         "path",

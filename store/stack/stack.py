@@ -11,12 +11,14 @@ import dataclasses
 import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.disk_space import read_disk_space
 from watchfloor.store.runtime.jars import copy_own_jar, find_native_library
 
 from .home.checks import LOOPBACK, check_memory, check_ports, check_room_for_servers
@@ -28,7 +30,7 @@ from .servers.configuration import INSTANCE, write_configuration
 from .servers.process import Server, await_end, await_ready, find_process, send_signal, start_server, stop_process
 from .servers.stack_servers import StackServers, admin_command, kafka_format_command, make_servers
 from .status import StackStatus, read_status
-from .supervision.restarts import delete_restarts
+from .supervision.restarts import delete_restarts, load_restarts
 from .supervision.supervised import is_supervised, start_supervisor, stop_supervisor
 
 __all__ = ["StackStatus", "read_status", "start_stack", "stop_stack"]
@@ -49,8 +51,12 @@ def start_stack(settings: Settings, tservers: int | None = None, report: Report 
     of the log.
     """
     _require_local_stack(settings)
+    # Before anything is written: a file that could be written in part only is then not begun.
+    check_room_for_servers(settings.home)
+    if (space := read_disk_space(settings)) and space.is_low:
+        report(space.describe())
     make_folders(settings)
-    with hold_stack_lock(settings, settings.up_seconds):
+    with _name_file_errors(settings), hold_stack_lock(settings, settings.up_seconds):
         before = load_state(settings)
         count = tservers or (before.tservers if before else settings.tservers)
         state = grow_state(before, count)
@@ -67,7 +73,9 @@ def start_stack(settings: Settings, tservers: int | None = None, report: Report 
                 start_supervisor(settings)
             report("the stack is running already")
             return
-        check_room_for_servers(settings.home)
+        for name, restarts in load_restarts(settings).items():
+            if restarts.keeps_dying:
+                report(f"{name}: {restarts.describe()}")
         check_memory(sum(server.memory for server in idle))
         check_ports({name: port for server in idle for name, port in server.ports.items()})
         save_state(settings, state)
@@ -82,6 +90,15 @@ def start_stack(settings: Settings, tservers: int | None = None, report: Report 
             # Also after a failure: what has ended since, or does not answer yet, is not left alone.
             if (now := load_state(settings)) and now.prepared:
                 start_supervisor(settings)
+
+
+@contextmanager
+def _name_file_errors(settings: Settings) -> Iterator[None]:
+    """Raises a ``StackError`` in place of an ``OSError``."""
+    try:
+        yield
+    except OSError as error:
+        raise StackError(f"the stack's folder {settings.home} cannot be used: {error}") from error
 
 
 def _start_servers(settings: Settings, state: StackState, servers: StackServers, report: Report) -> None:
@@ -164,7 +181,7 @@ def stop_stack(settings: Settings, report: Report = _report_nothing) -> None:
     _require_local_stack(settings)
     if not (settings.home / "run").is_dir():
         return report(f"no stack in {settings.home}")
-    with hold_stack_lock(settings, settings.up_seconds):
+    with _name_file_errors(settings), hold_stack_lock(settings, settings.up_seconds):
         # First of all: it would start again what is stopped here, once this process no longer holds the lock.
         stop_supervisor(settings)
         delete_restarts(settings)

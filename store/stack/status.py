@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from watchfloor.schema.errors import StackError, WatchfloorError
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.disk_space import DiskSpace, read_disk_space
 
 from .home.stack_state import load_state
 from .server_status import ServerStatus, read_server_status
@@ -35,13 +36,15 @@ class TableStatus:
 class StackStatus:
     """The status of a stack, or of a cluster that others run; ``servers`` is empty for a cluster.
 
-    ``lag`` is the number of work items that wait in the queue; None if it was not requested or could not be read.
-    ``problems`` has a sentence for each server that does not run and for each status that could not be read.
+    ``disk`` is the room for the local data, None for a cluster. ``lag`` is the number of work items that wait in the
+    queue; None if it was not requested or could not be read. ``problems`` has a sentence for each process that does not
+    run, for each status that could not be read, and for a disk that is nearly full.
     """
 
     home: str
     servers: tuple[ServerStatus, ...] = ()
     tables: tuple[TableStatus, ...] = ()
+    disk: DiskSpace | None = None
     lag: int | None = None
     problems: tuple[str, ...] = ()
 
@@ -66,6 +69,9 @@ def read_status(
         if saved is None:
             return StackStatus(str(settings.home), problems=(f"no stack in {settings.home} yet: run `watchfloor up`",))
         servers = read_server_status(settings, saved)
+    disk = read_disk_space(settings)
+    if disk is not None and disk.is_low:
+        problems.append(disk.describe())
     down = {s.name for s in servers if s.state != "running"}
     problems += [server.problem for server in servers if server.problem]
     tables: tuple[TableStatus, ...] = ()
@@ -83,7 +89,7 @@ def read_status(
             lag = queue_lag(settings)
         except WatchfloorError as error:
             problems.append(str(error))
-    return StackStatus(str(settings.home), servers, tables, lag, tuple(problems))
+    return StackStatus(str(settings.home), servers, tables, disk, lag, tuple(problems))
 
 
 def read_table_status(settings: Settings, seconds: float = 15) -> tuple[TableStatus, ...]:

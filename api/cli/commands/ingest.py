@@ -72,9 +72,12 @@ def load_files(args: Namespace) -> int:
     """Queues files, ingests them and shows the progress; returns PARTLY if a line was quarantined or a file failed."""
     from watchfloor.api.cli.terminal.progress import follow_load, format_summary
     from watchfloor.ingest.intake.load import Load
+    from watchfloor.store.runtime.disk_space import read_disk_space
 
     _check_workers(args.workers)
     settings = read_settings(args, ingest_mode=args.mode)
+    if (space := read_disk_space(settings)) and space.is_low:
+        print_message(space.describe())
     result = follow_load(Load(settings, args.files, args.source, workers=args.workers, again=args.again))
     print_message(format_summary(result))
     return OK if result.clean else PARTLY

@@ -48,7 +48,7 @@ def show_status(args: Namespace) -> int:
 
     stack = read_status(read_settings(args), queue_lag)
     if args.json:
-        print(json.dumps({**dataclasses.asdict(stack), "healthy": stack.is_healthy}, indent=2))
+        print(json.dumps({**dataclasses.asdict(stack), "healthy": stack.is_healthy}, indent=2, default=str))
     else:
         print("\n".join(format_status(stack)))
     return OK if stack.is_healthy else OPERATOR
@@ -70,6 +70,8 @@ def format_status(stack: StackStatus) -> list[str]:
     for grid in (servers, tables):
         if len(grid) > 1:
             out += [*_align_columns(grid), ""]
+    if stack.disk is not None:
+        out.append(f"disk: {stack.disk.free >> 20:,} MiB free, ingest pauses below {stack.disk.reserve >> 20:,} MiB")
     if stack.lag is not None:
         out.append(f"queue: {stack.lag:,} work item{'s' if stack.lag != 1 else ''} waiting")
     return out + [f"problem: {problem}" for problem in stack.problems]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import random
-import shutil
 import socket
 import time
 from collections.abc import Collection, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 import psutil
 
 from watchfloor.schema.errors import StackError
+from watchfloor.store.runtime.disk_space import count_free_bytes
 
 # Below the range of ports that systems use for outgoing connections, so that no such connection takes a server's port.
 _PORTS = range(20_000, 32_000)
@@ -88,7 +88,7 @@ def check_memory(required: int) -> None:
 
 def check_room_for_servers(home: Path) -> None:
     """Raises StackError when the file system of ``home`` has too little room for servers to start."""
-    free = shutil.disk_usage(home).free
+    free = count_free_bytes(home)
     if free < START_BYTES:
         raise StackError(
             f"the disk is full: {free >> 20} MiB are free for {home}, servers need {START_BYTES >> 20} MiB to start; "

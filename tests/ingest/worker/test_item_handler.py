@@ -15,6 +15,8 @@ from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.worker.claim import MAX_ATTEMPTS, ClaimPolicy
 from watchfloor.ingest.worker.item_handler import ItemHandler
 from watchfloor.schema.errors import InternalError
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.disk_space import DiskGuard
 
 ITEM = WorkItem("a.log", b"f" * 16, 0, 10, "web.one", b"", 10, 0, 10, 0, 0, "", False, "ticket")
 
@@ -35,6 +37,7 @@ class Session:
 
     def __init__(self) -> None:
         self.ledger = BrokenLedger()
+        self.disk = DiskGuard(Settings(), logging.getLogger("quiet"))
 
 
 def test_a_ledger_that_cannot_take_the_end_of_an_item_ends_the_worker() -> None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 
 import psutil
 import pytest
+from client_process import QUEUE, READ, WRITE, run_client
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.load import load_settings
@@ -29,22 +28,6 @@ from watchfloor.store.stack.supervision.supervised import stop_supervisor
 pytestmark = [pytest.mark.stack, pytest.mark.soak]
 SERVERS = {"zookeeper", "manager", "tserver1", "gc", "kafka"}
 PROCESSES = SERVERS | {"supervisor"}
-
-# Clients run as processes of their own: their JVM then ends with them and does not mourn a stack that is stopped.
-WRITE = """
-with Store.open(settings) as store:
-    store.put("watchfloor.items", [(b"row%d" % n, b"", b"q", b"v%d" % n) for n in range(1000)])
-"""
-READ = """
-with Store.open(settings) as store:
-    every = Ranges()
-    every.add_rows(b"", None)
-    print(sum(len(batch) for batch in store.scan(EntryScan("watchfloor.items", every))))
-"""
-QUEUE = """
-with ItemProducer(settings): pass
-print(queue_lag(settings))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -65,21 +48,6 @@ def running(settings: Settings) -> Settings:
 
 def pids(settings: Settings) -> dict[str, int]:
     return {path.stem: json.loads(path.read_text())["pid"] for path in (settings.home / "run").glob("*.json")}
-
-
-def ask(settings: Settings, code: str) -> str:
-    """Returns what ``code`` prints in a Python process of its own, with ``settings`` of the stack."""
-    head = (
-        "from watchfloor.schema.settings.load import load_settings\n"
-        "from watchfloor.store.bridge.requests import EntryScan\n"
-        "from watchfloor.store.store import Store\n"
-        "from watchfloor.store.encoding.ranges import Ranges\n"
-        "from watchfloor.ingest.queue.work_queue import ItemProducer, queue_lag\n"
-        f"settings = load_settings({str(settings.home)!r}, {{'topic': 't'}})\n"
-    )
-    done = subprocess.run([sys.executable, "-c", head + code], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def test_an_init_that_was_interrupted_is_made_good(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +100,7 @@ def test_secrets_are_private_and_not_in_any_command_line(running: Settings) -> N
 @pytest.mark.crash
 def test_a_killed_tablet_server_is_started_again_and_has_lost_nothing(running: Settings) -> None:
     """Without the supervisor, by ``up``."""
-    ask(running, WRITE)
+    run_client(running, WRITE)
     stop_supervisor(running)
     killed = pids(running)["tserver1"]
     process = psutil.Process(killed)
@@ -145,12 +113,12 @@ def test_a_killed_tablet_server_is_started_again_and_has_lost_nothing(running: S
     assert "restarting tserver1" in lines
     assert set(pids(running)) == PROCESSES
     assert pids(running)["tserver1"] != killed
-    assert ask(running, READ) == "1000"
+    assert run_client(running, READ) == "1000"
 
 
 def test_a_taken_port_is_said_and_down_and_up_keep_the_data(running: Settings) -> None:
-    ask(running, WRITE)
-    assert ask(running, QUEUE) == "0"
+    run_client(running, WRITE)
+    assert run_client(running, QUEUE) == "0"
     before = pids(running)
     stop_stack(running)
     assert not pids(running)
@@ -169,8 +137,8 @@ def test_a_taken_port_is_said_and_down_and_up_keep_the_data(running: Settings) -
     start_stack(running)
     assert set(pids(running)) == PROCESSES
     assert pids(running)["gc"] != os.getpid()
-    assert ask(running, READ) == "1000"
-    assert ask(running, QUEUE) == "0"
+    assert run_client(running, READ) == "1000"
+    assert run_client(running, QUEUE) == "0"
 
 
 def test_a_second_stack_has_other_ports(running: Settings) -> None:
