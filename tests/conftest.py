@@ -29,6 +29,7 @@ APART = (
     "test_terminated_runs",
     "test_demo",
     "test_supervisor",
+    "test_disk_full",
 )
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.

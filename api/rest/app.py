@@ -22,15 +22,24 @@ from watchfloor.api.rest.base.problems import Problem, to_problem
 from watchfloor.api.rest.base.route import JSON, Call, Route
 from watchfloor.api.rest.base.validate import MAX_BODY, RequestValidator
 from watchfloor.api.tokens.token import Role, Token
+from watchfloor.schema.settings.settings import Settings
 
 ROUTES_FOLDER = "watchfloor.api.rest.routes"
 
 
-def create_app(services: QueryServices, tokens: KnownTokens, limits: RestLimits | None = None) -> Flask:
-    """Returns the application. ``limits`` None stands for the limits of the settings' defaults."""
+def create_app(
+    services: QueryServices,
+    tokens: KnownTokens,
+    limits: RestLimits | None = None,
+    settings: Settings | None = None,
+) -> Flask:
+    """Returns the application. ``limits`` None stands for the limits of the settings' defaults.
+
+    ``settings`` name the stack whose disk and servers the service tells of; it tells of none without them.
+    """
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
-    context = RestContext(services, tokens, limits or RestLimits())
+    context = RestContext(services, tokens, limits or RestLimits(), settings)
     roles: dict[str, Role | None] = {}
     for route in find_routes():
         endpoint = f"{route.method} {route.path}"

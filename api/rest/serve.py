@@ -84,7 +84,7 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
             services.open_service(None)
         except OperatorError as error:
             say(f"the store is not there yet ({error}); requests get 503 until it is")
-        run_server(create_app(services, tokens, RestLimits.from_settings(settings)), settings, say)
+        run_server(create_app(services, tokens, RestLimits.from_settings(settings), settings), settings, say)
     finally:
         services.close()
 

@@ -49,6 +49,8 @@ class ItemHandler:
         while not self._stop.is_set():
             # An item that waits for room is still a queued one: no attempt has begun.
             self._session.disk.await_room(self._stop)
+            if self._stop.is_set():
+                break
             attempt = errors + (claim.attempt if claim is not None else 0)
             try:
                 if failure:

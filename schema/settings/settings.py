@@ -59,7 +59,7 @@ class Settings:
     disk_reserve: int = _setting(
         1024 * MIB,
         "bytes",
-        "bytes that ingest leaves free on the disk of `home`: workers pause below, and go on when there is room",
+        "bytes to leave free on the disk of `home`: below, workers pause until there is room again",
         low=64 * MIB,
     )
     cluster_properties: Path | None = _setting(

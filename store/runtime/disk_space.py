@@ -40,10 +40,13 @@ class DiskSpace:
 
     def describe(self) -> str:
         """Returns how much room is left, what follows from it, and the remedy; for a disk that is low."""
+        return f"the disk of {self.folder} is nearly full: {self.describe_room()}"
+
+    def describe_room(self) -> str:
+        """Returns what ``describe`` says, without the folder."""
         return (
-            f"the disk is nearly full: {self.free >> 20:,} MiB are free for {self.folder}, ingest pauses below "
-            f"{self.reserve >> 20:,} MiB (disk_reserve); nothing is lost, and it goes on by itself when there is room: "
-            "free some space"
+            f"{self.free >> 20:,} MiB are free, ingest pauses below {self.reserve >> 20:,} MiB (disk_reserve); nothing "
+            "is lost, and it goes on by itself when there is room: free some space"
         )
 
 

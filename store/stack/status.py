@@ -44,9 +44,9 @@ class StackStatus:
     home: str
     servers: tuple[ServerStatus, ...] = ()
     tables: tuple[TableStatus, ...] = ()
-    disk: DiskSpace | None = None
     lag: int | None = None
     problems: tuple[str, ...] = ()
+    disk: DiskSpace | None = None
 
     @property
     def is_healthy(self) -> bool:
@@ -89,7 +89,7 @@ def read_status(
             lag = queue_lag(settings)
         except WatchfloorError as error:
             problems.append(str(error))
-    return StackStatus(str(settings.home), servers, tables, disk, lag, tuple(problems))
+    return StackStatus(str(settings.home), servers, tables, lag, tuple(problems), disk)
 
 
 def read_table_status(settings: Settings, seconds: float = 15) -> tuple[TableStatus, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from flask.testing import FlaskClient
 from rest_fakes import (
     BEARER,
     GOOD,
+    OPERATOR,
     QUERY,
     SOURCE,
     FakeService,
@@ -29,6 +31,8 @@ from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.base.health import Health
 from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.schema.errors import StoreError
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.stack.supervision.restarts import ServerRestarts, save_restarts
 
 
 def test_a_query_streams_events_and_ends_with_a_summary(client: FlaskClient, service: FakeService) -> None:
@@ -113,13 +117,27 @@ def test_counts(client: FlaskClient) -> None:
 def test_health_needs_no_token_and_says_when_the_store_is_down(
     client: FlaskClient, app: Flask, service: FakeService
 ) -> None:
-    assert client.get("/healthz").json == {"status": "ok", "store": "answers"}
+    assert client.get("/healthz").json == {"status": "ok", "store": "answers", "disk": "ok"}
     service.error = StoreError("the store does not answer")
     assert client.get("/healthz").status_code == 200  # asked again only after a second
     time.sleep(1.05)
     response = client.get("/healthz")
     check_problem(response, "unavailable")
     assert int(response.headers["Retry-After"]) > 0
+
+
+def test_health_and_status_say_that_the_disk_is_nearly_full_and_what_was_restarted(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, disk_reserve=1 << 60)
+    (tmp_path / "run").mkdir()
+    save_restarts(settings, {"kafka": ServerRestarts(count=3)})
+    client = create_app(FakeServices(FakeService()), FakeTokens(), settings=settings).test_client()
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json["status"]) == (200, "ok"), "queries are not stopped by it"
+    told = answer.json["disk"]
+    assert "MiB are free, ingest pauses below 1,099,511,627,776 MiB" in told and "free some space" in told
+    assert str(tmp_path) not in told, "anybody may ask"
+    status = client.get("/api/v1/status", headers=OPERATOR).json
+    assert (status["disk"], status["restarts"]) == (told, {"kafka": 3})
 
 
 def test_health_is_told_soon_although_the_store_hangs() -> None:

@@ -16,12 +16,12 @@ from watchfloor.store.stack.supervision.supervised import stop_supervisor
 
 
 @contextmanager
-def stack_folder() -> Iterator[Settings]:
-    """Yields the settings of a stack that may be started; removes all that is left of it at the end.
+def stack_folder(parent: Path | None = None) -> Iterator[Settings]:
+    """Yields the settings of a stack in ``parent`` that may be started; removes all that is left of it at the end.
 
     The folder is not in pytest's own temporary folder: other runs delete all but the last few of those, even in use.
     """
-    home = Path(tempfile.mkdtemp(prefix="watchfloor-test-"))
+    home = Path(tempfile.mkdtemp(prefix="watchfloor-test-", dir=parent))
     settings = load_settings(home=home)
     try:
         yield settings

@@ -9,7 +9,10 @@ from typing import Protocol
 from watchfloor.api.tokens.token import Token
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
+from watchfloor.store.runtime.disk_space import DiskSpace, read_disk_space
+from watchfloor.store.stack.supervision.restarts import load_restarts
 
 from .health import Health
 from .limits import RestLimits
@@ -48,12 +51,23 @@ class RestContext:
     ``queries`` admits the requests that read from the store and end by themselves, and ``watches`` the watches.
     """
 
-    def __init__(self, services: QueryServices, tokens: KnownTokens, limits: RestLimits) -> None:
-        self.services, self.tokens = services, tokens
+    def __init__(
+        self, services: QueryServices, tokens: KnownTokens, limits: RestLimits, settings: Settings | None = None
+    ) -> None:
+        self.services, self.tokens, self._settings = services, tokens, settings
         self.health = Health(lambda: len(services.read_sources(None)))
         self.clients = ClientWatcher()
         self.queries, self.watches = QueryQueue(limits.for_queries), QueryQueue(limits.for_watches)
         self._longest = limits.deadline
+
+    def read_disk(self) -> DiskSpace | None:
+        """Returns the room that is left for ingest on this machine; None if the store is elsewhere."""
+        return None if self._settings is None else read_disk_space(self._settings)
+
+    def count_restarts(self) -> dict[str, int]:
+        """Returns how often the supervisor has started each server again that has died."""
+        restarts = {} if self._settings is None else load_restarts(self._settings)
+        return {name: entry.count for name, entry in restarts.items()}
 
     def bound_deadline(self, request: QueryRequest) -> QueryRequest:
         """Returns the request with a deadline of at most that of the limits."""

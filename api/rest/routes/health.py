@@ -7,7 +7,11 @@ from typing import Any
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import COUNT_ANSWER, declare_object
 
-HEALTHY = {"status": {"const": "ok"}, "store": {"const": "answers"}}
+HEALTHY = {
+    "status": {"const": "ok"},
+    "store": {"const": "answers"},
+    "disk": {"type": "string", "description": "ok, or how little room is left, at which ingest pauses"},
+}
 
 
 def answer_health(call: Call) -> dict[str, Any]:
@@ -16,13 +20,24 @@ def answer_health(call: Call) -> dict[str, Any]:
     It says nothing of what is stored, because anybody may ask.
     """
     call.context.health.count_sources()
-    return {"status": "ok", "store": "answers"}
+    return _describe_health(call)
 
 
 def show_status(call: Call) -> dict[str, Any]:
     """Returns the state of the service. Raises ``StoreError`` if it does not reach its store."""
-    sources = call.context.health.count_sources()
-    return {"status": "ok", "store": "answers", "sources": sources, "tokens": call.context.tokens.damage or "ok"}
+    context = call.context
+    return {
+        "sources": context.health.count_sources(),
+        "tokens": context.tokens.damage or "ok",
+        "restarts": context.count_restarts(),
+        **_describe_health(call),
+    }
+
+
+def _describe_health(call: Call) -> dict[str, Any]:
+    """Returns the answer of a service whose store has just answered. A disk that is nearly full stops no query."""
+    disk = call.context.read_disk()
+    return {"status": "ok", "store": "answers", "disk": disk.describe_room() if disk and disk.is_low else "ok"}
 
 
 ROUTES = (
@@ -45,6 +60,7 @@ ROUTES = (
             {
                 **HEALTHY,
                 "sources": COUNT_ANSWER,
+                "restarts": {"type": "object", "additionalProperties": COUNT_ANSWER},
                 "tokens": {"type": "string", "description": "ok, or the damage of the file of tokens"},
             }
         ),

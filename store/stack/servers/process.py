@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -26,9 +27,12 @@ from watchfloor.store.stack.home.home_folder import write_file
 
 ServerState = Literal["running", "not answering", "died", "stopped"]
 _POLL = 0.05
+_STACK_FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")
 # The shell becomes the server, with the same pid and start time, once it has read a line. At the end of its input it
 # ends without having started anything.
 _START = 'read -r go && exec "$@"'
+# The exit codes of children that have ended, by pid: the system tells them once, to whoever asks first.
+_exits: dict[int, int] = {}
 
 
 @dataclass(frozen=True)
@@ -85,9 +89,20 @@ def _has_ended(process: psutil.Process) -> bool:
     """Returns whether a process has ended with all its threads, and so has released its ports."""
     try:
         # A child of this process stays a zombie until this process waits for it.
-        return os.waitpid(process.pid, os.WNOHANG)[0] != 0
+        pid, status = os.waitpid(process.pid, os.WNOHANG)
     except ChildProcessError:
         return bool(process.status() == psutil.STATUS_ZOMBIE)
+    if pid:
+        _exits[pid] = os.waitstatus_to_exitcode(status)
+    return pid != 0
+
+
+def describe_end(pid: int) -> str:
+    """Returns how a process has ended. The system tells that to its parent only: of others it is just "ended"."""
+    code = _exits.pop(pid, None)
+    if code is None:
+        return "ended"
+    return f"ended by signal {-code}" if code < 0 else f"ended with exit status {code}"
 
 
 def read_state(server: Server) -> ServerState:
@@ -169,13 +184,18 @@ def stop_process(pid_file: Path, seconds: float) -> bool:
 
 
 def read_log_tail(server: Server, lines: int = 8) -> str:
-    """Returns the last lines that the server printed and logged, for the end of an error message."""
+    """Returns the last lines that the server printed and logged, for the end of an error message.
+
+    Lines of Java's stack traces are left out: there are many, and the error that they belong to stands before them.
+    """
     tail = []
     for path in (server.out_file, server.log_file):
         with contextlib.suppress(OSError), path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - 16_384))
-            tail += [f"  {line[:300]}" for line in file.read().decode(errors="replace").splitlines()[-lines:] if line]
-    return f"; see {server.log_file}\n" + "\n".join(tail[-2 * lines :]) if tail else f"; see {server.log_file}"
+            text = file.read().decode(errors="replace")
+            told = [line for line in text.splitlines() if line.strip() and not _STACK_FRAME.match(line)]
+            tail += [f"  {line[:300]}" for line in told[-lines:]]
+    return f"; see {server.log_file}\n" + "\n".join(tail) if tail else f"; see {server.log_file}"
 
 
 def ask_port(port: int, request: bytes, least: int = 1, seconds: float = 1.0) -> bytes:

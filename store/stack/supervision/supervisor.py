@@ -27,7 +27,14 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.home.checks import check_ports, check_room_for_servers
 from watchfloor.store.stack.home.stack_lock import StackBusyError, hold_stack_lock
 from watchfloor.store.stack.home.stack_state import load_state
-from watchfloor.store.stack.servers.process import Server, find_process, read_identity, read_log_tail, start_server
+from watchfloor.store.stack.servers.process import (
+    Server,
+    describe_end,
+    find_process,
+    read_identity,
+    read_log_tail,
+    start_server,
+)
 from watchfloor.store.stack.servers.stack_servers import make_servers
 
 from .restarts import LONG_LIFE, ServerRestarts, load_restarts, save_restarts
@@ -46,14 +53,12 @@ class Supervisor:
         self._settings = settings
         self._restarts = load_restarts(settings)
         self._due: dict[str, float] = {}
-        self._exits: dict[int, str] = {}
 
     def restart_dead(self) -> None:
         """Starts the servers that have ended and are due, unless ``up`` or ``down`` is at work.
 
         Raises ``StackError`` if something stands in the way of all servers.
         """
-        self._collect_exits()
         dead = self._list_dead()
         self._note_life({server.name for server in dead})
         if not dead:
@@ -93,7 +98,7 @@ class Supervisor:
         """Records the death of a server that ran, or that ``up`` has not come to start."""
         last = read_identity(server.pid_file)
         lived = time.time() - (last.started or 0.0) if last else 0.0
-        how = self._exits.pop(last.pid, "ended") if last else "was not started"
+        how = describe_end(last.pid) if last else "was not started"
         self._save_death(server.name, lived, how + read_log_tail(server))
 
     def _save_death(self, name: str, lived: float, reason: str) -> None:
@@ -118,16 +123,6 @@ class Supervisor:
 
     def _pid_file(self, name: str) -> Path:
         return self._settings.home / "run" / f"{name}.json"
-
-    def _collect_exits(self) -> None:
-        """Keeps how children have ended. The system does not tell that of servers which ``up`` has started."""
-        with suppress(ChildProcessError):
-            while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-                if pid == 0:
-                    return
-                code = os.waitstatus_to_exitcode(status)
-                self._exits[pid] = f"ended by signal {-code}" if code < 0 else f"ended with exit status {code}"
 
 
 def supervise(settings: Settings, stop: threading.Event) -> None:

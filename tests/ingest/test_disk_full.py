@@ -1,0 +1,97 @@
+"""Ingest on a disk that fills up: workers pause before it is full, nothing is lost when it is, and one ``up`` repairs.
+
+The stack's folder is on a small file system of its own, which takes the right to mount one.
+
+In `make soak`: a stack of its own, whose servers die and come back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ingest_support import counts, exactly, ledger_rows, log_file, own, source, wait_for
+from own_stack import stack_folder
+from small_disk import count_free, fill_disk, mount_small_disk
+
+from watchfloor.ingest.intake.load import Load
+from watchfloor.ingest.worker.claim import STALE_SECONDS
+from watchfloor.schema.errors import StackError
+from watchfloor.schema.settings.settings import MIB, Settings
+from watchfloor.store.stack.stack import read_status, start_stack
+from watchfloor.store.store import Store
+
+pytestmark = [pytest.mark.stack, pytest.mark.crash, pytest.mark.soak]
+LINES = 20_000
+RESERVE = 80 * MIB
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    folder = tmp_path_factory.mktemp("small")
+    with mount_small_disk(folder / "disk", 512 * MIB) as disk, stack_folder(disk) as plain:
+        small = replace(plain, tserver_heap="256m", tserver_maps="64m", kafka_heap="256m", disk_reserve=RESERVE)
+        start_stack(small)
+        yield small
+
+
+def test_workers_pause_below_the_reserve_and_go_on_by_themselves(settings: Settings, tmp_path: Path) -> None:
+    mine, kind = own(settings, "reserve"), source("reserve")
+    with Store.open(settings) as store:
+        store.catalog.register(kind)
+        load = Load(mine, [log_file(tmp_path / "a.log", LINES)], kind.name, workers=2)
+        progress = iter(load)
+        for now in progress:
+            if now.phase == "loading" and now.events > LINES // 10:
+                break
+        with fill_disk(settings.home.parent, leave=RESERVE - 2 * MIB):
+            for now in progress:
+                if now.problem:
+                    break
+            assert "MiB are free, ingest pauses below 80 MiB (disk_reserve)" in now.problem
+            assert any("is nearly full" in problem for problem in read_status(settings).problems)
+            lines: list[str] = []
+            start_stack(settings, report=lines.append)
+            assert "is nearly full" in lines[0] and lines[1] == "the stack is running already"
+            time.sleep(2)  # chunks that were under way
+            before = (next(progress).events, time.monotonic())
+            while time.monotonic() - before[1] < STALE_SECONDS + 4:
+                now = next(progress)
+            assert now.events == before[0] < LINES
+            assert any(row.state == "queued" for row in ledger_rows(store, tmp_path / "a.log"))
+        for _ in progress:
+            pass
+        assert (load.result.events, load.result.quarantined, load.result.failed) == (LINES, 0, ())
+        assert {row.attempts for row in ledger_rows(store, tmp_path / "a.log")} == {1}
+        assert counts(store, kind) == exactly(kind, LINES)
+    log = load.log_file.read_text()
+    assert (log.count("pausing: the disk of"), log.count("there is room on the disk again")) == (2, 2)
+
+
+def test_a_full_disk_loses_nothing_and_one_up_repairs(settings: Settings, tmp_path: Path) -> None:
+    mine, kind = own(settings, "full"), source("full")
+    with Store.open(settings) as store:
+        store.catalog.register(kind)
+    load = Load(mine, [log_file(tmp_path / "b.log", LINES)], kind.name, workers=2)
+    progress = iter(load)
+    for now in progress:
+        if now.phase == "loading" and now.events > LINES // 10:
+            break
+    with fill_disk(settings.home.parent):
+        wait_for(lambda: any(server.state == "died" for server in read_status(settings).servers), 120)
+        found = read_status(settings)
+        assert "0 MiB are free" in found.problems[0] and "free some space" in found.problems[0]
+        for _ in range(2):
+            with pytest.raises(StackError, match=r"the disk is full: .* free some space, then run `watchfloor up`"):
+                start_stack(settings)
+        assert count_free(settings.home) < MIB
+    start_stack(settings)
+    assert read_status(settings).problems == ()
+    for _ in progress:
+        pass
+    assert (load.result.events, load.result.quarantined, load.result.failed) == (LINES, 0, ())
+    with Store.open(settings) as store:
+        assert counts(store, kind) == exactly(kind, LINES)
