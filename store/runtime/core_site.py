@@ -1,9 +1,11 @@
 """Hadoop's configuration, which must be on the class path of every Accumulo server of the local stack."""
 
 CORE_SITE = """<?xml version="1.0"?>
-<!-- Hadoop's own local file system ignores sync, and the write-ahead log would lose data without a word. -->
+<!-- Hadoop's own local file system ignores sync, and the write-ahead log would lose data without a word. The durability
+     is a system property of each server, because this file is the same for all stacks. -->
 <configuration>
-  <property><name>fs.file.impl</name><value>watchfloor.stack.LocalFiles</value></property>
+  <property><name>fs.file.impl</name><value>watchfloor.stack.files.LocalFiles</value></property>
+  <property><name>watchfloor.files.durability</name><value>${watchfloor.durability}</value></property>
   <property><name>fs.AbstractFileSystem.file.impl</name><value>org.apache.hadoop.fs.local.RawLocalFs</value></property>
 </configuration>
 """

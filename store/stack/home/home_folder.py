@@ -57,6 +57,8 @@ def make_folders(settings: Settings) -> None:
             probe.touch()
             probe.unlink()
         settings.secret_folder.chmod(0o700)
+        _sync_folder(settings.home)
+        _sync_folder(settings.home.parent)
     except OSError as error:
         raise StackError(
             f"the stack's folder {settings.home} cannot be written: {error}; choose another --home"

@@ -66,6 +66,8 @@ def _accumulo_properties(settings: Settings, zookeepers: str, secret: str, nativ
         "instance.zookeeper.host": zookeepers,
         "instance.zookeeper.timeout": f"{settings.zookeeper_timeout}s",
         "instance.secret": secret,
+        # A server that was stopped for so long that its log is recovered could otherwise acknowledge further writes.
+        "manager.wal.closer.implementation": "watchfloor.stack.files.LocalLogCloser",
         # The log of a killed server can be read at once, because it is a local file without a lease.
         "manager.recovery.delay": "500ms",
         # By default the answer that a log is not sorted yet is cached for 15 s.
@@ -121,6 +123,8 @@ def _kafka_properties(settings: Settings, data: Path, ports: dict[str, int]) -> 
         "broker.session.timeout.ms": 3000,
         "broker.heartbeat.interval.ms": 500,
         "log.cleaner.dedupe.buffer.size": 16 << 20,
+        # How many records may wait for the disk when they are acknowledged. Kafka otherwise leaves it to the system.
+        **({"log.flush.interval.messages": 1} if settings.durability == "sync" else {}),
         **one,
     }
 

@@ -73,7 +73,7 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
     def make_accumulo_server(
         name: str, kind: str, heap: str, flags: tuple[str, ...], port: str, extra: int = 0
     ) -> Server:
-        main = (f"-Daccumulo.properties=file://{conf}/accumulo.properties", "org.apache.accumulo.start.Main", kind)
+        main = (*_accumulo_flags(settings), "org.apache.accumulo.start.Main", kind)
         return make_server(
             name, heap, is_listening, *flags, *main, "-a", LOOPBACK, "-o", f"{port}={state.ports[name]}", extra=extra
         )  # fmt: skip
@@ -104,8 +104,13 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
 def admin_command(settings: Settings, *arguments: str | Path) -> list[str]:
     """Returns the command line of one administrative task (``watchfloor.stack.AdminCommand``)."""
     flags = ["-Xmx96m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'admin.log'}"]
-    flags.append(f"-Daccumulo.properties=file://{settings.conf_folder}/accumulo.properties")
-    return [*_java_command(settings), *flags, "watchfloor.stack.AdminCommand", *map(str, arguments)]
+    return [
+        *_java_command(settings),
+        *flags,
+        *_accumulo_flags(settings),
+        "watchfloor.stack.AdminCommand",
+        *map(str, arguments),
+    ]
 
 
 def kafka_format_command(settings: Settings, kafka_id: str) -> list[str]:
@@ -113,6 +118,13 @@ def kafka_format_command(settings: Settings, kafka_id: str) -> list[str]:
     flags = ["-Xmx128m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'kafka-format.log'}"]
     tool = ["kafka.tools.StorageTool", "format", "-t", kafka_id, "-c", str(settings.conf_folder / "kafka.properties")]
     return [*_java_command(settings), *flags, *tool, "--ignore-formatted"]
+
+
+def _accumulo_flags(settings: Settings) -> tuple[str, ...]:
+    """Returns the system properties of every process of Accumulo."""
+    properties = f"-Daccumulo.properties=file://{settings.conf_folder}/accumulo.properties"
+    # Read by LocalFiles, by way of core-site.xml.
+    return properties, f"-Dwatchfloor.durability={settings.durability}"
 
 
 def _java_command(settings: Settings) -> list[str]:

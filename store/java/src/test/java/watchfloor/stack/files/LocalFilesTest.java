@@ -1,4 +1,4 @@
-package watchfloor.stack;
+package watchfloor.stack.files;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
