@@ -30,6 +30,8 @@ APART = (
     "test_demo",
     "test_supervisor",
     "test_disk_full",
+    "test_woken_servers",
+    "test_power_cut",
 )
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.

@@ -50,7 +50,9 @@ class Settings:
     gc_heap: str = _setting("128m", "heap", "heap of Accumulo's garbage collector")
     zookeeper_heap: str = _setting("128m", "heap", "heap of ZooKeeper")
     kafka_heap: str = _setting("384m", "heap", "heap of the Kafka broker")
-    durability: str = _setting("flush", "durability", "what is acknowledged survives kill -9 (flush), or a power cut too (sync)")
+    durability: str = _setting(
+        "flush", "durability", "what is acknowledged survives kill -9 (flush), or a power cut too (sync)"
+    )
     zookeeper_timeout: int = _setting(
         8, "int", "seconds until a server that went silent counts as dead", low=4, high=120
     )

@@ -158,7 +158,7 @@ def stop_and_wake(settings: Settings, store: Store, server: str, table: str) -> 
     assert process is not None
     with stopped(process):
         wait_for(lambda: len(list_tablet_servers(store.connection)) == 1)
-        wait_for(lambda: serves_all(store, table), 120)
+        wait_for(lambda: serves_all(store, table), 240)
         assert find_process(pid_file) == process, "what was killed meanwhile does not wake"
     wait_for(lambda: find_process(pid_file) != process)
     start_stack(settings)

@@ -29,18 +29,18 @@ class LogStreamTest {
   @TempDir java.nio.file.Path volume;
   private final AtomicInteger asked = new AtomicInteger();
   private volatile boolean alive = true;
-  private final LocalFiles files =
-      new LocalFiles(
-          log -> {
-            asked.incrementAndGet();
-            if (!alive) {
-              throw new IOException("no lock");
-            }
-          });
+  private final LocalFiles files = new LocalFiles(this::requireLock);
 
   @BeforeEach
   void open() throws IOException {
     files.initialize(URI.create("file:///"), new Configuration());
+  }
+
+  private void requireLock(java.nio.file.Path log) throws IOException {
+    asked.incrementAndGet();
+    if (!alive) {
+      throw new IOException("no lock");
+    }
   }
 
   private Path log() {
