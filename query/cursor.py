@@ -4,6 +4,10 @@
 
 The bytes are written in URL-safe base64 without padding. The next page may have other columns and another limit. Its
 source and filter must be the same, which the digest proves.
+
+A cursor grants nothing: it is a place in a query that its holder could ask for without it, and each page is read with
+the authorizations of who asks. So cursors are not signed, and work across all services of a store; every part of one is
+checked instead.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from hashlib import blake2b
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.json_form import to_json
 from watchfloor.schema.filter.tree import Filter
+from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store.encoding.keys import KEY_BYTES, is_hash_known, time_of_key
 
 _VERSION = 1
@@ -53,7 +58,10 @@ class Cursor:
 
 
 def read_cursor(text: str, source: str, tree: Filter | None) -> Cursor:
-    """Returns the cursor of a text. Raises ``UserError`` if it is damaged or from another source or typed filter."""
+    """Returns the cursor of a text. Raises ``UserError`` if it is damaged or from another source or typed filter.
+
+    The text need not come from us: whatever it says is within the bounds of what ``to_text`` writes.
+    """
     try:
         whole = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
     except (ValueError, binascii.Error):
@@ -65,7 +73,7 @@ def read_cursor(text: str, source: str, tree: Filter | None) -> Cursor:
         raise UserError("the cursor is of another query; source and filter must be those that it was given for")
     key, since = content[1 : 1 + KEY_BYTES], content[1 + KEY_BYTES : -_DIGEST_BYTES]
     cursor = Cursor(key, int.from_bytes(since, "big"))
-    if cursor.since > cursor.time:
+    if not 0 <= cursor.since <= cursor.time < END_OF_TIME or not cursor.is_exact:
         raise UserError("the cursor is damaged; give it exactly as it was given to you")
     return cursor
 

@@ -21,6 +21,7 @@ from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.filter.tree import Filter
 from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.source import Source
+from watchfloor.schema.times import clip_range
 from watchfloor.store.catalog import Catalog
 from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.layout import IndexCount
@@ -41,8 +42,8 @@ class CheckedRequest:
     """A request that fits its source.
 
     ``tree`` is the typed filter and ``schema`` the Arrow schema of the result's columns. [since, until), in µs, is the
-    time range; None leaves an end open. With a ``cursor`` the range begins where that of the cursor's query began, and
-    ends with the cursor's microsecond.
+    time range, cut to the times that events can have; None leaves an end open. With a ``cursor`` the range begins where
+    that of the cursor's query began, and ends with the cursor's microsecond.
     """
 
     request: QueryRequest
@@ -111,6 +112,7 @@ def check_request(catalog: Catalog, request: QueryRequest) -> CheckedRequest:
     since, until, cursor = request.since, request.until, None
     if request.cursor is None:
         check_range(since, until)
+        since, until = clip_range(since, until)
     tree = read_filter(request.where, source)
     if request.cursor is not None:
         cursor = read_cursor(request.cursor, source.name, tree)

@@ -13,7 +13,7 @@ from watchfloor.schema.field import Field, IndexKind
 from watchfloor.schema.filter.tree import Compare, Value
 from watchfloor.schema.filter.type_check import type_filter
 from watchfloor.schema.source import Source
-from watchfloor.schema.times import END_OF_TIME, from_micros
+from watchfloor.schema.times import END_OF_TIME, clip_range, from_micros
 from watchfloor.store.layouts.count_reader import CountReader
 from watchfloor.store.store import Store
 
@@ -70,6 +70,7 @@ def _open_counts(
     """
     source = store.catalog.find_source(source_name)
     check_range(since, until)
+    since, until = clip_range(since, until)
     reader = CountReader(store, source)
     if since is not None and until is not None:
         return source, reader, (since, until)

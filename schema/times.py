@@ -93,7 +93,20 @@ def from_micros(micros: int) -> datetime:
 
 def format_micros(micros: int) -> str:
     """Returns a time as ISO 8601 in UTC, always with six decimals: ``2026-01-08T12:00:00.000000Z``."""
-    return f"{from_micros(micros):%Y-%m-%dT%H:%M:%S.%f}Z"
+    # Not strftime, which writes the years before 1000 with fewer than four digits.
+    return f"{from_micros(micros).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+def clip_range(since: int | None, until: int | None) -> tuple[int | None, int | None]:
+    """Returns the part of [since, until) in which events can lie; None leaves an end open, as before.
+
+    A range in which none can lie becomes the microsecond at ``END_OF_TIME``, so that no range is ever empty.
+    """
+    since = None if since is None else max(since, 0)
+    until = None if until is None else min(until, END_OF_TIME)
+    if (until is not None and until <= 0) or (since is not None and since >= END_OF_TIME):
+        return END_OF_TIME, END_OF_TIME + 1
+    return since, until
 
 
 def format_moment(moment: datetime) -> str:

@@ -27,6 +27,7 @@ from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
+from watchfloor.schema.times import END_OF_TIME, to_micros
 from watchfloor.store.encoding.keys import MAX_TIME
 from watchfloor.store.store import Store
 
@@ -234,3 +235,30 @@ def test_a_damaged_cursor_is_refused(cursor: Cursor, data: st.DataObject) -> Non
     )
     with pytest.raises(UserError, match="damaged"):
         read_cursor(damaged, KIND.name, TREE)
+
+
+@given(
+    time=st.sampled_from([-1, END_OF_TIME, MAX_TIME, MAX_TIME - 2**64 + 1, 5])
+    | st.integers(MAX_TIME - 2**64 + 1, MAX_TIME),
+    since=st.sampled_from([0, 6, END_OF_TIME, 2**64 - 1]) | st.integers(0, 2**64 - 1),
+    tie=st.integers(0, 1),
+)
+def test_a_forged_cursor_is_refused_unless_it_could_be_real(time: int, since: int, tie: int) -> None:
+    """Forged means: with the right digest and check sum."""
+    key = (MAX_TIME - time).to_bytes(8, "big") + tie.to_bytes(8, "big")
+    text = Cursor(key, since).to_text(KIND.name, TREE)
+    if tie and 0 <= since <= time < END_OF_TIME:
+        assert read_cursor(text, KIND.name, TREE) == Cursor(key, since)
+    else:
+        with pytest.raises(UserError, match="damaged"):
+            read_cursor(text, KIND.name, TREE)
+
+
+@pytest.mark.stack
+def test_a_forged_cursor_that_could_be_real_is_a_place_like_any_other(layout: str, store: Store) -> None:
+    service, name = QueryService(store), source(layout, layout).name
+    whole, _ = rows(service, QueryRequest(name))
+    for time in (0, int(MIDNIGHT.timestamp() * 1e6), END_OF_TIME - 1):
+        cursor = Cursor((MAX_TIME - time).to_bytes(8, "big") + b"\xff" * 8, 0)
+        page, summary = rows(service, QueryRequest(name, cursor=cursor.to_text(name, None)))
+        assert page == [row for row in whole if to_micros(row["ts"]) < time] and summary["status"] == "complete"

@@ -68,10 +68,12 @@ class QueryStream:
             summary = dict(self._result.summary)
         except Exception as error:
             summary = self._summarize_failure(error)
+        # The query is over: how soon the client reads the summary is nobody else's business.
+        self.close()
         yield orjson.dumps({"summary": summary}) + b"\n"
 
     def close(self) -> None:
-        """Ends the query. The server calls it in the iterating thread, when the answer is sent or cut off."""
+        """Ends the query. The server calls it in the iterating thread, too, when the answer is sent or cut off."""
         if not self._closed:
             self._closed = True
             try:
