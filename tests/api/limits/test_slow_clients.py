@@ -61,13 +61,15 @@ def wait_until(is_true: Callable[[], object], seconds: float = 5) -> None:
         time.sleep(0.02)
 
 
-def test_streams_that_nobody_reads_stop_nobody(port: int, service: FakeService) -> None:
-    with ExitStack() as stack:
+def test_streams_that_nobody_reads_stop_nobody(service: FakeService, services: FakeServices) -> None:
+    # Nobody is refused or cut off while the test runs.
+    limits = RestLimits(queries=2, queries_per_token=2, wait_seconds=60, stalled_seconds=60)
+    with serve_app(create_app(services, FakeTokens(), limits), limits) as port, ExitStack() as stack:
         service.batches = Endless()
-        for _ in range(4):
+        for _ in range(6):
             stack.enter_context(connect_slow_reader(port))
-        # Each waits until the one before is paused: two run at once.
-        wait_until(lambda: len(service.results) == 4)
+        # Two run at once, so each waits until one before it is paused.
+        wait_until(lambda: len(service.results) == 6, 30)
         service.batches = [events(0, 1)]
         response = ask(port)
         assert response.status == 200 and read_lines(response.read())[-1]["summary"]["rows"] == 1
