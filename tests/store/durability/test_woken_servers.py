@@ -44,6 +44,8 @@ pytestmark = [pytest.mark.stack, pytest.mark.crash, pytest.mark.soak, pytest.mar
 
 WRITERS = 12
 LINES = 6_000
+MODES = {"block": "bulk", "cell": "live"}
+"""The way in which each layout is loaded."""
 
 
 @pytest.fixture(scope="module")
@@ -110,14 +112,14 @@ class Loads:
         for number in itertools.count():
             if self._stop.is_set():
                 return
-            file = log_file(self._folder / f"{number}.log", LINES, salt=str(number))
+            file = log_file(self._folder / f"{self._source.layout}-{number}.log", LINES, salt=str(number))
             load = self._load_file(file)
             self.events += load.result.events
             self.failed += load.result.failed
 
     def _load_file(self, file: Path) -> Load:
         while True:
-            load = Load(self._settings, [file], self._source.name, workers=2)
+            load = Load(self._settings, [file], self._source.name)
             # A store that does not answer when a load begins is an error; later it is waited for.
             with suppress(StoreError):
                 for _ in load:
@@ -169,10 +171,8 @@ def test_what_a_woken_server_acknowledges_is_there(settings: Settings, tmp_path:
     with ExitStack() as stack:
         store = stack.enter_context(Store.open(settings))
         plain = store.catalog.register(replace(source("plain"), shards=8))
-        loaded = [store.catalog.register(source("woken", layout)) for layout in ("block", "cell")]
-        loads = [Loads(settings, kind, tmp_path / kind.layout) for kind in loaded]
-        for kind in loaded:
-            (tmp_path / kind.layout).mkdir()
+        loaded = [store.catalog.register(source(mode, layout)) for layout, mode in MODES.items()]
+        loads = [Loads(replace(settings, ingest_mode=MODES[kind.layout]), kind, tmp_path) for kind in loaded]
         with Writers(settings, store, plain) as writers, loads[0], loads[1]:
             for number in range(ROUNDS):
                 before = len(writers.acknowledged)
