@@ -24,7 +24,7 @@ LONG_PAUSE = (11.0, 16.0)
 """Seconds, above all time-outs."""
 DOWN = (0.0, 5.0)
 """Seconds until a process is started again that no supervisor and no pool starts by itself."""
-GAP = (2.0, 14.0)
+GAP = (3.0, 17.0)
 """Seconds from one fault to the next."""
 _SETTLING = 3.0
 """Seconds after the end of a fault before the next one of the same process."""
