@@ -60,10 +60,13 @@ def read_disk_space(settings: Settings) -> DiskSpace | None:
     return DiskSpace(settings.home, count_free_bytes(settings.home), settings.disk_reserve)
 
 
-def count_free_bytes(folder: Path) -> int:
-    """Returns the bytes that are free on the file system of a folder, which need not exist yet. Raises ``OSError``."""
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    return shutil.disk_usage(existing).free
+def count_free_bytes(home: Path) -> int:
+    """Returns the bytes that are free for a stack's folder, which need not exist yet. Raises ``OSError``.
+
+    Its data may lie on another file system than the rest; the one with less room counts.
+    """
+    places = [next(path for path in (folder, *folder.parents) if path.exists()) for folder in (home, home / "data")]
+    return min(shutil.disk_usage(place).free for place in places)
 
 
 class DiskGuard:

@@ -68,7 +68,8 @@ def test_workers_pause_below_the_reserve_and_go_on_by_themselves(settings: Setti
         assert {row.attempts for row in ledger_rows(store, tmp_path / "a.log")} == {1}
         assert counts(store, kind) == exactly(kind, LINES)
     log = load.log_file.read_text()
-    assert (log.count("pausing: the disk of"), log.count("there is room on the disk again")) == (2, 2)
+    # Each worker says so once; the second may have come too late to have paused.
+    assert 1 <= log.count("pausing: the disk of") == log.count("there is room on the disk again") <= 2
 
 
 def test_a_full_disk_loses_nothing_and_one_up_repairs(settings: Settings, tmp_path: Path) -> None:

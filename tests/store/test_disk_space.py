@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -34,6 +35,13 @@ def test_the_room_is_that_of_the_stacks_folder_and_a_cluster_has_none(settings: 
     cluster = Settings(cluster_properties=Path("/client.properties"), kafka_bootstrap="host:1")
     assert read_disk_space(cluster) is None
     assert DiskGuard(cluster, logging.getLogger("quiet")).has_room()
+
+
+def test_data_on_a_disk_of_its_own_counts_too(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    (settings.home / "data").mkdir(parents=True)
+    rooms = {settings.home: 9 * MIB, settings.home / "data": 4 * MIB}
+    monkeypatch.setattr(disk_space.shutil, "disk_usage", lambda place: SimpleNamespace(free=rooms[place]))
+    assert disk_space.count_free_bytes(settings.home) == 4 * MIB
 
 
 def test_what_is_said_has_the_numbers_and_the_remedy() -> None:

@@ -94,10 +94,10 @@ def test_what_keeps_dying_is_said_and_up_starts_it_once_the_cause_is_gone(runnin
     path.write_text(good.replace("node.id=1", "node.id=one"))
     kill(running, "kafka")
     # Its first death says nothing, as it was killed.
-    wait_until(lambda: (now := load_restarts(running)["kafka"]).keeps_dying and "node.id" in now.reason, 120)
+    wait_until(lambda: (now := load_restarts(running)["kafka"]).keeps_dying and "value one" in now.reason, 120)
     (problem,) = [p for p in read_status(running).problems if p.startswith("kafka")]
     assert "it keeps dying" in problem and "exit status 1" in problem and "watchfloor up" in problem
-    assert "Invalid value one for configuration node.id" in problem
+    assert "ConfigException: Invalid value one for configuration" in problem
     start_stack(running)  # it writes the configuration anew
     assert path.read_text() == good
     found = {server.name: server for server in read_status(running).servers}
