@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
 from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.paths import show_path
 
 from .gzip_reader import GzipReader, is_gzip_file
 
@@ -77,7 +78,7 @@ def scan_file(
         base = 0
         if cut_like is not None:
             split, base, mark = cut_like.split, cut_like.base, None
-        stream = _Content(file, compressed, before.st_size)
+        stream = _Content(path, file, compressed, before.st_size)
         digest = hashlib.blake2b(digest_size=FILE_ID_BYTES)
         whole, rest = _Cutter(split, base), None
         length = 0
@@ -96,7 +97,7 @@ def scan_file(
         _add_damage(digest, stream)
         after = os.fstat(file.fileno())
     if after.st_size < before.st_size or (after.st_mtime_ns != before.st_mtime_ns and after.st_size == before.st_size):
-        raise InputFileError(f"{path}: changed while it was read; give it again when its writer is done")
+        raise InputFileError(f"{show_path(path)}: changed while it was read; give it again when its writer is done")
     came_before = cut_like.before if cut_like is not None else ""
     if rest is not None and mark is not None and digest.digest() != mark.file_id:
         whole, came_before = rest, mark.file_id.hex()
@@ -147,7 +148,7 @@ def check_unchanged(item: WorkItem) -> None:
         now = os.fstat(file.fileno())
         if (now.st_size, now.st_mtime_ns) == (item.size, item.mtime_ns):
             return
-        stream = _Content(file, item.compressed, now.st_size)
+        stream = _Content(item.path, file, item.compressed, now.st_size)
         digest = hashlib.blake2b(digest_size=FILE_ID_BYTES)
         left = item.length
         for block in stream:
@@ -157,7 +158,7 @@ def check_unchanged(item: WorkItem) -> None:
                 break
         _add_damage(digest, stream)
     if left or digest.digest() != item.file_id:
-        raise InputFileError(f"{item.path}: its content changed after it was queued; queue it again")
+        raise InputFileError(f"{show_path(item.path)}: its content changed after it was queued; queue it again")
 
 
 def open_regular(path: str | Path) -> BinaryIO:
@@ -165,12 +166,12 @@ def open_regular(path: str | Path) -> BinaryIO:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise InputFileError(f"{path}: cannot be read: {error.strerror}") from error
+        raise InputFileError(f"{show_path(path)}: cannot be read: {error.strerror}") from error
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
         what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-        raise InputFileError(f"{path}: is {what}; give log files")
+        raise InputFileError(f"{show_path(path)}: is {what}; give log files")
     return os.fdopen(descriptor, "rb", buffering=0)
 
 
@@ -227,8 +228,8 @@ class _Content:
     A damaged gzip stream ends early; ``is_damaged`` is true afterwards.
     """
 
-    def __init__(self, file: BinaryIO, compressed: bool, size: int) -> None:
-        self._file, self._left = file, size
+    def __init__(self, path: str | Path, file: BinaryIO, compressed: bool, size: int) -> None:
+        self._path, self._file, self._left = path, file, size
         self._blocks: GzipReader | Iterator[bytes] = (
             GzipReader(self._read, _BLOCK_BYTES) if compressed else iter(self._read, b"")
         )
@@ -237,7 +238,7 @@ class _Content:
         try:
             yield from self._blocks
         except OSError as error:
-            raise InputFileError(f"{self._file.name}: cannot be read: {error.strerror}") from error
+            raise InputFileError(f"{show_path(self._path)}: cannot be read: {error.strerror}") from error
 
     @property
     def is_damaged(self) -> bool:

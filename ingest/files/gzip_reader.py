@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 GZIP_MAGIC = b"\x1f\x8b"
+_PIECE_BYTES = 16 << 10
+"""Compressed bytes that are inflated at once. They become at most 17 MB, as DEFLATE compresses to 1/1032 at best."""
 
 
 def is_gzip_file(file: BinaryIO) -> bool:
@@ -21,7 +23,8 @@ class GzipReader:
 
     Members may be empty, and zero bytes may follow them; any other bytes between members are damage. The iteration ends
     where the stream ends early or is damaged, and ``fault`` then holds the reason. ``fault`` is empty until then, and
-    after a good end.
+    after a good end. The blocks hold all that the compressed bytes before the damaged one become, also if the damage is
+    found in a member's checksum, whatever the sizes in which the file is read.
     """
 
     def __init__(self, read: Callable[[], bytes], block_bytes: int) -> None:
@@ -30,29 +33,59 @@ class GzipReader:
         self.fault = ""
 
     def __iter__(self) -> Iterator[bytes]:
-        pending = b""
+        pending: list[bytes] = []
+        size = 0
+        for piece in self._inflate_pieces():
+            pending.append(piece)
+            size += len(piece)
+            if size >= self._block_bytes:
+                joined = memoryview(b"".join(pending))
+                full = size - size % self._block_bytes
+                for start in range(0, full, self._block_bytes):
+                    yield bytes(joined[start : start + self._block_bytes])
+                pending, size = [bytes(joined[full:])], size - full
+        if size:
+            yield b"".join(pending)
+
+    def _inflate_pieces(self) -> Iterator[bytes]:
+        """Yields what each piece of compressed bytes becomes. Sets ``fault`` where the stream breaks off."""
         member = zlib.decompressobj(wbits=31)
         between = True  # at the beginning of the file, or after a member and before the next
-        while True:
-            pending = pending or self._read()
-            if not pending:
-                if not between:
-                    self.fault = "the gzip stream ends early"
-                return
-            if between:
-                pending = pending.lstrip(b"\0")
-                if not pending:
-                    continue
-                between = False
-            try:
-                block = member.decompress(pending, self._block_bytes)
-            except zlib.error as error:
-                self.fault = f"the gzip stream is damaged ({error})"
-                return
-            if block:
-                yield block
-            pending = member.unconsumed_tail
-            if member.eof:
-                pending = member.unused_data
-                member = zlib.decompressobj(wbits=31)
-                between = True
+        for read in iter(self._read, b""):
+            pending = memoryview(read)
+            while len(pending):
+                piece = bytes(pending[:_PIECE_BYTES])
+                pending = pending[len(piece) :]
+                while piece:
+                    if between:
+                        piece = piece.lstrip(b"\0")
+                        between = not piece
+                        continue
+                    before = member.copy()
+                    try:
+                        yield member.decompress(piece)
+                    except zlib.error as error:
+                        self.fault = f"the gzip stream is damaged ({error})"
+                        yield _inflate_before_fault(before, piece)
+                        return
+                    piece = member.unused_data
+                    if member.eof:
+                        member, between = zlib.decompressobj(wbits=31), True
+        if not between:
+            self.fault = "the gzip stream ends early"
+
+
+def _inflate_before_fault(member: zlib._Decompress, piece: bytes) -> bytes:
+    """Returns what ``piece`` becomes up to its damaged byte; zlib gives nothing of a call in which it finds one.
+
+    Bisects for the longest beginning without a fault.
+    """
+    good, bad, inflated = 0, len(piece), b""
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            inflated = member.copy().decompress(piece[:middle])
+            good = middle
+        except zlib.error:
+            bad = middle
+    return inflated

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.paths import show_path
 
 from .gzip_reader import GzipReader, is_gzip_file
+from .other_files import MAGIC_BYTES
 
 CHUNK_BYTES = 4 << 20
 MAX_LINE_BYTES = 1 << 20
@@ -44,10 +46,10 @@ class Chunk:
     rejected: tuple[RejectedLine, ...] = ()
 
 
-def is_gzip(path: str | Path) -> bool:
-    """Returns true if a file begins as gzip files do. Raises ``InputFileError`` if it cannot be opened."""
+def read_magic(path: str | Path) -> bytes:
+    """Returns the first bytes of a file as it is on disk. Raises ``InputFileError`` if it cannot be read."""
     with _open_file(path) as file:
-        return is_gzip_file(file)
+        return file.read(MAGIC_BYTES)
 
 
 def read_chunks(
@@ -66,7 +68,7 @@ def read_chunks(
     with _open_file(path) as file:
         if is_gzip_file(file):
             if start or end is not None:
-                raise InputFileError(f"{path}: a gzip file has no byte ranges; read it whole")
+                raise InputFileError(f"{show_path(path)}: a gzip file has no byte ranges; read it whole")
             blocks = GzipReader(partial(file.read, _READ_BYTES), chunk_bytes)
             yield from _assemble_chunks(blocks, 0, None, max_line_bytes)
         else:
@@ -78,7 +80,7 @@ def _open_file(path: str | Path) -> BinaryIO:
     try:
         return Path(path).open("rb")
     except OSError as error:
-        raise InputFileError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise InputFileError(f"{show_path(path)}: cannot be read: {error.strerror or error}") from None
 
 
 class _PlainBlocks:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from watchfloor.ingest.records.ledger import LedgerRow
+from watchfloor.schema.files.paths import show_path
 
 from .intake import Offer
 
@@ -31,7 +32,7 @@ class LoadProgress:
 class FileResult:
     """The outcome for one file; lines = events + quarantined.
 
-    ``skipped``: none of its items had to be queued. ``failed`` holds the reasons of items that failed.
+    ``skipped``: all of it was loaded before. ``failed`` holds the reasons of items that failed.
     """
 
     path: str
@@ -46,6 +47,11 @@ class FileResult:
     @property
     def lines(self) -> int:
         return self.events + self.quarantined
+
+    @property
+    def has_no_lines(self) -> bool:
+        """True if the file was read and is empty, or has only blank lines and header lines."""
+        return not self.lines and not self.skipped and not self.failed
 
 
 @dataclass(frozen=True)
@@ -95,9 +101,9 @@ def file_result(offer: Offer, rows: Mapping[bytes, LedgerRow]) -> FileResult:
         sum(row.events for row in own),
         sum(row.quarantined for row in own),
         sum(row.entries for row in own),
-        not offer.queued,
+        not offer.queued and (bool(offer.items) or offer.grown),
         tuple(
-            f"{row.path}: {row.reason}" if row.path not in row.reason else row.reason
+            row.reason if show_path(row.path) in row.reason else f"{show_path(row.path)}: {row.reason}"
             for row in own
             if row.state == "failed"
         ),

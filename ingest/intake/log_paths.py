@@ -9,22 +9,23 @@ from pathlib import Path
 
 from watchfloor.ingest.files.file_scan import open_regular
 from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.paths import find_path, show_path
 
 
 def expand_paths(paths: Sequence[str | Path]) -> tuple[str, ...]:
-    """Returns the files that paths and patterns name, each once.
+    """Returns the files that paths and patterns name, each once. A path may be written as ``show_path`` shows it.
 
     Raises ``InputFileError``, which names all files that cannot be read.
     """
     found: dict[str, None] = {}
     problems = []
     for path in paths:
-        given = os.fspath(path)
+        given = find_path(os.fspath(path))
         names = [given]
         if glob.has_magic(given) and not os.path.lexists(given):
             names = sorted(glob.glob(given, recursive=True))  # noqa: PTH207 - a pattern may be absolute
         if not names:
-            problems.append(f"{given}: no file fits this pattern")
+            problems.append(f"{show_path(given)}: no file fits this pattern")
         for name in names:
             try:
                 open_regular(name).close()

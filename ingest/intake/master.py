@@ -12,6 +12,7 @@ from pathlib import Path
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.schema.errors import InputFileError, OperatorError, UserError
+from watchfloor.schema.files.paths import find_path, show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
 
@@ -41,12 +42,12 @@ def watch_folders(
     ``feed`` names the kind of all files; None leaves that to each file's content. ``settle`` and ``polling`` are those
     of ``FolderWatcher``.
     """
-    paths = [os.path.realpath(folder) for folder in folders]
+    paths = [os.path.realpath(find_path(os.fspath(folder))) for folder in folders]
     for path in paths:
         if not Path(path).is_dir() or not os.access(path, os.R_OK | os.X_OK):
-            raise InputFileError(f"{path}: not a folder that can be listed; name the folders to watch")
+            raise InputFileError(f"{show_path(path)}: not a folder that can be listed; name the folders to watch")
     with FolderWatcher(paths, settle, polling) as watcher:
-        _Master(settings, watcher, stop, feed).run(", ".join(paths))
+        _Master(settings, watcher, stop, feed).run(", ".join(map(show_path, paths)))
 
 
 class _Master:
@@ -96,13 +97,13 @@ class _Master:
         except UserError as error:
             now = read_state(state.path)
             if now is None:
-                log.info("%s: gone before it was queued", state.path)
+                log.info("%s: gone before it was queued", show_path(state.path))
             elif (now.size, now.mtime_ns) == (state.size, state.mtime_ns):
                 log.warning("refused: %s", error)
                 intake.refuse_file(state.path, state.size, state.mtime_ns, str(error))
             return
         if offer.queued:
             what = "what was added to it, " if offer.grown else ""
-            log.info("%s: queued, %s%d items of %d bytes", state.path, what, len(offer.queued), offer.bytes)
+            log.info("%s: queued, %s%d items of %d bytes", show_path(state.path), what, len(offer.queued), offer.bytes)
         else:
-            log.info("%s: its content was queued before", state.path)
+            log.info("%s: its content was queued before", show_path(state.path))

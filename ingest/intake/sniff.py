@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from watchfloor.ingest.files.other_files import explain_content, explain_magic
 from watchfloor.ingest.formats.registry import find_format, load_formats
 from watchfloor.ingest.parsing.format import Format, Match, SniffResult
 from watchfloor.ingest.parsing.sample import FileSample
 from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
+
+_ZEROS = "as files do that were being written when the power failed; get the file again, or cut the zero bytes off"
 
 
 def sniff_file(path: str | Path, feed: str | None, known: Mapping[str, Source]) -> SniffResult:
@@ -23,13 +27,34 @@ def sniff_file(path: str | Path, feed: str | None, known: Mapping[str, Source]) 
     sources = {**builtin_definitions(), **known}
     named = None if feed is None else find_format(feed, sources)
     sample = FileSample(path)
-    if sample.lines:
-        result = _choose_format(sample, named, sources).describe(sample, feed, sources)
-    elif feed is not None:
-        result = SniffResult(feed, b"", ())
+    if problem := explain_magic(sample.magic) or explain_content(sample.lines[0] if sample.lines else b""):
+        raise InputFileError(f"{show_path(path)}: {problem}")
+    if not sample.lines:
+        result = _describe_no_lines(sample, feed)
+    elif feed is None and not any(line.strip(b"\0") for line in sample.lines):
+        raise InputFileError(f"{show_path(path)}: begins with zero bytes only, {_ZEROS}")
     else:
-        raise InputFileError(f"{path}: no lines, so nothing tells its kind; name its source, or leave it out")
+        result = _choose_format(sample, named, sources).describe(sample, feed, sources)
     return replace(result, splittable=False) if sample.compressed else result
+
+
+def _describe_no_lines(sample: FileSample, feed: str | None) -> SniffResult:
+    """Returns how a file is read in which no line is seen.
+
+    Raises ``InputFileError`` if nothing of the file can be read, or if no feed is named.
+    """
+    path, rejected = show_path(sample.path), sample.first_rejected()
+    if rejected is not None and not rejected.offset and not rejected.raw:
+        raise InputFileError(f"{path}: nothing of it can be read: {rejected.reason}; get the file again")
+    if feed is not None:
+        return SniffResult(feed, b"", ())
+    if rejected is None:
+        problem = "has no lines" if sample.magic else "is empty"
+    elif not rejected.raw.strip(b"\0"):
+        problem = f"begins with zero bytes only, {_ZEROS}"
+    else:
+        problem = f"has no whole line at its beginning ({rejected.reason})"
+    raise InputFileError(f"{path}: {problem}, so nothing tells its kind; name its source, or leave it out")
 
 
 def _choose_format(sample: FileSample, named: Format | None, sources: Mapping[str, Source]) -> Format:
@@ -46,7 +71,7 @@ def _choose_format(sample: FileSample, named: Format | None, sources: Mapping[st
         # Formats of JSON lines share one title.
         *others, last = dict.fromkeys(text_format.title for text_format in list(formats.values())[::-1])
         raise InputFileError(
-            f"{sample.path}: not {', '.join(others)} or {last}; it begins {sample.beginning}; "
+            f"{show_path(sample.path)}: not {', '.join(others)} or {last}; it begins {sample.beginning}; "
             "if it is one all the same, name its source"
         )
     return formats[best]

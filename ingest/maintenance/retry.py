@@ -32,7 +32,8 @@ from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
 from watchfloor.ingest.records.definitions import SourceResolver
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.records.quarantine import OPEN, RETRIED, Quarantine, QuarantinedLine
-from watchfloor.schema.errors import OperatorError, UserError
+from watchfloor.schema.errors import OperatorError, StoreError, UserError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
@@ -137,7 +138,8 @@ class _Retry:
 
     def _try_lines(self, item: WorkItem, lines: list[QuarantinedLine]) -> None:
         """Claims the lines that parse now and writes their events; counts the others by reason."""
-        self._count_kept((line for line in lines if not line.whole), "only its beginning is kept")
+        self._count_kept((line for line in lines if line.lines > 1), "only counted; load the file again")
+        self._count_kept((line for line in lines if not line.whole and line.lines == 1), "only its beginning is kept")
         lines = [line for line in lines if line.whole]
         if not lines:
             return
@@ -160,6 +162,8 @@ class _Retry:
 
         The events have the offsets of the lines in their file.
         """
+        if any(line.is_hidden for line in lines):
+            raise StoreError(f"lines of {show_path(item.path)} have a label that was granted only now; try again")
         raws = [line.raw + b"\n" for line in lines]
         starts = np.cumsum([0, *(len(raw) for raw in raws[:-1])])
         offsets = np.array([line.offset for line in lines], np.int64)
@@ -201,7 +205,7 @@ class _Retry:
         self._events += len(lines)
 
     def _count_kept(self, lines: Iterable[QuarantinedLine], reason: str) -> None:
-        count = sum(1 for _ in lines)
+        count = sum(line.lines for line in lines)
         self._lines += count
         if count:
             self._kept[reason] += count
@@ -209,8 +213,10 @@ class _Retry:
     def _update_ledger(self, row: LedgerRow) -> None:
         """Writes the ledger's figures anew from the quarantine's rows, so that a repetition changes nothing."""
         assert row.item is not None and row.end is not None
-        states = [line.state for line in self._quarantine.lines_of_item(row.item.item_id)]
-        end = replace(row.end, quarantined=states.count(OPEN), retried=states.count(RETRIED))
+        states: dict[str, int] = defaultdict(int)
+        for line in self._quarantine.lines_of_item(row.item.item_id):
+            states[line.state] += line.lines
+        end = replace(row.end, quarantined=states[OPEN], retried=states[RETRIED])
         if end != row.end:
             self._ledger.write_end(row.item, end)
 

@@ -7,7 +7,8 @@ from itertools import islice
 from pathlib import Path
 
 from watchfloor.ingest.columns.rows import split_rows
-from watchfloor.ingest.files.lines import is_gzip, read_chunks
+from watchfloor.ingest.files.gzip_reader import GZIP_MAGIC
+from watchfloor.ingest.files.lines import RejectedLine, read_chunks, read_magic
 
 SAMPLE_BYTES = 16 << 20
 PEEK_BYTES = 256 << 10
@@ -19,7 +20,9 @@ class FileSample:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.compressed = is_gzip(self.path)
+        self.magic = read_magic(self.path)
+        """The file's first bytes on disk."""
+        self.compressed = self.magic.startswith(GZIP_MAGIC)
         self.lines = tuple(islice(self.read_lines(PEEK_BYTES), _PEEK_LINES))
         """The first hundred lines or fewer that are not blank."""
 
@@ -30,6 +33,10 @@ class FileSample:
             yield from map(rows.line_at, range(len(rows)))
             if chunk.offset + len(chunk.data) >= limit:
                 return
+
+    def first_rejected(self) -> RejectedLine | None:
+        """Returns the first line that cannot be read whole: it is too long, or the gzip stream breaks off in it."""
+        return next((rejected for chunk in read_chunks(self.path) for rejected in chunk.rejected), None)
 
     @property
     def is_json(self) -> bool:

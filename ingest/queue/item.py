@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from watchfloor.schema.errors import InternalError
+from watchfloor.schema.files.paths import show_path
 
 FILE_ID_BYTES = 16
 ITEM_ID_BYTES = 8
@@ -53,7 +54,7 @@ class WorkItem:
     @property
     def name(self) -> str:
         """The file and the range, for log lines."""
-        return f"{self.path} [{self.start:,}, {self.end:,})"
+        return f"{show_path(self.path)} [{self.start:,}, {self.end:,})"
 
     def to_json(self) -> bytes:
         """Returns the item as a message of the queue."""

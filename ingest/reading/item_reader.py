@@ -21,7 +21,6 @@ from watchfloor.ingest.parsing.parsed import ParsedChunk
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.records.definitions import SourceResolver
 from watchfloor.ingest.records.ledger import ItemEnd
-from watchfloor.ingest.records.quarantine import CLEARED, OPEN, RETRIED, Quarantine
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bridge.threads import attach_thread
@@ -33,6 +32,7 @@ from watchfloor.store.store import Store
 
 from .parts import part_id, part_ids, part_of_line, parts_of_lines
 from .read_ahead import map_in_order, read_ahead
+from .rejected_lines import Offsets, RejectedLines
 
 _PARSER_THREADS = 2
 """Parsing is half of the work, and most of it runs outside the interpreter's lock, so a second thread raises the rate.
@@ -41,7 +41,6 @@ _PARSED_AHEAD = 8
 """Chunks that are parsed, or being parsed, ahead of the encoder. The encoder works on slabs of about as many chunks."""
 _ENCODED_AHEAD = 1
 log = logging.getLogger("watchfloor.reading")
-Offsets = npt.NDArray[np.int64]
 ReportProgress = Callable[[int, int, int], None]
 """Called between chunks with bytes, events and quarantined lines so far; may raise to stop."""
 
@@ -118,8 +117,8 @@ class ItemReader:
         """Reads the item by the present definitions. All is durable when it returns."""
         item = task.item
         check_unchanged(item)
-        quarantine = Quarantine(task.store)
-        earlier = _read_earlier_lines(quarantine, item)
+        lines = RejectedLines(task.store, task.sink, item)
+        earlier = lines.earlier
         rejected = array("q")
         events = 0
         writers: list[ItemWriter] = []
@@ -130,14 +129,14 @@ class ItemReader:
             for chunk in encoded:
                 for writer, writes in chunk.writes:
                     writer.put_writes(writes)
-                quarantine.put_lines(task.sink, item, chunk.rejected, chunk.cut)
+                lines.put(chunk.rejected, chunk.cut)
                 rejected.extend(line.offset for line in chunk.rejected)
                 writers += chunk.ended
                 events += chunk.events
                 task.report(chunk.upto - item.start, events, len(rejected))
         task.on_read()
         offsets = np.array(rejected, np.int64)
-        _clear_fitting_lines(quarantine, task, np.setdiff1d(earlier.open, offsets))
+        lines.finish()
         task.events_to.flush()
         task.sink.flush()
         check_unchanged(item)
@@ -220,39 +219,6 @@ class _EncodedChunk:
         for writer in writers:
             self.writes.append((writer, writer.encode_rest()))
             self.ended.append(writer)
-
-
-@dataclass(frozen=True)
-class _EarlierLines:
-    """The item's lines that an earlier reading put in quarantine.
-
-    ``open`` are the offsets of the lines that are still in quarantine, ``claimed`` those of the lines that a retry has
-    claimed and counts. ``retried`` is the number of claimed lines that are events by now.
-    """
-
-    open: Offsets
-    claimed: Offsets
-    retried: int
-
-
-def _read_earlier_lines(quarantine: Quarantine, item: WorkItem) -> _EarlierLines:
-    """Reads the item's lines in quarantine."""
-    still_open, claimed, retried = array("q"), array("q"), 0
-    for line in quarantine.lines_of_item(item.item_id):
-        retried += line.state == RETRIED
-        if line.state == RETRIED or line.claim:
-            claimed.append(line.offset)
-        elif line.state == OPEN:
-            still_open.append(line.offset)
-    return _EarlierLines(np.array(still_open, np.int64), np.array(claimed, np.int64), retried)
-
-
-def _clear_fitting_lines(quarantine: Quarantine, task: ReadTask, offsets: Offsets) -> None:
-    """Closes the lines that were in quarantine and became events in this reading."""
-    if len(offsets):
-        fits = set(offsets.tolist())
-        lines = (line for line in quarantine.lines_of_item(task.item.item_id) if line.offset in fits)
-        quarantine.close_lines(task.sink, lines, CLEARED)
 
 
 def _read_item_chunks(settings: Settings, item: WorkItem) -> Iterator[Chunk]:

@@ -12,6 +12,8 @@ from watchfloor.store.encoding.ranges import Ranges, prefix_end
 from watchfloor.store.store import Store
 
 Cells = dict[str, bytes]
+"""The values of a row's cells by qualifier; that of a cell with a visibility is followed by a space and the visibility.
+"""
 Put = tuple[bytes, str, bytes]
 """A row, a qualifier, a value."""
 
@@ -27,13 +29,13 @@ def read_rows(store: Store, table: str, ranges: Iterable[tuple[bytes, bytes | No
     cells: Cells = {}
     # Few entries a batch: a cell of the quarantine may be a megabyte.
     for batch in store.scan(EntryScan(table, scanned, batch_rows=64)):
-        columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "value"))
-        for row, qualifier, value in zip(*columns, strict=True):
+        columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "visibility", "value"))
+        for row, qualifier, visibility, value in zip(*columns, strict=True):
             if row != current:
                 if current is not None:
                     yield current, cells
                 current, cells = row, {}
-            cells[qualifier.decode()] = value
+            cells[name_cell(qualifier.decode(), visibility.decode())] = value
     if current is not None:
         yield current, cells
 
@@ -48,26 +50,38 @@ def read_row(store: Store, table: str, row: bytes) -> Cells:
     return next((cells for _, cells in read_rows(store, table, [(row, row + b"\x00")])), {})
 
 
-def put_cells(sink: EntrySink, table: str, puts: Iterable[Put]) -> None:
-    """Hands cells to a sink; they are durable after its ``flush``."""
+def name_cell(qualifier: str, visibility: str) -> str:
+    """Returns the name of a cell in ``Cells``."""
+    return f"{qualifier} {visibility}" if visibility else qualifier
+
+
+def put_cells(sink: EntrySink, table: str, puts: Iterable[Put], visibility: str = "") -> None:
+    """Hands cells, all of one visibility, to a sink; they are durable after its ``flush``."""
     batch: list[Put] = []
     size = 0
     for put in puts:
         batch.append(put)
         size += len(put[2]) + 64
         if size > _BATCH_BYTES:
-            sink.write_entries(table, _make_entries(batch))
+            sink.write_entries(table, _make_entries(batch, visibility))
             batch, size = [], 0
     if batch:
-        sink.write_entries(table, _make_entries(batch))
+        sink.write_entries(table, _make_entries(batch, visibility))
 
 
-def _make_entries(puts: list[Put]) -> pa.RecordBatch:
+def delete_cells(sink: EntrySink, table: str, keys: Iterable[tuple[bytes, str]], visibility: str) -> None:
+    """Has a sink delete cells of one visibility, given by row and qualifier."""
+    if puts := [(row, qualifier, b"") for row, qualifier in keys]:
+        sink.delete_entries(table, _make_entries(puts, visibility).select(["row", "qualifier", "visibility"]))
+
+
+def _make_entries(puts: list[Put], visibility: str) -> pa.RecordBatch:
     rows, qualifiers, values = zip(*puts, strict=True)
     return pa.RecordBatch.from_pydict(
         {
             "row": pa.array(rows, pa.binary()),
             "qualifier": pa.array([q.encode() for q in qualifiers], pa.binary()),
+            "visibility": pa.array([visibility.encode()] * len(puts), pa.binary()),
             "value": pa.array(values, pa.binary()),
         }
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -170,10 +170,12 @@ class Ledger:
         self._write_cells([(_item_key(item), "run", orjson.dumps(run))])
 
     def write_end(self, item: WorkItem, end: ItemEnd) -> None:
+        end = replace(end, reason=_make_encodable(end.reason))
         self._write_cells([(_item_key(item), "end", orjson.dumps(end))])
 
     def write_seen(self, seen: SeenFile) -> None:
-        fields = {**vars(seen), "path": ""}  # the row holds the path, whose bytes need not be UTF-8
+        # The row holds the path, whose bytes need not be UTF-8.
+        fields = {**vars(seen), "path": "", "reason": _make_encodable(seen.reason)}
         self._write_cells(
             [
                 (_path_key(seen.path), "seen", orjson.dumps(fields)),
@@ -235,6 +237,11 @@ def _seen_file(cells: Cells) -> SeenFile | None:
 
 def _read_json(cells: Cells, qualifier: str) -> dict[str, Any] | None:
     return orjson.loads(cells[qualifier]) if qualifier in cells else None
+
+
+def _make_encodable(text: str) -> str:
+    """Returns a text as UTF-8 can hold it: an exception's own text may quote a path with other bytes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _item_key(item: WorkItem) -> bytes:

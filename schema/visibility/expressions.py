@@ -7,7 +7,7 @@ expressions. The functions here decide what may be *said* about data: names of s
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 _LABEL = re.compile(r"[A-Za-z0-9_\-:./]{1,200}", re.ASCII)
 LABEL_FORM = "1 to 200 letters, digits and _ - : . /"
@@ -29,3 +29,11 @@ def is_satisfied(expression: str, labels: Collection[str]) -> bool:
     if "|" in expression:
         return any(label in labels for label in named)
     return all(label in labels for label in named)
+
+
+def join_expressions(expressions: Iterable[str]) -> str:
+    """Returns the expression that only those satisfy who satisfy every one of ``expressions``."""
+    distinct = sorted({expression for expression in expressions if expression})
+    if len(distinct) < 2:
+        return "".join(distinct)
+    return "&".join(f"({expression})" if "|" in expression else expression for expression in distinct)

@@ -29,6 +29,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
     "schema": (
         "schema",
         "schema/visibility",
+        "schema/files",
         "schema/filter",
         "schema/settings",
     ),

@@ -11,6 +11,7 @@ from watchfloor.api.cli.terminal.command_group import OK, PARTLY, AddCommand
 from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
 from watchfloor.api.cli.terminal.rows import add_format, print_rows
 from watchfloor.api.formats.visible import escape_controls, escape_raw_line
+from watchfloor.schema.files.paths import show_path
 
 if TYPE_CHECKING:
     from watchfloor.ingest.records.ledger import LedgerRow
@@ -31,7 +32,7 @@ ITEM_COLUMNS = (
     "by",
     "reason",
 )
-LINE_COLUMNS = ("line", "file", "offset", "feed", "bytes", "reason")
+LINE_COLUMNS = ("line", "file", "offset", "feed", "lines", "bytes", "reason")
 
 
 def register(add: AddCommand) -> None:
@@ -51,7 +52,7 @@ def register(add: AddCommand) -> None:
     show.set_defaults(run=show_lines)
     again = actions.add_parser("retry", help="parse them again, by the present definitions", allow_abbrev=False)
     again.add_argument("line", metavar="LINE", nargs="?", help="only this one")
-    again.add_argument("--file", metavar="PATH", help="only the lines of this file")
+    again.add_argument("--file", metavar="PATH", help="only the lines of this file, as `items` shows it")
     again.set_defaults(run=retry_lines)
 
 
@@ -76,9 +77,10 @@ def list_lines(args: Namespace) -> None:
     rows = [
         {
             "line": line.key,
-            "file": line.path,
+            "file": show_path(line.path),
             "offset": line.offset,
             "feed": line.feed,
+            "lines": line.lines,
             "bytes": len(line.raw),
             "reason": line.reason,
         }
@@ -102,7 +104,7 @@ def show_lines(args: Namespace) -> None:
                 sys.stdout.buffer.write(line.raw + b"\n")
                 continue
             whole = "" if line.whole else ", only its beginning was kept"
-            print_message(f"{line.key}: {escape_controls(line.path)} at byte {line.offset:,} ({line.state}{whole})")
+            print_message(f"{line.key}: {show_path(line.path)} at byte {line.offset:,} ({line.state}{whole})")
             print_message(f"  {escape_controls(line.reason)}")
             print(escape_raw_line(line.raw), flush=True)
 
@@ -127,7 +129,7 @@ def _describe_item(row: LedgerRow) -> dict[str, Any]:
     return {
         "item": row.item_id or None,
         "state": row.state,
-        "file": row.path,
+        "file": show_path(row.path),
         "start": item.start if item else None,
         "end": item.end if item else None,
         "feed": item.feed if item else None,
@@ -141,6 +143,6 @@ def _describe_item(row: LedgerRow) -> dict[str, Any]:
 
 
 def _add_list_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--file", metavar="PATH", help="only the lines of this file")
+    parser.add_argument("--file", metavar="PATH", help="only the lines of this file, as `items` shows it")
     parser.add_argument("--limit", metavar="N", type=int, default=1000, help="at most N lines (default 1000)")
     add_format(parser)

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from watchfloor.api.formats.visible import escape_controls
+from watchfloor.schema.files.paths import show_path
 
 from .context import print_message
 
@@ -54,6 +55,8 @@ def format_summary(result: LoadResult) -> str:
     lines += [f"  failed: {escape_controls(reason)}" for reason in result.failed[:MAX_REASONS]]
     skipped = sum(f.skipped for f in result.files)
     known = f", {skipped} of {len(result.files)} files were loaded before" if skipped else ""
+    if bare := [f for f in result.files if f.has_no_lines]:
+        known += f", {len(bare)} of {len(result.files)} files hold no lines: empty, blank or only headers"
     lines.append(
         f"{result.lines:,} lines = {result.events:,} events + {result.quarantined:,} quarantined, in "
         f"{result.seconds:.1f} s ({format_speed(result.events, result.bytes, result.seconds)}){known}"
@@ -65,8 +68,10 @@ def format_summary(result: LoadResult) -> str:
 
 def format_file(file: FileResult) -> str:
     """Returns a line about one loaded file."""
-    note = ", loaded before" if file.skipped else ", FAILED" if file.failed else ""
-    return f"  {escape_controls(file.path)}: {file.events:,} events, {file.quarantined:,} quarantined{note}"
+    note = (
+        ", loaded before" if file.skipped else ", FAILED" if file.failed else ", no lines" if file.has_no_lines else ""
+    )
+    return f"  {show_path(file.path)}: {file.events:,} events, {file.quarantined:,} quarantined{note}"
 
 
 def _show_bar(load: Load) -> None:

@@ -10,6 +10,7 @@ from watchfloor.ingest.parsing.parsed import ResolveSource
 from watchfloor.ingest.parsing.sample import FileSample
 from watchfloor.ingest.parsing.time_place import TimePlace, read_time_place
 from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
 
 from .access_log import AccessLogParser, find_time_text, is_access_line
@@ -31,7 +32,7 @@ class AccessLogFormat:
     def describe(self, sample: FileSample, feed: str | None, sources: Mapping[str, Source]) -> SniffResult:
         if sample.is_json:
             raise InputFileError(
-                f"{sample.path}: JSON lines, not {feed}; it begins {sample.beginning}; name another source"
+                f"{show_path(sample.path)}: JSON lines, not {feed}; it begins {sample.beginning}; name another source"
             )
         return describe_feed(SOURCE if feed is None else feed, sources)
 

@@ -9,6 +9,7 @@ from watchfloor.ingest.parsing.parsed import ResolveSource
 from watchfloor.ingest.parsing.sample import FileSample
 from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
 
 from .json_lines import JsonParser
@@ -41,7 +42,7 @@ class JsonFormat:
             return describe_feed(fitting[0].name, sources)
         which = f"the sources {', '.join(s.name for s in fitting)} all fit" if fitting else "no known source fits"
         raise InputFileError(
-            f"{sample.path}: JSON lines, and {which}; it begins {sample.beginning}; "
+            f"{show_path(sample.path)}: JSON lines, and {which}; it begins {sample.beginning}; "
             "name its source, or write a source definition for it"
         )
 

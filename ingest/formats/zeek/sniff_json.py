@@ -10,6 +10,7 @@ from watchfloor.ingest.formats.json.json_values import Record, decode_records
 from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.parsing.sample import FileSample
 from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
 
 from .zeek_fields import FAMILY, ID_ALIASES, KNOWN_LOGS, TIME_FIELD
@@ -41,7 +42,9 @@ def describe_json(sample: FileSample, feed: str | None, sources: Mapping[str, So
     if not log and not all(map(log_path, decode_records(sample.lines))):
         log = _log_in_name(sample.path)
         if not _LOG_NAME.fullmatch(log):
-            raise InputFileError(f"{sample.path}: Zeek JSON of no named log; name its source: zeek.conn, zeek.dns, …")
+            raise InputFileError(
+                f"{show_path(sample.path)}: Zeek JSON of no named log; name its source: zeek.conn, zeek.dns, …"
+            )
     return SniffResult(
         f"{FAMILY}.{log}" if log else FAMILY,
         b"",

@@ -9,6 +9,7 @@ from dataclasses import replace
 from watchfloor.ingest.parsing.format import SniffResult, is_of_family
 from watchfloor.ingest.parsing.sample import PEEK_BYTES, FileSample
 from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
 
 from .zeek_fields import FAMILY
@@ -27,13 +28,16 @@ def describe_tsv(sample: FileSample, feed: str | None, sources: Mapping[str, Sou
     header = parse_header(header_lines)
     problem = header.find_problem()
     if problem:
-        raise InputFileError(f"{sample.path}: a Zeek log whose header cannot be used: {problem}; mend the header")
+        raise InputFileError(
+            f"{show_path(sample.path)}: a Zeek log whose header cannot be used: {problem}; mend the header"
+        )
     base = sources.get(header.source_name)
     if feed is not None and feed not in (FAMILY, header.source_name):
         base = sources.get(feed)
         if base is None or is_of_family(feed, FAMILY) or base.parser["format"] != "zeek":
             raise InputFileError(
-                f"{sample.path}: a Zeek {header.path} log, not {feed}; name {header.source_name} or no source"
+                f"{show_path(sample.path)}: a Zeek {header.path} log, not {feed}; "
+                f"name {header.source_name} or no source"
             )
     derived = header_source(header, base)
     return SniffResult(derived.name, header_lines, (derived,), _has_one_header(sample, header))

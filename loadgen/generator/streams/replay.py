@@ -22,6 +22,7 @@ from watchfloor.ingest.parsing.time_place import TimePlace
 from watchfloor.ingest.reading.read_ahead import read_ahead
 from watchfloor.loadgen.generator.synthesis.time_sampler import MicrosArray
 from watchfloor.schema.errors import InputFileError, UserError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
 
 from .pacer import HEAD_START_MICROS, LiveLineSink, Pacer, check_rate
@@ -150,7 +151,7 @@ def retime_chunks(
     due = start
     for chunk in read_chunks(path, chunk_bytes=CHUNK_BYTES, max_line_bytes=_MAX_LINE_BYTES):
         for rejected in chunk.rejected:
-            raise InputFileError(f"{path}: {rejected.reason}")
+            raise InputFileError(f"{show_path(path)}: {rejected.reason}")
         texts, times, counted, retimed = [], [], [], []
         for line in io.BytesIO(chunk.data):
             event = bool(line.strip()) and not (sniffed.header and line.startswith(b"#"))

@@ -157,7 +157,7 @@ def test_fields_that_generated_events_have_too_tell_nothing(write) -> None:
 def test_an_empty_file(write) -> None:
     assert sniff_file(write(""), "web.access", {}).sources == ()
     assert sniff_file(write(b"\n \n"), "zeek", {}).feed == "zeek"
-    with pytest.raises(InputFileError, match=r"some\.log: no lines, so nothing tells its kind; name its source"):
+    with pytest.raises(InputFileError, match=r"some\.log: is empty, so nothing tells its kind; name its source"):
         sniff_file(write(""), None, {})
 
 

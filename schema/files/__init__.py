@@ -1,0 +1,1 @@
+"""Names of files, as text that can be shown and taken back."""
