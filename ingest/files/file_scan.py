@@ -10,22 +10,24 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO
+from io import FileIO
 
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 
 from .gzip_reader import GzipReader, is_gzip_file
+from .open_file import FileOrPath, open_file_or_path
 
 WHOLE = 0
 """The value of ``split`` for a file that is not cut: all of it is one range."""
 _DAMAGED = b"\x00damaged"
 _BLOCK_BYTES = 1 << 20
+_CLOCK_TICK_NS = 20_000_000
+"""More than the steps of the clock by which Linux stamps changes of files (a tick of the kernel, at most 10 ms)."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class QueuedMark:
 class FileScan:
     """The result of one pass over a file.
 
-    ``size`` counts the bytes on disk, ``length`` the uncompressed bytes. ``ranges`` begin at the offset ``base``. If
+    ``size`` counts the bytes on disk, ``length`` the uncompressed bytes. ``inode``, ``mtime_ns`` and ``ctime_ns`` are
+    those of the file before the pass. ``ranges`` begin at the offset ``base``. If
     the file begins with the part that a ``QueuedMark`` describes, the ranges hold only the lines after that part, and
     ``before`` is the mark's identity as hex; otherwise ``before`` is empty. ``damaged`` is true if the gzip stream
     breaks off.
@@ -51,7 +54,9 @@ class FileScan:
 
     file_id: bytes
     size: int
+    inode: int
     mtime_ns: int
+    ctime_ns: int
     length: int
     compressed: bool
     damaged: bool
@@ -62,7 +67,7 @@ class FileScan:
 
 
 def scan_file(
-    path: str | Path, split: int, mark: QueuedMark | None = None, cut_like: WorkItem | None = None
+    file_or_path: FileOrPath, split: int, mark: QueuedMark | None = None, cut_like: WorkItem | None = None
 ) -> FileScan:
     """Returns identity and ranges of a file, found in bounded memory. Raises ``InputFileError``.
 
@@ -70,15 +75,15 @@ def scan_file(
     content: this file is cut in the same way. A plain file that grows during the pass is read up to its size at the
     beginning.
     """
-    with open_regular(path) as file:
-        before = os.fstat(file.fileno())
+    with open_file_or_path(file_or_path) as file:
+        before = _await_clock_tick(file)
         compressed = is_gzip_file(file)
         if compressed:
             split = WHOLE
         base = 0
         if cut_like is not None:
             split, base, mark = cut_like.split, cut_like.base, None
-        stream = _Content(path, file, compressed, before.st_size)
+        stream = _Content(file, compressed, before.st_size)
         digest = hashlib.blake2b(digest_size=FILE_ID_BYTES)
         whole, rest = _Cutter(split, base), None
         length = 0
@@ -97,14 +102,17 @@ def scan_file(
         _add_damage(digest, stream)
         after = os.fstat(file.fileno())
     if after.st_size < before.st_size or (after.st_mtime_ns != before.st_mtime_ns and after.st_size == before.st_size):
-        raise InputFileError(f"{show_path(path)}: changed while it was read; give it again when its writer is done")
+        name = show_path(file.name)
+        raise InputFileError(f"{name}: changed while it was read; give it again when its writer is done")
     came_before = cut_like.before if cut_like is not None else ""
     if rest is not None and mark is not None and digest.digest() != mark.file_id:
         whole, came_before = rest, mark.file_id.hex()
     return FileScan(
         digest.digest(),
         before.st_size,
+        before.st_ino,
         before.st_mtime_ns,
+        before.st_ctime_ns,
         length,
         compressed,
         stream.is_damaged,
@@ -126,7 +134,9 @@ def items_of(scan: FileScan, path: str, feed: str, header: bytes, ticket: str) -
             feed=feed,
             header=header,
             size=scan.size,
+            inode=scan.inode,
             mtime_ns=scan.mtime_ns,
+            ctime_ns=scan.ctime_ns,
             length=scan.length,
             split=scan.split,
             base=scan.base,
@@ -138,41 +148,45 @@ def items_of(scan: FileScan, path: str, feed: str, header: bytes, ticket: str) -
     )
 
 
-def check_unchanged(item: WorkItem) -> None:
-    """Raises ``InputFileError`` if the file is gone, unreadable, or no longer begins with the queued content.
+def check_unchanged(item: WorkItem, file: FileIO) -> None:
+    """Raises ``InputFileError`` if an open file no longer begins with the queued content.
 
-    Costs one ``stat`` unless size or modification time differ; then the bytes are hashed. A file that has only grown
-    counts as unchanged.
+    Costs one ``stat`` if inode, size, modification and change time are those of the file that was hashed: the time of
+    change is the kernel's, nobody can set it back. Otherwise the bytes are hashed. A file that has only grown counts as
+    unchanged.
     """
-    with open_regular(item.path) as file:
-        now = os.fstat(file.fileno())
-        if (now.st_size, now.st_mtime_ns) == (item.size, item.mtime_ns):
-            return
-        stream = _Content(item.path, file, item.compressed, now.st_size)
-        digest = hashlib.blake2b(digest_size=FILE_ID_BYTES)
-        left = item.length
-        for block in stream:
-            digest.update(block[:left])
-            left -= min(left, len(block))
-            if not left and not item.compressed:
-                break
-        _add_damage(digest, stream)
+    now = os.fstat(file.fileno())
+    if (now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns) == (
+        item.inode,
+        item.size,
+        item.mtime_ns,
+        item.ctime_ns,
+    ):
+        return
+    file.seek(0)
+    stream = _Content(file, item.compressed, now.st_size)
+    digest = hashlib.blake2b(digest_size=FILE_ID_BYTES)
+    left = item.length
+    for block in stream:
+        digest.update(block[:left])
+        left -= min(left, len(block))
+        if not left and not item.compressed:
+            break
+    _add_damage(digest, stream)
     if left or digest.digest() != item.file_id:
         raise InputFileError(f"{show_path(item.path)}: its content changed after it was queued; queue it again")
 
 
-def open_regular(path: str | Path) -> BinaryIO:
-    """Opens a regular file for reading and nothing else: a FIFO would block, a device may have no end."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise InputFileError(f"{show_path(path)}: cannot be read: {error.strerror}") from error
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(descriptor)
-        what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-        raise InputFileError(f"{show_path(path)}: is {what}; give log files")
-    return os.fdopen(descriptor, "rb", buffering=0)
+def _await_clock_tick(file: FileIO) -> os.stat_result:
+    """Returns the file's state as of a moment from which on each change gives it a new time of change.
+
+    Two changes within one step of the kernel's clock have the same time. After a younger change this waits for the
+    next step.
+    """
+    age = time.time_ns() - os.fstat(file.fileno()).st_ctime_ns
+    if age < _CLOCK_TICK_NS:
+        time.sleep(min(_CLOCK_TICK_NS - age, _CLOCK_TICK_NS) / 1e9)
+    return os.fstat(file.fileno())
 
 
 def _begins_with(mark: QueuedMark, digest: hashlib.blake2b, rest: bytes) -> bool:
@@ -228,8 +242,8 @@ class _Content:
     A damaged gzip stream ends early; ``is_damaged`` is true afterwards.
     """
 
-    def __init__(self, path: str | Path, file: BinaryIO, compressed: bool, size: int) -> None:
-        self._path, self._file, self._left = path, file, size
+    def __init__(self, file: FileIO, compressed: bool, size: int) -> None:
+        self._file, self._left = file, size
         self._blocks: GzipReader | Iterator[bytes] = (
             GzipReader(self._read, _BLOCK_BYTES) if compressed else iter(self._read, b"")
         )
@@ -238,7 +252,7 @@ class _Content:
         try:
             yield from self._blocks
         except OSError as error:
-            raise InputFileError(f"{show_path(self._path)}: cannot be read: {error.strerror}") from error
+            raise InputFileError(f"{show_path(self._file.name)}: cannot be read: {error.strerror}") from error
 
     @property
     def is_damaged(self) -> bool:

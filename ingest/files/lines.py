@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import BinaryIO
+from io import FileIO
 
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
 
 from .gzip_reader import GzipReader, is_gzip_file
-from .other_files import MAGIC_BYTES
+from .open_file import FileOrPath, open_file_or_path
 
 CHUNK_BYTES = 4 << 20
 MAX_LINE_BYTES = 1 << 20
@@ -46,14 +45,8 @@ class Chunk:
     rejected: tuple[RejectedLine, ...] = ()
 
 
-def read_magic(path: str | Path) -> bytes:
-    """Returns the first bytes of a file as it is on disk. Raises ``InputFileError`` if it cannot be read."""
-    with _open_file(path) as file:
-        return file.read(MAGIC_BYTES)
-
-
 def read_chunks(
-    path: str | Path,
+    file_or_path: FileOrPath,
     start: int = 0,
     end: int | None = None,
     chunk_bytes: int = CHUNK_BYTES,
@@ -65,10 +58,10 @@ def read_chunks(
     what could be read, then a chunk with a ``RejectedLine`` that says so. A range of a gzip file other than the whole
     raises ``InputFileError``, as does a file that cannot be opened or read.
     """
-    with _open_file(path) as file:
+    with open_file_or_path(file_or_path) as file:
         if is_gzip_file(file):
             if start or end is not None:
-                raise InputFileError(f"{show_path(path)}: a gzip file has no byte ranges; read it whole")
+                raise InputFileError(f"{show_path(file.name)}: a gzip file has no byte ranges; read it whole")
             blocks = GzipReader(partial(file.read, _READ_BYTES), chunk_bytes)
             yield from _assemble_chunks(blocks, 0, None, max_line_bytes)
         else:
@@ -76,19 +69,12 @@ def read_chunks(
             yield from _assemble_chunks(_PlainBlocks(file, chunk_bytes), start, end, max_line_bytes)
 
 
-def _open_file(path: str | Path) -> BinaryIO:
-    try:
-        return Path(path).open("rb")
-    except OSError as error:
-        raise InputFileError(f"{show_path(path)}: cannot be read: {error.strerror or error}") from None
-
-
 class _PlainBlocks:
     """Iterates over the blocks of a plain file. Most blocks end at a line end, so that they need not be copied."""
 
     fault = ""
 
-    def __init__(self, file: BinaryIO, block_bytes: int) -> None:
+    def __init__(self, file: FileIO, block_bytes: int) -> None:
         self._file, self._block_bytes = file, block_bytes
 
     def __iter__(self) -> Iterator[bytes]:

@@ -1,7 +1,8 @@
 """Queues a file for the master and for ``load``: recognises it, registers its sources, cuts it, sends its items.
 
-Items go to the queue before they go to the ledger. If this process dies in between, the file is offered again and its
-items are queued twice, which workers recognise by the ledger. In the opposite order the items might never be queued.
+Items go to the ledger before they go to the queue, because workers take no item that the ledger lacks. If this process
+dies in between, the queue lacks items that the ledger calls queued: the master queues those again (``requeue.py``), and
+so does ``load`` for its own files.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ import math
 import os
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from io import FileIO
 
 from watchfloor.ingest.files.file_scan import WHOLE, FileScan, QueuedMark, items_of, scan_file
+from watchfloor.ingest.files.open_file import FileOrPath, open_log_file, stat_log_file
 from watchfloor.ingest.parsing.format import SniffResult
 from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.queue.waiting import Waiting
 from watchfloor.ingest.queue.work_queue import ItemProducer
-from watchfloor.ingest.records.ledger import Ledger, LedgerRow, SeenFile
+from watchfloor.ingest.records.ledger import OPEN_STATES, Ledger, LedgerRow, SeenFile
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.runtime.process_identity import name_this_process
@@ -34,13 +37,15 @@ LONG_ITEM = 4
 class Offer:
     """The outcome of offering a file.
 
-    ``items`` are all items of the file, ``queued`` those of them that were sent now. ``grown``: the file's beginning
-    was queued earlier, and only the lines after it are new. ``damaged``: its gzip stream breaks off.
+    ``items`` are all items of the file, ``queued`` those of them that were sent now. ``has_open``: some of them are not
+    done. ``grown``: the file's beginning was queued earlier, and only the lines after it are new. ``damaged``: its gzip
+    stream breaks off.
     """
 
     path: str
     items: tuple[WorkItem, ...]
     queued: tuple[WorkItem, ...]
+    has_open: bool = False
     grown: bool = False
     damaged: bool = False
 
@@ -63,9 +68,9 @@ class Intake:
         """Returns all sources of the catalog, by name."""
         return self._store.catalog.read_sources()
 
-    def sniff_file(self, path: str, feed: str | None) -> SniffResult:
+    def sniff_file(self, file: FileOrPath, feed: str | None) -> SniffResult:
         """Returns how a file is to be read, without queueing it."""
-        return sniff_file(path, feed, self.known_sources())
+        return sniff_file(file, feed, self.known_sources())
 
     def register_sources(self, files: Iterable[SniffResult]) -> None:
         """Registers the sources of many files that the catalog lacks, all at once.
@@ -76,27 +81,32 @@ class Intake:
         first = {source.name: source for found in reversed(list(files)) for source in found.sources}
         self._store.catalog.register_all(source for name, source in first.items() if name not in known)
 
-    def offer_file(self, path: str, feed: str | None, *, again: bool = False, all_open: bool = False) -> Offer:
+    def offer_file(
+        self, path: str, feed: str | None, *, again: bool = False, waiting: Callable[[], Waiting] | None = None
+    ) -> Offer:
         """Queues the items of a file that are not done, or all with ``again``.
 
-        Items that wait in the queue or are being read are queued a second time only with ``all_open``, in case the
-        queue was wiped.
+        ``path`` must be absolute and without links. ``waiting`` returns the items that the queue holds: items that are
+        neither done nor among them are queued again, because nobody would read them. Without ``waiting`` items that
+        the ledger calls queued or running are left alone, unless their file is no longer under the path they name.
         """
-        path = os.path.realpath(path)
-        sniffed = self.sniff_file(path, feed)
-        for source in sniffed.sources:
-            self._store.catalog.register(source)
-        scan, rows = self._scan_file(path, sniffed)
+        # The file is opened once: the file that is recognised is the file that is hashed and cut.
+        with open_log_file(path) as file:
+            sniffed = self.sniff_file(file, feed)
+            for source in sniffed.sources:
+                self._store.catalog.register(source)
+            scan, rows = self._scan_file(file, sniffed)
         items = items_of(scan, path, sniffed.feed, sniffed.header, secrets.token_hex(8))
         if again:
             items = (*self._earlier_items(items), *items)
-        states = {row.item.item_id: row.state for row in rows if row.item}
-        queueable = ("queued", "running", "failed") if all_open else ("failed",)
+        known = {row.item.item_id: row for row in rows if row.item}
         queued = tuple(
-            replace(item, again=again) for item in items if again or states.get(item.item_id, "failed") in queueable
+            replace(item, again=again)
+            for item in items
+            if again or self._must_be_queued(known.get(item.item_id), waiting)
         )
+        self._ledger.write_queued(queued, self._producer.topic)
         self._producer.send(queued)
-        self._ledger.write_queued(queued)
         self._ledger.write_seen(
             SeenFile(
                 path,
@@ -111,7 +121,9 @@ class Intake:
             )
         )
         sent = {item.item_id: item for item in queued}
-        return Offer(path, tuple(sent.get(i.item_id, i) for i in items), queued, bool(scan.before), scan.damaged)
+        has_open = bool(queued) or any(row.state in OPEN_STATES for row in known.values())
+        all_items = tuple(sent.get(i.item_id, i) for i in items)
+        return Offer(path, all_items, queued, has_open, bool(scan.before), scan.damaged)
 
     def refuse_file(self, path: str, size: int, mtime_ns: int, reason: str) -> None:
         """Records that a file is in no known format, so that it is looked at again only when it changes."""
@@ -119,17 +131,31 @@ class Intake:
             SeenFile(path, size, mtime_ns, "refused", time.time(), name_this_process(), reason=reason)
         )
 
-    def _scan_file(self, path: str, sniffed: SniffResult) -> tuple[FileScan, list[LedgerRow]]:
+    def _must_be_queued(self, row: LedgerRow | None, waiting: Callable[[], Waiting] | None) -> bool:
+        """Returns true for an item that nobody can read: it is neither done, nor in the queue with the file's path."""
+        if row is None or row.item is None or row.state == "failed":
+            return True
+        if row.state not in OPEN_STATES:
+            return False
+        if _has_moved(row.item):
+            return True
+        if waiting is None:
+            return False
+        return row.topic != self._producer.topic or (row.item.item_id, row.item.ticket) not in waiting()
+
+    def _scan_file(self, file: FileIO, sniffed: SniffResult) -> tuple[FileScan, list[LedgerRow]]:
         """Returns the file's identity and ranges, and the ledger's rows of its items."""
-        feed, seen, mark = sniffed.feed, self._ledger.read_seen(path), None
+        feed, seen, mark = sniffed.feed, self._ledger.read_seen(str(file.name)), None
         if seen is not None and seen.file_id and seen.length and seen.feed == feed:
             mark = QueuedMark(bytes.fromhex(seen.file_id), seen.length)
-        split = choose_item_bytes(self._store.settings, _file_size(path)) if sniffed.splittable else WHOLE
-        scan = scan_file(path, split, mark)
+        split = WHOLE
+        if sniffed.splittable:
+            split = choose_item_bytes(self._store.settings, os.fstat(file.fileno()).st_size)
+        scan = scan_file(file, split, mark)
         rows = self._rows_of_file(scan.file_id, feed)
         like = next((row.item for row in rows if row.item), None)
         if like is not None and (like.split, like.base) != (scan.split, scan.base):
-            scan = scan_file(path, split, cut_like=like)
+            scan = scan_file(file, split, cut_like=like)
         return scan, rows
 
     def _earlier_items(self, items: tuple[WorkItem, ...]) -> tuple[WorkItem, ...]:
@@ -139,7 +165,15 @@ class Intake:
         while first is not None and first.before:
             rows = self._rows_of_file(bytes.fromhex(first.before), first.feed)
             part = tuple(
-                replace(row.item, path=first.path, size=first.size, mtime_ns=first.mtime_ns, ticket=first.ticket)
+                replace(
+                    row.item,
+                    path=first.path,
+                    size=first.size,
+                    inode=first.inode,
+                    mtime_ns=first.mtime_ns,
+                    ctime_ns=first.ctime_ns,
+                    ticket=first.ticket,
+                )
                 for row in rows
                 if row.item
             )
@@ -164,8 +198,7 @@ def choose_item_bytes(settings: Settings, size: int) -> int:
     return min(max(size // settings.partitions, settings.item_bytes), LONG_ITEM * settings.item_bytes)
 
 
-def _file_size(path: str) -> int:
-    try:
-        return Path(path).stat().st_size
-    except OSError:  # reading the file raises an error that says so
-        return 0
+def _has_moved(item: WorkItem) -> bool:
+    """Returns true if the file that was queued is no longer under its path, as after the rotation of a log."""
+    found = stat_log_file(item.path)
+    return found is None or found.st_ino != item.inode

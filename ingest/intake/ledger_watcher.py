@@ -30,7 +30,6 @@ class LedgerWatcher:
     def __init__(self, settings: Settings, offers: Sequence[Offer]) -> None:
         self._settings = settings
         self._items = {item.item_id: item for offer in offers for item in offer.items}
-        self._queued = {item.item_id for offer in offers for item in offer.queued}
         self._stop = threading.Event()
         self._news = threading.Event()
         self._error = ""
@@ -78,13 +77,9 @@ class LedgerWatcher:
         self.finished = all(map(self._is_over, self._items))
 
     def _is_over(self, key: bytes) -> bool:
-        """Returns true if an item has ended. The end of an item that this load queued must belong to that queueing."""
-        row, item = self.rows.get(key), self._items[key]
-        if row is None or row.end is None:
-            return False
-        if row.state == "running":
-            return False
-        return key not in self._queued or row.end.ticket == item.ticket or (row.end.state == "done" and not item.again)
+        """Returns true if the last queueing of an item has ended, be it that of this load or a later one."""
+        row = self.rows.get(key)
+        return row is not None and row.state in ("done", "failed")
 
     def __enter__(self) -> LedgerWatcher:
         self._thread.start()

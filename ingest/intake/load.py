@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from watchfloor.ingest.parsing.format import SniffResult
+from watchfloor.ingest.queue.waiting import Waiting, read_waiting_items
 from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.worker.pool import WorkerPool
-from watchfloor.schema.errors import InputFileError, InternalError, StackError
+from watchfloor.schema.errors import InputFileError, InternalError, OperatorError, StackError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.disk_space import read_disk_space
 from watchfloor.store.store import Store
@@ -27,9 +29,12 @@ from .intake import Intake, Offer
 from .ledger_watcher import LedgerWatcher
 from .load_result import LoadProgress, LoadResult, file_result
 from .log_paths import expand_paths, sum_sizes
+from .requeue import requeue_lost_items
 
 _TICK_SECONDS = 0.3
 _MAX_DEATHS = 6
+_REQUEUE_SECONDS = 60.0
+"""The pause between two looks for items of the load that the queue has lost."""
 BULK_ITEM = 8, 32
 """The factors by which work items of a bulk load may be longer: if several workers share it, and if one has it alone.
 Long items save imports: each costs the servers the same for few events as for many, and leaves files in each tablet."""
@@ -86,19 +91,30 @@ class Load:
             offers: list[Offer] = []
             yield self._make_progress("queueing", offers, {}, total)
             intake.register_sources(sniffed)
+
+            @cache
+            def waiting() -> Waiting:
+                return read_waiting_items(self._settings)
+
             for path in self._paths:
                 yield self._make_progress("queueing", offers, {}, total)
-                offers.append(intake.offer_file(path, self._feed, again=self._again, all_open=True))
-                if offers[-1].queued:
+                offers.append(intake.offer_file(path, self._feed, again=self._again, waiting=waiting))
+                if offers[-1].has_open:
                     pool.restart_dead()
-            yield from self._wait_for_items(LedgerWatcher(self._settings, offers), pool, offers)
+            watcher, next_look = LedgerWatcher(self._settings, offers), time.monotonic() + _REQUEUE_SECONDS
+            for progress in self._wait_for_items(watcher, pool, offers):
+                yield progress
+                if time.monotonic() > next_look:
+                    with suppress(OperatorError):  # the progress says what is down
+                        requeue_lost_items(self._settings, ledger, producer, [*watcher.rows.values()])
+                    next_look = time.monotonic() + _REQUEUE_SECONDS
 
     def _wait_for_items(self, watcher: LedgerWatcher, pool: WorkerPool, offers: list[Offer]) -> Iterator[LoadProgress]:
         """Yields the progress until all items are over, and keeps the load's workers running meanwhile."""
         total = sum(offer.bytes for offer in offers)
         with watcher:
             while not watcher.finished:
-                if any(offer.queued for offer in offers):
+                if any(offer.has_open for offer in offers):
                     pool.restart_dead()
                 if self._workers and pool.least_deaths >= _MAX_DEATHS:
                     raise StackError(f"the load's workers die as soon as they start; see {self.log_file}")

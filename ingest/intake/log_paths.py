@@ -7,13 +7,15 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from watchfloor.ingest.files.file_scan import open_regular
+from watchfloor.ingest.files.open_file import open_log_file, resolve_path
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import find_path, show_path
 
 
 def expand_paths(paths: Sequence[str | Path]) -> tuple[str, ...]:
-    """Returns the files that paths and patterns name, each once. A path may be written as ``show_path`` shows it.
+    """Returns the files that paths and patterns name, each once, with links in the paths resolved.
+
+    A path may be written as ``show_path`` shows it.
 
     Raises ``InputFileError``, which names all files that cannot be read.
     """
@@ -28,8 +30,9 @@ def expand_paths(paths: Sequence[str | Path]) -> tuple[str, ...]:
             problems.append(f"{show_path(given)}: no file fits this pattern")
         for name in names:
             try:
-                open_regular(name).close()
-                found[os.path.realpath(name)] = None
+                path = resolve_path(name)
+                open_log_file(path).close()
+                found[path] = None
             except InputFileError as error:
                 problems.append(str(error))
     if problems:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from watchfloor.ingest.queue.work_queue import ItemProducer
-from watchfloor.ingest.records.ledger import Ledger
+from watchfloor.ingest.queue.work_queue import ItemProducer, trim_topic
+from watchfloor.ingest.records.ledger import OPEN_STATES, Ledger
 from watchfloor.schema.errors import InputFileError, OperatorError, UserError
 from watchfloor.schema.files.paths import find_path, show_path
 from watchfloor.schema.settings.settings import Settings
@@ -18,11 +19,14 @@ from watchfloor.store.store import Store
 
 from .folder_watcher import FolderWatcher
 from .intake import Intake
+from .requeue import requeue_lost_items
 from .settling import FileState, read_state
 
 SETTLE_SECONDS = 5.0
 _TICK_SECONDS = 0.5
 _FIRST_WAIT, _LAST_WAIT = 1.0, 20.0
+TIDY_SECONDS = 600.0
+"""The pause after which the master compares the topic with the ledger again."""
 log = logging.getLogger("watchfloor.master")
 
 
@@ -68,14 +72,19 @@ class _Master:
                     producer = stack.enter_context(ItemProducer(self._settings))
                     how = "" if self._watcher.has_notices else " (by looking, without notices)"
                     log.info("watching %s%s", folders, how)
-                    self._queue_files(Intake(store, ledger, producer), ledger)
+                    self._queue_files(Intake(store, ledger, producer), ledger, producer)
             except OperatorError as error:
                 log.error("%s; trying again in %.0f s", error, self._wait)
                 self._stop.wait(self._wait)
                 self._wait = min(self._wait * 2, _LAST_WAIT)
 
-    def _queue_files(self, intake: Intake, ledger: Ledger) -> None:
+    def _queue_files(self, intake: Intake, ledger: Ledger, producer: ItemProducer) -> None:
+        """Queues files as they become complete, and now and then what the queue has lost."""
+        next_tidying = 0.0
         while not self._stop.is_set():
+            if time.monotonic() >= next_tidying:
+                self._tidy_topic(ledger, producer)
+                next_tidying = time.monotonic() + TIDY_SECONDS
             for state in self._watcher.complete_files():
                 if self._stop.is_set():
                     return
@@ -83,6 +92,13 @@ class _Master:
                 self._watcher.take(state)
                 self._wait = _FIRST_WAIT
             self._stop.wait(_TICK_SECONDS)
+
+    def _tidy_topic(self, ledger: Ledger, producer: ItemProducer) -> None:
+        """Queues again what the topic has lost, and deletes from it what is done."""
+        lost = requeue_lost_items(self._settings, ledger, producer, ledger.read_rows(OPEN_STATES))
+        if lost:
+            log.warning("the queue had lost %d work items that the ledger calls queued; they are queued again", lost)
+        trim_topic(self._settings)
 
     def _queue_file(self, intake: Intake, ledger: Ledger, state: FileState) -> None:
         """Queues a complete file, or records the reason for refusing it.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+from watchfloor.ingest.files.open_file import stat_log_file
 
 _TEMPORARY = (".part", ".tmp", ".temp", ".partial", ".filepart", ".crdownload", ".swp", "~")
 
@@ -86,15 +87,12 @@ def is_log_name(name: str) -> bool:
 
 
 def read_state(path: str) -> FileState | None:
-    """Returns the state of a file; None if it is gone, a symbolic link, or anything but a regular file.
+    """Returns the state of a file; None if it is gone, behind a symbolic link, or anything but a regular file.
 
     Links are not followed, because they could bring the same file twice or a file from outside the folder.
     """
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    return FileState(path, found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+    found = stat_log_file(path)
+    return FileState(path, found.st_size, found.st_mtime_ns) if found is not None else None
 
 
 def walk_folders(folders: Iterable[str]) -> Iterator[FileState]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
+from watchfloor.ingest.files.open_file import FileOrPath, open_file_or_path
 from watchfloor.ingest.files.other_files import explain_content, explain_magic
 from watchfloor.ingest.formats.registry import find_format, load_formats
 from watchfloor.ingest.parsing.format import Format, Match, SniffResult
@@ -18,7 +18,7 @@ from watchfloor.schema.source import Source
 _ZEROS = "as files do that were being written when the power failed; get the file again, or cut the zero bytes off"
 
 
-def sniff_file(path: str | Path, feed: str | None, known: Mapping[str, Source]) -> SniffResult:
+def sniff_file(file: FileOrPath, feed: str | None, known: Mapping[str, Source]) -> SniffResult:
     """Recognises a file by its content, within what ``feed`` says; ``known`` are the catalogued sources.
 
     Raises ``InputFileError`` with the file, what was seen and the remedy, ``UnknownSourceError`` if ``feed`` names no
@@ -26,13 +26,20 @@ def sniff_file(path: str | Path, feed: str | None, known: Mapping[str, Source]) 
     """
     sources = {**builtin_definitions(), **known}
     named = None if feed is None else find_format(feed, sources)
-    sample = FileSample(path)
+    with open_file_or_path(file) as opened:
+        return _describe_sample(FileSample(opened), feed, named, sources)
+
+
+def _describe_sample(
+    sample: FileSample, feed: str | None, named: Format | None, sources: Mapping[str, Source]
+) -> SniffResult:
+    """Returns how the file of a sample is to be read. ``named`` is the format of ``feed``."""
     if problem := explain_magic(sample.magic) or explain_content(sample.lines[0] if sample.lines else b""):
-        raise InputFileError(f"{show_path(path)}: {problem}")
+        raise InputFileError(f"{show_path(sample.path)}: {problem}")
     if not sample.lines:
         result = _describe_no_lines(sample, feed)
     elif feed is None and not any(line.strip(b"\0") for line in sample.lines):
-        raise InputFileError(f"{show_path(path)}: begins with zero bytes only, {_ZEROS}")
+        raise InputFileError(f"{show_path(sample.path)}: begins with zero bytes only, {_ZEROS}")
     else:
         result = _choose_format(sample, named, sources).describe(sample, feed, sources)
     return replace(result, splittable=False) if sample.compressed else result

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import FileIO
 from itertools import islice
 from pathlib import Path
 
 from watchfloor.ingest.columns.rows import split_rows
 from watchfloor.ingest.files.gzip_reader import GZIP_MAGIC
-from watchfloor.ingest.files.lines import RejectedLine, read_chunks, read_magic
+from watchfloor.ingest.files.lines import RejectedLine, read_chunks
+from watchfloor.ingest.files.other_files import MAGIC_BYTES
 
 SAMPLE_BYTES = 16 << 20
 PEEK_BYTES = 256 << 10
@@ -16,11 +18,13 @@ _PEEK_LINES = 100
 
 
 class FileSample:
-    """The first lines of a file, plain or gzip. Raises ``InputFileError`` if the file cannot be read."""
+    """The first lines of an open file, plain or gzip. Raises ``InputFileError`` if the file cannot be read."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self.magic = read_magic(self.path)
+    def __init__(self, file: FileIO) -> None:
+        """``file`` must be at its beginning, and stay open."""
+        self.file = file
+        self.path = Path(file.name)
+        self.magic = file.read(MAGIC_BYTES)
         """The file's first bytes on disk."""
         self.compressed = self.magic.startswith(GZIP_MAGIC)
         self.lines = tuple(islice(self.read_lines(PEEK_BYTES), _PEEK_LINES))
@@ -28,7 +32,7 @@ class FileSample:
 
     def read_lines(self, limit: int = SAMPLE_BYTES) -> Iterator[bytes]:
         """Reads the lines that are not blank, of about the first ``limit`` bytes."""
-        for chunk in read_chunks(self.path, chunk_bytes=min(limit, 1 << 20)):
+        for chunk in read_chunks(self.file, chunk_bytes=min(limit, 1 << 20)):
             rows = split_rows(chunk)
             yield from map(rows.line_at, range(len(rows)))
             if chunk.offset + len(chunk.data) >= limit:
@@ -36,7 +40,7 @@ class FileSample:
 
     def first_rejected(self) -> RejectedLine | None:
         """Returns the first line that cannot be read whole: it is too long, or the gzip stream breaks off in it."""
-        return next((rejected for chunk in read_chunks(self.path) for rejected in chunk.rejected), None)
+        return next((rejected for chunk in read_chunks(self.file) for rejected in chunk.rejected), None)
 
     @property
     def is_json(self) -> bool:

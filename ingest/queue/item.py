@@ -23,10 +23,10 @@ class WorkItem:
     """One line-aligned byte range [start, end) of a file, and all that a worker must know to read it.
 
     ``start`` and ``end`` count uncompressed bytes. ``header`` are the file's own header lines that every range needs.
-    ``size`` and ``mtime_ns`` are the file's as it was queued, and tell cheaply that it has not changed since;
-    ``length`` counts the bytes from which ``file_id`` was computed. ``split``, ``base`` and ``before`` are those of
-    ``FileScan``: how to cut the file the same way again. ``ticket`` names one act of queueing; ``again`` asks for the
-    item to be read although it is done.
+    ``size``, ``inode``, ``mtime_ns`` and ``ctime_ns`` are the file's as it was queued, and tell cheaply that it has not
+    changed since; ``length`` counts the bytes from which ``file_id`` was computed. ``split``, ``base`` and ``before``
+    are those of ``FileScan``: how to cut the file the same way again. ``ticket`` names one act of queueing; ``again``
+    asks for the item to be read although it is done.
     """
 
     path: str
@@ -36,7 +36,9 @@ class WorkItem:
     feed: str
     header: bytes
     size: int
+    inode: int
     mtime_ns: int
+    ctime_ns: int
     length: int
     split: int
     base: int
@@ -57,7 +59,7 @@ class WorkItem:
         return f"{show_path(self.path)} [{self.start:,}, {self.end:,})"
 
     def to_json(self) -> bytes:
-        """Returns the item as a message of the queue."""
+        """Returns the item as JSON, for a message of the queue and for the ledger."""
         fields = asdict(self)
         fields["file_id"] = self.file_id.hex()
         fields["header"] = base64.b64encode(self.header).decode()
@@ -69,7 +71,8 @@ class WorkItem:
     def from_json(cls, text: bytes) -> WorkItem:
         """Returns the item that ``to_json`` wrote. Raises ``InternalError`` for anything else."""
         try:
-            fields: dict[str, Any] = orjson.loads(text)
+            # Ledgers hold items of before these fields: then no file is taken for unchanged without a look into it.
+            fields: dict[str, Any] = {"inode": 0, "ctime_ns": 0, **orjson.loads(text)}
             fields["file_id"] = bytes.fromhex(fields["file_id"])
             fields["header"] = base64.b64decode(fields["header"], validate=True)
             fields["path"] = os.fsdecode(base64.b64decode(fields["path"], validate=True))

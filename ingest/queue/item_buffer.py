@@ -14,12 +14,16 @@ from .item import WorkItem
 
 @dataclass(frozen=True)
 class Delivery:
-    """An item as it came from the queue; ``item`` is None for a message that is not one, and ``problem`` says why."""
+    """A message as it came from the queue: ``item`` is None if it carries none, and ``problem`` says why.
+
+    ``raw`` are its bytes.
+    """
 
     item: WorkItem | None
     partition: int
     offset: int
     problem: str = ""
+    raw: bytes = b""
 
 
 class ItemBuffer:

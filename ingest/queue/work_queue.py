@@ -13,19 +13,22 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from random import randrange
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.errors import KafkaError, RebalanceInProgressError, RetriableError, TopicAlreadyExistsError
 from kafka.structs import OffsetAndMetadata
 
-from watchfloor.schema.errors import InternalError, QueueError
+from watchfloor.schema.errors import QueueError
 from watchfloor.schema.settings.settings import Settings
 
 from .item import WorkItem
 from .item_buffer import Delivery, ItemBuffer
+from .message import InvalidMessageError, read_message, sign_item
 
 _CONNECT_MS = 5_000
 _REQUEST_MS = 8_000
@@ -38,13 +41,17 @@ _TURN_SECONDS = 0.2
 _GAP_SECONDS = 0.002
 """Seconds for which a thread that polls repeatedly leaves the consumer's lock free. Without the pause other threads
 might never get it, because a lock does not serve threads in the order of their requests."""
+_KEEP_RECORDS = {"retention.ms": "-1", "retention.bytes": "-1", "cleanup.policy": "delete"}
+"""The topic's settings, by which Kafka deletes no record by itself: an item may wait for longer than any limit, and
+would be lost while the ledger calls it queued. ``trim_topic`` deletes the records of what is done."""
 _COMMIT_TRIES = 10
 _ASK_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
 @contextmanager
-def _queue_errors(settings: Settings, doing: str) -> Iterator[None]:
+def queue_errors(settings: Settings, doing: str) -> Iterator[None]:
+    """Turns errors of Kafka into ``QueueError``; ``doing`` says what failed."""
     try:
         yield
     except (KafkaError, OSError, ValueError) as error:
@@ -68,46 +75,92 @@ def _client_options(settings: Settings) -> dict[str, Any]:
 
 
 def make_topic(settings: Settings) -> None:
-    """Makes the topic with ``settings.partitions`` partitions unless it exists.
+    """Makes the topic with ``settings.partitions`` partitions, or corrects and trims the one that exists.
 
-    Raises ``QueueError`` within seconds.
+    Raises ``QueueError`` within seconds, also if the topic cannot be made to keep its records.
     """
-    with _queue_errors(settings, "making its topic"), _open_admin(settings) as admin:
-        if settings.topic not in admin.list_topics():
-            with suppress(TopicAlreadyExistsError):
-                admin.create_topics(
-                    {settings.topic: {"num_partitions": settings.partitions, "replication_factor": -1}},
-                    wait_for_metadata=True,
-                )
+    with queue_errors(settings, "making its topic"), open_admin(settings) as admin:
+        if settings.topic in admin.list_topics():
+            _keep_records(admin, settings.topic)
+            _delete_done_records(admin, settings)
+            return
+        topic = {"num_partitions": settings.partitions, "replication_factor": -1, "configs": _KEEP_RECORDS}
+        with suppress(TopicAlreadyExistsError):
+            admin.create_topics({settings.topic: topic}, wait_for_metadata=True)
+
+
+def _keep_records(admin: KafkaAdminClient, topic: str) -> None:
+    """Makes an existing topic keep its records. Raises ``KafkaError`` if the broker refuses that."""
+    asked = ConfigResource(ConfigResourceType.TOPIC, topic, configs=dict.fromkeys(_KEEP_RECORDS))
+    found = admin.describe_configs([asked], config_filter="all").get("topic", {}).get(topic, {})
+    wrong = {name: value for name, value in _KEEP_RECORDS.items() if found.get(name, {}).get("value") != value}
+    if not wrong:
+        return
+    answer = admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=wrong)])
+    if (result := answer["topic"][topic]) != "OK":
+        wanted = ", ".join(f"{name}={value}" for name, value in wrong.items())
+        raise KafkaError(f"topic {topic} may delete work items that wait: set {wanted} for it ({result})")
+
+
+def trim_topic(settings: Settings) -> None:
+    """Deletes the records that the group has committed from the topic. Raises ``QueueError`` within seconds."""
+    with queue_errors(settings, "trimming its topic"), open_admin(settings) as admin:
+        if settings.topic in admin.list_topics():
+            _delete_done_records(admin, settings)
+
+
+def _delete_done_records(admin: KafkaAdminClient, settings: Settings) -> None:
+    """Deletes the records that are committed: their items have ended, and nobody reads them again."""
+    offsets = read_offsets(admin, settings)
+    done = {partition: found.next for partition, found in offsets.items() if found.next > found.begin}
+    if done:
+        admin.delete_records(done)
 
 
 def delete_topic(settings: Settings) -> None:
     """Deletes the topic if it exists. Raises ``QueueError`` within seconds."""
-    with _queue_errors(settings, "deleting its topic"), _open_admin(settings) as admin:
+    with queue_errors(settings, "deleting its topic"), open_admin(settings) as admin:
         if settings.topic in admin.list_topics():
             admin.delete_topics([settings.topic])
 
 
 def queue_lag(settings: Settings) -> int:
     """Returns the number of messages of the topic that the group has not committed; 0 if there is no topic yet."""
-    with _queue_errors(settings, "reading its lag"), _open_admin(settings) as admin:
+    with queue_errors(settings, "reading its lag"), open_admin(settings) as admin:
         if settings.topic not in admin.list_topics():
             return 0
-        partitions = [
-            TopicPartition(settings.topic, p["partition_index"])
-            for p in admin.describe_topics([settings.topic])[0]["partitions"]
-        ]
-        latest = admin.list_partition_offsets(dict.fromkeys(partitions, -1))
-        earliest = admin.list_partition_offsets(dict.fromkeys(partitions, -2))
-        done = _ask_again(lambda: admin.list_group_offsets({settings.group: partitions})).get(settings.group, {})
-        lag = 0
-        for partition in partitions:
-            committed = done[partition].offset if partition in done else -1
-            lag += latest[partition].offset - max(committed, earliest[partition].offset)
-        return lag
+        return sum(offsets.end - offsets.next for offsets in read_offsets(admin, settings).values())
 
 
-def _ask_again(ask: Callable[[], Any]) -> Any:
+@dataclass(frozen=True)
+class PartitionOffsets:
+    """The records of a partition are those from ``begin`` up to ``end``; from ``next`` on they are not done."""
+
+    begin: int
+    next: int
+    end: int
+
+
+def read_offsets(admin: KafkaAdminClient, settings: Settings) -> dict[TopicPartition, PartitionOffsets]:
+    """Returns the offsets of all partitions of the topic, which must exist. Raises ``KafkaError``."""
+    partitions = [
+        TopicPartition(settings.topic, p["partition_index"])
+        for p in admin.describe_topics([settings.topic])[0]["partitions"]
+    ]
+    # The group's offsets are read first: an item that is done in between counts as waiting, not the other way round.
+    done = ask_again(lambda: admin.list_group_offsets({settings.group: partitions})).get(settings.group, {})
+    earliest = admin.list_partition_offsets(dict.fromkeys(partitions, -2))
+    latest = admin.list_partition_offsets(dict.fromkeys(partitions, -1))
+    offsets = {}
+    for partition in partitions:
+        begin, end = earliest[partition].offset, latest[partition].offset
+        committed = done[partition].offset if partition in done else -1
+        # A topic that was made anew may be shorter than what was committed of the one before.
+        offsets[partition] = PartitionOffsets(begin, committed if begin <= committed <= end else begin, end)
+    return offsets
+
+
+def ask_again(ask: Callable[[], Any]) -> Any:
     """Repeats a request until a broker answers it: a broker that has just started does not answer at once."""
     until = time.monotonic() + _CONNECT_MS / 1000
     while True:
@@ -120,7 +173,7 @@ def _ask_again(ask: Callable[[], Any]) -> Any:
 
 
 @contextmanager
-def _open_admin(settings: Settings) -> Iterator[KafkaAdminClient]:
+def open_admin(settings: Settings) -> Iterator[KafkaAdminClient]:
     admin = KafkaAdminClient(**_client_options(settings))
     try:
         yield admin
@@ -128,13 +181,25 @@ def _open_admin(settings: Settings) -> Iterator[KafkaAdminClient]:
         admin.close()
 
 
+@contextmanager
+def open_reader(settings: Settings) -> Iterator[KafkaConsumer]:
+    """Opens a consumer that belongs to no group and commits nothing."""
+    consumer = KafkaConsumer(**_client_options(settings), group_id=None, enable_auto_commit=False)
+    try:
+        yield consumer
+    finally:
+        consumer.close()
+
+
 class ItemProducer:
-    """Appends work items; ``send`` returns when all are acknowledged. A context manager."""
+    """Signs and appends work items; ``send`` returns when all are acknowledged. A context manager."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._key = settings.read_queue_key()
+        self.topic = settings.topic
         make_topic(settings)
-        with _queue_errors(settings, "connecting"):
+        with queue_errors(settings, "connecting"):
             self._producer = KafkaProducer(
                 **_client_options(settings), acks="all", delivery_timeout_ms=15_000, max_block_ms=_REQUEST_MS
             )
@@ -146,11 +211,12 @@ class ItemProducer:
 
         Raises ``QueueError`` if any is in doubt.
         """
-        with _queue_errors(self._settings, "sending"):
-            sent = [
-                self._producer.send(self._settings.topic, value=item.to_json(), partition=self._next_partition())
-                for item in items
-            ]
+        with queue_errors(self._settings, "sending"):
+            sent = []
+            for item in items:
+                text, headers = sign_item(item, self.topic, self._key)
+                partition = self._next_partition()
+                sent.append(self._producer.send(self.topic, value=text, headers=headers, partition=partition))
             for future in sent:
                 future.get(timeout=20)
         return len(sent)
@@ -191,8 +257,9 @@ class ItemConsumer:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._key = settings.read_queue_key()
         make_topic(settings)
-        with _queue_errors(settings, "connecting"):
+        with queue_errors(settings, "connecting"):
             self._consumer = KafkaConsumer(
                 **_client_options(settings),
                 group_id=settings.group,
@@ -213,7 +280,7 @@ class ItemConsumer:
     def poll(self, seconds: float) -> Delivery | None:
         """Returns the next item, or None if none came within ``seconds``. Raises ``QueueError``."""
         time.sleep(_GAP_SECONDS)
-        with self._lock, _queue_errors(self._settings, "waiting for items"):
+        with self._lock, queue_errors(self._settings, "waiting for items"):
             now = time.monotonic()
             delivery = self._buffer.take_next(now)
             if delivery is None:
@@ -231,7 +298,7 @@ class ItemConsumer:
         If its partition has moved, the new owner gets the item again, which is harmless.
         """
         partition = TopicPartition(self._settings.topic, delivery.partition)
-        with self._lock, _queue_errors(self._settings, "committing an offset"):
+        with self._lock, queue_errors(self._settings, "committing an offset"):
             offset = self._buffer.mark_done(delivery)
             for left in reversed(range(_COMMIT_TRIES)):
                 if partition not in self._consumer.assignment():
@@ -280,7 +347,7 @@ class ItemConsumer:
         for records in self._consumer.poll(timeout_ms=max(0, int(seconds * 1000)), max_records=1).values():
             for record in records:
                 self._heard = time.monotonic()
-                self._buffer.add_delivery(_make_delivery(record))
+                self._buffer.add_delivery(self._make_delivery(record))
         self._buffer.keep_partitions({partition.partition for partition in self._consumer.assignment()})
 
     def _mend_membership(self) -> None:
@@ -293,9 +360,10 @@ class ItemConsumer:
         if coordinator.rejoining and not coordinator.need_rejoin():
             coordinator.request_rejoin()
 
-
-def _make_delivery(record: Any) -> Delivery:
-    try:
-        return Delivery(WorkItem.from_json(record.value or b""), record.partition, record.offset)
-    except InternalError as error:
-        return Delivery(None, record.partition, record.offset, str(error))
+    def _make_delivery(self, record: Any) -> Delivery:
+        raw = record.value or b""
+        try:
+            item = read_message(raw, record.headers, self._settings.topic, self._key)
+        except InvalidMessageError as error:
+            return Delivery(None, record.partition, record.offset, str(error), raw)
+        return Delivery(item, record.partition, record.offset, raw=raw)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from io import FileIO
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import pyarrow as pa
 
 from watchfloor.ingest.files.file_scan import WHOLE, check_unchanged
 from watchfloor.ingest.files.lines import Chunk, RejectedLine, read_chunks
+from watchfloor.ingest.files.open_file import open_log_file
 from watchfloor.ingest.formats.registry import open_parser, sources_of_feed
 from watchfloor.ingest.parsing.parsed import ParsedChunk
 from watchfloor.ingest.queue.item import WorkItem
@@ -95,13 +97,14 @@ class ItemReader:
         written by then is written again, with the same keys, when the item is read again.
         """
         began = time.monotonic()
-        outcome = self._read_once(task)
-        while outcome.lacks_index(task.store):
-            # An item that is done must have its values in all indexes that there were when it was written: the index of
-            # a field relies on it. See ``schema/coverage.py``.
-            log.info("%s: a field was indexed meanwhile; reading it again", task.item.name)
-            task = replace(task, begun=True)
-            outcome = self._read_once(task)
+        with open_log_file(task.item.path) as file:
+            outcome = self._read_once(task, file)
+            while outcome.lacks_index(task.store):
+                # An item that is done must have its values in all indexes that there were when it was written: the
+                # index of a field relies on it. See ``schema/coverage.py``.
+                log.info("%s: a field was indexed meanwhile; reading it again", task.item.name)
+                task = replace(task, begun=True)
+                outcome = self._read_once(task, file)
         if task.begun:
             outcome.sweep(task)
         return replace(outcome.end, at=time.time(), seconds=round(time.monotonic() - began, 3))
@@ -113,17 +116,17 @@ class ItemReader:
         self._parallel.shutdown()
         self._ordered.shutdown()
 
-    def _read_once(self, task: ReadTask) -> _Outcome:
-        """Reads the item by the present definitions. All is durable when it returns."""
+    def _read_once(self, task: ReadTask, file: FileIO) -> _Outcome:
+        """Reads the item from its open file, by the present definitions. All is durable when it returns."""
         item = task.item
-        check_unchanged(item)
+        check_unchanged(item, file)
         lines = RejectedLines(task.store, task.sink, item)
         earlier = lines.earlier
         rejected = array("q")
         events = 0
         writers: list[ItemWriter] = []
         with (
-            read_ahead(self._parse_chunks(task.store.settings, item, SourceResolver(task.store)), 1) as chunks,
+            read_ahead(self._parse_chunks(task, file), 1) as chunks,
             read_ahead(_encode_for_jvm(chunks, task, earlier.claimed), _ENCODED_AHEAD) as encoded,
         ):
             for chunk in encoded:
@@ -139,7 +142,7 @@ class ItemReader:
         lines.finish()
         task.events_to.flush()
         task.sink.flush()
-        check_unchanged(item)
+        check_unchanged(item, file)
         end = ItemEnd(
             item.ticket,
             "done",
@@ -152,11 +155,10 @@ class ItemReader:
         )
         return _Outcome(end, writers, offsets)
 
-    def _parse_chunks(
-        self, settings: Settings, item: WorkItem, catalog: SourceResolver
-    ) -> Generator[_ParsedLines, None, None]:
+    def _parse_chunks(self, task: ReadTask, file: FileIO) -> Generator[_ParsedLines, None, None]:
         """Yields the item's chunks, parsed ahead in threads, in the order of the file."""
-        parser = open_parser(item.feed, item.header, catalog)
+        item = task.item
+        parser = open_parser(item.feed, item.header, SourceResolver(task.store))
 
         def parse(chunk: Chunk) -> _ParsedLines:
             # A plain file may have grown in the middle of its last line since it was queued.
@@ -165,7 +167,7 @@ class ItemReader:
             return _ParsedLines(max(chunk.offset + len(data), item.start), chunk.rejected, parsed)
 
         threads = self._ordered if parser.ordered else self._parallel
-        return map_in_order(parse, _read_item_chunks(settings, item), threads, _PARSED_AHEAD)
+        return map_in_order(parse, _read_item_chunks(task.store.settings, item, file), threads, _PARSED_AHEAD)
 
 
 @dataclass(frozen=True)
@@ -221,11 +223,11 @@ class _EncodedChunk:
             self.ended.append(writer)
 
 
-def _read_item_chunks(settings: Settings, item: WorkItem) -> Iterator[Chunk]:
+def _read_item_chunks(settings: Settings, item: WorkItem, file: FileIO) -> Iterator[Chunk]:
     # A file that cannot be cut (gzip, a log whose header changes on the way) is read from its beginning, whatever the
     # range.
     start, end = (0, None) if item.compressed or item.split == WHOLE else (item.start, item.end)
-    for chunk in read_chunks(item.path, start, end, settings.chunk_bytes, settings.max_line_bytes):
+    for chunk in read_chunks(file, start, end, settings.chunk_bytes, settings.max_line_bytes):
         if chunk.offset >= item.end and item.end < item.length:
             break
         yield chunk

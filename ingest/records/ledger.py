@@ -26,6 +26,8 @@ from watchfloor.store.store import Store
 from .cells import Cells, put_cells, read_prefix, read_row, read_rows
 
 STATES = ("queued", "running", "done", "failed", "refused")
+OPEN_STATES = ("queued", "running")
+"""The states of items that still need a message in the queue: a worker that reads one may die."""
 _ITEM, _PATH = b"i", b"p"
 
 
@@ -63,7 +65,10 @@ class ItemEnd:
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """The state of one work item, or of one refused file (then ``item`` is None)."""
+    """The state of one work item, or of one refused file (then ``item`` is None).
+
+    ``topic`` is the one on which the item was queued; empty in rows of earlier versions.
+    """
 
     state: str
     path: str
@@ -73,6 +78,7 @@ class LedgerRow:
     run: ItemRun | None = None
     end: ItemEnd | None = None
     reason: str = ""
+    topic: str = ""
 
     @property
     def item_id(self) -> str:
@@ -159,10 +165,15 @@ class Ledger:
         """Returns the state in which a path was last seen; None if it was never seen."""
         return _seen_file(read_row(self._store, ITEMS_TABLE, _path_key(path)))
 
-    def write_queued(self, items: Iterable[WorkItem]) -> None:
+    def write_queued(self, items: Iterable[WorkItem], topic: str) -> None:
+        """Records that items are about to be queued on ``topic``. Workers take no item that the ledger lacks."""
         now, by = time.time(), name_this_process()
         self._write_cells(
-            (_item_key(item), "queued", orjson.dumps({"at": now, "by": by, "item": item.to_json().decode()}))
+            (
+                _item_key(item),
+                "queued",
+                orjson.dumps({"at": now, "by": by, "topic": topic, "item": item.to_json().decode()}),
+            )
             for item in items
         )
 
@@ -209,13 +220,15 @@ def item_row(cells: Cells) -> LedgerRow | None:
     item = WorkItem.from_json(queued["item"].encode())
     run = ItemRun(**value) if (value := _read_json(cells, "run")) else None
     end = ItemEnd(**value) if (value := _read_json(cells, "end")) else None
-    # Items go to the queue before the ledger: a worker may have begun, or ended, before ``queued`` was written.
+    topic = queued.get("topic", "")
+    # Two workers may have read the item, and the one that began later has not ended.
     begun = run is not None and end is not None and run.ticket != end.ticket and run.at > max(end.at, queued["at"])
-    if end and not begun and (end.ticket == item.ticket or end.at >= queued["at"] or _is_final(end, item)):
-        return LedgerRow(end.state, item.path, end.at, end.by, item, run, end, end.reason)
-    if run and run.at and (run.ticket == item.ticket or run.at >= queued["at"]):
-        return LedgerRow("running", item.path, run.at, run.by, item, run, end)
-    return LedgerRow("queued", item.path, queued["at"], queued["by"], item, run, end)
+    if end and not begun and (end.ticket == item.ticket or _is_final(end, item)):
+        return LedgerRow(end.state, item.path, end.at, end.by, item, run, end, end.reason, topic)
+    over = run is not None and end is not None and run.ticket == end.ticket
+    if run and run.at and not over and (run.ticket == item.ticket or run.at >= queued["at"]):
+        return LedgerRow("running", item.path, run.at, run.by, item, run, end, "", topic)
+    return LedgerRow("queued", item.path, queued["at"], queued["by"], item, run, end, "", topic)
 
 
 def _is_final(end: ItemEnd, item: WorkItem) -> bool:

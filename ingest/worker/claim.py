@@ -1,4 +1,9 @@
-"""Decides what a worker does with an item that it was given, from the ledger's row of the item."""
+"""Decides what a worker does with an item that it was given, from the ledger's row of the item.
+
+Only ``load`` and the master write rows of items, with the password of the ingest user. A message that does not say
+exactly what its item's row says is not believed, even if it is signed: whoever has found the key, or has kept an old
+message, makes no worker read a file that an operator has not named.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,8 @@ class ClaimAction(Enum):
     """The things that a worker can do with an item."""
 
     READ = "read it"
-    SKIP = "it is done"
+    SKIP = "it is done, or was queued again since"
+    REFUSE = "the ledger has no such item"
     WAIT = "another worker is at it"
     GIVE_UP = "it took its worker down too often"
 
@@ -52,8 +58,11 @@ class ClaimPolicy:
         return claim
 
     def _decide(self, item: WorkItem, row: LedgerRow | None, now: float, clock: float) -> Claim:
-        if row is None:
-            return Claim(ClaimAction.READ)
+        if row is None or (row.item != item and row.item is not None and row.item.ticket == item.ticket):
+            return Claim(ClaimAction.REFUSE)
+        if row.item != item:
+            # An older message of an item that was queued again, or a copy of one: another message stands for the item.
+            return Claim(ClaimAction.SKIP)
         end, run = row.end, row.run
         if end and (end.ticket == item.ticket or (end.state == "done" and not item.again)):
             return Claim(ClaimAction.SKIP)

@@ -1,4 +1,7 @@
-"""Handles one work item: claims it by the ledger, reads it, and records its end."""
+"""Handles one work item: claims it by the ledger, reads it, and records its end.
+
+A message that carries no item of the ledger becomes a dead letter.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.queue.item_buffer import Delivery
 from watchfloor.ingest.reading.item_reader import ItemReader, ReadTask
 from watchfloor.ingest.records.ledger import ItemEnd, ItemRun
 from watchfloor.schema.errors import StoreError, UserError
@@ -19,6 +24,26 @@ from .session import WorkerSession
 STORE_TRIES = 10
 """The number of times that the store may refuse an item while it answers other requests."""
 _FIRST_WAIT, _LAST_WAIT = 1.0, 20.0
+
+
+@dataclass
+class _Attempts:
+    """What has happened with one message so far.
+
+    ``invalid``: the reason to make a dead letter of it; ``failure``: the reason for which its item has failed.
+    """
+
+    invalid: str = ""
+    failure: str = ""
+    claim: Claim | None = None
+    refusals: int = 0
+    errors: int = 0
+    wait: float = _FIRST_WAIT
+
+    @property
+    def number(self) -> int:
+        """The number of the attempt to read the item, those of other workers included."""
+        return self.errors + (self.claim.attempt if self.claim is not None else 0)
 
 
 class ItemHandler:
@@ -36,57 +61,73 @@ class ItemHandler:
         self._session, self._claims, self._reader = session, claims, reader
         self._stop, self._log, self._on_read = stop, log, on_read
 
-    def handle(self, item: WorkItem) -> bool:
-        """Handles an item. Returns true if it is settled and may be committed; false if it is to be given back.
+    def handle(self, delivery: Delivery) -> bool:
+        """Handles a message. Returns true if it is settled and may be committed; false if it is to be given back.
 
         An item is given back while another worker reads it, and when this worker is told to stop. A store that is down
         is waited for, and so is room on the disk. If the store refuses only this item, or another error occurs, a few
         more attempts follow; then the item has failed.
         """
-        claim: Claim | None = None
-        refusals = errors = 0
-        failure, wait = "", _FIRST_WAIT
+        attempts = _Attempts(invalid=delivery.problem)
         while not self._stop.is_set():
             # An item that waits for room is still a queued one: no attempt has begun.
             self._session.disk.await_room(self._stop)
             if self._stop.is_set():
                 break
-            attempt = errors + (claim.attempt if claim is not None else 0)
             try:
-                if failure:
-                    self._fail_item(item, failure)
-                    return True
-                if claim is None:
-                    claim = self._claim_item(item)
-                    attempt += claim.attempt
-                match claim.action:
-                    case ClaimAction.WAIT:
-                        return False
-                    case ClaimAction.SKIP:
-                        return True
-                    case ClaimAction.GIVE_UP:
-                        self._fail_item(item, f"its worker died in it {MAX_ATTEMPTS} times; see the worker's log")
-                        return True
-                    case ClaimAction.READ:
-                        return self._read_item(item, attempt)
+                return self._try_message(delivery, attempts)
             except StoreError as error:
                 # Refusals count only while the store answers other requests and has room for writes; a store that is
                 # down is waited for.
                 answers = self._session.reopen_after(error)
-                refusals += answers and self._session.disk.has_room()
-                if refusals >= STORE_TRIES:
-                    failure = f"the store refused it {refusals} times: {error}"
-                self._log.error("%s: %s; trying again in %.0f s", item.name, error, wait)
-                self._stop.wait(wait)
-                wait = min(wait * 2, _LAST_WAIT)
+                attempts.refusals += answers and self._session.disk.has_room()
+                if attempts.refusals >= STORE_TRIES:
+                    if attempts.invalid:
+                        return False
+                    attempts.failure = f"the store refused it {attempts.refusals} times: {error}"
+                self._log.error("%s: %s; trying again in %.0f s", _name_message(delivery), error, attempts.wait)
+                self._stop.wait(attempts.wait)
+                attempts.wait = min(attempts.wait * 2, _LAST_WAIT)
             except Exception as error:
-                if failure:
-                    raise  # The ledger cannot take the item's end: that ends this worker, and the pool starts another.
-                self._log.exception("%s: attempt %d failed", item.name, attempt)
-                errors += 1
-                if attempt >= MAX_ATTEMPTS:
-                    failure = f"{type(error).__name__}: {error}"
+                if attempts.invalid:
+                    raise  # Not even a dead letter can be written: that ends this worker, and the pool starts another.
+                self._log.exception("%s: attempt %d failed", _name_message(delivery), attempts.number)
+                if attempts.failure:
+                    attempts.invalid = f"{attempts.failure}; the ledger cannot take that: {error}"
+                attempts.errors += 1
+                if attempts.number >= MAX_ATTEMPTS:
+                    attempts.failure = f"{type(error).__name__}: {error}"
         return False
+
+    def _try_message(self, delivery: Delivery, attempts: _Attempts) -> bool:
+        """Does what is due with a message. Returns as ``handle``."""
+        item = delivery.item
+        if item is None or attempts.invalid:
+            return self._put_aside(delivery, attempts.invalid)
+        if attempts.failure:
+            self._fail_item(item, attempts.failure)
+            return True
+        if attempts.claim is None:
+            attempts.claim = self._claim_item(item)
+        match attempts.claim.action:
+            case ClaimAction.WAIT:
+                return False
+            case ClaimAction.SKIP:
+                return True
+            case ClaimAction.REFUSE:
+                attempts.invalid = "the ledger has no such item: neither load nor a master has queued it"
+                return self._put_aside(delivery, attempts.invalid)
+            case ClaimAction.GIVE_UP:
+                self._fail_item(item, f"its worker died in it {MAX_ATTEMPTS} times; see the worker's log")
+                return True
+            case ClaimAction.READ:
+                return self._read_item(item, attempts.number)
+
+    def _put_aside(self, delivery: Delivery, reason: str) -> bool:
+        """Makes a dead letter of a message, which is settled then."""
+        self._session.dead_letters.write_letter(self._session.topic, delivery, reason)
+        self._log.error("%s: put aside as a dead letter: %s", _name_message(delivery), reason)
+        return True
 
     def _claim_item(self, item: WorkItem) -> Claim:
         return self._claims.decide(item, self._session.ledger.read_item(item), time.time(), time.monotonic())
@@ -131,3 +172,8 @@ class ItemHandler:
             return
         ledger.write_end(item, ItemEnd(item.ticket, "failed", time.time(), self._session.name, reason=reason))
         self._log.error("%s: failed: %s", item.name, reason)
+
+
+def _name_message(delivery: Delivery) -> str:
+    """Returns the name of a message for log lines: its item, or its place in the queue."""
+    return delivery.item.name if delivery.item else f"partition {delivery.partition}, offset {delivery.offset}"

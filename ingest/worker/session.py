@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from watchfloor.ingest.records.dead_letters import DeadLetters
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.schema.errors import StoreError, WatchfloorError
 from watchfloor.schema.settings.settings import Settings
@@ -32,6 +33,7 @@ class WorkerSession:
         self._bulk = settings.ingest_mode == "bulk"
         self._tidied = False
         self.name = name_this_process()
+        self.topic = settings.topic
 
     @property
     def store(self) -> Store:
@@ -63,6 +65,10 @@ class WorkerSession:
         if self._ledger is None:
             self._ledger = Ledger(self.store)
         return self._ledger
+
+    @property
+    def dead_letters(self) -> DeadLetters:
+        return DeadLetters(self.store)
 
     def reopen_after(self, error: StoreError) -> bool:
         """Closes all connections; each is opened again at its next use.

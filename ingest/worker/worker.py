@@ -71,13 +71,9 @@ def _handle_delivery(
     session: WorkerSession,
     allow_next: Callable[[], None],
 ) -> None:
-    """Handles the item of a delivery, then commits it or defers it. A message that is no item is skipped."""
-    if delivery.item is None:
-        log.error("partition %d, offset %d: %s; skipped", delivery.partition, delivery.offset, delivery.problem)
-        settled = True
-    else:
-        with queue.keep_membership():
-            settled = ItemHandler(session, claims, reader, stop, log, allow_next).handle(delivery.item)
+    """Handles a message, then commits it or defers it."""
+    with queue.keep_membership():
+        settled = ItemHandler(session, claims, reader, stop, log, allow_next).handle(delivery)
     if settled:
         try:
             queue.commit(delivery)

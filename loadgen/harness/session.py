@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from watchfloor.ingest.files.file_scan import WHOLE, items_of, scan_file
+from watchfloor.ingest.files.open_file import resolve_path
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.work_queue import delete_topic
 from watchfloor.ingest.records.ledger import Ledger
@@ -49,7 +50,7 @@ class BenchSession:
 
     def make_item(self, path: Path, source: Source) -> WorkItem:
         """Makes one work item of a whole file, without queueing it."""
-        (item,) = items_of(scan_file(path, WHOLE), str(path), source.name, b"", secrets.token_hex(8))
+        (item,) = items_of(scan_file(path, WHOLE), resolve_path(path), source.name, b"", secrets.token_hex(8))
         return item
 
     def drop_source(self, source: Source) -> None:

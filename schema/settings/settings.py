@@ -21,6 +21,8 @@ from .parse_setting import SettingType
 Role = Literal["ingest", "query"]
 """The purpose for which a process connects to the store; each role has its own user."""
 MIB = 1 << 20
+QUEUE_KEY_BYTES = 32
+"""The fewest bytes of the key of work items: as many as the output of SHA-256 has (RFC 2104, section 3)."""
 
 
 def _setting(default: Any, kind: SettingType, doc: str, name: str = "", low: int = 1, high: int = 1 << 62) -> Any:
@@ -77,6 +79,9 @@ class Settings:
     ingest_password: Path | None = _setting(None, "path", "file (mode 0600) with the ingest user's password")
     query_user: str = _setting("watchfloor_query", "text", "Accumulo user that reads for analysts")
     query_password: Path | None = _setting(None, "path", "file (mode 0600) with the query user's password")
+    queue_key: Path | None = _setting(
+        None, "path", "file (mode 0600) with the key that signs work items; by default the local stack's"
+    )
     jvm_heap: str = _setting("256m", "heap", "heap of the JVM inside a worker, master or query process")
     sink_memory_mb: int = _setting(50, "int", "MiB of entries that a BatchWriter holds before writers wait", high=4096)
     sink_threads: int = _setting(3, "int", "threads of a BatchWriter that send to tablet servers", high=64)
@@ -115,7 +120,7 @@ class Settings:
     port: int = _setting(8742, "int", "port that the REST service listens on; 0 picks a free one", low=0, high=65535)
 
     def __post_init__(self) -> None:
-        for path in ("home", "jars", "cluster_properties", "ingest_password", "query_password"):
+        for path in ("home", "jars", "cluster_properties", "ingest_password", "query_password", "queue_key"):
             value = getattr(self, path)
             if value is not None:
                 object.__setattr__(self, path, Path(value).expanduser().absolute())
@@ -169,15 +174,34 @@ class Settings:
         Raises ``SettingsError`` if the password's file is missing, empty or open to other users.
         """
         user, path = self.ingest_user if role == "ingest" else self.query_user, self.password_file(role)
-        try:
-            if stat.S_IMODE(path.stat().st_mode) & 0o077:
-                raise SettingsError(f"{path} holds the password of {user} and others can read it: chmod 600 it")
-            password = path.read_text().strip()
-        except FileNotFoundError:
-            hint = "run `watchfloor up`" if self.is_accumulo_local else f"set `{role}_password` to a file that holds it"
-            raise SettingsError(f"no password for {user}: {path} is missing; {hint}") from None
-        except OSError as error:
-            raise SettingsError(f"the password of {user} cannot be read: {error}") from error
-        if not password:
-            raise SettingsError(f"{path} should hold the password of {user} and is empty")
-        return Credentials(user, password)
+        hint = "run `watchfloor up`" if self.is_accumulo_local else f"set `{role}_password` to a file that holds it"
+        return Credentials(user, _read_secret(path, f"password of {user}", hint))
+
+    def read_queue_key(self) -> bytes:
+        """Returns the key of this instance that signs work items.
+
+        Raises ``SettingsError`` if its file is missing, open to other users, or holds less than 32 characters.
+        """
+        path = self.queue_key or self.secret_folder / "queue.key"
+        hint = "run `watchfloor up`" if self.is_kafka_local else "set `queue_key` to a file that holds it"
+        key = _read_secret(path, "key of work items", hint).encode()
+        if len(key) < QUEUE_KEY_BYTES:
+            raise SettingsError(
+                f"{path} holds a key of {len(key)} characters; {QUEUE_KEY_BYTES} random ones are wanted"
+            )
+        return key
+
+
+def _read_secret(path: Path, what: str, hint: str) -> str:
+    """Returns the text of a secret file. Raises ``SettingsError`` if it is missing, empty or open to other users."""
+    try:
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            raise SettingsError(f"{path} holds the {what} and others can read it: chmod 600 it")
+        text = path.read_text().strip()
+    except FileNotFoundError:
+        raise SettingsError(f"no {what}: {path} is missing; {hint}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"the {what} cannot be read: {error}") from error
+    if not text:
+        raise SettingsError(f"{path} should hold the {what} and is empty")
+    return text

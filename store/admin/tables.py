@@ -16,6 +16,7 @@ from watchfloor.store.encoding.keys import aggregate_table, event_table, index_t
 SOURCES_TABLE = "watchfloor.sources"
 ITEMS_TABLE = "watchfloor.items"
 QUARANTINE_TABLE = "watchfloor.quarantine"
+DEAD_LETTERS_TABLE = "watchfloor.dead_letters"
 
 _PROPERTIES: Mapping[str, str] = {
     "table.file.compress.type": "snappy",
@@ -42,9 +43,9 @@ def create_source_tables(connection: Connection, source: Source, readers: Sequen
 
 
 def create_instance_tables(connection: Connection, readers: Sequence[str]) -> None:
-    """Creates the tables of sources, work items and quarantined lines if they do not exist; ``readers`` may read."""
+    """Creates the tables of sources and of ingest's records if they do not exist; ``readers`` may read."""
     _create_namespace(connection, "watchfloor", readers)
-    for table in (SOURCES_TABLE, ITEMS_TABLE, QUARANTINE_TABLE):
+    for table in (SOURCES_TABLE, ITEMS_TABLE, QUARANTINE_TABLE, DEAD_LETTERS_TABLE):
         _create_table(connection, table, (), _PROPERTIES)
 
 

@@ -61,6 +61,7 @@ def start_stack(settings: Settings, tservers: int | None = None, report: Report 
         count = tservers or (before.tservers if before else settings.tservers)
         state = grow_state(before, count)
         copy_own_jar(settings)
+        make_secrets(settings)
         servers = make_servers(settings, state)
         for surplus in _list_surplus_tservers(settings, count):
             report(f"stopping {surplus}, {count} tablet servers are wanted")
@@ -79,7 +80,6 @@ def start_stack(settings: Settings, tservers: int | None = None, report: Report 
         check_memory(sum(server.memory for server in idle))
         check_ports({name: port for server in idle for name, port in server.ports.items()})
         save_state(settings, state)
-        make_secrets(settings)
         native = find_native_library(settings)
         if native is None:
             report("no native map library (it needs g++ at `make setup`): tablet servers use the slower Java map")

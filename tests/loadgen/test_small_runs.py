@@ -101,8 +101,8 @@ def test_an_experiment_that_fails_leaves_nothing(store_settings: Settings, tmp_p
     with pytest.raises(RuntimeError, match="halfway"), open_session(str(store_settings.home)) as session:
         item = session.make_item(path, session.create_source("proxy.events"))
         ledger = Ledger(session.store)
-        ledger.write_queued([item])
         with ItemProducer(session.settings) as producer:
+            ledger.write_queued([item], producer.topic)
             producer.send([item])
         ledger.close()
         raise RuntimeError("halfway")

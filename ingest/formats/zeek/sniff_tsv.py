@@ -56,7 +56,7 @@ def _has_one_header(sample: FileSample, header: ZeekHeader) -> bool:
     """Returns true if all headers in a plain file agree with the first, so that lines can be read from any place."""
     if sample.compressed:
         return False
-    with sample.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    with mmap.mmap(sample.file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         place = data.find(b"\n#fields")
         has_time = header.time_column() is not None
         while place >= 0:

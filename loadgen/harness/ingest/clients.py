@@ -32,7 +32,7 @@ class IngestClients:
 
     def announce_items(self, items: Sequence[WorkItem]) -> None:
         """Writes items to the ledger beforehand, so that queueing them takes no longer than the queue itself does."""
-        self._ledger.write_queued(items)
+        self._ledger.write_queued(items, self._producer.topic)
 
     def queue_items(self, items: Sequence[WorkItem]) -> None:
         """Queues items that have been announced; returns when the queue has them."""

@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 
 from watchfloor.ingest.files.file_scan import items_of, scan_file
+from watchfloor.ingest.files.open_file import resolve_path
 from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
 from watchfloor.loadgen.generator.generate import DEFAULT_END, generate_events
 
@@ -43,7 +44,7 @@ class WorkSupply:
 
     def make_items(self, feed: str) -> Iterator[WorkItem]:
         """Yields items without end, for a new source."""
-        lap_items = items_of(self._scan, str(self._path), feed, b"", secrets.token_hex(8))[:FILE_ITEMS]
+        lap_items = items_of(self._scan, resolve_path(self._path), feed, b"", secrets.token_hex(8))[:FILE_ITEMS]
         for lap in count():
             file_id = hashlib.blake2b(self._scan.file_id + lap.to_bytes(4, "big"), digest_size=FILE_ID_BYTES).digest()
             yield from (replace(item, file_id=file_id) for item in lap_items)

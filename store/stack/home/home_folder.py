@@ -1,7 +1,7 @@
 """The folder of a local stack: its sub-folders, and the secrets that are made once.
 
 conf/    stack.json (ports, what was set up), and a file per server, written anew at each ``up``
-secret/  root.password, query.password, instance.secret: made once, mode 0600
+secret/  root.password, query.password, instance.secret, queue.key: made once, mode 0600
 data/    zookeeper, accumulo, kafka      log/  a log per server      run/  a pid file per server, restarts
 tmp/     what Java leaves in its temporary folder; emptied by ``down``
 """
@@ -66,8 +66,8 @@ def make_folders(settings: Settings) -> None:
 
 
 def make_secrets(settings: Settings) -> None:
-    """Draws the passwords and the instance's secret at random, unless they exist."""
-    for name in ("root.password", "query.password", "instance.secret"):
+    """Draws the passwords, the instance's secret and the key of work items at random, unless they exist."""
+    for name in ("root.password", "query.password", "instance.secret", "queue.key"):
         path = settings.secret_folder / name
         if not path.exists():
             write_file(path, secrets.token_urlsafe(24) + "\n", mode=0o600)

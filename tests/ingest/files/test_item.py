@@ -14,8 +14,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from watchfloor.ingest.files.file_scan import WHOLE, QueuedMark, check_unchanged, items_of, open_regular, scan_file
+from watchfloor.ingest.files.file_scan import WHOLE, QueuedMark, check_unchanged, items_of, scan_file
 from watchfloor.ingest.files.gzip_reader import GZIP_MAGIC
+from watchfloor.ingest.files.open_file import open_log_file
 from watchfloor.ingest.intake.intake import choose_item_bytes
 from watchfloor.ingest.intake.load import bulk_item_bytes
 from watchfloor.ingest.queue.item import WorkItem
@@ -117,7 +118,8 @@ def test_item_ids_tell_feeds_files_and_ranges_apart(file: Path) -> None:
 
 @given(path=st.binary(min_size=1, max_size=20), header=st.binary(max_size=30), start=st.integers(0, 1 << 50))
 def test_items_survive_the_queue(path: bytes, header: bytes, start: int) -> None:
-    item = WorkItem(os.fsdecode(path), b"x" * 16, start, start + 1, "f", header, 1, 2, 3, 4, 5, "", False, "t", True)
+    name = os.fsdecode(path)
+    item = WorkItem(name, b"x" * 16, start, start + 1, "f", header, 1, 2, 3, 4, 5, 6, 7, "", False, "t", True)
     assert WorkItem.from_json(item.to_json()) == item
 
 
@@ -127,34 +129,42 @@ def test_what_is_no_item_is_said_to_be_none(junk: bytes) -> None:
         WorkItem.from_json(junk)
 
 
+def check(item: WorkItem) -> None:
+    with open_log_file(item.path) as opened:
+        check_unchanged(item, opened)
+
+
 def test_growth_is_no_change_but_other_bytes_are(file: Path) -> None:
     item = one(write(file, b"a\nb\n"))
-    check_unchanged(item)
+    check(item)
     write(file, b"a\nb\nc\n")
-    check_unchanged(item)
+    check(item)
     os.utime(file, ns=(1, 1))
-    check_unchanged(item)
+    check(item)
     for data in (b"a\nX\nc\n", b"a\n", b""):
+        write(file, data)
         with pytest.raises(InputFileError, match="changed after it was queued"):
-            check_unchanged(_touched(write(file, data), item))
+            check(item)
 
 
-def _touched(file: Path, item: WorkItem) -> WorkItem:
-    os.utime(file, ns=(7, 7))
-    return item
+def test_other_bytes_of_the_same_size_and_time_are_noticed(file: Path, tmp_path: Path) -> None:
+    """A time of modification can be set by a file's owner: that of the change, and the inode, cannot."""
+    item = one(write(file, b"a\nb\n"))
 
+    def forge(path: Path) -> Path:
+        with path.open("r+b" if path.exists() else "wb") as out:
+            out.write(b"x\ny\n")
+        os.utime(path, ns=(item.mtime_ns, item.mtime_ns))
+        assert (path.stat().st_size, path.stat().st_mtime_ns) == (item.size, item.mtime_ns)
+        return path
 
-def test_only_regular_files_are_opened(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for path, why in (
-        (tmp_path, "a folder"),
-        (tmp_path / "pipe", "not a regular file"),
-        (tmp_path / "no", "No such file"),
-    ):
-        with pytest.raises(InputFileError, match=why):
-            open_regular(path)
-    with pytest.raises(InputFileError, match="not a regular file"):
-        open_regular("/dev/null")
+    for put in (lambda: forge(file), lambda: forge(tmp_path / "other").rename(file)):
+        put()
+        with pytest.raises(InputFileError, match="changed after it was queued"):
+            check(item)
+    with file.open("r+b") as out:
+        out.write(b"a\nb\n")
+    check(item)
 
 
 def test_items_of_long_files_are_longer_and_each_partition_gets_one() -> None:

@@ -14,7 +14,7 @@ from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.records.ledger import ItemEnd, ItemRun, LedgerRow, item_row
 from watchfloor.ingest.worker.claim import MAX_ATTEMPTS, STALE_SECONDS, ClaimAction, ClaimPolicy
 
-ITEM = WorkItem("/a.log", b"f" * 16, 0, 10, "web.access", b"", 10, 1, 10, 64, 0, "", False, "new")
+ITEM = WorkItem("/a.log", b"f" * 16, 0, 10, "web.access", b"", 10, 5, 1, 1, 10, 64, 0, "", False, "new")
 DONE = ItemEnd("old", "done", 50.0, "w")
 
 
@@ -52,8 +52,19 @@ def test_turn(run: ItemRun | None, end: ItemEnd | None, again: bool, act: ClaimA
     assert ClaimPolicy().decide(item, row(run, end, item), now=200.0, clock=0.0).action is act
 
 
-def test_an_unknown_item_is_read_and_attempts_are_counted_per_ticket() -> None:
-    assert ClaimPolicy().decide(ITEM, None, 200.0, 0.0).attempt == 1
+def test_only_what_the_ledger_says_word_for_word_is_read() -> None:
+    decide = ClaimPolicy().decide
+    assert decide(ITEM, None, 200.0, 0.0).action is ClaimAction.REFUSE
+    for other in (replace(ITEM, path="/etc/shadow"), replace(ITEM, again=True), replace(ITEM, header=b"#")):
+        assert decide(other, row(), 200.0, 0.0).action is ClaimAction.REFUSE
+    # An item that was queued again since has another message; a copy of the old one does nothing, whatever it asks for.
+    for old in (replace(ITEM, ticket="old"), replace(ITEM, ticket="old", again=True)):
+        for end in (None, DONE, replace(DONE, ticket="new"), replace(DONE, state="failed")):
+            assert decide(old, row(end=end), 200.0, 0.0).action is ClaimAction.SKIP
+
+
+def test_attempts_are_counted_per_ticket() -> None:
+    assert ClaimPolicy().decide(ITEM, row(), 200.0, 0.0).attempt == 1
     assert ClaimPolicy().decide(ITEM, row(ItemRun("new", 1, 100.0, "x")), 200.0, 0.0).attempt == 2
     assert ClaimPolicy().decide(ITEM, row(ItemRun("old", 2, 100.0, "x")), 200.0, 0.0).attempt == 1
 
@@ -82,7 +93,9 @@ def test_a_clock_that_is_ahead_does_not_hold_an_item_for_ever() -> None:
         (None, DONE, True, "queued"),
         (ItemRun("old", 1, 40.0, "w"), replace(DONE, state="failed"), False, "queued"),
         (ItemRun("new", 1, 120.0, "w"), replace(DONE, state="failed"), False, "running"),
-        (None, ItemEnd("later", "failed", 120.0, "w"), False, "failed"),
+        # What an older message of the item, or a copy of one, has come to is not the end of its last queueing.
+        (None, ItemEnd("older", "failed", 120.0, "w"), False, "queued"),
+        (ItemRun("older", 1, 110.0, "w"), ItemEnd("older", "failed", 120.0, "w"), False, "queued"),
     ],
 )
 def test_state(run: ItemRun | None, end: ItemEnd | None, again: bool, state: str) -> None:

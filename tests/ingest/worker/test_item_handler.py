@@ -1,4 +1,4 @@
-"""What a worker does with one item when the ledger fails it.
+"""What a worker does with one message when the ledger fails it.
 
 In `make test`: it needs no servers.
 """
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.queue.item_buffer import Delivery
 from watchfloor.ingest.worker.claim import MAX_ATTEMPTS, ClaimPolicy
 from watchfloor.ingest.worker.item_handler import ItemHandler
 from watchfloor.schema.errors import InternalError
@@ -19,7 +20,8 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime import disk_space
 from watchfloor.store.runtime.disk_space import DiskGuard
 
-ITEM = WorkItem("a.log", b"f" * 16, 0, 10, "web.one", b"", 10, 0, 10, 0, 0, "", False, "ticket")
+ITEM = WorkItem("a.log", b"f" * 16, 0, 10, "web.one", b"", 10, 5, 0, 0, 10, 0, 0, "", False, "abc")
+DELIVERY = Delivery(ITEM, 0, 7, raw=ITEM.to_json())
 
 
 class BrokenLedger:
@@ -33,31 +35,57 @@ class BrokenLedger:
         raise InternalError("not JSON")
 
 
-class Session:
-    name = "host:1"
+class Letters:
+    """Takes dead letters, or fails too."""
 
-    def __init__(self) -> None:
-        self.ledger = BrokenLedger()
+    def __init__(self, works: bool) -> None:
+        self.works = works
+        self.reasons: list[str] = []
+
+    def write_letter(self, topic: str, delivery: Delivery, reason: str) -> None:
+        if not self.works:
+            raise InternalError("no letter")
+        self.reasons.append(reason)
+
+
+class Session:
+    name, topic = "host:1", "items"
+
+    def __init__(self, letters: Letters) -> None:
+        self.ledger, self.dead_letters = BrokenLedger(), letters
         self.disk = DiskGuard(Settings(), logging.getLogger("quiet"))
 
 
-def test_a_ledger_that_cannot_take_the_end_of_an_item_ends_the_worker() -> None:
-    session: Any = Session()
+def handler(session: Any, stop: threading.Event | None = None) -> ItemHandler:
     reader: Any = None
-    handler = ItemHandler(
-        session, ClaimPolicy(), reader, threading.Event(), logging.getLogger("quiet"), on_read=lambda: None
-    )
-    with pytest.raises(InternalError, match="not JSON"):
-        handler.handle(ITEM)
+    log = logging.getLogger("quiet")
+    return ItemHandler(session, ClaimPolicy(), reader, stop or threading.Event(), log, on_read=lambda: None)
+
+
+def test_an_item_whose_row_is_damaged_becomes_a_dead_letter() -> None:
+    session = Session(Letters(works=True))
+    assert handler(session).handle(DELIVERY)
+    assert len(session.dead_letters.reasons) == 1 and "not JSON" in session.dead_letters.reasons[0]
     assert session.ledger.readings <= MAX_ATTEMPTS + 2
 
 
 def test_an_item_that_waits_for_room_on_the_disk_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_space, "count_free_bytes", lambda folder: 0)
-    session: Any = Session()
-    reader: Any = None
+    session = Session(Letters(works=True))
     stop = threading.Event()
-    handler = ItemHandler(session, ClaimPolicy(), reader, stop, logging.getLogger("quiet"), on_read=lambda: None)
     threading.Timer(0.3, stop.set).start()
-    assert handler.handle(ITEM) is False, "it is given back"
+    assert handler(session, stop).handle(DELIVERY) is False, "it is given back"
     assert session.ledger.readings == 0
+
+
+def test_a_store_that_takes_neither_an_end_nor_a_dead_letter_ends_the_worker() -> None:
+    session = Session(Letters(works=False))
+    with pytest.raises(InternalError, match="no letter"):
+        handler(session).handle(DELIVERY)
+    assert session.ledger.readings <= MAX_ATTEMPTS + 2
+
+
+def test_a_message_that_carries_no_item_becomes_a_dead_letter_without_a_look_at_the_ledger() -> None:
+    session = Session(Letters(works=True))
+    assert handler(session).handle(Delivery(None, 0, 7, "not signed", b"junk"))
+    assert session.dead_letters.reasons == ["not signed"] and not session.ledger.readings

@@ -184,7 +184,7 @@ def test_compaction_completes_an_index(
     ledger = Ledger(store)
     row = next(row for row in ledger.read_rows() if row.path == str(paths[2]))
     assert row.item is not None and row.end is not None
-    ledger.write_queued([replace(row.item, ticket="more", again=True)])
+    ledger.write_queued([replace(row.item, ticket="more", again=True)], "")
     assert compact_source(store, kind.name, 0, index=True).lacking == 1
     assert covered_from(store.catalog.read_sources()[kind.name], "colour") == start
     assert_answers(store, kind, events, 0, end, covered=False)

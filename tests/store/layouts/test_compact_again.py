@@ -107,7 +107,7 @@ def test_the_command_and_reading_again(
     ledger = Ledger(store)
     row = next(row for row in ledger.read_rows() if row.item and row.item.feed == kind.name)
     assert row.item is not None and make_item_tag(row.item.item_id) in settled_tags(store)
-    ledger.write_queued([replace(row.item, ticket="more", again=True)])
+    ledger.write_queued([replace(row.item, ticket="more", again=True)], "")
     assert make_item_tag(row.item.item_id) not in settled_tags(store)
     ledger.close()
 

@@ -1,0 +1,125 @@
+"""Opens log files without following symbolic links, so that what is checked is what is read.
+
+A path may lead through folders that other users can write. Whoever can write a folder can put a link in the place of a
+file, or of a folder, at any moment. Therefore each part of a path is opened relative to the one before and must not be
+a link (``openat`` with ``O_NOFOLLOW``), and whatever concerns one file uses one open file: its format, identity and
+ranges; or its content's check and its lines. Paths that an operator names may have links in them: they are resolved
+once, when the operator names them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import FileIO
+from pathlib import Path
+
+from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.paths import show_path
+
+FileOrPath = str | Path | FileIO
+"""A file to read: the path that a user names, or a file that is open already."""
+_FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""``O_PATH``: a folder on the way need not be readable; the right to search it is enough."""
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+@contextmanager
+def open_file_or_path(file_or_path: FileOrPath) -> Iterator[FileIO]:
+    """Yields a file at its beginning: ``file_or_path`` itself, which stays open, or the file that a path names.
+
+    Links in the path are resolved. Raises ``InputFileError``.
+    """
+    if isinstance(file_or_path, FileIO):
+        file_or_path.seek(0)
+        yield file_or_path
+    else:
+        with open_log_file(resolve_path(file_or_path)) as file:
+            yield file
+
+
+def resolve_path(path: str | Path) -> str:
+    """Returns the absolute path, without links, of the file that a user names."""
+    return os.path.realpath(os.fspath(path))
+
+
+def open_log_file(path: str) -> FileIO:
+    """Opens a regular file for reading; its ``name`` is ``path``, which must be absolute and without links.
+
+    Raises ``InputFileError`` if it cannot be read, if a part of ``path`` is a link, for anything but a regular file (a
+    FIFO would block, a device may have no end), and for a file with several hard links if another user may have made
+    one of them.
+    """
+    try:
+        with _open_folder(path) as (folder, name):
+            _check_file(path, os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(folder))
+            descriptor = os.open(name, _FILE_FLAGS, dir_fd=folder)
+            try:
+                # Another file may have come into its place since.
+                _check_file(path, os.fstat(descriptor), os.fstat(folder))
+            except BaseException:
+                os.close(descriptor)
+                raise
+    except OSError as error:
+        raise InputFileError(f"{show_path(path)}: cannot be read: {_describe_error(error)}") from error
+    return FileIO(path, opener=lambda _path, _flags: descriptor)
+
+
+def stat_log_file(path: str) -> os.stat_result | None:
+    """Returns the state of a regular file; None if there is none, or if a part of ``path`` is a link."""
+    try:
+        with _open_folder(path) as (folder, name):
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+@contextmanager
+def _open_folder(path: str) -> Iterator[tuple[int, str]]:
+    """Yields a descriptor of the folder of ``path``, reached without following links, and the file's name in it."""
+    root, *parts = path.split("/")
+    if root or not parts or not {"", ".", ".."}.isdisjoint(parts):
+        raise OSError(errno.EINVAL, "its path is not absolute, or not in its shortest form")
+    folder = os.open("/", _FOLDER_FLAGS)
+    try:
+        for part in parts[:-1]:
+            inner = os.open(part, _FOLDER_FLAGS, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        yield folder, parts[-1]
+    finally:
+        os.close(folder)
+
+
+def _check_file(path: str, file: os.stat_result, folder: os.stat_result) -> None:
+    """Raises ``InputFileError`` unless it is a regular file that whoever may read it has put there.
+
+    A hard link brings a file of somebody else into a folder, with its owner and mode. It counts as made by the file's
+    owner, by this process's user or by root only if nobody else can write the folder.
+    """
+    if not stat.S_ISREG(file.st_mode):
+        raise InputFileError(f"{show_path(path)}: is {_describe_type(file.st_mode)}; give log files")
+    trusted = (0, os.geteuid(), file.st_uid)
+    if file.st_nlink > 1 and (folder.st_mode & _OTHERS_WRITE or folder.st_uid not in trusted):
+        raise InputFileError(
+            f"{show_path(path)}: has {file.st_nlink} hard links and stands in a folder that others can write, "
+            "so it may be a file that they must not read; load a copy of it"
+        )
+
+
+def _describe_type(mode: int) -> str:
+    if stat.S_ISLNK(mode):
+        return "a symbolic link, which is not followed here"
+    return "a folder" if stat.S_ISDIR(mode) else "not a regular file"
+
+
+def _describe_error(error: OSError) -> str:
+    # What O_NOFOLLOW says of a link: ENOTDIR with O_DIRECTORY, else ELOOP.
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+        return "a part of the path is a symbolic link or no folder"
+    return error.strerror or str(error)
