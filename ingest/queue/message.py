@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -78,7 +77,8 @@ def _check_signature(text: bytes, headers: Headers, topic: str, key: bytes) -> N
 
 def _check_item(item: WorkItem) -> None:
     """Raises ``InvalidMessageError`` if the path or the numbers of an item cannot be those of a file."""
-    if not item.path.startswith("/") or os.path.normpath(item.path) != item.path or "\0" in item.path:
+    root, *parts = item.path.split("/")
+    if root or not parts or not {"", ".", ".."}.isdisjoint(parts) or "\0" in item.path:
         raise InvalidMessageError("path: not an absolute path in its shortest form")
     if not item.base <= item.start <= item.end <= item.length:
         raise InvalidMessageError("base, start, end and length are not in this order")
