@@ -28,7 +28,7 @@ _FIRST_WAIT, _LAST_WAIT = 1.0, 20.0
 
 @dataclass
 class _Attempts:
-    """What has happened with one message so far.
+    """The state of the attempts to handle one message.
 
     ``invalid``: the reason to make a dead letter of it; ``failure``: the reason for which its item has failed.
     """
