@@ -59,6 +59,12 @@ def load(settings: Settings, file: Path, kind: Source, workers: int = 1) -> None
     assert run.result.events == LINES
 
 
+def queue_only(settings: Settings, file: Path, kind: Source) -> None:
+    for progress in Load(settings, [file], kind.name, workers=0):
+        if progress.phase == "loading":
+            return
+
+
 def write_files(store: Store, kind: Source) -> None:
     """Has the tablet servers write all entries of a source to files, and merge those, so that no log has them."""
     operations = store.connection.client.tableOperations()
@@ -89,7 +95,7 @@ def test_what_was_acknowledged_is_there_after_a_power_cut(settings: Settings, tm
             for kind in kinds:
                 load(settings, log_file(tmp_path / f"{kind.layout}-2.log", LINES, "more"), kind)
             # These are in the queue only.
-            next(iter(Load(settings, [log_file(tmp_path / "queued.log", LINES, "q")], queued.name, workers=0)))
+            queue_only(settings, log_file(tmp_path / "queued.log", LINES, "q"), queued)
             waiting = queue_lag(settings)
             assert waiting > 0
         kill_all(settings)

@@ -16,9 +16,10 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -34,12 +35,11 @@ from watchfloor.store.admin.tablet_servers import list_tablet_servers
 from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.keys import event_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.stack import stack
 from watchfloor.store.stack.servers.process import find_process
-from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 
 ROUNDS = int(os.environ.get("WATCHFLOOR_TEST_ROUNDS", "2"))
-# A server that is stopped while the manager waits for its answer is replaced after that answer's time-out, two minutes.
 pytestmark = [pytest.mark.stack, pytest.mark.crash, pytest.mark.soak, pytest.mark.timeout(600 + 300 * ROUNDS)]
 
 WRITERS = 12
@@ -48,11 +48,21 @@ MODES = {"block": "bulk", "cell": "live"}
 """The way in which each layout is loaded."""
 
 
-@pytest.fixture(scope="module")
-def settings() -> Iterator[Settings]:
+@pytest.fixture
+def settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+    write_configuration = stack.write_configuration
+
+    def write_impatient_configuration(settings: Settings, *more: Any) -> None:
+        write_configuration(settings, *more)
+        with (settings.conf_folder / "accumulo.properties").open("a") as file:
+            file.write("general.rpc.timeout=10s\n")
+
+    # The manager may be waiting for an answer of the stopped server, by default for two minutes before it goes on. By
+    # then those who write have given up, and nobody waits for the server when it wakes.
+    monkeypatch.setattr(stack, "write_configuration", write_impatient_configuration)
     with stack_folder() as fresh:
         small = replace(fresh, tserver_heap="256m", tserver_maps="64m", zookeeper_timeout=6)
-        start_stack(small, tservers=2)
+        stack.start_stack(small, tservers=2)
         yield small
 
 
@@ -163,13 +173,12 @@ def stop_and_wake(settings: Settings, store: Store, server: str, table: str) -> 
         wait_for(lambda: serves_all(store, table), 240)
         assert find_process(pid_file) == process, "what was killed meanwhile does not wake"
     wait_for(lambda: find_process(pid_file) != process)
-    start_stack(settings)
+    stack.start_stack(settings)
     wait_for(lambda: sum(table in server.tables for server in list_tablet_servers(store.connection)) == 2, 120)
 
 
 def test_what_a_woken_server_acknowledges_is_there(settings: Settings, tmp_path: Path) -> None:
-    with ExitStack() as stack:
-        store = stack.enter_context(Store.open(settings))
+    with Store.open(settings) as store:
         plain = store.catalog.register(replace(source("plain"), shards=8))
         loaded = [store.catalog.register(source(mode, layout)) for layout, mode in MODES.items()]
         loads = [Loads(replace(settings, ingest_mode=MODES[kind.layout]), kind, tmp_path) for kind in loaded]

@@ -57,6 +57,9 @@ final class ZooKeeperLogOwner implements LogOwner {
   private static String readHolder(ZooReaderWriter zookeeper, String root, String server)
       throws KeeperException, InterruptedException {
     ServiceLockPath path = ServiceLock.path(root + Constants.ZTSERVERS + "/" + server);
+    if (!zookeeper.exists(path.toString())) {
+      return null;
+    }
     List<String> locks = ServiceLock.validateAndSort(path, zookeeper.getChildren(path.toString()));
     Stat stat = locks.isEmpty() ? null : zookeeper.getStatus(path + "/" + locks.get(0));
     return stat == null ? null : new TServerInstance(server, stat.getEphemeralOwner()).getHostPortSession();
