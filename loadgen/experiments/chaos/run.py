@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
@@ -37,20 +38,15 @@ def add_options(parser: ArgumentParser) -> None:
         "--out",
         metavar="DIR",
         type=Path,
-        default=Path("chaos"),
-        help="new folder of files, logs and history; with a difference also of evidence and of the stack's data "
-        "(default chaos)",
+        help="new folder for files, logs and history, with a difference also for evidence and the stack's data "
+        "(default: a temporary one, which is kept if there is a difference)",
     )
 
 
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     if not 0.5 <= options.minutes <= _LONGEST:
         raise UserError(f"--minutes is {options.minutes:g}; it must lie between 0.5 and {_LONGEST}")
-    folder = options.out.absolute()
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        raise UserError(f"{folder} exists; name a new folder with --out") from None
+    folder = _make_folder(options.out)
     plan = make_plan(options.seed, options.minutes * 60)
     print_progress(f"{len(plan)} faults in {options.minutes:g} minutes; files, logs and history are in {folder}")
     start_stack(session.settings, _TSERVERS, lambda line: print_progress(f"  {line}"))
@@ -59,6 +55,8 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
     found = chaos.differences.found
     if found:
         _keep_evidence(session, chaos, folder)
+    elif options.out is None:
+        shutil.rmtree(folder)
     for difference in found[:20]:
         print_progress(f"DIFFERENCE {difference.check}, {difference.source}: {difference.detail[:300]}")
     return [
@@ -67,6 +65,17 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         *make_answer_figures(chaos.outcomes, chaos.answer_seconds, chaos.compared),
         make_difference_figure(len(found), str(folder)),
     ]
+
+
+def _make_folder(out: Path | None) -> Path:
+    """Makes the run's folder. Raises ``UserError`` if it exists."""
+    if out is None:
+        return Path(tempfile.mkdtemp(prefix="watchfloor-chaos-"))
+    try:
+        out.mkdir(parents=True)
+    except FileExistsError:
+        raise UserError(f"{out} exists; name a new folder with --out") from None
+    return out.absolute()
 
 
 def _keep_evidence(session: BenchSession, chaos: ChaosRun, folder: Path) -> None:
