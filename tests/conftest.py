@@ -19,7 +19,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.stack.stack import start_stack
 from watchfloor.store.store import Store
 
-pytest_plugins = ("oracle_questions",)
+pytest_plugins = ("fuzzed_service", "oracle_questions")
 
 # Files whose tests start stacks of their own: one process of a run takes them all, and starts no other.
 APART = (

@@ -117,6 +117,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/experiments/generator",
         "loadgen/experiments/memory",
         "loadgen/experiments/readers",
+        "loadgen/experiments/rest_load",
         "loadgen/harness/ingest",
         "loadgen/engines/search",
         "loadgen/engines/sql",

@@ -41,6 +41,7 @@ SMALL = {
     "generator": ["--events", "2000", "--repeats", "1"],
     "memory": ["--bytes", "2000000"],
     "peers": ["--events", "10000", "--loads", "1", "--repeats", "1"],
+    "rest-load": ["--events", "5000", "--load-seconds", "2", "--servers", "watchfloor"],
     "readers": ["--events", "2000", "--repeats", "1"],
     "responsiveness": ["--events", "10000", "--turns", "1", "--layout", "block", "--seconds", "0.3"],
 }
