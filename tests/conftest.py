@@ -95,7 +95,10 @@ def layout(request: pytest.FixtureRequest) -> str:
 def store_settings() -> Iterator[Settings]:
     """The stack of this test run, or of this process of it."""
     with stack_folder() as settings:
+        # A umask that closes nothing: what the stack leaves open to others, tests find.
+        before = os.umask(0)
         start_stack(settings)
+        os.umask(before)
         yield settings
 
 

@@ -66,7 +66,16 @@ def _describe_error(error: Exception) -> str:
 
 
 def _client_options(settings: Settings) -> dict[str, Any]:
+    login: dict[str, Any] = {}
+    if credentials := settings.read_kafka_credentials():
+        login = {
+            "security_protocol": "SASL_PLAINTEXT" if settings.is_kafka_local else settings.kafka_protocol,
+            "sasl_mechanism": "SCRAM-SHA-512",
+            "sasl_plain_username": credentials.user,
+            "sasl_plain_password": credentials.password,
+        }
     return {
+        **login,
         "bootstrap_servers": settings.bootstrap_servers.split(","),
         "bootstrap_timeout_ms": _CONNECT_MS,
         "request_timeout_ms": _REQUEST_MS,

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.private_files import make_private_folder, open_private
 
 _FIRST_WAIT, _LAST_WAIT = 0.5, 30.0
 _LONG_LIFE = 60.0
@@ -122,8 +123,8 @@ class WorkerPool:
         """Starts a worker process and sends it the settings."""
         output: IO[bytes] | None = None
         if self._log_file is not None:
-            self._log_file.parent.mkdir(parents=True, exist_ok=True)
-            output = self._log_file.open("ab")
+            make_private_folder(self._log_file.parent)
+            output = open_private(self._log_file, "ab")
         try:
             process = subprocess.Popen(
                 [sys.executable, "-m", "watchfloor.ingest.worker.worker"],

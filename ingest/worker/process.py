@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.private_files import UMASK
 
 _STOP_SECONDS = 8.0
 _LOOK_SECONDS = 0.1
@@ -22,6 +23,7 @@ def run_process(work: Callable[[Settings, threading.Event], None]) -> None:
     If ``work`` does not stop within seconds then, because it waits for a server, the process ends all the same: its
     item is not committed and is read again.
     """
+    os.umask(UMASK)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(message)s")
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # it logs every retry; the queue reports what matters
     settings: Settings = pickle.load(sys.stdin.buffer)

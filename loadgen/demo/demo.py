@@ -26,6 +26,7 @@ from watchfloor.loadgen.harness.background import run_background, run_rest_servi
 from watchfloor.schema.errors import InputFileError, InternalError, StackError
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.private_files import UMASK
 from watchfloor.store.store import Store
 
 from .sample_logs import fetch_real_logs
@@ -38,6 +39,8 @@ _WAIT_SECONDS = 600
 def main(argv: Sequence[str]) -> int:
     """Runs the tour; returns its exit status."""
     args = _parse_arguments(argv)
+    # All that the tour writes is in the stack's folder, which is nobody else's.
+    os.umask(UMASK)
     settings = load_settings()
     logs = settings.home / "demo" / "logs"
     began = time.monotonic()

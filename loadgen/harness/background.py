@@ -13,6 +13,7 @@ from pathlib import Path
 from watchfloor.api.tokens.token_file import FIRST_TOKEN_FILE
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.private_files import UMASK, open_private
 
 _START_SECONDS = 60
 _STOP_SECONDS = 20
@@ -31,8 +32,8 @@ class RestAddress:
 def run_background(settings: Settings, log: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """Runs ``watchfloor ARGUMENTS`` until the end of the block. Its output goes to ``log``."""
     command = [sys.executable, "-m", "watchfloor.api.cli.main", "--home", str(settings.home), *arguments]
-    with log.open("wb") as out:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    with open_private(log, "wb") as out:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, umask=UMASK)
     try:
         yield process
     finally:

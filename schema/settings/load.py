@@ -7,21 +7,27 @@ variable or flag that a bad value came from.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from watchfloor.schema.errors import SettingsError, suggest_names
 
-from .parse_setting import parse_setting
+from .ownership import find_foreign_writer
+from .parse_setting import SettingType, parse_setting
 from .settings import Settings
 
 ENVIRONMENT = "WATCHFLOOR_"
 FILE_NAME = "watchfloor.toml"
 _DEFAULT_HOME = ".watchfloor"
+_GUARDED_KINDS: tuple[SettingType, ...] = ("path", "host", "protocol")
+"""The settings that can name code, a host or a secret, or say how a host is reached."""
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -56,11 +62,26 @@ def load_settings(home: str | Path | None = None, overrides: Mapping[str, Any] |
         for field in dataclasses.fields(Settings)
         if (value := os.environ.get(ENVIRONMENT + _name_in_files(field).upper()))
     }
-    layers = [_read_file(Path.cwd() / FILE_NAME), (variables, "the environment, " + ENVIRONMENT), (flags, "a flag, ")]
-    if not layers[0][0]:
-        chosen = flags.get("home") or variables.get("home") or _DEFAULT_HOME
-        layers[0] = _read_file(Path(chosen).expanduser() / FILE_NAME)
-    return _merge_layers(layers)
+    chosen = flags.get("home") or variables.get("home")
+    file = _read_file(Path.cwd() / FILE_NAME, is_named=False)
+    if not file[0]:
+        file = _read_file(Path(chosen or _DEFAULT_HOME).expanduser() / FILE_NAME, is_named=chosen is not None)
+    return _merge_layers([file, (variables, "the environment, " + ENVIRONMENT), (flags, "a flag, ")])
+
+
+def read_named_file(path: Path) -> dict[str, Any]:
+    """Returns the values of a settings file that the user has named.
+
+    Raises ``SettingsError`` if the file cannot be read, or if another user could have written it.
+    """
+    try:
+        reason = find_foreign_writer(path)
+        values = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}") from error
+    if reason:
+        raise SettingsError(f"{path} is not used: {reason}, and settings can name programs and hosts; take it away")
+    return values
 
 
 def _merge_layers(layers: list[tuple[dict[str, Any], str]]) -> Settings:
@@ -80,14 +101,37 @@ def _merge_layers(layers: list[tuple[dict[str, Any], str]]) -> Settings:
     return Settings(**values)
 
 
-def _read_file(path: Path) -> tuple[dict[str, Any], str]:
-    """Returns the values of a settings file, and a text that names their origin; no values if there is no file."""
+def _read_file(path: Path, is_named: bool) -> tuple[dict[str, Any], str]:
+    """Returns the values of a settings file, and a text that names their origin; no values if there is no file.
+
+    A file that another user could have written is not believed. Neither is a file that merely lies where the command
+    runs, if it names a path or a host: the folder may have been copied from somebody, and so have been made to run
+    their programs, or to send passwords to them. The log says what is ignored. ``is_named`` is true if the user has
+    named the file's folder.
+    """
     try:
-        return tomllib.loads(path.read_text()), f"{path}, "
+        if reason := find_foreign_writer(path):
+            _warn_once(f"{path} is ignored: {reason}")
+            return {}, ""
+        values = tomllib.loads(path.read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}, ""
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path} cannot be read: {error}") from error
+    if not is_named:
+        for field in dataclasses.fields(Settings):
+            name = _name_in_files(field)
+            if field.metadata["kind"] in _GUARDED_KINDS and values.pop(name, None) is not None:
+                _warn_once(
+                    f"{path}, {name} is ignored: a file of the working folder may not name paths or hosts; "
+                    f"use {ENVIRONMENT}{name.upper()}, or --config {path}"
+                )
+    return values, f"{path}, "
+
+
+@cache
+def _warn_once(message: str) -> None:
+    log.warning(message)
 
 
 def _name_in_files(field: dataclasses.Field[Any]) -> str:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-SettingType = Literal["path", "text", "int", "bytes", "heap", "durability", "mode", "topic"]
+SettingType = Literal["path", "host", "protocol", "text", "int", "bytes", "heap", "durability", "mode", "topic"]
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SIZE = re.compile(r"(\d+)\s*(?:([kmg])i?b?|b)?", re.IGNORECASE)
 
@@ -39,6 +39,8 @@ def parse_setting(raw: Any, kind: SettingType, low: int, high: int) -> Any:
         raise ValueError(f"{text!r} is neither flush nor sync")
     if kind == "mode" and text not in ("live", "bulk"):
         raise ValueError(f"{text!r} is neither live nor bulk")
+    if kind == "protocol" and text not in ("SASL_SSL", "SASL_PLAINTEXT"):
+        raise ValueError(f"{text!r} is neither SASL_SSL nor SASL_PLAINTEXT")
     if kind == "topic" and not re.fullmatch(r"[A-Za-z0-9._-]{1,200}", text):
         raise ValueError(f"{text!r} may hold letters, digits, dot, dash and underscore only")
     # The JVM knows 1g but not 1GiB.

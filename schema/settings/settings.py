@@ -20,6 +20,10 @@ from .parse_setting import SettingType
 
 Role = Literal["ingest", "query"]
 """The purpose for which a process connects to the store; each role has its own user."""
+KAFKA_USER = "watchfloor"
+"""The local Kafka's account of ingest."""
+ZOOKEEPER_CLIENT = "client"
+"""The local ZooKeeper's account of the store's clients."""
 MIB = 1 << 20
 QUEUE_KEY_BYTES = 32
 """The fewest bytes of the key of work items: as many as the output of SHA-256 has (RFC 2104, section 3)."""
@@ -73,7 +77,12 @@ class Settings:
         "client_properties",
     )
     kafka_bootstrap: str = _setting(
-        "", "text", "host:port[,…] of an existing Kafka; by default the local stack's", "kafka"
+        "", "host", "host:port[,…] of an existing Kafka; by default the local stack's", "kafka"
+    )
+    kafka_user: str = _setting("", "text", "account at an existing Kafka (SCRAM-SHA-512); by default none")
+    kafka_password: Path | None = _setting(None, "path", "file (mode 0600) with the password of `kafka_user`")
+    kafka_protocol: str = _setting(
+        "SASL_SSL", "protocol", "how to reach an existing Kafka with `kafka_user`: SASL_SSL or SASL_PLAINTEXT"
     )
     ingest_user: str = _setting("root", "text", "Accumulo user that makes tables and writes")
     ingest_password: Path | None = _setting(None, "path", "file (mode 0600) with the ingest user's password")
@@ -116,11 +125,20 @@ class Settings:
     stalled_reader_seconds: int = _setting(
         20, "int", "seconds after which the REST service cuts off a client that does not read its answer", high=3600
     )
-    host: str = _setting("127.0.0.1", "text", "address that the REST service listens on")
+    host: str = _setting("127.0.0.1", "host", "address that the REST service listens on")
     port: int = _setting(8742, "int", "port that the REST service listens on; 0 picks a free one", low=0, high=65535)
 
     def __post_init__(self) -> None:
-        for path in ("home", "jars", "cluster_properties", "ingest_password", "query_password", "queue_key"):
+        paths = (
+            "home",
+            "jars",
+            "cluster_properties",
+            "ingest_password",
+            "query_password",
+            "kafka_password",
+            "queue_key",
+        )
+        for path in paths:
             value = getattr(self, path)
             if value is not None:
                 object.__setattr__(self, path, Path(value).expanduser().absolute())
@@ -175,7 +193,31 @@ class Settings:
         """
         user, path = self.ingest_user if role == "ingest" else self.query_user, self.password_file(role)
         hint = "run `watchfloor up`" if self.is_accumulo_local else f"set `{role}_password` to a file that holds it"
-        return Credentials(user, _read_secret(path, f"password of {user}", hint))
+        return _read_password(user, path, hint)
+
+    def read_zookeeper_credentials(self) -> Credentials | None:
+        """Returns the account of clients at the local ZooKeeper; None for a cluster's.
+
+        Raises ``SettingsError`` as ``read_credentials`` does.
+        """
+        if not self.is_accumulo_local:
+            return None
+        path = self.secret_folder / "zookeeper-client.password"
+        return _read_password(ZOOKEEPER_CLIENT, path, "run `watchfloor up`")
+
+    def read_kafka_credentials(self) -> Credentials | None:
+        """Returns the account of ingest at Kafka; None if an existing Kafka asks for none.
+
+        Raises ``SettingsError`` as ``read_credentials`` does.
+        """
+        if self.is_kafka_local:
+            return _read_password(KAFKA_USER, self.secret_folder / "kafka.password", "run `watchfloor up`")
+        if not self.kafka_user:
+            return None
+        hint = "set `kafka_password` to a file that holds it"
+        if self.kafka_password is None:
+            raise SettingsError(f"no password of {self.kafka_user}: {hint}")
+        return _read_password(self.kafka_user, self.kafka_password, hint)
 
     def read_queue_key(self) -> bytes:
         """Returns the key of this instance that signs work items.
@@ -190,6 +232,11 @@ class Settings:
                 f"{path} holds a key of {len(key)} characters; {QUEUE_KEY_BYTES} random ones are wanted"
             )
         return key
+
+
+def _read_password(user: str, path: Path, hint: str) -> Credentials:
+    """Returns a user with the password in a file. Raises ``SettingsError`` as ``_read_secret`` does."""
+    return Credentials(user, _read_secret(path, f"password of {user}", hint))
 
 
 def _read_secret(path: Path, what: str, hint: str) -> str:

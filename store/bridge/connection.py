@@ -42,6 +42,8 @@ class Connection(JavaResource):
     def connect(cls, settings: Settings, properties: str, credentials: Credentials) -> Connection:
         """Connects like ``open``, given the text of the client properties."""
         jvm.start_jvm(settings.jars, settings.jvm_heap)
+        if login := settings.read_zookeeper_credentials():
+            call_java(jvm.java_class("watchfloor.bridge.ZooKeeperLogin").use, login.user, login.password)
         java = jvm.java_class("watchfloor.bridge.Connection")
         return cls(call_java(java.open, properties, to_java_credentials(credentials)))
 

@@ -7,5 +7,7 @@ CORE_SITE = """<?xml version="1.0"?>
   <property><name>fs.file.impl</name><value>watchfloor.stack.files.LocalFiles</value></property>
   <property><name>watchfloor.files.durability</name><value>${watchfloor.durability}</value></property>
   <property><name>fs.AbstractFileSystem.file.impl</name><value>org.apache.hadoop.fs.local.RawLocalFs</value></property>
+  <!-- Hadoop sets the mode of each file that it makes, whatever the umask of the process is. -->
+  <property><name>fs.permissions.umask-mode</name><value>077</value></property>
 </configuration>
 """

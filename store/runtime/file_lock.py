@@ -10,6 +10,8 @@ from pathlib import Path
 
 from watchfloor.schema.errors import WatchfloorError
 
+from .private_files import make_private_folder, open_private
+
 _POLL_SECONDS = 0.1
 
 
@@ -17,13 +19,13 @@ _POLL_SECONDS = 0.1
 def hold_file_lock(path: Path, busy: WatchfloorError, seconds: float = 0) -> Iterator[None]:
     """Holds the lock on the file ``path`` until the ``with`` block is left or the process ends.
 
-    The file is created if it is missing.
+    The file is created if it is missing, and other users cannot open it.
 
     Raises ``busy`` if another process still holds the lock after ``seconds``.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     deadline = time.monotonic() + seconds
-    with path.open("w") as file:
+    with open_private(path, "w") as file:
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -9,6 +9,7 @@ from watchfloor.schema.errors import StackError, StoreError
 from watchfloor.schema.settings.settings import Settings
 
 from .class_archive import SERVER_ARCHIVE, archive_folder, archive_options
+from .private_files import make_private_folder, open_private
 
 _OWN_JAR = "watchfloor-accumulo-"
 # The name of one jar of each program. If one is missing in the folder, its build did not complete.
@@ -38,9 +39,10 @@ def copy_own_jar(settings: Settings) -> None:
     """Copies our own jar into the stack's ``lib``, so that a later build does not disturb running servers."""
     own_jar = next(jar for jar in list_jars(settings) if jar.name.startswith(_OWN_JAR))
     folder = settings.home / "lib"
-    folder.mkdir(exist_ok=True)
+    make_private_folder(folder)
     temporary = folder / "new"
-    shutil.copyfile(own_jar, temporary)
+    with own_jar.open("rb") as source, open_private(temporary, "wb") as copy:
+        shutil.copyfileobj(source, copy)
     temporary.replace(folder / "watchfloor.jar")
 
 

@@ -100,6 +100,8 @@ def _dump_archive(settings: Settings, archive: Path, class_path: list[Path] | li
     command += [f"-XX:SharedClassListFile={lists / 'all'}", f"-XX:SharedArchiveFile={unfinished}"]
     command += ["-cp", ":".join(map(str, class_path))]
     run_command(settings, "archive", command, deadline)
+    # Whoever runs this installation may use the archive.
+    unfinished.chmod(0o644)
     unfinished.rename(archive)
     shutil.rmtree(lists)
 

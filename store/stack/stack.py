@@ -21,8 +21,9 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.disk_space import read_disk_space
 from watchfloor.store.runtime.jars import copy_own_jar, find_native_library
 
+from .accounts.kafka_accounts import grant_access, hold_format_arguments
 from .home.checks import LOOPBACK, check_memory, check_ports, check_room_for_servers
-from .home.home_folder import make_folders, make_secrets
+from .home.home_folder import close_home, make_folders, make_secrets
 from .home.stack_lock import hold_stack_lock
 from .home.stack_state import StackState, grow_state, load_state, save_state
 from .servers.command import run_command
@@ -58,6 +59,10 @@ def start_stack(settings: Settings, tservers: int | None = None, report: Report 
     make_folders(settings)
     with _name_file_errors(settings), hold_stack_lock(settings, settings.up_seconds):
         before = load_state(settings)
+        if before and before.formatted and not before.accounts:
+            before = _replace_open_servers(settings, before, report)
+        if opened := close_home(settings):
+            report(f"other users could open {opened} files and folders in {settings.home}: they no longer can")
         count = tservers or (before.tservers if before else settings.tservers)
         state = grow_state(before, count)
         copy_own_jar(settings)
@@ -108,16 +113,18 @@ def _start_servers(settings: Settings, state: StackState, servers: StackServers,
         kafka = pool.submit(_start_kafka, settings, state, servers, deadline, report)
         state = _start_accumulo(settings, state, servers, deadline, report)
         kafka.result()
-    save_state(settings, dataclasses.replace(state, formatted=True, prepared=True))
+    save_state(settings, dataclasses.replace(state, formatted=True, accounts=True, prepared=True))
 
 
 def _start_kafka(settings: Settings, state: StackState, servers: StackServers, deadline: float, report: Report) -> None:
-    """Formats Kafka's storage if needed, and returns when Kafka answers."""
+    """Formats Kafka's storage if needed, and returns when Kafka answers those who may ask it."""
     if not state.formatted:
         report("formatting Kafka's storage")
-        run_command(settings, "kafka-format", kafka_format_command(settings, state.kafka_id), deadline)
+        with hold_format_arguments(settings) as accounts:
+            run_command(settings, "kafka-format", kafka_format_command(settings, state.kafka_id, accounts), deadline)
     _start_if_stopped(servers.kafka, report)
     await_ready(servers.kafka, deadline)
+    grant_access(settings, state.ports["kafka"], deadline)
     report("Kafka answers")
 
 
@@ -146,6 +153,25 @@ def _start_accumulo(
         await_ready(server, deadline)
     report("Accumulo serves all tablets")
     return state
+
+
+def _replace_open_servers(settings: Settings, state: StackState, report: Report) -> StackState:
+    """Stops the servers of an older version, which let every user in, and returns the state to go on from.
+
+    Accumulo's data stay as they are. Kafka's storage is put aside, as accounts can only be added when it is formatted.
+    """
+    report("the stack is of an older version, whose servers let every user of the machine in: they are replaced")
+    stop_supervisor(settings)
+    pid_files = _list_pid_files(settings)
+    _send_signals(settings, [path.stem for path in pid_files if path.stem != "zookeeper"])
+    for path in sorted(pid_files, key=lambda path: path.stem == "zookeeper"):
+        stop_process(path, 10)
+    storage, aside = settings.home / "data/kafka", settings.home / "data/kafka-without-accounts"
+    if storage.exists() and not aside.exists():
+        storage.rename(aside)
+        report(f"work items that were still in the queue are in {aside}: load their files again")
+    shutil.rmtree(storage, ignore_errors=True)
+    return save_state(settings, dataclasses.replace(state, formatted=False))
 
 
 def _start_if_stopped(server: Server, report: Report) -> None:

@@ -39,6 +39,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "store/bridge",
         "store/layouts/block/vectors",
         "store/stack/home",
+        "store/stack/accounts",
         "store/stack/servers",
         "store/stack/supervision",
         "store/stack",

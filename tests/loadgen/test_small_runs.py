@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from kafka import KafkaAdminClient
 
-from watchfloor.ingest.queue.work_queue import ItemProducer
+from watchfloor.ingest.queue.work_queue import ItemProducer, _client_options
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.loadgen.engines.peers.peer_process import PEERS, SQL_PEERS, explain_missing
 from watchfloor.loadgen.experiments.blocks import run as blocks
@@ -85,7 +85,7 @@ def assert_nothing_is_left(settings: Settings) -> None:
         assert not [source for source in store.catalog.read_sources() if source.startswith("bench.")]
         assert not [name for name in list_tables(store.connection) if name.startswith("bench")]
         assert not [row for row in Ledger(store).read_rows() if row.item and row.item.feed.startswith("bench.")]
-    admin = KafkaAdminClient(bootstrap_servers=settings.bootstrap_servers.split(","))
+    admin = KafkaAdminClient(**_client_options(settings))
     try:
         until = time.monotonic() + 10  # brokers hear of it a moment later
         while found := [topic for topic in admin.list_topics() if topic.startswith("watchfloor.bench.")]:

@@ -5,6 +5,7 @@ In `make test`: it needs no servers.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,6 @@ def test_home_comes_from_its_variable_and_is_absolute(tmp_path: Path, monkeypatc
         ('durability = "none"', "neither flush nor sync"),
         ('topic = "a/b"', "letters, digits"),
         ("topic = 3", "should be text"),
-        ('home = ""', "not a path"),
         ("shards = ", "cannot be read"),
         ('ingest_mode = "fast"', "'fast' is neither live nor bulk"),
     ],
@@ -77,6 +77,8 @@ def test_a_bad_value_in_a_file_is_named_with_the_file(text: str, words: str) -> 
 def test_a_bad_variable_and_a_bad_flag_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="a flag, port: 70000 is outside 0 to 65535"):
         load_settings(overrides={"port": 70000})
+    with pytest.raises(SettingsError, match="a flag, jars: '' is not a path"):
+        load_settings(overrides={"jars": ""})
     monkeypatch.setenv("WATCHFLOOR_PORT", "http")
     with pytest.raises(SettingsError, match="WATCHFLOOR_PORT: 'http' is not a whole number"):
         load_settings()
@@ -106,6 +108,22 @@ def test_credentials_are_read_from_private_files_only(tmp_path: Path) -> None:
     path.write_text("\n")
     with pytest.raises(SettingsError, match="empty"):
         settings.read_credentials("query")
+
+
+def test_the_account_at_kafka_is_the_stacks_or_the_one_that_is_set(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"kafka\.password is missing; run `watchfloor up`"):
+        Settings(home=tmp_path).read_kafka_credentials()
+    theirs = Settings(home=tmp_path, kafka_bootstrap="k1:9093")
+    assert theirs.read_kafka_credentials() is None
+    with pytest.raises(SettingsError, match="no password of ingest: set `kafka_password`"):
+        replace(theirs, kafka_user="ingest").read_kafka_credentials()
+    path = tmp_path / "password"
+    path.write_text("s3cret\n")
+    path.chmod(0o600)
+    named = replace(theirs, kafka_user="ingest", kafka_password=path)
+    assert named.read_kafka_credentials() == Credentials("ingest", "s3cret")
+    with pytest.raises(SettingsError, match="neither SASL_SSL nor SASL_PLAINTEXT"):
+        load_settings(overrides={"kafka_protocol": "PLAINTEXT"})
 
 
 def test_a_cluster_is_named_by_two_settings(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ RUN = secrets.token_hex(3)
 
 def own(settings: Settings, name: str, **changes: object) -> Settings:
     """Returns settings with a queue of this test's own, and small items so that a small file is long work."""
-    queue = f"{name}.{secrets.token_hex(3)}"
+    queue = f"watchfloor.{name}.{secrets.token_hex(3)}"
     small: dict[str, object] = {"partitions": 4, "item_bytes": 32 << 10, "chunk_bytes": 32 << 10}
     return replace(settings, topic=queue, group=queue, **{**small, **changes})  # type: ignore[arg-type]
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from watchfloor.schema.errors import SettingsError
 
 if TYPE_CHECKING:
     from watchfloor.query.service import QueryService
@@ -26,12 +23,12 @@ def print_message(line: str) -> None:
 
 def read_settings(args: Namespace, **flags: Any) -> Settings:
     """Returns the settings. Flags override the environment, which overrides the file. A flag of None was not given."""
-    from watchfloor.schema.settings.load import ENVIRONMENT, load_settings
+    from watchfloor.schema.settings.load import ENVIRONMENT, load_settings, read_named_file
 
     if args.config is None:
         return load_settings(home=args.home, overrides=flags)
     # ``load_settings`` would let these values override the environment, so those that it sets are left out.
-    given = {k: v for k, v in _read_config(args.config).items() if not os.environ.get(ENVIRONMENT + k.upper())}
+    given = {k: v for k, v in read_named_file(Path(args.config)).items() if not os.environ.get(ENVIRONMENT + k.upper())}
     return load_settings(home=args.home, overrides=given | {k: v for k, v in flags.items() if v is not None})
 
 
@@ -51,10 +48,3 @@ def open_service(args: Namespace) -> Iterator[QueryService]:
 
     with open_store(read_settings(args)) as store:
         yield QueryService(store)
-
-
-def _read_config(path: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(Path(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"--config {path} cannot be read: {error}") from None

@@ -1,73 +1,109 @@
 """The folder of a local stack: its sub-folders, and the secrets that are made once.
 
 conf/    stack.json (ports, what was set up), and a file per server, written anew at each ``up``
-secret/  root.password, query.password, instance.secret, queue.key: made once, mode 0600
+secret/  passwords and keys, made once; servers.jaas, written anew at each ``up``
 data/    zookeeper, accumulo, kafka      log/  a log per server      run/  a pid file per server, restarts
 tmp/     what Java leaves in its temporary folder; emptied by ``down``
+
+Only its owner can open anything in it: folders have mode 0700 and files 0600, whatever the caller's umask.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.private_files import make_private_folder, sync_folder, write_private
 
-
-def write_file(path: Path, text: str, mode: int = 0o644) -> None:
-    """Replaces a file in one step, and returns when the disk has it.
-
-    At no time can more users read it than ``mode`` allows. Raises ``StackError`` if it cannot be written; the old file
-    then stays.
-    """
-    temporary = path.with_name(path.name + ".new")
-    try:
-        temporary.unlink(missing_ok=True)
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise StackError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def _sync_folder(folder: Path) -> None:
-    """Returns when the disk has the names of the files in ``folder``."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+_SECRETS = (
+    "root.password",
+    "query.password",
+    "instance.secret",
+    "zookeeper-server.password",
+    "zookeeper-client.password",
+    "kafka-admin.password",
+    "kafka.password",
+    "queue.key",
+)
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def make_folders(settings: Settings) -> None:
-    """Makes all folders of a stack. Raises ``StackError`` if a folder cannot be made or written."""
+    """Makes all folders of a stack.
+
+    Raises ``StackError`` if a folder cannot be made or written, if the stack's folder is a symbolic link, or if it
+    belongs to another user.
+    """
+    home = settings.home
     try:
+        make_private_folder(home)
+        _check_owner(home)
         for name in ("conf", "data", "log", "run", "secret", "tmp"):
-            folder = settings.home / name
-            folder.mkdir(parents=True, exist_ok=True)
-            probe = folder / ".writable"
-            probe.touch()
+            make_private_folder(home / name)
+            probe = home / name / ".writable"
+            probe.touch(mode=0o600)
             probe.unlink()
-        settings.secret_folder.chmod(0o700)
-        _sync_folder(settings.home)
-        _sync_folder(settings.home.parent)
+        sync_folder(home)
+        sync_folder(home.parent)
     except OSError as error:
+        raise StackError(f"the stack's folder {home} cannot be written: {error}; choose another --home") from error
+
+
+def _check_owner(home: Path) -> None:
+    """Raises ``StackError`` unless a folder is the caller's own and no symbolic link."""
+    status = home.lstat()
+    if stat.S_ISLNK(status.st_mode):
+        raise StackError(f"the stack's folder {home} is a symbolic link: name the folder itself, {home.resolve()}")
+    if stat.S_ISDIR(status.st_mode) and status.st_uid != os.geteuid():
         raise StackError(
-            f"the stack's folder {settings.home} cannot be written: {error}; choose another --home"
-        ) from error
+            f"the stack's folder {home} belongs to user {status.st_uid}: run this as that user, "
+            "or choose another --home"
+        )
+
+
+def close_home(settings: Settings) -> int:
+    """Takes the rights of other users away from all files and folders of a stack.
+
+    Returns the number of files and folders that others could open. Raises ``StackError`` if one cannot be changed.
+    """
+    opened = 0
+    for path, status in _walk(settings.home):
+        if not stat.S_ISLNK(status.st_mode) and status.st_mode & _OTHERS:
+            try:
+                Path(path).chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise StackError(f"other users can open {path}, and that cannot be changed: {error}") from error
+            opened += 1
+    return opened
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yields a folder and all that is below it, each with its status, without following links.
+
+    What vanishes meanwhile, as files of running servers do, is left out.
+    """
+    yield str(folder), folder.lstat()
+    left = [str(folder)]
+    while left:
+        with suppress(FileNotFoundError), os.scandir(left.pop()) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):
+                    yield entry.path, entry.stat(follow_symlinks=False)
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(entry.path)
 
 
 def make_secrets(settings: Settings) -> None:
     """Draws the passwords, the instance's secret and the key of work items at random, unless they exist."""
-    for name in ("root.password", "query.password", "instance.secret", "queue.key"):
+    for name in _SECRETS:
         path = settings.secret_folder / name
         if not path.exists():
-            write_file(path, secrets.token_urlsafe(24) + "\n", mode=0o600)
+            write_private(path, secrets.token_urlsafe(24) + "\n")

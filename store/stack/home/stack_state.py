@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.private_files import write_private
 
 from .checks import find_free_ports
-from .home_folder import write_file
 
 _SINGLE_SERVERS = ("zookeeper", "manager", "gc", "kafka", "kafka_controller")
 
@@ -20,14 +20,16 @@ _SINGLE_SERVERS = ("zookeeper", "manager", "gc", "kafka", "kafka_controller")
 class StackState:
     """The content of ``conf/stack.json``.
 
-    ``ports`` are by server. ``formatted`` is true if Kafka's storage exists, ``initialised`` if Accumulo's instance
-    exists, and ``prepared`` if its query user exists too.
+    ``ports`` are by server. ``formatted`` is true if Kafka's storage exists, ``accounts`` if it has accounts and the
+    servers let nobody else in, ``initialised`` if Accumulo's instance exists, and ``prepared`` if its query user exists
+    too.
     """
 
     ports: dict[str, int] = field(default_factory=dict)
     tservers: int = 1
     kafka_id: str = ""
     formatted: bool = False
+    accounts: bool = False
     initialised: bool = False
     prepared: bool = False
 
@@ -53,7 +55,7 @@ def load_state(settings: Settings) -> StackState | None:
 
 def save_state(settings: Settings, state: StackState) -> StackState:
     """Writes ``state`` in one step, so that a reader never sees half of it, and returns it."""
-    write_file(settings.conf_folder / "stack.json", json.dumps(dataclasses.asdict(state), indent=1) + "\n")
+    write_private(settings.conf_folder / "stack.json", json.dumps(dataclasses.asdict(state), indent=1) + "\n")
     return state
 
 

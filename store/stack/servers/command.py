@@ -9,6 +9,7 @@ from pathlib import Path
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.private_files import UMASK, make_private_folder, open_private
 
 from .process import Server, find_process, read_log_tail
 
@@ -24,10 +25,16 @@ def run_command(
     ``watch`` ends, because the command would wait for that server.
     """
     path = settings.home / "log" / f"{name}.out"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as errors:
+    make_private_folder(path.parent)
+    with open_private(path, "wb") as errors:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=settings.home, text=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            cwd=settings.home,
+            text=True,
+            umask=UMASK,
         )
         try:
             while True:

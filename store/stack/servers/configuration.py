@@ -8,8 +8,10 @@ from pathlib import Path
 from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.core_site import CORE_SITE
+from watchfloor.store.runtime.private_files import write_private
+from watchfloor.store.stack.accounts.kafka_accounts import account_properties
+from watchfloor.store.stack.accounts.zookeeper_login import format_login_file, login_file
 from watchfloor.store.stack.home.checks import LOOPBACK
-from watchfloor.store.stack.home.home_folder import write_file
 from watchfloor.store.stack.home.stack_state import StackState
 
 INSTANCE = "watchfloor"
@@ -24,18 +26,19 @@ def write_configuration(settings: Settings, state: StackState, native: Path | No
     zookeepers = f"{LOOPBACK}:{ports['zookeeper']}"
     timeout = settings.zookeeper_timeout
     secret = (settings.secret_folder / "instance.secret").read_text().strip()
-    write_file(conf / "zoo.cfg", _format_properties(_zookeeper_properties(data, ports["zookeeper"], timeout)))
+    write_private(conf / "zoo.cfg", _format_properties(_zookeeper_properties(data, ports["zookeeper"], timeout)))
     accumulo = _accumulo_properties(settings, zookeepers, secret, native is not None)
-    write_file(conf / "accumulo.properties", _format_properties(accumulo), mode=0o600)
+    write_private(conf / "accumulo.properties", _format_properties(accumulo))
     client: dict[str, object] = {
         "instance.name": INSTANCE,
         "instance.zookeepers": zookeepers,
         "instance.zookeepers.timeout": f"{timeout}s",
     }
-    write_file(conf / "accumulo-client.properties", _format_properties(client))
-    write_file(conf / "kafka.properties", _format_properties(_kafka_properties(settings, data, ports)))
-    write_file(conf / "core-site.xml", CORE_SITE)
-    write_file(conf / "log4j2.properties", LOGGING)
+    write_private(conf / "accumulo-client.properties", _format_properties(client))
+    write_private(conf / "kafka.properties", _format_properties(_kafka_properties(settings, data, ports)))
+    write_private(login_file(settings), format_login_file(settings))
+    write_private(conf / "core-site.xml", CORE_SITE)
+    write_private(conf / "log4j2.properties", LOGGING)
 
 
 def _format_properties(properties: dict[str, object]) -> str:
@@ -51,7 +54,10 @@ def _zookeeper_properties(data: Path, port: int, timeout: int) -> dict[str, obje
         "maxSessionTimeout": max(timeout, 20) * 1000,
         "maxClientCnxns": 0,
         "admin.enableServer": "false",
+        # All that is answered without authentication: whether the server runs.
         "4lw.commands.whitelist": "srvr",
+        "authProvider.sasl": "org.apache.zookeeper.server.auth.SASLAuthenticationProvider",
+        "sessionRequireClientSASLAuth": "true",
         "autopurge.snapRetainCount": 3,
         "autopurge.purgeInterval": 1,
     }
@@ -108,10 +114,11 @@ def _kafka_properties(settings: Settings, data: Path, ports: dict[str, int]) -> 
         "process.roles": "broker,controller",
         "node.id": 1,
         "controller.quorum.voters": f"1@{controller}",
-        "listeners": f"PLAINTEXT://{broker},CONTROLLER://{controller}",
-        "advertised.listeners": f"PLAINTEXT://{broker}",
+        "listeners": f"CLIENT://{broker},CONTROLLER://{controller}",
+        "advertised.listeners": f"CLIENT://{broker}",
+        "inter.broker.listener.name": "CLIENT",
         "controller.listener.names": "CONTROLLER",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
         "log.dirs": data / "kafka",
         "num.partitions": settings.partitions,
         "auto.create.topics.enable": "false",
@@ -125,6 +132,7 @@ def _kafka_properties(settings: Settings, data: Path, ports: dict[str, int]) -> 
         "log.cleaner.dedupe.buffer.size": 16 << 20,
         # How many records may wait for the disk when they are acknowledged. Kafka otherwise leaves it to the system.
         **({"log.flush.interval.messages": 1} if settings.durability == "sync" else {}),
+        **account_properties(settings),
         **one,
     }
 

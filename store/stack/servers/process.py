@@ -21,9 +21,9 @@ from typing import Literal
 import psutil
 
 from watchfloor.schema.errors import StackError
+from watchfloor.store.runtime.private_files import UMASK, open_private, write_private
 from watchfloor.store.runtime.process_identity import ProcessIdentity
 from watchfloor.store.stack.home.checks import LOOPBACK
-from watchfloor.store.stack.home.home_folder import write_file
 
 ServerState = Literal["running", "not answering", "died", "stopped"]
 _POLL = 0.05
@@ -118,7 +118,7 @@ def start_server(server: Server, given: bytes = b"") -> None:
     ``given`` is its standard input. The process waits until its pid file is written. If this process dies before, the
     server never runs: there is no server that no pid file names. Raises ``StackError``.
     """
-    with server.out_file.open("wb") as out:
+    with open_private(server.out_file, "wb") as out:
         process = subprocess.Popen(
             ("/bin/sh", "-c", _START, server.name, *server.command),
             stdin=subprocess.PIPE,
@@ -126,11 +126,12 @@ def start_server(server: Server, given: bytes = b"") -> None:
             stderr=subprocess.STDOUT,
             cwd=server.home,
             start_new_session=True,
+            umask=UMASK,
         )
     assert process.stdin is not None
     try:
         started = ProcessIdentity.of_pid(process.pid).started
-        write_file(server.pid_file, json.dumps({"pid": process.pid, "started": started}) + "\n")
+        write_private(server.pid_file, json.dumps({"pid": process.pid, "started": started}) + "\n")
         with process.stdin:
             process.stdin.write(b"start\n" + given)
     except (psutil.Error, BrokenPipeError):

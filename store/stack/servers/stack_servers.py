@@ -11,6 +11,7 @@ from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.jars import find_native_library, server_class_path
 from watchfloor.store.runtime.java_home import find_java
+from watchfloor.store.stack.accounts.zookeeper_login import login_file, login_option
 from watchfloor.store.stack.home.checks import LOOPBACK
 from watchfloor.store.stack.home.stack_state import StackState, tserver_names
 
@@ -56,7 +57,7 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
     """Returns the servers that ``state`` names, ready to be started. Raises StackError if Java or jars are missing."""
     base = _java_command(settings)
     conf = settings.conf_folder
-    native = find_native_library(settings)
+    native, login = find_native_library(settings), login_option(settings)
 
     def make_server(name: str, heap: str, is_ready: Callable[[int], bool], *command: str, extra: int = 0) -> Server:
         log = f"-Dwatchfloor.log={settings.home / 'log' / (name + '.log')}"
@@ -75,14 +76,15 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
     ) -> Server:
         main = (*_accumulo_flags(settings), "org.apache.accumulo.start.Main", kind)
         return make_server(
-            name, heap, is_listening, *flags, *main, "-a", LOOPBACK, "-o", f"{port}={state.ports[name]}", extra=extra
+            name, heap, is_listening, login, *flags, *main, "-a", LOOPBACK,
+            "-o", f"{port}={state.ports[name]}", extra=extra,
         )  # fmt: skip
 
     maps = (f"-Daccumulo.native.lib.path={native}",) if native else ()
     tserver_flags = ("-XX:+UseG1GC", f"-Xms{settings.tserver_heap}", *maps)
     return StackServers(
         zookeeper=make_server(
-            "zookeeper", settings.zookeeper_heap, _is_zookeeper_ready, *_SMALL, *_ONE_READER,
+            "zookeeper", settings.zookeeper_heap, _is_zookeeper_ready, login, *_SMALL, *_ONE_READER,
             "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(conf / "zoo.cfg"),
         ),
         kafka=make_server(
@@ -104,20 +106,23 @@ def make_servers(settings: Settings, state: StackState) -> StackServers:
 def admin_command(settings: Settings, *arguments: str | Path) -> list[str]:
     """Returns the command line of one administrative task (``watchfloor.stack.AdminCommand``)."""
     flags = ["-Xmx96m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'admin.log'}"]
+    # A stack of an older version has no accounts until it is started again.
+    login = [login_option(settings)] if login_file(settings).exists() else []
     return [
         *_java_command(settings),
         *flags,
+        *login,
         *_accumulo_flags(settings),
         "watchfloor.stack.AdminCommand",
         *map(str, arguments),
     ]
 
 
-def kafka_format_command(settings: Settings, kafka_id: str) -> list[str]:
-    """Returns the command that makes Kafka's empty data folder."""
+def kafka_format_command(settings: Settings, kafka_id: str, accounts: str) -> list[str]:
+    """Returns the command that makes Kafka's empty data folder. ``accounts`` names a file with further arguments."""
     flags = ["-Xmx128m", *_SMALL, f"-Dwatchfloor.log={settings.home / 'log' / 'kafka-format.log'}"]
     tool = ["kafka.tools.StorageTool", "format", "-t", kafka_id, "-c", str(settings.conf_folder / "kafka.properties")]
-    return [*_java_command(settings), *flags, *tool, "--ignore-formatted"]
+    return [*_java_command(settings), *flags, *tool, "--ignore-formatted", accounts]
 
 
 def _accumulo_flags(settings: Settings) -> tuple[str, ...]:

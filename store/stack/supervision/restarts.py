@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.stack.home.home_folder import write_file
+from watchfloor.store.runtime.private_files import write_private
 
 LONG_LIFE = 60.0
 """Seconds of life after which a server counts as healthy: its next death is the first in a row."""
@@ -71,7 +71,7 @@ def save_restarts(settings: Settings, restarts: dict[str, ServerRestarts]) -> No
     """Writes the record, if the disk has room for it."""
     text = json.dumps({name: dataclasses.asdict(entry) for name, entry in restarts.items()}, indent=1)
     with contextlib.suppress(StackError):
-        write_file(settings.home / "run" / "restarts", text + "\n")
+        write_private(settings.home / "run" / "restarts", text + "\n")
 
 
 def delete_restarts(settings: Settings) -> None:

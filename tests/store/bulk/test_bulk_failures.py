@@ -19,7 +19,7 @@ from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.worker.session_pool import SessionPool
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.credentials import Credentials
-from watchfloor.schema.settings.settings import Settings
+from watchfloor.schema.settings.settings import KAFKA_USER, Settings
 from watchfloor.store.admin.tables import source_tables
 from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.connection import Connection
@@ -37,6 +37,9 @@ def on_cluster(settings: Settings) -> Settings:
         settings,
         cluster_properties=settings.client_properties,
         kafka_bootstrap=settings.bootstrap_servers,
+        kafka_user=KAFKA_USER,
+        kafka_password=settings.secret_folder / "kafka.password",
+        kafka_protocol="SASL_PLAINTEXT",
         ingest_password=settings.password_file("ingest"),
         query_password=settings.password_file("query"),
     )

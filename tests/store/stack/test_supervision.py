@@ -174,7 +174,7 @@ def test_a_server_never_runs_without_a_pid_file(
     """As if the process that starts it were killed in between: there would be a server that nobody finds."""
     made = servers(gc="import pathlib; pathlib.Path('ran').touch()")
     with monkeypatch.context() as patch:
-        patch.setattr(process, "write_file", lambda *_: (_ for _ in ()).throw(StackError("cut off")))
+        patch.setattr(process, "write_private", lambda *_: (_ for _ in ()).throw(StackError("cut off")))
         with pytest.raises(StackError, match="cut off"):
             process.start_server(made["gc"])
     time.sleep(0.5)

@@ -27,6 +27,10 @@ import org.apache.accumulo.core.security.Authorizations;
 import org.apache.accumulo.core.trace.TraceUtil;
 import org.apache.accumulo.server.init.Initialize;
 import org.apache.hadoop.io.Text;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooDefs.Perms;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.ACL;
 import watchfloor.bridge.Credentials;
 
 /**
@@ -38,6 +42,7 @@ public final class AdminCommand {
   private static final Text LOCATION = new Text("loc");
   private static final Text TABLET = new Text("~tab");
   private static final Text END_ROW = new Text("~pr");
+  private static final String[] OPEN_NODES = {"/", "/accumulo", "/accumulo/instances", "/zookeeper", "/zookeeper/quota"};
   private static final long RPC_MILLIS = 5_000;
   private static final long POLL_MILLIS = 100;
 
@@ -51,6 +56,7 @@ public final class AdminCommand {
         case "prepare" -> {
           try (AccumuloClient client = open(args[1], args[2], args[3])) {
             allowService(client);
+            protectOpenNodes();
             awaitTablets(client, System.nanoTime() + Long.parseLong(args[6]) * 1_000_000_000L);
             ensureUser(client, Credentials.ofPassword(args[4], password(args[5])));
           }
@@ -101,6 +107,19 @@ public final class AdminCommand {
     String path = Constants.ZROOT + "/" + client.instanceOperations().getInstanceId() + Constants.ZMANAGER_GOAL_STATE;
     new ZooReaderWriter(SiteConfiguration.auto())
         .putPersistentData(path, "NORMAL".getBytes(StandardCharsets.UTF_8), NodeExistsPolicy.OVERWRITE);
+  }
+
+  /**
+   * Leaves the nodes that every session may change by default to servers; others read them. Accumulo itself protects
+   * what it makes below.
+   */
+  private static void protectOpenNodes() throws Exception {
+    ACL own = new ACL(Perms.ALL, ZooDefs.Ids.AUTH_IDS);
+    ACL readable = new ACL(Perms.READ, ZooDefs.Ids.ANYONE_ID_UNSAFE);
+    ZooKeeper zookeeper = new ZooReaderWriter(SiteConfiguration.auto()).getZooKeeper();
+    for (String node : OPEN_NODES) {
+      zookeeper.setACL(node, Arrays.asList(own, readable), -1);
+    }
   }
 
   private static void ensureUser(AccumuloClient client, Credentials credentials) throws Exception {

@@ -13,11 +13,15 @@ import watchfloor.bridge.StoreException;
 /** Operations on folders of files for bulk imports, on a file system that the servers read too. */
 public final class BulkFiles {
   private static final Configuration HADOOP = new Configuration();
+  /** On the local stack servers and workers run as one user, and nobody else reads the files. */
+  private static final Configuration LOCAL;
 
   static {
     // Hadoop's default local file system writes a file of checksums beside each file. Accumulo's client gets this one
     // too, from Hadoop's cache.
     HADOOP.setClass("fs.file.impl", RawLocalFileSystem.class, FileSystem.class);
+    LOCAL = new Configuration(HADOOP);
+    LOCAL.set("fs.permissions.umask-mode", "077");
   }
 
   private BulkFiles() {}
@@ -25,7 +29,7 @@ public final class BulkFiles {
   /** Returns the file system of a path. Throws a StoreException if there is none. */
   static FileSystem system(String path) {
     try {
-      return new Path(path).getFileSystem(HADOOP);
+      return new Path(path).getFileSystem(path.startsWith("file:") ? LOCAL : HADOOP);
     } catch (IOException | RuntimeException e) {
       throw new StoreException("folder " + path + ": no such file system: " + e.getMessage(), e);
     }
