@@ -20,6 +20,7 @@ from watchfloor.api.rest.base.context import KnownTokens, QueryServices, RestCon
 from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.base.problems import Problem, to_problem
 from watchfloor.api.rest.base.route import JSON, Call, Route
+from watchfloor.api.rest.base.stream import TOKEN_ENDED
 from watchfloor.api.rest.base.validate import MAX_BODY, RequestValidator
 from watchfloor.api.tokens.token import Role, Token
 from watchfloor.schema.settings.settings import Settings
@@ -92,7 +93,11 @@ def _answer_request(route: Route, validator: RequestValidator, context: RestCont
     )
     with context.queries.hold_slot(call.token_name, call.is_client_gone) if route.holds_slot else nullcontext():
         answer = route.handler(call)
-    return answer if isinstance(answer, Response) else Response(orjson.dumps(answer) + b"\n", content_type=JSON)
+    if isinstance(answer, Response):
+        return answer
+    if not call.is_token_valid():
+        raise _refuse_token(TOKEN_ENDED, ', error="invalid_token"')
+    return Response(orjson.dumps(answer) + b"\n", content_type=JSON)
 
 
 def _add_headers(response: Response) -> Response:

@@ -45,6 +45,15 @@ class TokenFile:
         """Returns all tokens of the file, also those that have expired."""
         return self._read_content()[1]
 
+    def find_damage(self) -> str | None:
+        """Returns why the file cannot be read; None if it can, or if there is none."""
+        try:
+            if self.path.exists():
+                self.read_tokens()
+        except SettingsError as error:
+            return str(error)
+        return None
+
     def make_first(self) -> bool:
         """Makes the file with a first token, an analyst's that sees everything, if there is none.
 

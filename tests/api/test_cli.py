@@ -5,18 +5,17 @@ In `make test`: it needs no servers.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from command_line import list_commands
 from rest_fakes import FakeService
 
 from watchfloor.api.cli import main as cli
@@ -28,18 +27,6 @@ from watchfloor.schema.errors import StoreError, WatchfloorError
 DOCS = Path(__file__).parents[2] / "docs"
 RUN = [sys.executable, "-c", "import sys; from watchfloor.api.cli.main import main; sys.exit(main())"]
 pytestmark = pytest.mark.usefixtures("fake_store")
-
-
-def commands(
-    parser: argparse.ArgumentParser | None = None, name: str = ""
-) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Yields every command and sub-command with its parser."""
-    parser = parser or cli.CommandLine(cli.find_groups()).parser
-    yield name, parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for sub, choice in action.choices.items():
-                yield from commands(choice, f"{name} {sub}".strip())
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -63,7 +50,9 @@ def test_help_imports_nothing_heavy() -> None:
     assert not done.stderr
 
 
-@pytest.mark.parametrize("command", [name for name, _ in commands() if name.split()[:1] not in (["bench"], ["demo"])])
+@pytest.mark.parametrize(
+    "command", [name for name, _ in list_commands() if name.split()[:1] not in (["bench"], ["demo"])]
+)
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         cli.main([*command.split(), "--help"])
@@ -72,7 +61,7 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
 
 
 def test_the_commands_are_those_of_the_design_in_their_order() -> None:
-    names = [name for name, _ in commands() if name and " " not in name]
+    names = [name for name, _ in list_commands() if name and " " not in name]
     order = (
         "up down status sources master worker load compact items quarantine "
         "query count top timeline serve token generate replay bench report compare calibrate demo"
@@ -108,7 +97,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_command_and_flag_is_documented() -> None:
     text = (DOCS / "using/cli.md").read_text()
-    for name, parser in commands():
+    for name, parser in list_commands():
         assert f"watchfloor {name}".strip() in text, name
         for flag in (flag for action in parser._actions for flag in action.option_strings):
             assert re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", text), f"{name} {flag}"

@@ -39,14 +39,18 @@ def stop_stack(args: Namespace) -> None:
 
 
 def show_status(args: Namespace) -> int:
-    """Prints the status of the stack; returns OPERATOR if it is not healthy."""
+    """Prints the status of the stack and of the file of tokens; returns OPERATOR if something is wrong."""
     import dataclasses
     import json
 
+    from watchfloor.api.tokens.token_file import TokenFile
     from watchfloor.ingest.queue.work_queue import queue_lag
     from watchfloor.store.stack.status import read_status
 
-    stack = read_status(read_settings(args), queue_lag)
+    settings = read_settings(args)
+    stack = read_status(settings, queue_lag)
+    if damage := TokenFile(settings.secret_folder).find_damage():
+        stack = dataclasses.replace(stack, problems=(*stack.problems, damage))
     if args.json:
         print(json.dumps({**dataclasses.asdict(stack), "healthy": stack.is_healthy}, indent=2, default=str))
     else:

@@ -1,7 +1,7 @@
 """Streams a running query as the body of an answer: NDJSON, a chunk per record batch, and a summary at the end.
 
-A thread watches the clients of all streams. It cancels a stream whose client has gone, and pauses the slot of a stream
-whose client does not keep up.
+A thread watches the clients of all streams. It cancels a stream whose client has gone or whose token is no longer in
+force, and pauses the slot of a stream whose client does not keep up.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from watchfloor.api.formats.ndjson_writer import encode_ndjson
 from watchfloor.api.results import StreamedResult
 from watchfloor.store.bridge.threads import start_thread
 
-from .problems import to_problem
+from .problems import Problem, to_problem
 from .query_queue import QuerySlot
 
 log = logging.getLogger(__name__)
 NDJSON = "application/x-ndjson"
 POLL_SECONDS = 0.25
+TOKEN_ENDED = "the token was revoked or has expired meanwhile"
 PAUSE_SECONDS = 0.2
 """Seconds that a chunk may take to be sent until the stream's slot goes to another request."""
 
@@ -42,6 +43,7 @@ class QueryStream:
         self._sending_since: float | None = None
         self._sending = threading.Lock()
         self._closed = self._cancelled = False
+        self._problem: Problem | None = None
         self._batches = iter(result)
         self._first: pa.RecordBatch | None = None
 
@@ -65,9 +67,11 @@ class QueryStream:
                     break
                 if batch.num_rows:
                     yield from self._send_chunk(encode_ndjson(batch))
+            if self._problem is not None:
+                raise self._problem
             summary = dict(self._result.summary)
         except Exception as error:
-            summary = self._summarize_failure(error)
+            summary = self._summarize_failure(self._problem or error)
         # The query is over: how soon the client reads the summary is nobody else's business.
         self.close()
         yield orjson.dumps({"summary": summary}) + b"\n"
@@ -88,10 +92,16 @@ class QueryStream:
             if since is not None and time.monotonic() - since >= PAUSE_SECONDS:
                 self._slot.pause()
 
-    def cancel(self) -> None:
-        """Stops the query at once; ``close`` still follows."""
-        self._cancelled = True
-        self._result.close()
+    def cancel(self, problem: Problem | None = None) -> None:
+        """Stops the query and gives its slot back at once; ``close`` still follows.
+
+        With a ``problem`` the last record says that the stream failed by it.
+        """
+        self._problem, self._cancelled = problem, True
+        try:
+            self._result.close()
+        finally:
+            self._slot.release()
 
     def _send_chunk(self, chunk: bytes) -> Iterator[bytes]:
         """Yields the chunk. Goes on when it was sent and the slot, if it was paused meanwhile, runs again."""
@@ -111,17 +121,19 @@ class QueryStream:
 
 
 class ClientWatcher:
-    """Cancels streams whose client has disconnected, and pauses those whose client does not keep up."""
+    """Cancels streams whose client or token has gone, and pauses those whose client does not keep up."""
 
     def __init__(self) -> None:
-        self._streams: dict[QueryStream, Callable[[], bool]] = {}
+        self._streams: dict[QueryStream, tuple[Callable[[], bool], Callable[[], bool]]] = {}
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def add_stream(self, stream: QueryStream, is_client_gone: Callable[[], bool]) -> None:
+    def add_stream(
+        self, stream: QueryStream, is_client_gone: Callable[[], bool], is_token_valid: Callable[[], bool]
+    ) -> None:
         """Watches the client of a stream until ``remove_stream``."""
         with self._lock:
-            self._streams[stream] = is_client_gone
+            self._streams[stream] = is_client_gone, is_token_valid
             if self._thread is None:
                 self._thread = start_thread(self._poll_clients, "clients")
 
@@ -139,21 +151,29 @@ class ClientWatcher:
                     self._thread = None
                     return
                 streams = list(self._streams.items())
-            for stream, is_client_gone in streams:
+            for stream, (is_client_gone, is_token_valid) in streams:
                 if is_client_gone():
                     log.info("a client left before its answer was complete; its query is closed")
                     self.remove_stream(stream)
                     stream.cancel()
+                elif not is_token_valid():
+                    log.info("a token was revoked or has expired; its query is closed")
+                    self.remove_stream(stream)
+                    stream.cancel(Problem("unauthorized", TOKEN_ENDED))
                 else:
                     stream.pause_if_stuck()
 
 
 def send_stream(
-    result: StreamedResult, slot: QuerySlot, clients: ClientWatcher, is_client_gone: Callable[[], bool]
+    result: StreamedResult,
+    slot: QuerySlot,
+    clients: ClientWatcher,
+    is_client_gone: Callable[[], bool],
+    is_token_valid: Callable[[], bool],
 ) -> Response:
     """Returns the answer that streams a result. Raises what the result raises before its first batch."""
     stream = QueryStream(result, slot)
-    clients.add_stream(stream, is_client_gone)
+    clients.add_stream(stream, is_client_gone, is_token_valid)
     try:
         stream.start()
     except BaseException:

@@ -79,7 +79,7 @@ def run_query(call: Call) -> Response:
     except BaseException:
         slot.release()
         raise
-    return send_stream(result, slot, context.clients, call.is_client_gone)
+    return send_stream(result, slot, context.clients, call.is_client_gone, call.is_token_valid)
 
 
 def explain_query(call: Call) -> dict[str, Any]:

@@ -84,3 +84,6 @@ def test_a_damaged_file_is_said_to_the_operator(settings: Settings) -> None:
         status, out, said = run_command(settings, "token", *arguments)
         assert (status, out) == (3, "")
         assert str(settings.secret_folder / "tokens.json") in said and "damaged" in said
+    status, out, _ = run_command(settings, "status")
+    assert status == 3
+    assert f"problem: {settings.secret_folder / 'tokens.json'} is damaged: no JSON" in out

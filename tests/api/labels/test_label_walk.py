@@ -1,0 +1,181 @@
+"""Every route and command answers a reader as if what the reader's labels do not let through did not exist.
+
+The store is asked twice by the same tokens, without and with data that only another label shows. All answers must be
+the same to the byte, durations aside. Routes and commands are found by looking: a new one is walked, or is an error.
+
+In `make test`: it is short, on the stack of the run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_walk import ask_command, list_command_lines, query_user
+from flask.testing import FlaskClient
+from hidden_data import HIDDEN, NEARLY_HIDDEN, NEITHER, SECRET, SHOWN, STAFF, write_hidden, write_shown
+from route_walk import Values, ask, list_requests, route_values
+
+from watchfloor.api.rest.app import create_app, find_routes
+from watchfloor.api.rest.base.route import Route
+from watchfloor.api.rest.serve import StoreServices
+from watchfloor.api.tokens.token_file import TokenFile
+from watchfloor.api.tokens.tokens_in_force import TokensInForce
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store import catalog
+from watchfloor.store.store import Store
+
+pytestmark = pytest.mark.stack
+
+HOLDERS = {"nothing": (), "staff": (STAFF,)}
+"""The labels of the tokens whose answers must not change."""
+SOURCES = (*SHOWN.values(), HIDDEN, NEARLY_HIDDEN, NEITHER)
+FIELDS = ("who", "size", "sizes", "late")
+Answers = dict[str, str]
+
+
+def walk_values() -> Values:
+    return route_values(SOURCES, FIELDS, "who", "2024-02-29", "2024-03-01T00:10:30Z")
+
+
+class Walk:
+    """Asks the service over the real store, without a socket, by tokens with several labels."""
+
+    def __init__(self, settings: Settings, secret: Path) -> None:
+        self._settings, self._secret = settings, secret
+        file = TokenFile(secret)
+        self.tokens = {name: file.create_token(name, "analyst", labels, None) for name, labels in HOLDERS.items()}
+        self.tokens |= {
+            "unknown": file.create_token("unknown", "analyst", [STAFF, "a-label-that-no-source-has"], None),
+            "secret": file.create_token("secret", "analyst", [STAFF, SECRET], None),
+            "no token": "",
+        }
+
+    def open_client(self) -> tuple[FlaskClient, Callable[[], None]]:
+        services = StoreServices(self._settings)
+        return create_app(services, TokensInForce(self._secret)).test_client(), services.close
+
+    def ask_all(self, holders: tuple[str, ...]) -> dict[str, Answers]:
+        """Returns the answers to all requests, by holder and request."""
+        client, close = self.open_client()
+        requests = list(list_requests(find_routes(), walk_values()))
+        try:
+            return {name: {str(r): ask(client, r, self.tokens[name]) for r in requests} for name in holders}
+        finally:
+            close()
+
+
+@pytest.fixture(scope="module")
+def walk(store_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Walk:
+    return Walk(store_settings, tmp_path_factory.mktemp("secret"))
+
+
+@pytest.fixture(scope="module")
+def asked_twice(
+    walk: Walk, store_settings: Settings, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Answers], dict[str, Answers]]:
+    """Returns the answers while the store has nothing hidden, and afterwards."""
+    lines = list(list_command_lines((SHOWN["block"], HIDDEN, NEITHER), ("size",)))
+
+    def ask_commands() -> Answers:
+        return {" ".join(line): ask_command(store_settings, line) for line in lines}
+
+    with (
+        Store.open(store_settings) as store,
+        query_user(store.connection, STAFF, tmp_path_factory.mktemp("user")) as permit,
+    ):
+        write_shown(store)
+        permit(tuple(SHOWN.values()))
+        before = {**walk.ask_all((*HOLDERS, "no token")), "commands": ask_commands()}
+        write_hidden(store)
+        permit((*SHOWN.values(), HIDDEN, NEARLY_HIDDEN))
+        after = {**walk.ask_all((*HOLDERS, "no token", "unknown", "secret")), "commands": ask_commands()}
+    return before, after
+
+
+@pytest.fixture(scope="module")
+def shown_alone(asked_twice: tuple[dict[str, Answers], dict[str, Answers]]) -> dict[str, Answers]:
+    return asked_twice[0]
+
+
+@pytest.fixture(scope="module")
+def with_hidden(asked_twice: tuple[dict[str, Answers], dict[str, Answers]]) -> dict[str, Answers]:
+    return asked_twice[1]
+
+
+@pytest.mark.parametrize("holder", [*HOLDERS, "no token", "commands"])
+def test_hidden_data_changes_no_answer(
+    holder: str, shown_alone: dict[str, Answers], with_hidden: dict[str, Answers]
+) -> None:
+    before, after = shown_alone[holder], with_hidden[holder]
+    assert before.keys() == after.keys()
+    assert {request: after[request] for request in before if before[request] != after[request]} == {}
+
+
+def test_the_walk_sees_data_and_errors(with_hidden: dict[str, Answers]) -> None:
+    """Most requests about shown sources are answered, each route at least once, so that there is something to hide."""
+    answers = {request: json.loads(answer) for request, answer in with_hidden["staff"].items()}
+    routes = {request.partition(" {")[0] for request, (status, *_) in answers.items() if status == 200}
+    walked = [route for route in find_routes() if route.role != "operator"]
+    assert {f"{route.method} {route.path.replace('<name>', SHOWN['block'])}" for route in walked} <= routes
+    assert {200, 400, 404} <= {status for status, *_ in answers.values()} <= {200, 400, 403, 404}
+    assert any("cursor" in str(lines) for _, _, lines in answers.values())
+
+
+def test_commands_are_answered_by_the_labels_of_the_query_user(with_hidden: dict[str, Answers]) -> None:
+    answers = with_hidden["commands"]
+    assert answers[f"count {SHOWN['block']}"].startswith("0\n600\n")
+    for command in ("count", "query", "timeline", "sources show"):
+        assert answers[f"{command} {HIDDEN}"].startswith("2\n\nwatchfloor: unknown source"), command
+    assert answers[f"top {SHOWN['block']} size"].startswith("2\n\nwatchfloor: source")
+
+
+def test_who_has_the_label_sees_what_it_hides(with_hidden: dict[str, Answers]) -> None:
+    asked = f"GET /api/v1/count {json.dumps({'source': HIDDEN})} null"
+    assert json.loads(with_hidden["secret"][asked])[2][0]["count"] == 50
+    assert json.loads(with_hidden["staff"][asked])[0] == 404
+    assert HIDDEN in with_hidden["secret"]["GET /api/v1/sources {} null"]
+    differing = [r for r, answer in with_hidden["staff"].items() if answer != with_hidden["secret"][r]]
+    assert len(differing) > 100
+
+
+def test_a_label_that_no_source_has_shows_nothing_more(with_hidden: dict[str, Answers]) -> None:
+    assert with_hidden["unknown"] == with_hidden["staff"]
+
+
+def test_a_hidden_source_is_answered_like_one_that_does_not_exist(with_hidden: dict[str, Answers]) -> None:
+    for holder in HOLDERS:
+        answers = with_hidden[holder]
+        for hidden in (HIDDEN, NEARLY_HIDDEN):
+            for request in answers:
+                if hidden in request:
+                    told = answers[request].replace(hidden, NEITHER)
+                    assert _drop_hint(told) == _drop_hint(answers[request.replace(hidden, NEITHER)])
+        assert SECRET not in "".join(answers.values())
+
+
+def test_the_walk_would_see_a_leak(
+    walk: Walk, with_hidden: dict[str, Answers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it was before: the catalog shows every source and field to everybody."""
+    monkeypatch.setattr(catalog, "restrict_sources", lambda sources, labels: dict(sources))
+    leaking = walk.ask_all(("staff",))["staff"]
+    changed = [request for request, answer in leaking.items() if answer != with_hidden["staff"][request]]
+    for route in ("GET /api/v1/sources ", f"GET /api/v1/sources/{HIDDEN}", "POST /api/v1/query", "GET /api/v1/count"):
+        assert any(request.startswith(route) for request in changed), route
+    assert '"indexed_from": "2024-03-09' in leaking[f"GET /api/v1/sources/{HIDDEN} {{}} null"]
+
+
+def test_a_route_that_the_walk_cannot_ask_is_an_error() -> None:
+    schema = {"type": "object", "properties": {"source": {}, "color": {}}, "required": ["source"]}
+    route = Route("GET", "/api/v1/new", "", lambda call: {}, {}, parameters=schema)
+    with pytest.raises(LookupError, match="no values for color"):
+        list(list_requests([route], walk_values()))
+    assert len(list(list_requests(find_routes(), walk_values()))) > 300
+
+
+def _drop_hint(answer: str) -> str:
+    """Returns an answer without the similar names that an unknown source's error suggests: they depend on its name."""
+    return answer.partition("; did you mean")[0].partition("; known are")[0]

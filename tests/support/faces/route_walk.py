@@ -1,0 +1,126 @@
+"""Requests of every route of the REST service, made from the schemas that the routes declare.
+
+A member of a route that ``ROUTE_VALUES`` has no values for is an error: whoever adds it decides how the walk asks it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flask.testing import FlaskClient
+
+from watchfloor.api.rest.base.route import Route
+from watchfloor.schema.choices import BUCKETS, PLANNERS, SCHEMES
+
+DURATIONS = frozenset({"seconds", "first_seconds", "plan_seconds", "window_seconds"})
+"""Members that depend on the clock."""
+HEADERS = ("Content-Type", "Allow", "Retry-After", "WWW-Authenticate", "Cache-Control")
+Values = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class RouteRequest:
+    """One request: its method and path, its query parameters, and its JSON body."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any]
+    body: Mapping[str, Any] | None
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path} {json.dumps(self.query)} {json.dumps(self.body)}"
+
+
+def route_values(sources: Sequence[str], fields: Sequence[str], shown: str, since: str, middle: str) -> Values:
+    """Returns values for each member that routes have, made of these sources and fields.
+
+    ``shown`` is an indexed field that the reader sees. The events are between ``since`` and some time after ``middle``.
+    """
+    filters = [f"{field} = 3" for field in fields]
+    return {
+        "source": sources,
+        "name": sources,
+        "field": fields,
+        "value": ["a", "3"],
+        "since": [since, middle],
+        "until": [middle],
+        "limit": [3],
+        "bucket": BUCKETS,
+        "where": [*filters, f"exists {fields[-1]}", f"{shown} = a or {fields[1]} = 3", "no filter ("],
+        "columns": [[shown], *([field] for field in fields)],
+        "deadline": [60],
+        "cursor": ["AAAA"],
+        "watch": [True],
+        "scheme": SCHEMES,
+        "w": [2.0],
+        "planner": PLANNERS,
+        "batching": [{"policy": "none"}, {"policy": "nonsense"}],
+    }
+
+
+TOGETHER: Mapping[str, Mapping[str, Any]] = {"watch": {"limit": 3, "since": None, "deadline": 5}, "value": {}}
+"""Members that are asked with others: a watch needs a bound. None stands for the first value of the other member."""
+
+
+def list_requests(routes: Iterable[Route], values: Values) -> Iterator[RouteRequest]:
+    """Yields requests of each route: its required members in all combinations, and each other member beside them."""
+    for route in routes:
+        schema = route.body if route.body is not None else route.parameters
+        properties = (schema or {}).get("properties", {})
+        unknown = [name for name in {*properties, *re.findall("<(.*?)>", route.path)} if name not in values]
+        if unknown:
+            raise LookupError(f"{route.method} {route.path}: the walk has no values for {', '.join(sorted(unknown))}")
+        required = list((schema or {}).get("required", ()))
+        others = [name for name in properties if name not in required]
+        for chosen in itertools.product(*(values[name] for name in required)):
+            base = dict(zip(required, chosen, strict=True))
+            for members in [base, *({**base, **more} for name in others for more in _list_additions(name, values))]:
+                yield _make_request(route, {k: v for k, v in members.items() if k in properties})
+
+
+def _list_additions(name: str, values: Values) -> Iterator[dict[str, Any]]:
+    """Yields the member with each of its values, and with the members that it needs beside it."""
+    beside = {k: values[k][0] if v is None else v for k, v in TOGETHER.get(name, {}).items()}
+    if name == "value":  # It goes with a field alone.
+        yield from ({"field": field, "value": value} for field in values["field"] for value in values["value"])
+    for value in values[name]:
+        yield {**beside, name: value}
+
+
+def _make_request(route: Route, members: Mapping[str, Any]) -> RouteRequest:
+    path = route.path
+    for name in re.findall("<(.*?)>", path):
+        path = path.replace(f"<{name}>", str(members[name]))
+    inside = {name: value for name, value in members.items() if f"<{name}>" not in route.path}
+    if route.body is not None:
+        return RouteRequest(route.method, path, {}, inside)
+    return RouteRequest(route.method, path, inside, None)
+
+
+def ask(client: FlaskClient, request: RouteRequest, token: str) -> str:
+    """Returns the whole answer as text: status, headers and body, without the durations in it."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    response = client.open(
+        request.path,
+        method=request.method,
+        query_string=request.query,
+        json=request.body,
+        headers=headers,
+        buffered=True,
+    )
+    lines = [_without_durations(json.loads(line)) for line in response.data.splitlines() if line.strip()]
+    told = {name: response.headers.get(name) for name in HEADERS}
+    return json.dumps([response.status_code, told, lines], sort_keys=True)
+
+
+def _without_durations(answer: Any) -> Any:
+    if isinstance(answer, dict):
+        return {k: _without_durations(v) for k, v in answer.items() if k not in DURATIONS}
+    if isinstance(answer, list):
+        return [_without_durations(v) for v in answer]
+    return answer
