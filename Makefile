@@ -3,7 +3,7 @@ BIN := .venv/bin
 LOGS :=
 TESTS :=
 
-.PHONY: setup demo test soak check down clean
+.PHONY: setup demo test soak check lock sbom audit down clean
 
 setup:
 	@.ci/setup.sh
@@ -23,6 +23,19 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy -p watchfloor
 	@tests/run.sh quick $(TESTS)
+
+# Pins Python packages and Maven artifacts by hash; UPGRADE=--upgrade takes the newest versions of packages.
+UPGRADE :=
+lock:
+	@UPGRADE="$(UPGRADE)" .ci/lock.sh
+
+# A bill of materials: build/sbom-python.json, build/sbom-java.json.
+sbom: setup
+	@.ci/sbom.sh
+
+# Known holes of what is pinned; exit status 3 where no data can be reached.
+audit:
+	@.ci/audit.sh
 
 down:
 	@if [ -x $(BIN)/watchfloor ]; then $(BIN)/watchfloor down; fi

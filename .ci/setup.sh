@@ -64,10 +64,14 @@ is_unchanged() {
 
 # Python, with the rooms where mypy finds them as parts of one package.
 [ -x .venv/bin/python ] || "$(find_python)" -m venv .venv
-digest_now=$(digest pyproject.toml setup.py)
+digest_now=$(digest pyproject.toml setup.py .ci/requirements.txt)
 if ! is_unchanged .venv/stamp "$digest_now"; then
     say "installing Python packages into .venv"
-    .venv/bin/pip install --quiet --disable-pip-version-check -e '.[dev]'
+    pip=".venv/bin/pip install --quiet --disable-pip-version-check"
+    # Every file that is fetched must have a hash that `make lock` has recorded.
+    $pip --require-hashes -r .ci/requirements.txt
+    $pip --no-deps --no-build-isolation -e .
+    .venv/bin/pip check >/dev/null || fail "pyproject.toml wants what .ci/requirements.txt lacks: run \`make lock\`"
     echo "$digest_now" >.venv/stamp
 fi
 mkdir -p .venv/typing/watchfloor
@@ -76,13 +80,20 @@ for room in $rooms; do
 done
 
 # The jars: our own, and all that the stack and the bridge run on.
-digest_now=$(digest store/java/pom.xml store/java/src)
+digest_now=$(digest store/java/pom.xml store/java/artifacts.sha256 store/java/src)
 if ! is_unchanged $target/stamp "$digest_now" || [ ! -d $target/jars ]; then
     say "building jars with Maven (the first time it fetches about 100 MB)"
     mkdir -p $target
-    (cd store/java && mvn -q -B -DskipTests package) >$target/maven.log 2>&1 || {
+    repository=${MAVEN_REPOSITORY:-$HOME/.m2/repository}
+    # Before, as the build runs plugins of the repository; and after, as it may have fetched some.
+    .venv/bin/python .ci/artifacts.py check "$repository" || fail "an artifact of Maven was changed"
+    (cd store/java && mvn -q -B -Dmaven.repo.local="$repository" -DskipTests package) >$target/maven.log 2>&1 || {
         cat $target/maven.log >&2
         fail "Maven did not build store/java"
+    }
+    .venv/bin/python .ci/artifacts.py check "$repository" $target/jars || {
+        rm -rf $target/jars
+        fail "an artifact of Maven was changed, or is new: \`make lock\` records what store/java/pom.xml names"
     }
     echo "$digest_now" >$target/stamp
 fi
