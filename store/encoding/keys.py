@@ -20,10 +20,13 @@ Such a key does not identify its event. It sorts before the other keys of the sa
 """
 SHARD_BYTES = 4
 
-KEY_COLUMN = "_key"
-"""Name of the binary column with the events' keys, in every batch of events that a layout returns."""
-OFFSET_COLUMN = "_offset"
-"""Name of the int64 column with the byte offset of each event's line in its file, in every batch that is written."""
+KEY_COLUMN = "(key)"
+"""Name of the binary column with the events' keys, in every batch of events that a layout returns; no field has it."""
+OFFSET_COLUMN = "(offset)"
+"""Name of the int64 column with the byte offset of each event's line in its file, in every batch that is written.
+
+No field has it.
+"""
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR

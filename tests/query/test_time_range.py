@@ -59,6 +59,9 @@ def source(layout: str) -> Source:
                 {"name": "ts", "type": "time"},
                 {"name": "seen", "type": "time", "indexed": True},
                 {"name": "who", "type": "string", "indexed": True},
+                # Names that batches once had for columns of their own.
+                {"name": "_key", "type": "string"},
+                {"name": "_offset", "type": "int"},
             ],
         }
     )

@@ -93,7 +93,7 @@ def batch_of(source: Source, events: Sequence[Mapping[str, Any]]) -> pa.RecordBa
     """Events as a parser hands them over; a field that an event lacks is null."""
     columns = [pa.array([event.get(f.name) for event in events], f.arrow) for f in source.fields]
     offsets = pa.array(range(0, 10 * len(events), 10), pa.int64())
-    schema = source.arrow_schema.append(pa.field("_offset", pa.int64()))
+    schema = source.arrow_schema.append(pa.field("(offset)", pa.int64()))
     return pa.RecordBatch.from_arrays([*columns, offsets], schema=schema)
 
 
@@ -113,5 +113,5 @@ def parse(path: Path, feed: str | None = None, known: dict[str, Source] | None =
     loaded = []
     for name, source in sources.items():
         batch = pa.concat_batches(batches[name]).sort_by([(source.time_field, "descending")])
-        loaded.append(Loaded(source, batch.drop_columns("_offset").to_pylist(), batch))
+        loaded.append(Loaded(source, batch.drop_columns("(offset)").to_pylist(), batch))
     return loaded

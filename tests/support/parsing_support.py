@@ -80,7 +80,7 @@ class ParsedFile:
             for values in zip(*columns, strict=True):
                 row = {name: value for name, value in zip(names, values, strict=True) if value is not None}
                 out.append({"source": source.name, **row})
-        return sorted(out, key=lambda row: row["_offset"])
+        return sorted(out, key=lambda row: row["(offset)"])
 
     def faults(self) -> list[tuple[int, str]]:
         return [(r.offset, r.reason) for r in self.rejected]
@@ -119,7 +119,7 @@ def parse_chunks(chunks: Iterable[Chunk], feed: str, header: bytes, catalog: Mem
 def check_batch(source: Source, batch: pa.RecordBatch) -> None:
     """Asserts that a batch is what the contract of events in memory says."""
     batch.validate(full=True)
-    assert batch.schema == source.arrow_schema.append(pa.field("_offset", pa.int64()))
+    assert batch.schema == source.arrow_schema.append(pa.field("(offset)", pa.int64()))
     times = batch.column(source.time_field)
     assert times.null_count == 0
     micros = times.cast(pa.int64()).to_pylist()

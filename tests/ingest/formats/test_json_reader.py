@@ -232,7 +232,7 @@ def test_bytes_of_any_kind_are_refused_with_a_reason_or_read(noise: bytes, place
     JsonRowReader(source).read_rows_slowly(rows, slow)
     assert (parsed.count, len(parsed.rejected)) == (slow.count, len(slow.rejected))
     events = [event for _, batch in parsed.events for event in batch.to_pylist()]
-    assert [event["user"] for event in events if event["_offset"] == len(data) - len(right)] == ["ann"]
+    assert [event["user"] for event in events if event["(offset)"] == len(data) - len(right)] == ["ann"]
 
 
 def test_a_reader_forgets_the_chunk_before() -> None:
@@ -287,7 +287,7 @@ def test_lines_that_do_not_follow_each_other_are_read() -> None:
     JsonRowReader(builtin_definitions()["proxy.events"]).read_rows(rows.select(some), parsed)
     ((_, batch),) = parsed.events
     assert batch.column("user").to_pylist() == ["u" * int(n) for n in some]
-    assert batch.column("_offset").to_pylist() == rows.offsets[some].tolist()
+    assert batch.column("(offset)").to_pylist() == rows.offsets[some].tolist()
 
 
 def test_threads_share_a_parser() -> None:

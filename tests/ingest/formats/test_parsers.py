@@ -121,7 +121,7 @@ def test_nested_and_dotted_names_are_the_same_fields() -> None:
         loaded = parse("lab.all", b"\n".join(group), sources=(parse_definition(LAB),))
         assert loaded.rejected == []
         for row in loaded.rows():
-            del row["_offset"]
+            del row["(offset)"]
             assert row == {
                 "source": "lab.all",
                 "ts": 1_500_000,
@@ -149,7 +149,7 @@ def test_a_log_that_sniffing_did_not_see_gets_its_fields_from_its_lines() -> Non
     lines = b'{"_path":"new","ts":1,"uid":"a","n":1}\n{"_path":"new","ts":2,"n":"two"}\n{"ts":3}\n'
     loaded = parse("zeek", lines)
     assert loaded.rows() == [
-        {"source": "zeek.new", "ts": 1_000_000, "uid": "a", "extra": '{"n":1}', "_offset": 0},
-        {"source": "zeek.new", "ts": 2_000_000, "extra": '{"n":"two"}', "_offset": 39},
+        {"source": "zeek.new", "ts": 1_000_000, "uid": "a", "extra": '{"n":1}', "(offset)": 0},
+        {"source": "zeek.new", "ts": 2_000_000, "extra": '{"n":"two"}', "(offset)": 39},
     ]
     assert "neither _path nor @stream" in loaded.rejected[0].reason

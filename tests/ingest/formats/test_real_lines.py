@@ -41,7 +41,7 @@ def test_real_lines_are_events_or_rejected(name: str) -> None:
     lines = [(offset, line) for offset, line in log_lines(path) if not (line.startswith(b"#") and "zeek" in name)]
     assert loaded.lines == len(lines)
     rejected = {r.offset: r for r in loaded.rejected}
-    offsets = [row for _, batch in loaded.events for row in batch.column("_offset").to_pylist()]
+    offsets = [row for _, batch in loaded.events for row in batch.column("(offset)").to_pylist()]
     assert sorted([*offsets, *rejected]) == [offset for offset, _ in lines]
     for offset, line in lines:
         if offset in rejected:
@@ -103,7 +103,7 @@ def test_brobeat_field_by_field(log: str) -> None:
         if not row[0].startswith("#"):
             values = {n: zeek_value(k, text) for n, k, text in zip(names, kinds, row, strict=True)}
             expected.append({"source": f"zeek.{log}", **{n: v for n, v in values.items() if v is not None}})
-    got = [{k: v for k, v in row.items() if k != "_offset"} for row in parse_file(path).rows()]
+    got = [{k: v for k, v in row.items() if k != "(offset)"} for row in parse_file(path).rows()]
     assert got == expected
 
 
@@ -122,7 +122,7 @@ def test_access3_field_by_field(tmp_path: Path) -> None:
         client, ident, user, when, request, status, size, referrer, agent = match.groups()
         moment = datetime.strptime(when, "%d/%b/%Y:%H:%M:%S %z").astimezone(UTC)
         expected: dict[str, Any] = {"client": client, "ident": ident, "user": user, "status": int(status)}
-        expected |= {"source": "web.access", "ts": int(moment.timestamp()) * 1_000_000, "_offset": offset}
+        expected |= {"source": "web.access", "ts": int(moment.timestamp()) * 1_000_000, "(offset)": offset}
         expected |= {"bytes": "-" if size == "-" else int(size), "referrer": referrer, "user_agent": agent}
         parts = request.split(" ")
         if len(parts) >= 3 and parts[-1].startswith("HTTP/"):

@@ -82,7 +82,7 @@ def shifts(path: Path) -> set[int]:
     assert (lines, retimed) == (before.lines, before.count) == (after.lines, after.count)
     found: set[int] = set()
     for (source, old), (_, new) in zip(before.events, after.events, strict=True):
-        apart = [source.time_field, "_offset"]
+        apart = [source.time_field, "(offset)"]
         assert new.drop_columns(apart).equals(old.drop_columns(apart))
         times = (batch.column(source.time_field).cast(pa.int64()) for batch in (new, old))
         found |= set(pc.unique(pc.subtract(*times)).to_pylist())

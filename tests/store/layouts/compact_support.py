@@ -85,7 +85,7 @@ class Fed:
         arrays = [pa.array(c, f.arrow) for c, f in zip(columns, self.source.fields, strict=True)]
         return pa.RecordBatch.from_arrays(
             [*arrays, pa.array(range(len(events)), pa.int64())],
-            schema=self.source.arrow_schema.append(pa.field("_offset", pa.int64())),
+            schema=self.source.arrow_schema.append(pa.field("(offset)", pa.int64())),
         )
 
 

@@ -82,7 +82,7 @@ def to_batch(events: list[Event]) -> pa.RecordBatch:
     arrays = [pa.array(c, f.arrow) for c, f in zip(columns, SOURCE.fields, strict=True)]
     return pa.RecordBatch.from_arrays(
         [*arrays, pa.array(range(0, 10 * len(events), 10), pa.int64())],
-        schema=SOURCE.arrow_schema.append(pa.field("_offset", pa.int64())),
+        schema=SOURCE.arrow_schema.append(pa.field("(offset)", pa.int64())),
     )
 
 
@@ -108,7 +108,7 @@ def stored(*items: list[TableWrite]) -> BlockStore:
 
 
 def as_dicts(events: list[Event]) -> list[dict[str, Any]]:
-    return to_batch(events).drop_columns("_offset").to_pylist()
+    return to_batch(events).drop_columns("(offset)").to_pylist()
 
 
 def elements(value: Any) -> set[Any]:
@@ -222,10 +222,10 @@ def matching(events: list[Event], since: int, until: int, tree: Filter | None) -
 def check(batches: list[pa.RecordBatch], expected: list[dict[str, Any]]) -> None:
     rows = [row for batch in batches for row in batch.to_pylist()]
     assert Counter(map(hashable, rows)) == Counter(map(hashable, expected))
-    order = [row["_key"] for row in rows]
+    order = [row["(key)"] for row in rows]
     assert order == sorted(order)
     for row in rows:
-        assert row["_key"][:8] == keys.reverse_time((row["ts"] - EPOCH) // timedelta(microseconds=1))
+        assert row["(key)"][:8] == keys.reverse_time((row["ts"] - EPOCH) // timedelta(microseconds=1))
 
 
 @given(st.lists(events_of, min_size=1, max_size=3), st.tuples(ends, ends), trees)
@@ -346,7 +346,7 @@ def test_runs_hold_back_what_may_not_be_newest() -> None:
     def run(*moments: int) -> pa.RecordBatch:
         key = np.zeros((len(moments), 16), np.uint8)
         key[:, :8] = keys.reverse_times(np.array(moments, np.int64))
-        return pa.RecordBatch.from_arrays([pa.array(moments), to_binary_array(key)], names=["t", "_key"])
+        return pa.RecordBatch.from_arrays([pa.array(moments), to_binary_array(key)], names=["t", "(key)"])
 
     def taken(upto: int | None) -> list[int]:
         return [t for piece in runs.take_newer(upto) for t in piece.column(0).to_pylist()]

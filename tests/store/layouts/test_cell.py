@@ -58,7 +58,7 @@ def to_batch(events: list[tuple[Any, ...]]) -> pa.RecordBatch:
     columns = [pa.array(c, f.arrow) for c, f in zip((moments, names, sizes, tags), SOURCE.fields, strict=True)]
     return pa.RecordBatch.from_arrays(
         [*columns, pa.array(range(0, 10 * len(events), 10), pa.int64())],
-        schema=SOURCE.arrow_schema.append(pa.field("_offset", pa.int64())),
+        schema=SOURCE.arrow_schema.append(pa.field("(offset)", pa.int64())),
     )
 
 
