@@ -13,8 +13,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from flask import Flask
-
 from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.tokens.token_file import FIRST_TOKEN_FILE, TokenFile
 from watchfloor.api.tokens.tokens_in_force import TokensInForce
@@ -100,8 +98,8 @@ def open_tokens(secret: Path, say: Callable[[str], None]) -> TokensInForce:
     return TokensInForce(secret)
 
 
-def run_server(app: Flask, settings: Settings, say: Callable[[str], None]) -> None:
-    """Serves ``app`` in the main thread until SIGTERM or Ctrl-C."""
+def run_server(app: Callable[..., Any], settings: Settings, say: Callable[[str], None]) -> None:
+    """Serves a WSGI application in the main thread until SIGTERM or Ctrl-C."""
     limits = RestLimits.from_settings(settings)
     server = make_server(app, settings.host, settings.port, limits)
     address = f"http://{server.effective_host}:{server.effective_port}"

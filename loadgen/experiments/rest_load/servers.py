@@ -9,12 +9,12 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.base.limits import RestLimits
-from watchfloor.api.rest.connections import guard_connections, make_server
-from watchfloor.api.rest.serve import StoreServices
+from watchfloor.api.rest.serve import StoreServices, run_server
 from watchfloor.api.tokens.token import Token
 from watchfloor.schema.settings.load import load_settings
 
@@ -46,9 +46,7 @@ def make_app() -> StreamProbe:
 
 def serve_watchfloor(port: int) -> None:
     """Serves as ``watchfloor serve`` does."""
-    server = make_server(make_app(), HOST, port, LIMITS)
-    with guard_connections(server, LIMITS):
-        server.run()
+    run_server(make_app(), replace(load_settings(), host=HOST, port=port), print)
 
 
 def serve_waitress(port: int) -> None:

@@ -1,7 +1,7 @@
 """Drawn requests for every route of the REST service, and the check of what it answers.
 
-Parameters and bodies are drawn from the schemas that the routes declare (hypothesis-jsonschema). Half of their members
-are then replaced by values that come further: real sources, fields and filters, odd times, cursors cut and forged.
+Parameters and bodies are drawn from the schemas that the routes declare. Half of their members are then replaced by
+values that come further: real sources, fields and filters, odd times, cursors cut and forged.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -17,11 +17,12 @@ from flask.testing import FlaskClient
 from fuzzed_service import FuzzedService
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from hypothesis_jsonschema import from_schema
+from schema_strategies import JSON, draw_valid
 
 from watchfloor.api.rest.app import find_routes
 from watchfloor.api.rest.base.problems import problem_type
 from watchfloor.api.rest.base.route import Route
+from watchfloor.api.rest.base.schemas import declare_object
 from watchfloor.query.batches.registry import POLICIES
 from watchfloor.query.cursor import Cursor
 from watchfloor.schema.filter.json_form import OPERATORS
@@ -58,11 +59,6 @@ TEXTS = (
     "192.0.2.1", "::1", "::ffff:192.0.2.1", "10.0.0.0/8", "0.0.0.0/0", "nan", "inf", "-inf", "1e999", "true", "null",
     "2016-03-01", "0x10", "1_000", "９", "a" * 5000,
 )  # fmt: skip
-JSON = st.recursive(
-    st.none() | st.booleans() | st.sampled_from(NUMBERS) | st.text(max_size=20) | st.sampled_from(TEXTS),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
-    max_leaves=8,
-)
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,7 @@ class FuzzedRequest:
 
     method: str
     path: str
-    query: list[tuple[str, str]] = field(default_factory=list)
+    query: str = ""
     body: bytes | None = None
     content_type: str = "application/json"
 
@@ -130,23 +126,25 @@ def _draw_route(route: Route, members: Mapping[str, st.SearchStrategy[Any]]) -> 
         bodies = _draw_object(route.body, members).map(_bound_deadline)
         texts = st.one_of(bodies.map(_encode), bodies.map(_encode), JSON.map(_encode), st.binary(max_size=50))
         types = st.sampled_from(["application/json"] * 9 + ["text/plain", "application/json; charset=latin-1", ""])
-        return st.builds(FuzzedRequest, st.just(route.method), st.just(route.path), st.just([]), texts, types)
-    schema = route.parameters or {"type": "object", "properties": {}}
+        return st.builds(FuzzedRequest, st.just(route.method), st.just(route.path), st.just(""), texts, types)
+    schema = route.parameters or declare_object({})
     wrong = st.lists(st.tuples(st.sampled_from([*schema["properties"], "zzz"]), st.sampled_from(TEXTS)), max_size=1)
     queries = st.builds(lambda known, more: (known, more), _draw_object(schema, members), st.just([]) | wrong)
     return queries.map(lambda drawn: _to_request(route, *drawn))
 
 
 def _to_request(route: Route, members: Mapping[str, Any], more: list[tuple[str, str]]) -> FuzzedRequest:
-    path, query = route.path, [(name, _to_text(value)) for name, value in members.items()]
-    for name, value in query:
-        path = path.replace(f"<{name}>", quote(value.encode("utf-8", "replace"), safe=""))
-    return FuzzedRequest(route.method, path, [(n, v) for n, v in query if f"<{n}>" not in route.path] + more)
+    path = route.path
+    for name in members:
+        path = path.replace(f"<{name}>", _quote(members[name]))
+    query = [(name, value) for name, value in members.items() if f"<{name}>" not in route.path]
+    return FuzzedRequest(route.method, path, "&".join(f"{name}={_quote(value)}" for name, value in [*query, *more]))
 
 
-def _to_text(value: object) -> str:
+def _quote(value: object) -> str:
+    """Returns a value as part of an address. Half a surrogate becomes what is not UTF-8."""
     text = value if isinstance(value, str) else json.dumps(value)
-    return text.encode("utf-8", "replace").decode()
+    return quote(text.encode("utf-8", "surrogatepass"), safe="")
 
 
 def _encode(value: object) -> bytes:
@@ -158,7 +156,7 @@ def _draw_object(schema: Mapping[str, Any], members: Mapping[str, st.SearchStrat
     known = {name: members[name] for name in schema["properties"] if name in members}
     needed = {name: strategy for name, strategy in known.items() if name in schema.get("required", ())}
     better = st.fixed_dictionaries(needed, optional={n: s for n, s in known.items() if n not in needed})
-    plain = from_schema({key: value for key, value in schema.items() if key not in ("$schema", "title")})
+    plain = draw_valid(schema)
     return better | st.builds(lambda drawn, known: {**drawn, **known}, plain, better) | plain
 
 
