@@ -13,7 +13,8 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import orjson
 
 from watchfloor.schema.errors import SettingsError, UserError, suggest_names
 from watchfloor.store.runtime.file_lock import hold_file_lock
+from watchfloor.store.runtime.private_files import write_private
 
 from .token import Role, Token, check_token, hash_token, read_token
 
@@ -33,7 +35,7 @@ _LOCK_SECONDS = 10
 class TokenFile:
     """The file of tokens in the folder ``secret``. Each method that changes it waits for its turn.
 
-    Methods raise ``SettingsError`` if the file is missing, damaged, readable by others or cannot be written. The
+    Methods raise ``OperatorError`` if the file is missing, damaged, readable by others or cannot be written. The
     message names the file and the faulty entry's number, and repeats nothing of its content.
     """
 
@@ -61,12 +63,11 @@ class TokenFile:
         """
         if self.path.exists():
             return False
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._hold_lock():
             if self.path.exists():
                 return False
             text, token = _draw_token(FIRST_NAME, "analyst", None, None)
-            _replace_file(self._first, text.encode() + b"\n")
+            write_private(self._first, text + "\n")
             self._write([token])
         return True
 
@@ -120,17 +121,19 @@ class TokenFile:
             known = list(self.read_tokens()) if self.path.exists() else []
             self._write(change(known))
 
-    def _hold_lock(self) -> Any:
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise SettingsError(f"cannot make {self.path.parent}: {error.strerror}") from None
+    @contextmanager
+    def _hold_lock(self) -> Iterator[None]:
         busy = SettingsError(f"another process is changing {self.path} for too long")
-        return hold_file_lock(self.path.with_name(LOCK_FILE), busy, _LOCK_SECONDS)
+        with ExitStack() as held:
+            try:
+                held.enter_context(hold_file_lock(self.path.with_name(LOCK_FILE), busy, _LOCK_SECONDS))
+            except OSError as error:
+                raise SettingsError(f"{self.path.parent} cannot be written: {error.strerror}") from None
+            yield
 
     def _write(self, tokens: Sequence[Token]) -> None:
         content = {"version": VERSION, "tokens": [token.to_json() for token in tokens]}
-        _replace_file(self.path, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+        write_private(self.path, orjson.dumps(content, option=orjson.OPT_INDENT_2).decode() + "\n")
 
     def _forget_first(self, token: Token) -> None:
         """Removes ``rest.token`` if it holds this token, which ends."""
@@ -226,22 +229,3 @@ def _find_token(tokens: Sequence[Token], name: str) -> Token:
         if token.name == name:
             return token
     raise UserError(f"there is no token named {name!r}{suggest_names(name, [token.name for token in tokens])}")
-
-
-def _replace_file(path: Path, content: bytes) -> None:
-    """Replaces a file in one durable step. Other users can read it at no moment. Raises ``SettingsError``."""
-    temporary = path.with_name(path.name + ".new")
-    try:
-        temporary.unlink(missing_ok=True)
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as error:
-        raise SettingsError(f"cannot write {path}: {error.strerror}") from None

@@ -57,10 +57,11 @@ class Walk:
         services = StoreServices(self._settings)
         return create_app(services, TokensInForce(self._secret)).test_client(), services.close
 
-    def ask_all(self, holders: tuple[str, ...]) -> dict[str, Answers]:
-        """Returns the answers to all requests, by holder and request."""
+    def ask_all(self, holders: tuple[str, ...], most_members: int = 100) -> dict[str, Answers]:
+        """Returns the answers to all requests with at most ``most_members`` members, by holder and request."""
         client, close = self.open_client()
-        requests = list(list_requests(find_routes(), walk_values()))
+        walked = list_requests(find_routes(), walk_values())
+        requests = [r for r in walked if len(r.query) + len(r.body or ()) <= most_members]
         try:
             return {name: {str(r): ask(client, r, self.tokens[name]) for r in requests} for name in holders}
         finally:
@@ -161,7 +162,7 @@ def test_the_walk_would_see_a_leak(
 ) -> None:
     """As it was before: the catalog shows every source and field to everybody."""
     monkeypatch.setattr(catalog, "restrict_sources", lambda sources, labels: dict(sources))
-    leaking = walk.ask_all(("staff",))["staff"]
+    leaking = walk.ask_all(("staff",), most_members=1)["staff"]
     changed = [request for request, answer in leaking.items() if answer != with_hidden["staff"][request]]
     for route in ("GET /api/v1/sources ", f"GET /api/v1/sources/{HIDDEN}", "POST /api/v1/query", "GET /api/v1/count"):
         assert any(request.startswith(route) for request in changed), route

@@ -46,7 +46,7 @@ def route_values(sources: Sequence[str], fields: Sequence[str], shown: str, sinc
         "source": sources,
         "name": sources,
         "field": fields,
-        "value": ["a", "3"],
+        "value": ["3"],
         "since": [since, middle],
         "until": [middle],
         "limit": [3],
