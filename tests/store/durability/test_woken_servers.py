@@ -177,6 +177,12 @@ def stop_and_wake(settings: Settings, store: Store, server: str, table: str) -> 
     wait_for(lambda: sum(table in server.tables for server in list_tablet_servers(store.connection)) == 2, 120)
 
 
+def count_refusals(settings: Settings) -> int:
+    """Returns how often a flush of a tablet server's log failed because the server counted as dead."""
+    logs = (settings.home / "log").glob("tserver*.log*")
+    return sum(line.startswith("java.io.IOException: the write-ahead log") for log in logs for line in log.open())
+
+
 def test_what_a_woken_server_acknowledges_is_there(settings: Settings, tmp_path: Path) -> None:
     with Store.open(settings) as store:
         plain = store.catalog.register(replace(source("plain"), shards=8))
@@ -191,6 +197,8 @@ def test_what_a_woken_server_acknowledges_is_there(settings: Settings, tmp_path:
                 assert not lost
                 time.sleep(random.random())
         assert not writers.list_lost()
+        # Without this the servers may have ended before they came to acknowledge anything.
+        assert count_refusals(settings) > 0
         for kind, load in zip(loaded, loads, strict=True):
             assert not load.failed
             assert load.events > 0
