@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.stack.accounts.zookeeper_login import login_option
 from watchfloor.store.stack.home.stack_state import load_state
 
 pytestmark = pytest.mark.stack
@@ -22,8 +23,8 @@ pytestmark = pytest.mark.stack
 APPEND = """
 import json, os, sys
 import jpype
-jars, properties, log, home = json.loads(sys.argv[1])
-jpype.startJVM(classpath=[f"{jars}/*"])
+jars, properties, log, home, login = json.loads(sys.argv[1])
+jpype.startJVM(login, classpath=[f"{jars}/*"])
 system = jpype.JClass("java.lang.System")
 system.setProperty("accumulo.properties", f"file://{properties}")
 system.setProperty("java.io.tmpdir", home)
@@ -47,7 +48,10 @@ os._exit(0)
 
 
 def append(settings: Settings, log: Path, folder: Path) -> str:
-    given = [str(settings.jars), str(settings.conf_folder / "accumulo.properties"), str(log), str(folder)]
+    given = [
+        *map(str, (settings.jars, settings.conf_folder / "accumulo.properties", log, folder)),
+        login_option(settings),
+    ]
     done = subprocess.run(
         [sys.executable, "-c", APPEND, json.dumps(given)], capture_output=True, text=True, timeout=120, check=True
     )
