@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from power_cut import Disk, cut_power, recorded
 
-# Writes as a tablet server does, and leaves what no server relies on: a file that is not closed.
+# Writes as a tablet server does, and as a worker does for an import; leaves what nobody relies on: a file that is open.
 WRITE = """
 import os, sys
 from watchfloor.schema.settings.load import load_settings
@@ -33,6 +33,16 @@ create("tables/1/tablet/F1.rf_tmp").close()
 files.rename(path(f"{home}/tables/1/tablet/F1.rf_tmp"), path(f"{home}/tables/1/tablet/F1.rf"))
 files.mkdirs(path(f"{home}/tables/1/import"))
 files.rename(path(f"{home}/tables/1/tablet/F1.rf"), path(f"{home}/tables/1/import/I1.rf"))
+plain = jvm.java_class("watchfloor.stack.files.LocalFiles")()
+plain.initialize(URI("file:///"), jvm.java_class("org.apache.hadoop.conf.Configuration")())
+out = plain.create(path(f"{home}/tables/1/import/appended"))
+out.write(b"01234")
+out.close()
+if sys.argv[1] == "sync":
+    appended = plain.append(path(f"{home}/tables/1/import/appended"))
+    appended.hsync()
+    appended.close()
+    files.mkdirs(path(f"{home}/tables/1/import/later"))
 log = create("wal/host+1/log")
 log.hsync()
 log.write(b"not acknowledged")
@@ -55,14 +65,18 @@ def sizes(folder: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize(
     ("durability", "left"),
-    [("sync", {"tables/1/import/I1.rf": 10, "wal/host+1/log": 10, "unfinished": 0}), ("flush", {})],
+    [
+        ("sync", {"tables/1/import/I1.rf": 10, "tables/1/import/appended": 5, "wal/host+1/log": 10, "unfinished": 0}),
+        ("flush", {}),
+    ],
 )
 def test_after_a_power_cut_there_is_what_was_closed_or_synced(
     tmp_path: Path, durability: str, left: dict[str, int]
 ) -> None:
     folder = tmp_path / "accumulo"
     disk = write_files(folder, durability)
-    assert sizes(folder) == {"tables/1/import/I1.rf": 10, "wal/host+1/log": 26, "unfinished": 10}
+    written = {"tables/1/import/I1.rf": 10, "tables/1/import/appended": 5, "wal/host+1/log": 26, "unfinished": 10}
+    assert sizes(folder) == written
     lost = cut_power(folder, disk)
     assert sizes(folder) == left
     assert {"unfinished", "wal/host+1/log"} <= set(lost)

@@ -6,9 +6,9 @@ import java.util.Arrays;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RawLocalFileSystem;
 import watchfloor.bridge.Connection;
 import watchfloor.bridge.StoreException;
+import watchfloor.stack.files.LocalFiles;
 
 /** Operations on folders of files for bulk imports, on a file system that the servers read too. */
 public final class BulkFiles {
@@ -17,9 +17,9 @@ public final class BulkFiles {
   private static final Configuration LOCAL;
 
   static {
-    // Hadoop's default local file system writes a file of checksums beside each file. Accumulo's client gets this one
-    // too, from Hadoop's cache.
-    HADOOP.setClass("fs.file.impl", RawLocalFileSystem.class, FileSystem.class);
+    // Hadoop's default local file system writes a file of checksums beside each file, and its raw one syncs no file
+    // that is appended to. Accumulo's client gets this one too, from Hadoop's cache.
+    HADOOP.setClass("fs.file.impl", LocalFiles.class, FileSystem.class);
     LOCAL = new Configuration(HADOOP);
     LOCAL.set("fs.permissions.umask-mode", "077");
   }

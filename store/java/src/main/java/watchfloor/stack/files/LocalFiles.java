@@ -8,12 +8,15 @@ import java.nio.channels.FileChannel;
 import java.nio.file.StandardOpenOption;
 import org.apache.accumulo.core.Constants;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.StreamCapabilities;
 import org.apache.hadoop.fs.Syncable;
 import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.fs.statistics.BufferedIOStatisticsOutputStream;
 import org.apache.hadoop.fs.statistics.IOStatisticsSource;
+import org.apache.hadoop.util.Progressable;
 
 /**
  * Hadoop's raw local file system, with what Accumulo relies on from a distributed one: a failed write throws an
@@ -56,6 +59,14 @@ public final class LocalFiles extends RawLocalFileSystem {
     OutputStream stream = wrap(narrowed(super.createOutputStreamWithMode(path, append, permission)), pathToFile(path));
     syncParent(pathToFile(path));
     return stream;
+  }
+
+  /** Returns a stream that can sync, as one of {@link #create} can. Hadoop's only flushes when it is asked to sync. */
+  @Override
+  public FSDataOutputStream append(Path path, int bufferSize, Progressable progress) throws IOException {
+    long length = getFileStatus(path).getLen();
+    OutputStream stream = createOutputStreamWithMode(path, true, null);
+    return new FSDataOutputStream(new BufferedIOStatisticsOutputStream(stream, bufferSize, true), statistics, length);
   }
 
   private <T extends OutputStream & Syncable & StreamCapabilities & IOStatisticsSource> OutputStream wrap(

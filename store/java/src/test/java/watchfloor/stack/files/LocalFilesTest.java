@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.Syncable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,6 +36,18 @@ class LocalFilesTest {
       out.write(4);
       out.hsync();
       assertArrayEquals(new byte[] {1, 2, 3, 4}, Files.readAllBytes(file));
+    }
+  }
+
+  @Test
+  void whatIsAppendedCanBeSynced() throws IOException {
+    Path file = new Path(folder.resolve("appended").toString());
+    files.create(file).close();
+    try (FSDataOutputStream out = files.append(file)) {
+      assertTrue(out.getWrappedStream() instanceof Syncable, "FSDataOutputStream.hsync does nothing otherwise");
+      out.write(1);
+      out.hsync();
+      assertArrayEquals(new byte[] {1}, Files.readAllBytes(folder.resolve("appended")));
     }
   }
 
