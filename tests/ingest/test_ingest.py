@@ -13,13 +13,14 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from ingest_support import (
+    count_messages,
     counts,
     exactly,
     ledger_rows,
@@ -29,6 +30,7 @@ from ingest_support import (
     log_file,
     own,
     pool,
+    running_master,
     source,
     wait_for,
     worker_here,
@@ -38,7 +40,7 @@ from watchfloor.ingest.intake.intake import Intake
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.intake.master import watch_folders
 from watchfloor.ingest.queue.item_buffer import Delivery
-from watchfloor.ingest.queue.work_queue import ItemConsumer, ItemProducer, open_admin, queue_lag, read_offsets
+from watchfloor.ingest.queue.work_queue import ItemConsumer, ItemProducer, queue_lag
 from watchfloor.ingest.records.ledger import ItemRun, Ledger
 from watchfloor.ingest.worker import claim
 from watchfloor.query.request import QueryRequest
@@ -158,18 +160,6 @@ def test_servers_that_are_down_are_named(store_settings: Settings, tmp_path: Pat
     assert time.monotonic() - began < 20
 
 
-@contextmanager
-def running_master(settings: Settings, folder: Path, feed: str | None, **options: object) -> Iterator[None]:
-    stop = threading.Event()
-    thread = threading.Thread(target=watch_folders, args=(settings, [folder], stop), kwargs={"feed": feed, **options})
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join(30)
-
-
 @pytest.mark.parametrize("polling", [False, True])
 def test_the_master_queues_each_file_once(
     polling: bool, store_settings: Settings, store: Store, tmp_path: Path
@@ -199,12 +189,6 @@ def test_the_master_queues_each_file_once(
             time.sleep(2)
         assert count_messages(settings) == lag + 1
     assert len([row for row in Ledger(store).read_rows() if row.path.startswith(str(folder))]) == 5
-
-
-def count_messages(settings: Settings) -> int:
-    """Returns the number of messages that the topic has ever held."""
-    with open_admin(settings) as admin:
-        return sum(offsets.end for offsets in read_offsets(admin, settings).values())
 
 
 def test_the_master_refuses_unknown_kinds_once(

@@ -16,6 +16,8 @@ import psutil
 
 from watchfloor.ingest.intake.load import Load
 from watchfloor.ingest.intake.load_result import LoadProgress, LoadResult
+from watchfloor.ingest.intake.master import watch_folders
+from watchfloor.ingest.queue.work_queue import open_admin, read_offsets
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.worker.pool import WorkerPool
 from watchfloor.ingest.worker.worker import run_worker
@@ -72,6 +74,12 @@ def log_file(path: Path, lines: int, salt: str = "") -> Path:
 
 def ledger_rows(store: Store, path: Path) -> list[LedgerRow]:
     return [row for row in Ledger(store).read_rows() if row.path == str(path)]
+
+
+def count_messages(settings: Settings) -> int:
+    """Returns the number of messages that the topic has ever held."""
+    with open_admin(settings) as admin:
+        return sum(offsets.end for offsets in read_offsets(admin, settings).values())
 
 
 @dataclass(frozen=True)
@@ -153,6 +161,18 @@ def worker_here(settings: Settings) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
+
+
+@contextmanager
+def running_master(settings: Settings, folder: Path, feed: str | None, **options: object) -> Iterator[None]:
+    stop = threading.Event()
+    thread = threading.Thread(target=watch_folders, args=(settings, [folder], stop), kwargs={"feed": feed, **options})
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(30)
 
 
 def load(settings: Settings, *paths: Path, feed: str, again: bool = False) -> LoadResult:

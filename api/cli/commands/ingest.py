@@ -64,6 +64,7 @@ def run_workers(args: Namespace) -> None:
 
     _check_workers(args.workers)
     settings = read_settings(args, ingest_mode=args.mode, sink_latency_ms=_to_sink_latency(args.max_delay))
+    settings.read_queue_key()  # without it no worker can do anything, and each would say so only in the log
     with _log_until_stopped() as stop:
         WorkerPool(settings, args.workers).run(stop)
 

@@ -32,6 +32,8 @@ ITEM_COLUMNS = (
     "by",
     "reason",
 )
+LETTER_COLUMNS = ("topic", "partition", "offset", "bytes", "at", "by", "reason", "message")
+_SHOWN_BYTES = 200
 LINE_COLUMNS = ("line", "file", "offset", "feed", "lines", "bytes", "reason")
 
 
@@ -39,6 +41,9 @@ def register(add: AddCommand) -> None:
     parser = add("items", list_items, "the ledger: what was queued and loaded, and how it ended")
     parser.add_argument("--state", choices=STATES, metavar="|".join(STATES), help="only those in this state")
     parser.add_argument("--failed", action="store_true", help="only those that failed or were refused")
+    parser.add_argument(
+        "--dead-letters", action="store_true", help="instead: messages of the queue that are no work items, and why"
+    )
     add_format(parser)
     parser = add("quarantine", list_lines, "lines that became no event: where they stand, and why")
     _add_list_options(parser)
@@ -57,13 +62,36 @@ def register(add: AddCommand) -> None:
 
 
 def list_items(args: Namespace) -> None:
-    """Prints the work items of the ledger, oldest change of state first."""
+    """Prints the work items of the ledger, oldest change of state first; or the dead letters."""
     from watchfloor.ingest.records.ledger import Ledger
 
+    if args.dead_letters:
+        return _list_dead_letters(args)
     states = (args.state,) if args.state else ("failed", "refused") if args.failed else STATES
     with open_store(read_settings(args), role="ingest") as store:
         rows = [_describe_item(row) for row in Ledger(store).read_rows(states)]
     print_rows(sorted(rows, key=lambda row: row["at"]), ITEM_COLUMNS, args.format)
+
+
+def _list_dead_letters(args: Namespace) -> None:
+    from watchfloor.ingest.records.dead_letters import DeadLetters
+    from watchfloor.schema.times import format_micros
+
+    with open_store(read_settings(args), role="ingest") as store:
+        rows = [
+            {
+                "topic": letter.topic,
+                "partition": letter.partition,
+                "offset": letter.offset,
+                "bytes": letter.size,
+                "at": format_micros(int(letter.at * 1_000_000)),
+                "by": letter.by,
+                "reason": letter.reason,
+                "message": escape_raw_line(letter.raw[:_SHOWN_BYTES]),
+            }
+            for letter in DeadLetters(store).read_letters()
+        ]
+    print_rows(sorted(rows, key=lambda row: str(row["at"])), LETTER_COLUMNS, args.format)
 
 
 def list_lines(args: Namespace) -> None:

@@ -52,7 +52,8 @@ def show_status(args: Namespace) -> int:
     if damage := TokenFile(settings.secret_folder).find_damage():
         stack = dataclasses.replace(stack, problems=(*stack.problems, damage))
     if args.json:
-        print(json.dumps({**dataclasses.asdict(stack), "healthy": stack.is_healthy}, indent=2, default=str))
+        more = {"dead_letters": count_dead_letters(stack), "healthy": stack.is_healthy}
+        print(json.dumps({**dataclasses.asdict(stack), **more}, indent=2, default=str))
     else:
         print("\n".join(format_status(stack)))
     return OK if stack.is_healthy else OPERATOR
@@ -78,7 +79,17 @@ def format_status(stack: StackStatus) -> list[str]:
         out.append(f"disk: {stack.disk.free >> 20:,} MiB free, ingest pauses below {stack.disk.reserve >> 20:,} MiB")
     if stack.lag is not None:
         out.append(f"queue: {stack.lag:,} work item{'s' if stack.lag != 1 else ''} waiting")
+    if letters := count_dead_letters(stack):
+        noun = "message that is no work item" if letters == 1 else "messages that are no work items"
+        out.append(f"dead letters: {letters:,} {noun}; see `watchfloor items --dead-letters`")
     return out + [f"problem: {problem}" for problem in stack.problems]
+
+
+def count_dead_letters(stack: StackStatus) -> int:
+    """Returns the number of dead letters. One that was written twice counts twice until a compaction."""
+    from watchfloor.store.admin.tables import DEAD_LETTERS_TABLE
+
+    return next((table.entries for table in stack.tables if table.name == DEAD_LETTERS_TABLE), 0)
 
 
 def _align_columns(grid: list[list[str]]) -> list[str]:

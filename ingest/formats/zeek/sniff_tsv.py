@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import mmap
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from watchfloor.ingest.parsing.format import SniffResult, is_of_family
@@ -15,6 +15,9 @@ from watchfloor.schema.source import Source
 from .zeek_fields import FAMILY
 from .zeek_header import ZeekHeader, parse_header
 from .zeek_tsv import header_source
+
+_FIELDS = b"\n#fields"
+_BLOCK_BYTES = 1 << 20
 
 
 def has_header(sample: FileSample) -> bool:
@@ -56,17 +59,31 @@ def _has_one_header(sample: FileSample, header: ZeekHeader) -> bool:
     """Returns true if all headers in a plain file agree with the first, so that lines can be read from any place."""
     if sample.compressed:
         return False
-    with mmap.mmap(sample.file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        place = data.find(b"\n#fields")
-        has_time = header.time_column() is not None
-        while place >= 0:
-            begin = max(data.rfind(b"\n#separator", 0, place + 1), 0)
-            if begin and place - begin > PEEK_BYTES:
-                return False
-            end = data.find(b"\n", data.find(b"\n", place + 1) + 1)
-            later = parse_header(data[begin : end if end >= 0 else len(data)].strip(b"\n"))
-            # The time at which the log was opened matters only where it is the time of the lines.
-            if later != header and (not has_time or later != replace(header, opened=later.opened)):
-                return False
-            place = data.find(b"\n#fields", place + 1)
+    has_time = header.time_column() is not None
+    for place in _find_fields_lines(sample.file.fileno()):
+        first = max(place - PEEK_BYTES, 0)
+        around = os.pread(sample.file.fileno(), place - first + PEEK_BYTES, first)
+        begin = around.rfind(b"\n#separator", 0, place - first + 1)
+        if begin < 0 < first:
+            return False
+        end = around.find(b"\n", around.find(b"\n", place - first + 1) + 1)
+        later = parse_header(around[max(begin, 0) : end if end >= 0 else len(around)].strip(b"\n"))
+        # The time at which the log was opened matters only where it is the time of the lines.
+        if later != header and (not has_time or later != replace(header, opened=later.opened)):
+            return False
     return True
+
+
+def _find_fields_lines(descriptor: int) -> Iterator[int]:
+    """Finds the places of the line ends before ``#fields`` lines. The file may be cut off meanwhile.
+
+    The file is not mapped into memory: whoever cuts a mapped file off kills the process that reads it.
+    """
+    offset, tail = 0, b""
+    while block := os.pread(descriptor, _BLOCK_BYTES, offset):
+        data = tail + block
+        place = data.find(_FIELDS)
+        while place >= 0:
+            yield offset - len(tail) + place
+            place = data.find(_FIELDS, place + 1)
+        offset, tail = offset + len(block), data[1 - len(_FIELDS) :]
