@@ -36,15 +36,19 @@ class ItemBuffer:
     def __init__(self) -> None:
         self._ready: deque[Delivery] = deque()
         self._deferred: list[tuple[float, Delivery]] = []
-        self._held: dict[int, set[int]] = defaultdict(set)
+        self._held: dict[int, dict[int, bytes]] = defaultdict(dict)
         self._next_offsets: dict[int, int] = {}
 
     def add_delivery(self, delivery: Delivery) -> None:
         """Adds a delivery unless it is held already; after a rebalance it may come again."""
         held = self._held[delivery.partition]
-        if delivery.offset in held:
+        if held.get(delivery.offset) == delivery.raw:
             return
-        held.add(delivery.offset)
+        if delivery.offset in held:
+            # The topic was made anew: what is held is of the old one, and its offsets mean nothing any more.
+            self._forget_partition(delivery.partition)
+            held = self._held[delivery.partition]
+        held[delivery.offset] = delivery.raw
         self._next_offsets[delivery.partition] = max(delivery.offset + 1, self._next_offsets.get(delivery.partition, 0))
         self._ready.append(delivery)
 
@@ -63,19 +67,23 @@ class ItemBuffer:
 
     def defer(self, delivery: Delivery, until: float) -> None:
         """Makes an item wait until a time; drops it if its partition has moved."""
-        if delivery.offset in self._held[delivery.partition]:
+        if self._held[delivery.partition].get(delivery.offset) == delivery.raw:
             self._deferred.append((until, delivery))
 
     def mark_done(self, delivery: Delivery) -> int:
         """Returns the offset that may be committed now that the item is done: all before it are."""
         held = self._held[delivery.partition]
-        held.discard(delivery.offset)
+        if held.get(delivery.offset) == delivery.raw:
+            del held[delivery.offset]
         return min(held, default=max(self._next_offsets.get(delivery.partition, 0), delivery.offset + 1))
 
     def keep_partitions(self, partitions: set[int]) -> None:
         """Forgets the items of all other partitions: other consumers own those now and get their items."""
         for partition in [partition for partition in self._held if partition not in partitions]:
-            del self._held[partition]
-            self._next_offsets.pop(partition, None)
-        self._ready = deque(d for d in self._ready if d.partition in partitions)
-        self._deferred = [(due, d) for due, d in self._deferred if d.partition in partitions]
+            self._forget_partition(partition)
+
+    def _forget_partition(self, partition: int) -> None:
+        del self._held[partition]
+        self._next_offsets.pop(partition, None)
+        self._ready = deque(d for d in self._ready if d.partition != partition)
+        self._deferred = [(due, d) for due, d in self._deferred if d.partition != partition]

@@ -48,6 +48,19 @@ def test_what_moved_away_is_forgotten_and_may_come_back() -> None:
     assert inbox.mark_done(held) == 8
 
 
+def test_offsets_of_a_topic_that_was_made_anew_are_other_offsets() -> None:
+    inbox = ItemBuffer()
+    old, new = Delivery(None, 0, 1, raw=b"old"), Delivery(None, 0, 1, raw=b"new")
+    inbox.add_delivery(old)
+    inbox.add_delivery(delivery(1, 5))
+    assert inbox.take_next(0) == old
+    inbox.add_delivery(new)
+    inbox.defer(old, 0)
+    assert [inbox.take_next(9), inbox.take_next(9), inbox.take_next(9)] == [delivery(1, 5), new, None]
+    assert inbox.mark_done(old) == 1, "the new message is not done"
+    assert inbox.mark_done(new) == 2
+
+
 @given(st.data())
 def test_nothing_that_is_not_done_is_ever_committed(data: st.DataObject) -> None:
     inbox, clock, done, put = ItemBuffer(), 0.0, {0: set(), 1: set()}, [0, 0]
