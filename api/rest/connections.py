@@ -22,7 +22,8 @@ from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.base.validate import MAX_BODY
 from watchfloor.schema.errors import SettingsError
 
-CONNECTIONS = 4096
+CONNECTIONS = 1024
+"""The most connections. waitress walks over all of them for each event, which takes a millisecond for this many."""
 OTHER_FILES = 256
 """Files of the process that are no connections."""
 CROWDED_SHARE = 0.9
