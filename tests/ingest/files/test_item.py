@@ -14,6 +14,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from watchfloor.ingest.files import file_scan
 from watchfloor.ingest.files.file_scan import WHOLE, QueuedMark, check_unchanged, items_of, scan_file
 from watchfloor.ingest.files.gzip_reader import GZIP_MAGIC
 from watchfloor.ingest.files.open_file import open_log_file
@@ -23,6 +24,7 @@ from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.schema.errors import InputFileError, InternalError
 from watchfloor.schema.settings.settings import Settings
 
+CLOCK_TICK_NS = 20_000_000
 LINES = st.lists(st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"")), max_size=40)
 
 
@@ -147,8 +149,11 @@ def test_growth_is_no_change_but_other_bytes_are(file: Path) -> None:
             check(item)
 
 
-def test_other_bytes_of_the_same_size_and_time_are_noticed(file: Path, tmp_path: Path) -> None:
+def test_other_bytes_of_the_same_size_and_time_are_noticed(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A time of modification can be set by a file's owner: that of the change, and the inode, cannot."""
+    monkeypatch.setattr(file_scan, "_CLOCK_TICK_NS", CLOCK_TICK_NS)
     item = one(write(file, b"a\nb\n"))
 
     def forge(path: Path) -> Path:
