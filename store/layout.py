@@ -6,8 +6,8 @@ Queries and the ingest worker know a layout by this protocol only. Read ``Layout
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -76,6 +76,17 @@ def make_event_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
     return pa.schema([*fields, pa.field(KEY_COLUMN, pa.binary())])
 
 
+@dataclass(frozen=True)
+class GoneLines:
+    """The lines of an item that are no events by the last reading: their offsets, and the times (µs) that they hold.
+
+    An earlier reading may have died after it wrote events of these lines and before it counted them.
+    """
+
+    offsets: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    times: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+
+
 class Encoder(Protocol):
     """Turns the events of one work item into entries. The result does not depend on how events are cut into batches."""
 
@@ -88,12 +99,12 @@ class Encoder(Protocol):
     def finish(self) -> list[TableWrite]:
         """Returns the remaining entries and those of the item's counts."""
 
-    def sweep_earlier(self, store: Store, rejected: np.ndarray) -> None:
+    def sweep_earlier(self, store: Store, gone: GoneLines, report: Callable[[], None]) -> None:
         """Removes the entries that an earlier reading of the item wrote and this reading did not write again.
 
-        The entries of this reading must be durable by now. ``rejected`` are the offsets of the item's lines that are
-        not events any more. Events, index entries and counts are removed, so that all three agree. A sweep that was
-        interrupted can be repeated.
+        The entries of this reading must be durable by now. ``gone`` are the item's lines that are not events any more.
+        Events, index entries and counts are removed, so that all three agree. ``report`` is called now and then; it may
+        raise to stop. A sweep that was interrupted can be repeated.
         """
 
 

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from io import FileIO
+from itertools import pairwise
+
+import numpy as np
 
 from watchfloor.schema.errors import InputFileError
 from watchfloor.schema.files.paths import show_path
@@ -67,6 +70,18 @@ def read_chunks(
         else:
             file.seek(start)
             yield from _assemble_chunks(_PlainBlocks(file, chunk_bytes), start, end, max_line_bytes)
+
+
+def split_chunk(chunk: Chunk, most_lines: int) -> Iterator[Chunk]:
+    """Yields a chunk as chunks of at most ``most_lines`` lines. Usually that is the chunk itself."""
+    rest = chunk
+    while rest.data.count(b"\n") > most_lines:
+        ends = np.flatnonzero(np.frombuffer(rest.data, np.uint8) == ord("\n")) + 1
+        starts = [0, *ends[most_lines - 1 :: most_lines].tolist()]
+        for start, end in pairwise(starts):
+            yield Chunk(rest.offset + start, rest.data[start:end])
+        rest = Chunk(rest.offset + starts[-1], rest.data[starts[-1] :], rest.rejected)
+    yield rest
 
 
 class _PlainBlocks:

@@ -52,7 +52,7 @@ def _describe_no_lines(sample: FileSample, feed: str | None) -> SniffResult:
     """
     path, rejected = show_path(sample.path), sample.first_rejected()
     if rejected is not None and not rejected.offset and not rejected.raw:
-        raise InputFileError(f"{path}: nothing of it can be read: {rejected.reason}; get the file again")
+        raise InputFileError(f"{path}: nothing of it can be read: {rejected.reason}; get it again")
     if feed is not None:
         return SniffResult(feed, b"", ())
     if rejected is None:

@@ -29,6 +29,7 @@ from watchfloor.ingest.files.file_scan import WHOLE
 from watchfloor.ingest.files.lines import Chunk
 from watchfloor.ingest.formats.registry import open_parser, sources_of_feed
 from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
+from watchfloor.ingest.reading.rejected_lines import GoneTimes
 from watchfloor.ingest.records.definitions import SourceResolver
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.records.quarantine import OPEN, RETRIED, Quarantine, QuarantinedLine
@@ -37,6 +38,7 @@ from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
+from watchfloor.store.layout import GoneLines
 from watchfloor.store.layouts.item_writer import ItemWriter
 from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.store import Store
@@ -124,7 +126,7 @@ class _Retry:
             if claim not in written:
                 events, fits = self._parse_lines(item, lines)
                 rejected = [line for line in lines if line.offset not in fits]  # by definitions that changed in between
-                if not self._rewrite_events(item, claim, events, [line.offset for line in rejected]):
+                if not self._rewrite_events(item, claim, events, rejected):
                     return self._complete_anew(item)
                 for line in rejected:
                     self._quarantine.claim_lines(self._sink, [line], "")
@@ -185,17 +187,21 @@ class _Retry:
         writer.finish()
         return not writer.lacks_index(self._store.catalog.read_sources())
 
-    def _rewrite_events(self, item: WorkItem, claim: str, events: Events, rejected: list[int]) -> bool:
+    def _rewrite_events(self, item: WorkItem, claim: str, events: Events, rejected: list[QuarantinedLine]) -> bool:
         """Writes events as ``_write_events`` does, and removes what an earlier attempt of the claim has left.
 
         The earlier attempt may have used other definitions.
 
-        ``rejected`` are the offsets of the claim's lines that are no events now.
+        ``rejected`` are the claim's lines that are no events now.
         """
         writer = ItemWriter(self._sink, bytes.fromhex(claim), item.file_id, again=True)
         complete = self._write_events(writer, events)
         sources = sources_of_feed(item.feed, self._store.catalog.read_sources()) if rejected else []
-        writer.sweep_earlier(self._store, np.array(rejected, np.int64), sources)
+        times = GoneTimes(item, sources)
+        times.add(line.raw for line in rejected)
+        writer.sweep_earlier(
+            self._store, GoneLines(np.array([r.offset for r in rejected], np.int64), times.times), sources
+        )
         return complete
 
     def _mark_retried(self, lines: list[QuarantinedLine], claim: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from watchfloor.ingest.files.file_scan import WHOLE, check_unchanged
-from watchfloor.ingest.files.lines import Chunk, RejectedLine, read_chunks
+from watchfloor.ingest.files.lines import Chunk, RejectedLine, read_chunks, split_chunk
 from watchfloor.ingest.files.open_file import open_log_file
 from watchfloor.ingest.formats.registry import open_parser, sources_of_feed
 from watchfloor.ingest.parsing.parsed import ParsedChunk
@@ -27,7 +26,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bridge.threads import attach_thread
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
-from watchfloor.store.layout import TableWrite
+from watchfloor.store.layout import GoneLines, TableWrite
 from watchfloor.store.layouts.item_writer import ItemWriter, WriteSink
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
@@ -42,6 +41,9 @@ A third gains nothing, because there is only one encoder."""
 _PARSED_AHEAD = 8
 """Chunks that are parsed, or being parsed, ahead of the encoder. The encoder works on slabs of about as many chunks."""
 _ENCODED_AHEAD = 1
+_CHUNK_LINES = 1 << 16
+"""Lines that are parsed at once. Lines of a log are so long that a chunk has fewer, but a chunk of a bomb may be two
+million lines, each of them an object once it is rejected."""
 log = logging.getLogger("watchfloor.reading")
 ReportProgress = Callable[[int, int, int], None]
 """Called between chunks with bytes, events and quarantined lines so far; may raise to stop."""
@@ -120,9 +122,8 @@ class ItemReader:
         """Reads the item from its open file, by the present definitions. All is durable when it returns."""
         item = task.item
         check_unchanged(item, file)
-        lines = RejectedLines(task.store, task.sink, item)
+        lines = RejectedLines(task.store, task.sink, item, task.begun)
         earlier = lines.earlier
-        rejected = array("q")
         events = 0
         writers: list[ItemWriter] = []
         with (
@@ -133,12 +134,10 @@ class ItemReader:
                 for writer, writes in chunk.writes:
                     writer.put_writes(writes)
                 lines.put(chunk.rejected, chunk.cut)
-                rejected.extend(line.offset for line in chunk.rejected)
                 writers += chunk.ended
                 events += chunk.events
-                task.report(chunk.upto - item.start, events, len(rejected))
+                task.report(chunk.upto - item.start, events, lines.count)
         task.on_read()
-        offsets = np.array(rejected, np.int64)
         lines.finish()
         task.events_to.flush()
         task.sink.flush()
@@ -149,11 +148,11 @@ class ItemReader:
             time.time(),
             name_this_process(),
             events=events,
-            quarantined=len(offsets) + len(earlier.claimed) - earlier.retried,
+            quarantined=lines.count + len(earlier.claimed) - earlier.retried,
             retried=earlier.retried,
             entries=sum(writer.entries for writer in writers),
         )
-        return _Outcome(end, writers, offsets)
+        return _Outcome(end, writers, lines.gone)
 
     def _parse_chunks(self, task: ReadTask, file: FileIO) -> Generator[_ParsedLines, None, None]:
         """Yields the item's chunks, parsed ahead in threads, in the order of the file."""
@@ -172,11 +171,11 @@ class ItemReader:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """The result of one reading. ``rejected`` are the offsets of the lines that it has put in quarantine."""
+    """The result of one reading. ``gone`` are the lines that are no events by it."""
 
     end: ItemEnd
     writers: list[ItemWriter]
-    rejected: Offsets
+    gone: GoneLines
 
     def lacks_index(self, store: Store) -> bool:
         """Returns true if a field was indexed while the item was written, so that it must be written again."""
@@ -188,12 +187,12 @@ class _Outcome:
         item, store = task.item, task.store
         writers = {writer.item_id: writer for writer in self.writers}
         # A source or a part that has no events now can have had some only from lines that are rejected now.
-        sources = sources_of_feed(item.feed, store.catalog.read_sources()) if len(self.rejected) else []
+        sources = sources_of_feed(item.feed, store.catalog.read_sources()) if len(self.gone.offsets) else []
         # Other workers must not take this one for dead while it sweeps.
-        report = partial(task.report, item.end - item.start, self.end.events, len(self.rejected))
+        report = partial(task.report, item.end - item.start, self.end.events, len(self.gone.offsets))
         for identity in part_ids(item):
             writer = writers.get(identity) or ItemWriter(task.sink, identity, item.file_id)
-            writer.sweep_earlier(store, self.rejected, sources, report)
+            writer.sweep_earlier(store, self.gone, sources, report)
 
 
 @dataclass(frozen=True)
@@ -230,7 +229,7 @@ def _read_item_chunks(settings: Settings, item: WorkItem, file: FileIO) -> Itera
     for chunk in read_chunks(file, start, end, settings.chunk_bytes, settings.max_line_bytes):
         if chunk.offset >= item.end and item.end < item.length:
             break
-        yield chunk
+        yield from split_chunk(chunk, _CHUNK_LINES)
 
 
 def _encode_for_jvm(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from watchfloor.schema.coverage import lacks_index
 from watchfloor.schema.source import Source
-from watchfloor.store.layout import Encoder, TableWrite
+from watchfloor.store.layout import Encoder, GoneLines, TableWrite
 from watchfloor.store.store import Store
 
 from .registry import find_layout
@@ -88,21 +87,21 @@ class ItemWriter:
     def sweep_earlier(
         self,
         store: Store,
-        rejected: np.ndarray,
+        gone: GoneLines,
         sources: Iterable[Source] = (),
         report: Callable[[], None] = lambda: None,
     ) -> None:
         """Removes the entries that an earlier reading of the item wrote and this reading did not write again.
 
-        The entries of this reading must be durable by now. ``rejected`` are the offsets of lines that are not events
-        any more. ``sources`` are further sources to which the earlier reading may have written. ``report`` is called
-        before each source, as sweeping one may take seconds; it may raise to stop.
+        The entries of this reading must be durable by now. ``gone`` are the lines that are not events any more.
+        ``sources`` are further sources to which the earlier reading may have written. ``report`` is called every few
+        seconds at least, as sweeping may take long; it may raise to stop.
         """
         for source in sources:
             self._encoder_of(source)
         for encoder in self._encoders.values():
             report()
-            encoder.sweep_earlier(store, rejected)
+            encoder.sweep_earlier(store, gone, report)
 
     def _encoder_of(self, source: Source) -> Encoder:
         """Returns the encoder of a source, which is made at its first use."""

@@ -7,6 +7,7 @@ events alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import blake2b
 
 import numpy as np
@@ -16,7 +17,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import OFFSET_COLUMN, aggregate_table, event_hashes
 from watchfloor.store.index.item_counts import ItemCounts, make_constant_column
 from watchfloor.store.index.stale_counts import read_item_counts, remove_stale_counts
-from watchfloor.store.layout import TableWrite
+from watchfloor.store.layout import GoneLines, TableWrite
 from watchfloor.store.layouts.block.blocks.block_keys import FILE, OFFSET, OFFSET_FIELD, make_item_tag
 from watchfloor.store.layouts.block.blocks.block_writes import (
     BLOCK_ROWS,
@@ -82,8 +83,8 @@ class BlockEncoder:
         table = aggregate_table(self._source)
         return [*writes, *(TableWrite(table, batch, False, len(batch)) for batch in self._counts.make_entries())]
 
-    def sweep_earlier(self, store: Store, rejected: np.ndarray) -> None:
-        sweep_item(store, self._source, self._file_id, self._item_id, self._written)
+    def sweep_earlier(self, store: Store, gone: GoneLines, report: Callable[[], None]) -> None:
+        sweep_item(store, self._source, self._file_id, self._item_id, self._written, report)
         store = store.seeing_all_of(self._source)
         counts = read_item_counts(store, self._source, self._item_id)
         remove_stale_counts(store, self._source, counts, self._counts.make_entries())

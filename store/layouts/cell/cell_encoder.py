@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.byte_arrays import to_binary_array
 from watchfloor.store.encoding.keys import (
+    MINUTE,
     OFFSET_COLUMN,
     SHARD_BYTES,
     aggregate_table,
@@ -24,11 +25,11 @@ from watchfloor.store.encoding.values import decode_column, encode_column, encod
 from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
 from watchfloor.store.index.item_counts import ItemCounts, make_constant_column
 from watchfloor.store.index.stale_counts import counted_minutes, read_item_counts, remove_stale_counts
-from watchfloor.store.layout import TableWrite
+from watchfloor.store.layout import GoneLines, TableWrite
 from watchfloor.store.store import Store
 
 from .event_rows import make_event_rows
-from .sweep import WrittenCells, remove_stale_cells
+from .sweep import StaleCells, WrittenCells, remove_stale_cells
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,17 @@ class CellEncoder:
         table = aggregate_table(self._source)
         return [TableWrite(table, batch, False, len(batch)) for batch in self._counts.make_entries()]
 
-    def sweep_earlier(self, store: Store, rejected: np.ndarray) -> None:
+    def sweep_earlier(self, store: Store, gone: GoneLines, report: Callable[[], None]) -> None:
         source = store.catalog.read_sources()[self._source.name]
         store = store.seeing_all_of(source)
         counts = read_item_counts(store, source, self._item_id)
         # Index entries are made by an encoder that is used for nothing else, because making them counts their values.
         other = CellEncoder(source, self._file_id, self._item_id)
-        gone = event_hashes(self._file_id, rejected)
-        remove_stale_cells(store, source, counted_minutes(source, counts), gone, self._written, other._index_rows)
+        # A reading that died before it counted has left events in minutes of which only the lines tell.
+        minutes = np.union1d(counted_minutes(source, counts), gone.times // MINUTE * MINUTE)
+        stale = StaleCells(self._written.sort(), event_hashes(self._file_id, gone.offsets))
+        for _ in remove_stale_cells(store, source, minutes, stale, other._index_rows):
+            report()
         # The counts are removed last, because a sweep finds by them in which minutes to look.
         remove_stale_counts(store, source, counts, self._counts.make_entries())
 

@@ -3,12 +3,14 @@
 An event's key is computed from its place in its file, so every reading writes an event to the same row. By another
 definition, a line may be no event any more, or an event may have lost a value (for example one that was kept in
 ``extra`` and is now a field of its own). Such cells are found by the minutes in which the item had events, and are
-deleted after their index entries.
+deleted after their index entries. As other items may have events in the same minutes, reading many small files again
+costs the square of their number; a large file's items hardly share minutes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -30,12 +32,11 @@ IndexRows = Callable[[Field, pa.Array, np.ndarray], Iterator[TableWrite]]
 
 
 class WrittenCells:
-    """The cells that a reading has written: the hash of each event, and the fields that have a value in it."""
+    """Collects the cells that a reading writes: the hash of each event, and the fields that have a value in it."""
 
     def __init__(self) -> None:
         self._hashes: list[np.ndarray] = []
         self._filled: dict[str, list[np.ndarray]] = {}
-        self._sorted = False
 
     def add(self, rows: np.ndarray, cells: Mapping[str, pa.Array]) -> None:
         """Adds the cells of a batch: its rows, and a column of encoded values per field."""
@@ -43,55 +44,58 @@ class WrittenCells:
         for name, column in cells.items():
             self._filled.setdefault(name, []).append(column.is_valid().to_numpy(zero_copy_only=False))
 
-    def find_stale(self, rows: np.ndarray, qualifiers: pa.BinaryArray, gone: np.ndarray) -> np.ndarray:
-        """Returns a boolean per stored cell, given by ``rows`` and ``qualifiers``: whether it is stale.
-
-        A cell is stale if its event's hash is in ``gone``, or if its field is null in the event as it was written anew.
-        """
-        hashes = hashes_of_keys(rows[:, SHARD_BYTES:])
-        stale = np.isin(hashes, gone)
-        if not self._hashes:
-            return stale
-        self._sort()
-        known = self._hashes[0]
-        places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
-        written = known[places] == hashes
-        for name, (filled,) in self._filled.items():
-            here = written & pc.equal(qualifiers, name.encode()).to_numpy(zero_copy_only=False)
-            stale |= here & ~filled[places]
-        return stale
-
-    def _sort(self) -> None:
-        """Joins everything that was added, sorted by hash. Nothing may be added afterwards."""
-        if len(self._hashes) == 1 and self._sorted:
-            return
-        hashes = np.concatenate(self._hashes)
+    def sort(self) -> SortedCells:
+        """Returns everything that was added so far, sorted by hash."""
+        hashes = np.concatenate(self._hashes) if self._hashes else np.empty(0, np.uint64)
         order = np.argsort(hashes)
-        self._hashes, self._sorted = [hashes[order]], True
-        self._filled = {name: [np.concatenate(parts)[order]] for name, parts in self._filled.items()}
+        return SortedCells(hashes[order], {name: np.concatenate(parts)[order] for name, parts in self._filled.items()})
+
+
+@dataclass(frozen=True)
+class SortedCells:
+    """The hashes of written events, ascending, and for each field whether these events have a value."""
+
+    hashes: np.ndarray
+    filled: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class StaleCells:
+    """Tells stale cells: of events whose hash is in ``gone``, and of fields that are null in ``written`` events."""
+
+    written: SortedCells
+    gone: np.ndarray
+
+    def find(self, rows: np.ndarray, qualifiers: pa.BinaryArray) -> np.ndarray:
+        """Returns a boolean per stored cell, given by ``rows`` and ``qualifiers``: whether it is stale."""
+        hashes = hashes_of_keys(rows[:, SHARD_BYTES:])
+        stale = np.isin(hashes, self.gone)
+        known = self.written.hashes
+        if len(known):
+            places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+            written = known[places] == hashes
+            for name, filled in self.written.filled.items():
+                here = written & pc.equal(qualifiers, name.encode()).to_numpy(zero_copy_only=False)
+                stale |= here & ~filled[places]
+        return stale
 
 
 def remove_stale_cells(
-    store: Store,
-    source: Source,
-    minutes: np.ndarray,
-    gone: np.ndarray,
-    written: WrittenCells,
-    index_rows: IndexRows,
-) -> None:
+    store: Store, source: Source, minutes: np.ndarray, stale: StaleCells, index_rows: IndexRows
+) -> Iterator[None]:
     """Deletes durably the stale cells of events in ``minutes`` (starts in µs), after their index entries.
 
-    ``gone`` are the hashes of lines that are not events any more; ``written`` has the cells of all other lines.
+    Reads all events of the source in these minutes, also those of other items. Yields after each batch of them.
     """
     if not len(minutes):
         return
     with store.sink() as sink:
         for batch in store.scan(EntryScan(event_table(source), _ranges_of(source, minutes), ordered=False)):
-            rows = to_byte_rows(batch.column("row"), ROW_BYTES)
-            stale = written.find_stale(rows, batch.column("qualifier"), gone)
-            if not stale.any():
+            yield
+            found = stale.find(to_byte_rows(batch.column("row"), ROW_BYTES), batch.column("qualifier"))
+            if not found.any():
                 continue
-            cells = batch.filter(pa.array(stale))
+            cells = batch.filter(pa.array(found))
             for write in _index_entries_of(source, cells, index_rows):
                 sink.delete_entries(write.table, write.batch)
             sink.flush()

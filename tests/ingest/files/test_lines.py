@@ -12,11 +12,11 @@ from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from watchfloor.ingest.columns.rows import split_rows, utf8_rows
-from watchfloor.ingest.files.lines import Chunk, RejectedLine, read_chunks
+from watchfloor.ingest.files.lines import Chunk, RejectedLine, read_chunks, split_chunk
 from watchfloor.schema.errors import InputFileError
 
 
@@ -177,3 +177,17 @@ def test_lines_that_are_no_utf8_name_the_byte() -> None:
 def test_a_byte_order_mark_is_no_part_of_the_first_line() -> None:
     rows = split_rows(Chunk(0, b"\xef\xbb\xbfone\ntwo\n"))
     assert [rows.line_at(i) for i in range(2)] == [b"one", b"two"]
+
+
+@settings(max_examples=100)
+@given(data=st.binary(max_size=60).map(lambda data: data.replace(b"a", b"\n")), most=st.integers(1, 5))
+def test_a_chunk_is_split_at_line_ends(data: bytes, most: int) -> None:
+    rejected = (RejectedLine(100, "too long", b""),)
+    parts = list(split_chunk(Chunk(7, data, rejected), most))
+    assert b"".join(part.data for part in parts) == data
+    assert [r for part in parts for r in part.rejected] == list(rejected)
+    at = 7
+    for part in parts:
+        assert part.offset == at and part.data.count(b"\n") <= most
+        at += len(part.data)
+    assert all(part.data.endswith(b"\n") for part in parts[:-1])

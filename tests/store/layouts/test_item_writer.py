@@ -5,12 +5,13 @@ In `make test`: it needs no servers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from watchfloor.schema.definition import builtin_definitions
+from watchfloor.store.layout import GoneLines
 from watchfloor.store.layouts import item_writer
 from watchfloor.store.layouts.item_writer import ItemWriter
 
@@ -26,7 +27,7 @@ class RecordingLayout:
     def make_encoder(self, *arguments: object) -> RecordingLayout:
         return self
 
-    def sweep_earlier(self, store: object, rejected: np.ndarray) -> None:
+    def sweep_earlier(self, store: object, gone: GoneLines, report: Callable[[], None]) -> None:
         self._steps.append("sweep")
 
 
@@ -35,7 +36,7 @@ def test_a_sweep_reports_before_each_source(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(item_writer, "find_layout", lambda source: RecordingLayout(steps))
     sources = list(builtin_definitions().values())[:2]
     writer = ItemWriter(NOTHING, b"i" * 8, b"f" * 16)
-    writer.sweep_earlier(NOTHING, np.empty(0, np.int64), sources, lambda: steps.append("report"))
+    writer.sweep_earlier(NOTHING, GoneLines(), sources, lambda: steps.append("report"))
     assert steps == ["report", "sweep"] * 2
 
 
@@ -48,5 +49,5 @@ def test_a_report_may_stop_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
 
     writer = ItemWriter(NOTHING, b"i" * 8, b"f" * 16)
     with pytest.raises(KeyboardInterrupt):
-        writer.sweep_earlier(NOTHING, np.empty(0, np.int64), list(builtin_definitions().values())[:1], stop)
+        writer.sweep_earlier(NOTHING, GoneLines(), list(builtin_definitions().values())[:1], stop)
     assert steps == []

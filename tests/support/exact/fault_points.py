@@ -106,15 +106,15 @@ def put_fault_points(patch: pytest.MonkeyPatch, name: str) -> FaultPoints:
 
 
 def _put_reading_points(patch: pytest.MonkeyPatch, points: FaultPoints, name: str) -> None:
-    read, read_once, write_end = ItemReader.read, ItemReader._read_once, Ledger.write_end
+    read, parse_chunks, write_end = ItemReader.read, ItemReader._parse_chunks, Ledger.write_end
     reading = threading.local()
 
     def read_dying(reader: ItemReader, task: ReadTask) -> ItemEnd:
         return read(reader, replace(task, event_sink=_Sink(task.events_to, points)))
 
-    def read_noting(reader: ItemReader, task: ReadTask) -> Any:
-        reading.item = task.item
-        return read_once(reader, task)
+    def parse_noting(reader: ItemReader, task: ReadTask, file: Any) -> Any:
+        reading.item = task.item  # a generator runs in the thread that reads ahead
+        yield from parse_chunks(reader, task, file)
 
     class NotingResolver(SourceResolver):
         def __init__(self, store: Any) -> None:
@@ -128,7 +128,7 @@ def _put_reading_points(patch: pytest.MonkeyPatch, points: FaultPoints, name: st
         points.reach("ended")
 
     patch.setattr(ItemReader, "read", read_dying)
-    patch.setattr(ItemReader, "_read_once", read_noting)
+    patch.setattr(ItemReader, "_parse_chunks", parse_noting)
     patch.setattr(item_reader, "SourceResolver", NotingResolver)
     patch.setattr(Ledger, "write_end", end_dying)
     for encoder in (cell_encoder, block_encoder):

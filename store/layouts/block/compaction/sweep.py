@@ -8,6 +8,8 @@ events of the item are replaced by blocks without these events, in an epoch of t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 
@@ -32,16 +34,21 @@ _PATIENCE = 5.0
 _TRIES = 5
 
 
-def sweep_item(store: Store, source: Source, file_id: bytes, item_id: bytes, written: set[bytes]) -> None:
-    """Removes the item's blocks except those whose rows are in ``written``, also from merged blocks."""
+def sweep_item(
+    store: Store, source: Source, file_id: bytes, item_id: bytes, written: set[bytes], report: Callable[[], None]
+) -> None:
+    """Removes the item's blocks except those whose rows are in ``written``, also from merged blocks.
+
+    ``report`` is called now and then; it may raise to stop.
+    """
     store, source = _see_all_of(store, source)
     origin, epochs = ItemOrigin(make_item_tag(item_id), file_id), EpochWriter(store, source)
     # A process that has begun an epoch before now may be merging blocks of the item. A process that begins an epoch
     # from now on sees in the ledger that the item is being read, and does not merge the item's blocks.
     state = epochs.read_state()
-    own, merged = _find_blocks_of(store, source, origin)
+    own, merged = _find_blocks_of(store, source, origin, report)
     if merged or state.owner:
-        _replace_merged(store, source, origin, epochs)
+        _replace_merged(store, source, origin, epochs, report)
     remove_blocks(store, source, sorted(own - written))
 
 
@@ -51,13 +58,16 @@ def _see_all_of(store: Store, source: Source) -> tuple[Store, Source]:
     return store.seeing_all_of(source), source
 
 
-def _find_blocks_of(store: Store, source: Source, origin: ItemOrigin) -> tuple[set[bytes], set[bytes]]:
+def _find_blocks_of(
+    store: Store, source: Source, origin: ItemOrigin, report: Callable[[], None]
+) -> tuple[set[bytes], set[bytes]]:
     """Returns the blocks that the item wrote, and the merged blocks that are seen and have events of it."""
     view = read_view(store, source.name)
     tag, file_id = np.frombuffer(origin.tag, np.uint8), pa.scalar(origin.file_id, pa.binary())
     own: list[bytes] = []
     merged: list[bytes] = []
     for rows, files in list_block_rows(store, source):
+        report()
         keys = to_byte_rows(rows, BLOCK_ROW_BYTES)[:, SHARD_BYTES:]
         seen = view.find_seen_rows(rows)
         epochs = read_epochs(keys)
@@ -69,13 +79,16 @@ def _find_blocks_of(store: Store, source: Source, origin: ItemOrigin) -> tuple[s
                     found.append(rows[place].as_py())
     holding: set[bytes] = set()
     for start in range(0, len(merged), _AT_ONCE):
+        report()
         blocks = read_blocks(store, source, merged[start : start + _AT_ONCE])
         holding.update(row for row, cells in blocks.items() if has_events_of(origin, row, cells))
     view.check_still_right(store, source.name)
     return set(own), holding
 
 
-def _replace_merged(store: Store, source: Source, origin: ItemOrigin, epochs: EpochWriter) -> None:
+def _replace_merged(
+    store: Store, source: Source, origin: ItemOrigin, epochs: EpochWriter, report: Callable[[], None]
+) -> None:
     """Replaces merged blocks that have events of an item by blocks without these events."""
     for _ in range(_TRIES):
         state = epochs.begin_epoch(epochs.await_turn(_PATIENCE))
@@ -83,9 +96,10 @@ def _replace_merged(store: Store, source: Source, origin: ItemOrigin, epochs: Ep
             continue
         try:
             store, source = _see_all_of(store, source)
-            _, merged = _find_blocks_of(store, source, origin)
+            _, merged = _find_blocks_of(store, source, origin, report)
             with store.sink() as sink:
                 for row in sorted(merged):
+                    report()
                     blocks = read_blocks(store, source, [row])
                     write_merged(sink, source, blocks, state.begun, BLOCK_ROWS, without=origin)
             epochs.list_replaced(state, merged)
