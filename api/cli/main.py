@@ -167,7 +167,8 @@ def _report_error(error: WatchfloorError, verbose: int) -> int:
 def _configure_logging(verbose: int) -> None:
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     logging.basicConfig(level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("kafka").setLevel(max(level, logging.ERROR if verbose < 2 else level))
+    # The client of Kafka logs every retry, some with a traceback; the queue's own errors say what matters.
+    logging.getLogger("kafka").setLevel(level if verbose > 1 else logging.CRITICAL)
 
 
 if __name__ == "__main__":
