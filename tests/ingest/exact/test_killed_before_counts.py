@@ -22,11 +22,10 @@ pytestmark = pytest.mark.stack
 
 
 @pytest.mark.parametrize("mode", ["live", "bulk"])
-@pytest.mark.parametrize("step", ["event", "aggregate"])
 def test_an_uncounted_event_goes_with_its_line(
-    store_settings: Settings, layout: str, step: str, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store_settings: Settings, layout: str, mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = f"exact{RUN}.uncounted_{layout}_{step}_{mode}"
+    name = f"exact{RUN}.uncounted_{layout}_{mode}"
     settings = own(store_settings, "uncounted", ingest_mode=mode)
     points = put_fault_points(monkeypatch, name)
     file = model.LogFile(tmp_path / "a.log", compressed=False)
@@ -40,7 +39,7 @@ def test_an_uncounted_event_goes_with_its_line(
         def change() -> None:
             store.catalog.register(model.make_definition(name, layout, "extra", (model.COLOUR,)))
 
-        points.faults = [Fault(step, change=change)]
+        points.faults = [Fault("event", change=change)]
         load = Load(settings, [file.path], name, workers=0)
         with mortal_worker(settings):
             for _ in load:
