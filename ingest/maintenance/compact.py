@@ -5,7 +5,6 @@ Only one compaction of a source runs at a time on a host, and only blocks of ite
 
 from __future__ import annotations
 
-import socket
 import time
 
 from watchfloor.ingest.reading.parts import part_ids
@@ -15,10 +14,7 @@ from watchfloor.schema.errors import OperatorError, UserError
 from watchfloor.store.layouts.block.blocks.block_keys import make_item_tag
 from watchfloor.store.layouts.block.compaction.compaction import CompactionResult, ReportStep, compact_blocks
 from watchfloor.store.runtime.file_lock import hold_file_lock
-from watchfloor.store.runtime.process_identity import ProcessIdentity
 from watchfloor.store.store import Store
-
-FOREIGN_SECONDS = 3600.0
 
 
 def compact_source(
@@ -45,26 +41,10 @@ def compact_source(
 
 
 def settled_tags(store: Store) -> set[bytes]:
-    """Returns the tags of the blocks of items that are done: they are not written again unless somebody asks for it.
-
-    A worker that stood still in an item may have been taken for dead, and another has ended the item. It may wake and
-    write the same blocks again, which must not have been merged by then. So the item is not settled before all of its
-    readers have ended with it, or are gone.
-    """
+    """Returns the tags of the blocks of items that are done: they are not written again unless somebody asks for it."""
     done: set[bytes] = set()
     others: set[bytes] = set()
     for row in Ledger(store).read_rows():
         if row.item is not None:
-            settled = row.state == "done" and not any(_may_write(reader, row.at) for reader in row.open_readers)
-            (done if settled else others).update(map(make_item_tag, part_ids(row.item)))
+            (done if row.state == "done" else others).update(map(make_item_tag, part_ids(row.item)))
     return done - others
-
-
-def _may_write(reader: str, ended_at: float) -> bool:
-    """Returns whether a process may still write an item that another one has ended.
-
-    Nothing tells of a process on another host whether it is gone: after ``FOREIGN_SECONDS`` it counts as gone.
-    """
-    process = ProcessIdentity.from_text(reader)
-    foreign = process.host != socket.gethostname()
-    return not process.is_gone() and not (foreign and time.time() - ended_at > FOREIGN_SECONDS)

@@ -2,9 +2,8 @@
 
 An item's row has a cell for each event in its life, so that no writer overwrites another's cell: ``queued`` (the item
 and its sender), ``run`` (the worker that reads it: attempt, progress) and ``end`` (the outcome). Its state is a
-function of the three. Each cell has the ticket of the queueing that it belongs to. A cell ``reader PROCESS`` for each
-process that has begun to read the item says whether it has ended with it: one that was taken for dead may still write.
-Rows of items start with ``i``, file identity and item identity; rows of paths with ``p`` and the path.
+function of the three. Each cell has the ticket of the queueing that it belongs to. Rows of items start with ``i``, file
+identity and item identity; rows of paths with ``p`` and the path.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from watchfloor.ingest.queue.item import FILE_ID_BYTES, WorkItem
 from watchfloor.store.admin.tables import ITEMS_TABLE, delete_rows
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.encoding.ranges import prefix_end
-from watchfloor.store.runtime.process_identity import ProcessIdentity, name_this_process
+from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
 
 from .cells import Cells, put_cells, read_prefix, read_row, read_rows
@@ -30,8 +29,6 @@ STATES = ("queued", "running", "done", "failed", "refused")
 OPEN_STATES = ("queued", "running")
 """The states of items that still need a message in the queue: a worker that reads one may die."""
 _ITEM, _PATH = b"i", b"p"
-_READER = "reader "
-_OPEN, _ENDED = b"open", b"ended"
 
 
 @dataclass(frozen=True)
@@ -70,8 +67,7 @@ class ItemEnd:
 class LedgerRow:
     """The state of one work item, or of one refused file (then ``item`` is None).
 
-    ``topic`` is the one on which the item was queued; empty in rows of earlier versions. ``open_readers`` are the
-    processes, as texts of ``ProcessIdentity``, that have begun to read the item and have not ended with it.
+    ``topic`` is the one on which the item was queued; empty in rows of earlier versions.
     """
 
     state: str
@@ -83,7 +79,6 @@ class LedgerRow:
     end: ItemEnd | None = None
     reason: str = ""
     topic: str = ""
-    open_readers: tuple[str, ...] = ()
 
     @property
     def item_id(self) -> str:
@@ -145,7 +140,6 @@ class Ledger:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._sink: EntrySink | None = None
-        self._process = ProcessIdentity.of_pid().to_text()
 
     def read_item(self, item: WorkItem) -> LedgerRow | None:
         """Returns the row of an item; None if there is none."""
@@ -183,26 +177,12 @@ class Ledger:
             for item in items
         )
 
-    def begin_run(self, item: WorkItem, run: ItemRun) -> None:
-        """Records that this process begins to read the item, before it writes anything of it."""
-        self._write_cells([(_item_key(item), "run", orjson.dumps(run)), self._make_reader_cell(item, _OPEN)])
-
     def write_run(self, item: WorkItem, run: ItemRun) -> None:
-        """Records how far this process has come with the item."""
         self._write_cells([(_item_key(item), "run", orjson.dumps(run))])
 
-    def release_run(self, item: WorkItem, run: ItemRun) -> None:
-        """Records that this process gives the item back and writes nothing more of it."""
-        self._write_cells([(_item_key(item), "run", orjson.dumps(run)), self._make_reader_cell(item, _ENDED)])
-
     def write_end(self, item: WorkItem, end: ItemEnd) -> None:
-        """Records how the item has ended, and that this process writes nothing more of it."""
         end = replace(end, reason=_make_encodable(end.reason))
-        self._write_cells([(_item_key(item), "end", orjson.dumps(end)), self._make_reader_cell(item, _ENDED)])
-
-    def leave_item(self, item: WorkItem) -> None:
-        """Records that this process writes nothing more of the item, which another one has ended."""
-        self._write_cells([self._make_reader_cell(item, _ENDED)])
+        self._write_cells([(_item_key(item), "end", orjson.dumps(end))])
 
     def write_seen(self, seen: SeenFile) -> None:
         # The row holds the path, whose bytes need not be UTF-8.
@@ -225,9 +205,6 @@ class Ledger:
             self._sink.close()
             self._sink = None
 
-    def _make_reader_cell(self, item: WorkItem, state: bytes) -> tuple[bytes, str, bytes]:
-        return _item_key(item), _READER + self._process, state
-
     def _write_cells(self, puts: Iterable[tuple[bytes, str, bytes]]) -> None:
         if self._sink is None:
             self._sink = self._store.sink()
@@ -244,15 +221,14 @@ def item_row(cells: Cells) -> LedgerRow | None:
     run = ItemRun(**value) if (value := _read_json(cells, "run")) else None
     end = ItemEnd(**value) if (value := _read_json(cells, "end")) else None
     topic = queued.get("topic", "")
-    readers = tuple(name.removeprefix(_READER) for name in cells if name.startswith(_READER) and cells[name] == _OPEN)
     # Two workers may have read the item, and the one that began later has not ended.
     begun = run is not None and end is not None and run.ticket != end.ticket and run.at > max(end.at, queued["at"])
     if end and not begun and (end.ticket == item.ticket or _is_final(end, item)):
-        return LedgerRow(end.state, item.path, end.at, end.by, item, run, end, end.reason, topic, readers)
+        return LedgerRow(end.state, item.path, end.at, end.by, item, run, end, end.reason, topic)
     over = run is not None and end is not None and run.ticket == end.ticket
     if run and run.at and not over and (run.ticket == item.ticket or run.at >= queued["at"]):
-        return LedgerRow("running", item.path, run.at, run.by, item, run, end, "", topic, readers)
-    return LedgerRow("queued", item.path, queued["at"], queued["by"], item, run, end, "", topic, readers)
+        return LedgerRow("running", item.path, run.at, run.by, item, run, end, "", topic)
+    return LedgerRow("queued", item.path, queued["at"], queued["by"], item, run, end, "", topic)
 
 
 def _is_final(end: ItemEnd, item: WorkItem) -> bool:

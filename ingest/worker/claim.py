@@ -37,12 +37,6 @@ class Claim:
     attempt: int = 1
 
 
-def has_ended(item: WorkItem, row: LedgerRow | None) -> bool:
-    """Returns whether the ledger's row of an item says that nobody need read it any more."""
-    end = row.end if row is not None else None
-    return end is not None and (end.ticket == item.ticket or (end.state == "done" and not item.again))
-
-
 class ClaimPolicy:
     """Decides what a worker does with its items.
 
@@ -70,7 +64,7 @@ class ClaimPolicy:
             # An older message of an item that was queued again, or a copy of one: another message stands for the item.
             return Claim(ClaimAction.SKIP)
         end, run = row.end, row.run
-        if has_ended(item, row):
+        if end and (end.ticket == item.ticket or (end.state == "done" and not item.again)):
             return Claim(ClaimAction.SKIP)
         if run is None or (end and end.ticket == run.ticket):
             return Claim(ClaimAction.READ)

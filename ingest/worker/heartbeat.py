@@ -22,7 +22,7 @@ class Heartbeat:
 
     def __init__(self, ledger: Ledger, item: WorkItem, run: ItemRun, stop: threading.Event, disk: DiskGuard) -> None:
         self._ledger, self._item, self._run, self._stop, self._disk = ledger, item, run, stop, disk
-        ledger.begin_run(item, run)
+        ledger.write_run(item, run)
         self._last = time.monotonic()
 
     def report(self, done: int, events: int, quarantined: int) -> None:
@@ -44,4 +44,4 @@ class Heartbeat:
 
     def release(self) -> None:
         """Gives the item back, so that another worker may read it at once; this attempt does not count."""
-        self._ledger.release_run(self._item, replace(self._run, attempt=self._run.attempt - 1, at=0.0))
+        self._ledger.write_run(self._item, replace(self._run, attempt=self._run.attempt - 1, at=0.0))

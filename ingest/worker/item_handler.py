@@ -17,7 +17,7 @@ from watchfloor.ingest.reading.item_reader import ItemReader, ReadTask
 from watchfloor.ingest.records.ledger import ItemEnd, ItemRun
 from watchfloor.schema.errors import StoreError, UserError
 
-from .claim import MAX_ATTEMPTS, Claim, ClaimAction, ClaimPolicy, has_ended
+from .claim import MAX_ATTEMPTS, Claim, ClaimAction, ClaimPolicy
 from .heartbeat import Heartbeat, Stopped
 from .session import WorkerSession
 
@@ -139,11 +139,6 @@ class ItemHandler:
         heartbeat = Heartbeat(
             session.ledger, item, ItemRun(item.ticket, attempt, time.time(), session.name), self._stop, session.disk
         )
-        if has_ended(item, session.ledger.read_item(item)):
-            # This process stood still between the claim and its record, and others do not wait for it: nothing may be
-            # written any more, because the item's blocks may have been merged.
-            session.ledger.leave_item(item)
-            return True
         try:
             with session.event_sink(waiting=heartbeat.beat) as event_sink:
                 task = ReadTask(

@@ -35,16 +35,6 @@ class ProcessIdentity:
         process = psutil.Process(pid)
         return cls(socket.gethostname(), process.pid, process.create_time())
 
-    @classmethod
-    def from_text(cls, text: str) -> ProcessIdentity:
-        """Returns the identity that ``to_text`` has written. Raises ``ValueError``."""
-        host, pid, started = text.rsplit(":", 2)
-        return cls(host, int(pid), float(started))
-
-    def to_text(self) -> str:
-        """Returns ``host:pid:started``, the start time in whole seconds."""
-        return f"{self.host}:{self.pid}:{self.started or 0:.0f}"
-
     def find_process(self) -> psutil.Process | None:
         """Returns the process, even if it is a zombie; None if it has ended or the system does not show it.
 

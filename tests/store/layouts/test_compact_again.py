@@ -5,7 +5,6 @@ In `make test`: it is short, on the stack of the run.
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,7 +18,6 @@ from ingest_support import RUN, START, counts, line, load, own, source
 from watchfloor.api.cli.main import main
 from watchfloor.ingest.maintenance.compact import compact_source, settled_tags
 from watchfloor.ingest.maintenance.retry import retry_lines
-from watchfloor.ingest.reading.item_reader import ReadTask, read_item
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
@@ -28,7 +26,6 @@ from watchfloor.schema.source import Source
 from watchfloor.store import store as store_module
 from watchfloor.store.layouts.block.blocks.block_keys import make_item_tag
 from watchfloor.store.layouts.block.compaction.merge_plan import list_blocks
-from watchfloor.store.runtime.process_identity import ProcessIdentity
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
@@ -113,40 +110,6 @@ def test_the_command_and_reading_again(
     ledger.write_queued([replace(row.item, ticket="more", again=True)], "")
     assert make_item_tag(row.item.item_id) not in settled_tags(store)
     ledger.close()
-
-
-def test_an_item_is_not_merged_while_a_worker_that_was_taken_for_dead_may_wake(
-    store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It would write blocks once more under names that have died: their events could vanish, or be there twice."""
-    settings, kind = own(store_settings, "woken"), store.catalog.register(source("woken", layout="block"))
-    paths = files(tmp_path)
-    assert load(settings, *paths, feed=kind.name).events == FILES * LINES
-    row = next(row for row in Ledger(store).read_rows() if row.item and row.item.feed == kind.name)
-    assert row.item is not None and row.run is not None and row.end is not None
-    tag = make_item_tag(row.item.item_id)
-    assert tag in settled_tags(store) and not row.open_readers
-
-    with subprocess.Popen(["sleep", "600"]) as frozen:
-        identity = ProcessIdentity.of_pid(frozen.pid)
-        with monkeypatch.context() as patch:
-            patch.setattr(ProcessIdentity, "of_pid", classmethod(lambda *_: identity))
-            other = Ledger(store)
-        other.begin_run(row.item, replace(row.run, by="frozen"))
-        assert tag not in settled_tags(store)
-        merged(store, kind)
-        with store.sink() as sink:  # it wakes, writes the item again, and sweeps
-            assert read_item(ReadTask(store, sink, row.item, begun=True)).events == row.events
-        assert found(store, kind) == wanted(paths, kind)
-        other.write_end(row.item, row.end)
-        assert tag in settled_tags(store)
-        other.begin_run(row.item, row.run)
-        assert tag not in settled_tags(store)
-        other.close()
-        frozen.kill()
-    assert tag in settled_tags(store), "a process that is gone writes nothing more"
-    assert merged(store, kind) == DAYS
-    assert found(store, kind) == wanted(paths, kind)
 
 
 def test_another_definition_and_retried_lines(store_settings: Settings, store: Store, tmp_path: Path) -> None:
