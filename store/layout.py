@@ -87,6 +87,26 @@ class GoneLines:
     times: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
 
 
+def _do_nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class SweepGuard:
+    """What a sweep calls to keep its work item. Both functions may raise to stop it.
+
+    ``report`` gives a sign of life, and is called every few seconds at least. ``confirm`` returns only if no other
+    worker has taken the item over: what another worker writes then comes after the call.
+    """
+
+    report: Callable[[], None] = _do_nothing
+    confirm: Callable[[], None] = _do_nothing
+
+
+UNGUARDED = SweepGuard()
+"""For whoever holds an item in another way."""
+
+
 class Encoder(Protocol):
     """Turns the events of one work item into entries. The result does not depend on how events are cut into batches."""
 
@@ -99,12 +119,12 @@ class Encoder(Protocol):
     def finish(self) -> list[TableWrite]:
         """Returns the remaining entries and those of the item's counts."""
 
-    def sweep_earlier(self, store: Store, gone: GoneLines, report: Callable[[], None]) -> None:
+    def sweep_earlier(self, store: Store, gone: GoneLines, guard: SweepGuard) -> None:
         """Removes the entries that an earlier reading of the item wrote and this reading did not write again.
 
         The entries of this reading must be durable by now. ``gone`` are the item's lines that are not events any more.
-        Events, index entries and counts are removed, so that all three agree. ``report`` is called now and then; it may
-        raise to stop. A sweep that was interrupted can be repeated.
+        Events, index entries and counts are removed, so that all three agree. What is removed was read before a call
+        of ``guard.confirm``. A sweep that was interrupted can be repeated.
         """
 
 

@@ -26,7 +26,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bridge.threads import attach_thread
 from watchfloor.store.encoding.keys import OFFSET_COLUMN
-from watchfloor.store.layout import GoneLines, TableWrite
+from watchfloor.store.layout import GoneLines, SweepGuard, TableWrite
 from watchfloor.store.layouts.item_writer import ItemWriter, WriteSink
 from watchfloor.store.runtime.process_identity import name_this_process
 from watchfloor.store.store import Store
@@ -59,8 +59,8 @@ class ReadTask:
 
     Events and counts go to ``event_sink``, or to ``sink`` if that is None; quarantined lines always go to ``sink``.
     ``begun``: an earlier attempt may have written a part of the item; ``ended``: an earlier attempt may have read all
-    of it, and its blocks may have been compacted since. ``on_read`` is called when all is parsed and handed to the
-    sinks, but not yet durable.
+    of it, and its blocks may have been compacted since. ``confirm`` raises if another worker has taken the item over.
+    ``on_read`` is called when all is parsed and handed to the sinks, but not yet durable.
     """
 
     store: Store
@@ -70,6 +70,7 @@ class ReadTask:
     event_sink: WriteSink | None = None
     begun: bool = False
     ended: bool = False
+    confirm: Callable[[], None] = lambda: None
     on_read: Callable[[], None] = lambda: None
 
     @property
@@ -192,7 +193,7 @@ class _Outcome:
         report = partial(task.report, item.end - item.start, self.end.events, len(self.gone.offsets))
         for identity in part_ids(item):
             writer = writers.get(identity) or ItemWriter(task.sink, identity, item.file_id)
-            writer.sweep_earlier(store, self.gone, sources, report)
+            writer.sweep_earlier(store, self.gone, sources, SweepGuard(report, task.confirm))
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,8 @@ _ITEM, _PATH = b"i", b"p"
 class ItemRun:
     """A worker's attempt at the item.
 
-    ``at`` is the epoch seconds of its last sign of life, 0 after it gave the item back.
+    ``at`` is the epoch seconds of its last sign of life, 0 after it gave the item back. ``claim`` is a random name of
+    the act of taking the item, which no other attempt has; empty in rows of earlier versions.
     """
 
     ticket: str
@@ -45,11 +46,15 @@ class ItemRun:
     bytes: int = 0
     events: int = 0
     quarantined: int = 0
+    claim: str = ""
 
 
 @dataclass(frozen=True)
 class ItemEnd:
-    """The end of an item: ``state`` is done or failed. ``events`` are without the ``retried`` ones."""
+    """The end of an item: ``state`` is done or failed. ``events`` are without the ``retried`` ones.
+
+    ``claim`` is that of the attempt that has ended.
+    """
 
     ticket: str
     state: str
@@ -61,6 +66,7 @@ class ItemEnd:
     entries: int = 0
     seconds: float = 0.0
     reason: str = ""
+    claim: str = ""
 
 
 @dataclass(frozen=True)
@@ -177,8 +183,13 @@ class Ledger:
             for item in items
         )
 
-    def write_run(self, item: WorkItem, run: ItemRun) -> None:
-        self._write_cells([(_item_key(item), "run", orjson.dumps(run))])
+    def swap_run(self, item: WorkItem, expected: ItemRun | None, run: ItemRun) -> bool:
+        """Writes the run of an item if the stored one is still ``expected``. Returns whether it did.
+
+        A run changes in no other way, so that of two workers only one can take an item, and the other one notices.
+        """
+        old = None if expected is None else _dump_run(expected)
+        return self._store.swap(ITEMS_TABLE, (_item_key(item), b"", b"run"), old, _dump_run(run))
 
     def write_end(self, item: WorkItem, end: ItemEnd) -> None:
         end = replace(end, reason=_make_encodable(end.reason))
@@ -222,13 +233,24 @@ def item_row(cells: Cells) -> LedgerRow | None:
     end = ItemEnd(**value) if (value := _read_json(cells, "end")) else None
     topic = queued.get("topic", "")
     # Two workers may have read the item, and the one that began later has not ended.
+    lost = is_end_of_loser(run, end)
     begun = run is not None and end is not None and run.ticket != end.ticket and run.at > max(end.at, queued["at"])
-    if end and not begun and (end.ticket == item.ticket or _is_final(end, item)):
+    if end and not lost and not begun and (end.ticket == item.ticket or _is_final(end, item)):
         return LedgerRow(end.state, item.path, end.at, end.by, item, run, end, end.reason, topic)
-    over = run is not None and end is not None and run.ticket == end.ticket
+    over = run is not None and end is not None and run.ticket == end.ticket and not lost
     if run and run.at and not over and (run.ticket == item.ticket or run.at >= queued["at"]):
         return LedgerRow("running", item.path, run.at, run.by, item, run, end, "", topic)
     return LedgerRow("queued", item.path, queued["at"], queued["by"], item, run, end, "", topic)
+
+
+def is_end_of_loser(run: ItemRun | None, end: ItemEnd | None) -> bool:
+    """Returns true if an end was written by a worker from which another one had taken the item over."""
+    return run is not None and end is not None and run.claim != end.claim
+
+
+def _dump_run(run: ItemRun) -> bytes:
+    # A run of an earlier version has no claim.
+    return orjson.dumps({name: value for name, value in vars(run).items() if name != "claim" or value})
 
 
 def _is_final(end: ItemEnd, item: WorkItem) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from watchfloor.ingest.queue.item import WorkItem
-from watchfloor.ingest.records.ledger import LedgerRow
+from watchfloor.ingest.records.ledger import LedgerRow, is_end_of_loser
 
 MAX_ATTEMPTS = 3
 """The number of attempts in which an item may kill its worker."""
@@ -46,6 +46,14 @@ class ClaimPolicy:
 
     def __init__(self) -> None:
         self._signs: dict[bytes, tuple[float, float]] = {}
+        self._lost: set[bytes] = set()
+
+    def note_lost(self, item: WorkItem) -> None:
+        """Remembers that another worker has taken an item over from this process, which must read it once more.
+
+        What this process wrote afterwards may stand beside what the other one wrote, or have come after its compaction.
+        """
+        self._lost.add(item.item_id)
 
     def decide(self, item: WorkItem, row: LedgerRow | None, now: float, clock: float) -> Claim:
         """Returns what to do with an item that has this row in the ledger.
@@ -64,6 +72,11 @@ class ClaimPolicy:
             # An older message of an item that was queued again, or a copy of one: another message stands for the item.
             return Claim(ClaimAction.SKIP)
         end, run = row.end, row.run
+        if is_end_of_loser(run, end):
+            end = None
+        elif end and item.item_id in self._lost:
+            self._lost.discard(item.item_id)
+            return Claim(ClaimAction.READ)
         if end and (end.ticket == item.ticket or (end.state == "done" and not item.again)):
             return Claim(ClaimAction.SKIP)
         if run is None or (end and end.ticket == run.ticket):

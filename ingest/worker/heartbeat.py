@@ -1,9 +1,10 @@
-"""A worker's signs of life while it reads an item: its progress in the ledger, every few seconds."""
+"""A worker's hold on an item: takes it in the ledger, gives signs of life there, and notices when it has lost it."""
 
 from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 from watchfloor.ingest.queue.item import WorkItem
@@ -17,13 +18,29 @@ class Stopped(Exception):
     """Raised if the worker is told to stop in the middle of an item."""
 
 
-class Heartbeat:
-    """Writes an item's ``ItemRun`` to the ledger, at once and then every ``BEAT_SECONDS`` at most."""
+class LostItem(Exception):
+    """Raised if another worker has taken the item over, because this one gave no sign of life for too long."""
 
-    def __init__(self, ledger: Ledger, item: WorkItem, run: ItemRun, stop: threading.Event, disk: DiskGuard) -> None:
+
+class Heartbeat:
+    """Writes an item's ``ItemRun`` to the ledger, at once and then every ``BEAT_SECONDS`` at most.
+
+    Each writing replaces the one before, by compare-and-set. It raises ``LostItem`` if that is not there any more.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        item: WorkItem,
+        found: ItemRun | None,
+        run: ItemRun,
+        stop: threading.Event,
+        disk: DiskGuard,
+    ) -> None:
+        """Takes the item, whose run in the ledger is ``found``."""
         self._ledger, self._item, self._run, self._stop, self._disk = ledger, item, run, stop, disk
-        ledger.write_run(item, run)
-        self._last = time.monotonic()
+        self._stored = found
+        self._write(run)
 
     def report(self, done: int, events: int, quarantined: int) -> None:
         """Records the progress in bytes, events and quarantined lines, and calls ``beat``.
@@ -39,9 +56,22 @@ class Heartbeat:
         if self._stop.is_set():
             raise Stopped
         if time.monotonic() - self._last >= BEAT_SECONDS:
-            self._last = time.monotonic()
-            self._ledger.write_run(self._item, replace(self._run, at=time.time()))
+            self.confirm()
+
+    def confirm(self) -> None:
+        """Gives a sign of life now. What a worker that takes the item over writes comes after this."""
+        self._write(replace(self._run, at=time.time()))
 
     def release(self) -> None:
         """Gives the item back, so that another worker may read it at once; this attempt does not count."""
-        self._ledger.write_run(self._item, replace(self._run, attempt=self._run.attempt - 1, at=0.0))
+        with suppress(LostItem):
+            self._write(replace(self._run, attempt=self._run.attempt - 1, at=0.0))
+
+    def _write(self, run: ItemRun) -> None:
+        if not self._ledger.swap_run(self._item, self._stored, run):
+            # An earlier writing may have failed for this worker and yet have reached the ledger.
+            row = self._ledger.read_item(self._item)
+            there = row.run if row else None
+            if there is None or there.claim != run.claim or not self._ledger.swap_run(self._item, there, run):
+                raise LostItem
+        self._stored, self._last = run, time.monotonic()

@@ -6,19 +6,20 @@ A message that carries no item of the ledger becomes a dead letter.
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.item_buffer import Delivery
 from watchfloor.ingest.reading.item_reader import ItemReader, ReadTask
-from watchfloor.ingest.records.ledger import ItemEnd, ItemRun
+from watchfloor.ingest.records.ledger import ItemEnd, ItemRun, LedgerRow
 from watchfloor.schema.errors import StoreError, UserError
 
 from .claim import MAX_ATTEMPTS, Claim, ClaimAction, ClaimPolicy
-from .heartbeat import Heartbeat, Stopped
+from .heartbeat import Heartbeat, LostItem, Stopped
 from .session import WorkerSession
 
 STORE_TRIES = 10
@@ -31,6 +32,7 @@ class _Attempts:
     """The state of the attempts to handle one message.
 
     ``invalid``: the reason to make a dead letter of it; ``failure``: the reason for which its item has failed.
+    ``name`` is the name of the claim (``ItemRun.claim``), and ``taken`` is true once the ledger has had it.
     """
 
     invalid: str = ""
@@ -39,11 +41,17 @@ class _Attempts:
     refusals: int = 0
     errors: int = 0
     wait: float = _FIRST_WAIT
+    name: str = field(default_factory=lambda: secrets.token_hex(8))
+    taken: bool = False
 
     @property
     def number(self) -> int:
         """The number of the attempt to read the item, those of other workers included."""
         return self.errors + (self.claim.attempt if self.claim is not None else 0)
+
+    def hold_item(self, row: LedgerRow | None) -> bool:
+        """Returns whether an earlier attempt has taken the item, and no other worker has done so since."""
+        return self.taken and row is not None and row.run is not None and row.run.claim == self.name
 
 
 class ItemHandler:
@@ -107,8 +115,11 @@ class ItemHandler:
         if attempts.failure:
             self._fail_item(item, attempts.failure)
             return True
-        if attempts.claim is None:
-            attempts.claim = self._claim_item(item)
+        row = self._session.ledger.read_item(item)
+        if attempts.claim is None or not attempts.hold_item(row):
+            if attempts.taken:
+                self._claims.note_lost(item)
+            attempts.claim = self._claims.decide(item, row, time.time(), time.monotonic())
         match attempts.claim.action:
             case ClaimAction.WAIT:
                 return False
@@ -121,7 +132,7 @@ class ItemHandler:
                 self._fail_item(item, f"its worker died in it {MAX_ATTEMPTS} times; see the worker's log")
                 return True
             case ClaimAction.READ:
-                return self._read_item(item, attempts.number)
+                return self._read_item(item, row, attempts)
 
     def _put_aside(self, delivery: Delivery, reason: str) -> bool:
         """Makes a dead letter of a message, which is settled then."""
@@ -129,17 +140,15 @@ class ItemHandler:
         self._log.error("%s: put aside as a dead letter: %s", _name_message(delivery), reason)
         return True
 
-    def _claim_item(self, item: WorkItem) -> Claim:
-        return self._claims.decide(item, self._session.ledger.read_item(item), time.time(), time.monotonic())
-
-    def _read_item(self, item: WorkItem, attempt: int) -> bool:
-        """Reads the item. Returns false if the worker was told to stop on the way."""
-        session = self._session
-        row = session.ledger.read_item(item)
-        heartbeat = Heartbeat(
-            session.ledger, item, ItemRun(item.ticket, attempt, time.time(), session.name), self._stop, session.disk
-        )
+    def _read_item(self, item: WorkItem, row: LedgerRow | None, attempts: _Attempts) -> bool:
+        """Takes and reads the item, which has this row in the ledger. Returns as ``handle``."""
+        session, found = self._session, row.run if row else None
+        run = ItemRun(item.ticket, attempts.number, time.time(), session.name, claim=attempts.name)
         try:
+            heartbeat = Heartbeat(session.ledger, item, found, run, self._stop, session.disk)
+            attempts.taken = True
+            # Only an end that is there by now can have let a compaction merge the item's blocks.
+            row = session.ledger.read_item(item)
             with session.event_sink(waiting=heartbeat.beat) as event_sink:
                 task = ReadTask(
                     session.store,
@@ -147,11 +156,13 @@ class ItemHandler:
                     item,
                     heartbeat.report,
                     event_sink,
-                    begun=row is not None and row.run is not None,
+                    begun=found is not None,
                     ended=row is not None and row.end is not None,
+                    confirm=heartbeat.confirm,
                     on_read=self._on_read,
                 )
                 end = self._reader.read(task)
+            heartbeat.beat()
         except UserError as error:
             self._fail_item(item, str(error))
             return True
@@ -159,7 +170,12 @@ class ItemHandler:
             heartbeat.release()
             self._log.info("%s: let go of, another worker reads it again", item.name)
             return False
-        session.ledger.write_end(item, end)
+        except LostItem:
+            if attempts.taken:
+                self._claims.note_lost(item)
+                self._log.warning("%s: another worker has taken it over; it is read once more after that", item.name)
+            return False
+        session.ledger.write_end(item, replace(end, claim=attempts.name))
         rate = (item.end - item.start) / 1e6 / max(end.seconds, 1e-3)
         self._log.info("%s: %d events, %d quarantined, %.1f MB/s", item.name, end.events, end.quarantined, rate)
         return True
@@ -168,9 +184,11 @@ class ItemHandler:
         """Records that the item has failed, unless another worker has completed it meanwhile."""
         ledger = self._session.ledger
         row = ledger.read_item(item)
-        if row and row.end and row.end.ticket == item.ticket and row.end.state == "done":
+        if row and row.state == "done" and row.end and row.end.ticket == item.ticket:
             return
-        ledger.write_end(item, ItemEnd(item.ticket, "failed", time.time(), self._session.name, reason=reason))
+        claim = row.run.claim if row and row.run else ""
+        end = ItemEnd(item.ticket, "failed", time.time(), self._session.name, reason=reason, claim=claim)
+        ledger.write_end(item, end)
         self._log.error("%s: failed: %s", item.name, reason)
 
 

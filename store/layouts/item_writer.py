@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 import pyarrow as pa
 
 from watchfloor.schema.coverage import lacks_index
 from watchfloor.schema.source import Source
-from watchfloor.store.layout import Encoder, GoneLines, TableWrite
+from watchfloor.store.layout import UNGUARDED, Encoder, GoneLines, SweepGuard, TableWrite
 from watchfloor.store.store import Store
 
 from .registry import find_layout
@@ -89,19 +89,18 @@ class ItemWriter:
         store: Store,
         gone: GoneLines,
         sources: Iterable[Source] = (),
-        report: Callable[[], None] = lambda: None,
+        guard: SweepGuard = UNGUARDED,
     ) -> None:
         """Removes the entries that an earlier reading of the item wrote and this reading did not write again.
 
         The entries of this reading must be durable by now. ``gone`` are the lines that are not events any more.
-        ``sources`` are further sources to which the earlier reading may have written. ``report`` is called every few
-        seconds at least, as sweeping may take long; it may raise to stop.
+        ``sources`` are further sources to which the earlier reading may have written.
         """
         for source in sources:
             self._encoder_of(source)
         for encoder in self._encoders.values():
-            report()
-            encoder.sweep_earlier(store, gone, report)
+            guard.report()
+            encoder.sweep_earlier(store, gone, guard)
 
     def _encoder_of(self, source: Source) -> Encoder:
         """Returns the encoder of a source, which is made at its first use."""

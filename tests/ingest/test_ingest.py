@@ -330,7 +330,7 @@ def test_two_workers_do_not_read_one_item_at_once(
     with ItemProducer(settings) as producer:
         ledger = Ledger(store)
         (item,) = Intake(store, ledger, producer).offer_file(str(file), kind.name).items
-        ledger.write_run(item, ItemRun(item.ticket, 1, time.time() + 2, "another"))
+        assert ledger.swap_run(item, None, ItemRun(item.ticket, 1, time.time() + 2, "another"))
         with worker_here(settings):
             time.sleep(3)
             assert ledger_rows(store, file)[0].by == "another"

@@ -7,7 +7,6 @@ events alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from hashlib import blake2b
 
 import numpy as np
@@ -17,7 +16,7 @@ from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import OFFSET_COLUMN, aggregate_table, event_hashes
 from watchfloor.store.index.item_counts import ItemCounts, make_constant_column
 from watchfloor.store.index.stale_counts import read_item_counts, remove_stale_counts
-from watchfloor.store.layout import GoneLines, TableWrite
+from watchfloor.store.layout import GoneLines, SweepGuard, TableWrite
 from watchfloor.store.layouts.block.blocks.block_keys import FILE, OFFSET, OFFSET_FIELD, make_item_tag
 from watchfloor.store.layouts.block.blocks.block_writes import (
     BLOCK_ROWS,
@@ -29,6 +28,7 @@ from watchfloor.store.layouts.block.blocks.block_writes import (
     make_block_index_writes,
     make_event_write,
 )
+from watchfloor.store.layouts.block.compaction.merge import ItemOrigin
 from watchfloor.store.layouts.block.compaction.sweep import sweep_item
 from watchfloor.store.layouts.block.vectors.column import make_binary_column, make_column
 from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression
@@ -83,10 +83,11 @@ class BlockEncoder:
         table = aggregate_table(self._source)
         return [*writes, *(TableWrite(table, batch, False, len(batch)) for batch in self._counts.make_entries())]
 
-    def sweep_earlier(self, store: Store, gone: GoneLines, report: Callable[[], None]) -> None:
-        sweep_item(store, self._source, self._file_id, self._item_id, self._written, report)
+    def sweep_earlier(self, store: Store, gone: GoneLines, guard: SweepGuard) -> None:
+        sweep_item(store, self._source, ItemOrigin(make_item_tag(self._item_id), self._file_id), self._written, guard)
         store = store.seeing_all_of(self._source)
         counts = read_item_counts(store, self._source, self._item_id)
+        guard.confirm()
         remove_stale_counts(store, self._source, counts, self._counts.make_entries())
 
     def _encode_slab(self) -> list[TableWrite]:

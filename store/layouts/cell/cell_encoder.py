@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from watchfloor.store.encoding.values import decode_column, encode_column, encod
 from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
 from watchfloor.store.index.item_counts import ItemCounts, make_constant_column
 from watchfloor.store.index.stale_counts import counted_minutes, read_item_counts, remove_stale_counts
-from watchfloor.store.layout import GoneLines, TableWrite
+from watchfloor.store.layout import GoneLines, SweepGuard, TableWrite
 from watchfloor.store.store import Store
 
 from .event_rows import make_event_rows
@@ -76,7 +76,7 @@ class CellEncoder:
         table = aggregate_table(self._source)
         return [TableWrite(table, batch, False, len(batch)) for batch in self._counts.make_entries()]
 
-    def sweep_earlier(self, store: Store, gone: GoneLines, report: Callable[[], None]) -> None:
+    def sweep_earlier(self, store: Store, gone: GoneLines, guard: SweepGuard) -> None:
         source = store.catalog.read_sources()[self._source.name]
         store = store.seeing_all_of(source)
         counts = read_item_counts(store, source, self._item_id)
@@ -85,8 +85,8 @@ class CellEncoder:
         # A reading that died before it counted has left events in minutes of which only the lines tell.
         minutes = np.union1d(counted_minutes(source, counts), gone.times // MINUTE * MINUTE)
         stale = StaleCells(self._written.sort(), event_hashes(self._file_id, gone.offsets))
-        for _ in remove_stale_cells(store, source, minutes, stale, other._index_rows):
-            report()
+        remove_stale_cells(store, source, minutes, stale, other._index_rows, guard)
+        guard.confirm()
         # The counts are removed last, because a sweep finds by them in which minutes to look.
         remove_stale_counts(store, source, counts, self._counts.make_entries())
 

@@ -22,7 +22,7 @@ from watchfloor.store.bridge.requests import EntryScan
 from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import MINUTE, SHARD_BYTES, event_table, hashes_of_keys, key_bounds, shard_names
 from watchfloor.store.encoding.ranges import Ranges
-from watchfloor.store.layout import TableWrite
+from watchfloor.store.layout import SweepGuard, TableWrite
 from watchfloor.store.store import Store
 
 from .event_rows import ROW_BYTES
@@ -81,21 +81,22 @@ class StaleCells:
 
 
 def remove_stale_cells(
-    store: Store, source: Source, minutes: np.ndarray, stale: StaleCells, index_rows: IndexRows
-) -> Iterator[None]:
+    store: Store, source: Source, minutes: np.ndarray, stale: StaleCells, index_rows: IndexRows, guard: SweepGuard
+) -> None:
     """Deletes durably the stale cells of events in ``minutes`` (starts in µs), after their index entries.
 
-    Reads all events of the source in these minutes, also those of other items. Yields after each batch of them.
+    Reads all events of the source in these minutes, also those of other items.
     """
     if not len(minutes):
         return
     with store.sink() as sink:
         for batch in store.scan(EntryScan(event_table(source), _ranges_of(source, minutes), ordered=False)):
-            yield
+            guard.report()
             found = stale.find(to_byte_rows(batch.column("row"), ROW_BYTES), batch.column("qualifier"))
             if not found.any():
                 continue
             cells = batch.filter(pa.array(found))
+            guard.confirm()
             for write in _index_entries_of(source, cells, index_rows):
                 sink.delete_entries(write.table, write.batch)
             sink.flush()

@@ -45,6 +45,10 @@ def row(
         (ItemRun("new", MAX_ATTEMPTS, 100.0, "other"), None, False, ClaimAction.GIVE_UP),
         (ItemRun("old", MAX_ATTEMPTS, 100.0, "other"), None, False, ClaimAction.READ),
         (ItemRun("new", MAX_ATTEMPTS - 1, 0.0, "other"), None, False, ClaimAction.READ),
+        # The end of a worker that had lost the item to another one, which lives or has died.
+        (ItemRun("new", 2, 199.0, "b", claim="2"), replace(DONE, ticket="new", claim="1"), False, ClaimAction.WAIT),
+        (ItemRun("new", 2, 100.0, "b", claim="2"), replace(DONE, ticket="new", claim="1"), False, ClaimAction.READ),
+        (ItemRun("new", 2, 100.0, "b", claim="2"), replace(DONE, ticket="new", claim="2"), False, ClaimAction.SKIP),
     ],
 )
 def test_turn(run: ItemRun | None, end: ItemEnd | None, again: bool, act: ClaimAction) -> None:
@@ -61,6 +65,15 @@ def test_only_what_the_ledger_says_word_for_word_is_read() -> None:
     for old in (replace(ITEM, ticket="old"), replace(ITEM, ticket="old", again=True)):
         for end in (None, DONE, replace(DONE, ticket="new"), replace(DONE, state="failed")):
             assert decide(old, row(end=end), 200.0, 0.0).action is ClaimAction.SKIP
+
+
+def test_a_worker_that_has_lost_an_item_reads_it_once_more_when_it_is_done() -> None:
+    policy, other = ClaimPolicy(), ItemRun("new", 2, 199.0, "other", claim="2")
+    policy.note_lost(ITEM)
+    assert policy.decide(ITEM, row(other), 200.0, 0.0).action is ClaimAction.WAIT
+    done = row(other, replace(DONE, ticket="new", claim="2"))
+    assert policy.decide(ITEM, done, 200.0, 0.0).action is ClaimAction.READ
+    assert policy.decide(ITEM, done, 200.0, 0.0).action is ClaimAction.SKIP
 
 
 def test_attempts_are_counted_per_ticket() -> None:
@@ -94,6 +107,10 @@ def test_a_clock_that_is_ahead_does_not_hold_an_item_for_ever() -> None:
         (ItemRun("old", 1, 40.0, "w"), replace(DONE, state="failed"), False, "queued"),
         (ItemRun("new", 1, 120.0, "w"), replace(DONE, state="failed"), False, "running"),
         # What an older message of the item, or a copy of one, has come to is not the end of its last queueing.
+        # The worker that has the item now has not ended, whatever the one that had it before says.
+        (ItemRun("new", 2, 110.0, "z", claim="2"), ItemEnd("new", "done", 120.0, "w", claim="1"), False, "running"),
+        (ItemRun("new", 1, 0.0, "z", claim="2"), ItemEnd("new", "done", 120.0, "w", claim="1"), False, "queued"),
+        (ItemRun("new", 2, 110.0, "z", claim="2"), ItemEnd("new", "done", 120.0, "z", claim="2"), False, "done"),
         (None, ItemEnd("older", "failed", 120.0, "w"), False, "queued"),
         (ItemRun("older", 1, 110.0, "w"), ItemEnd("older", "failed", 120.0, "w"), False, "queued"),
     ],

@@ -5,13 +5,12 @@ In `make test`: it needs no servers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from watchfloor.schema.definition import builtin_definitions
-from watchfloor.store.layout import GoneLines
+from watchfloor.store.layout import GoneLines, SweepGuard
 from watchfloor.store.layouts import item_writer
 from watchfloor.store.layouts.item_writer import ItemWriter
 
@@ -27,7 +26,7 @@ class RecordingLayout:
     def make_encoder(self, *arguments: object) -> RecordingLayout:
         return self
 
-    def sweep_earlier(self, store: object, gone: GoneLines, report: Callable[[], None]) -> None:
+    def sweep_earlier(self, store: object, gone: GoneLines, guard: SweepGuard) -> None:
         self._steps.append("sweep")
 
 
@@ -36,7 +35,7 @@ def test_a_sweep_reports_before_each_source(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(item_writer, "find_layout", lambda source: RecordingLayout(steps))
     sources = list(builtin_definitions().values())[:2]
     writer = ItemWriter(NOTHING, b"i" * 8, b"f" * 16)
-    writer.sweep_earlier(NOTHING, GoneLines(), sources, lambda: steps.append("report"))
+    writer.sweep_earlier(NOTHING, GoneLines(), sources, SweepGuard(lambda: steps.append("report")))
     assert steps == ["report", "sweep"] * 2
 
 
@@ -49,5 +48,5 @@ def test_a_report_may_stop_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
 
     writer = ItemWriter(NOTHING, b"i" * 8, b"f" * 16)
     with pytest.raises(KeyboardInterrupt):
-        writer.sweep_earlier(NOTHING, GoneLines(), list(builtin_definitions().values())[:1], stop)
+        writer.sweep_earlier(NOTHING, GoneLines(), list(builtin_definitions().values())[:1], SweepGuard(stop))
     assert steps == []

@@ -8,8 +8,6 @@ events of the item are replaced by blocks without these events, in an epoch of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pyarrow as pa
 
@@ -17,7 +15,8 @@ from watchfloor.schema.errors import StoreError
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import SHARD_BYTES
-from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_ROW_BYTES, make_item_tag, read_epochs, read_tags
+from watchfloor.store.layout import SweepGuard
+from watchfloor.store.layouts.block.blocks.block_keys import BLOCK_ROW_BYTES, read_epochs, read_tags
 from watchfloor.store.layouts.block.blocks.block_writes import BLOCK_ROWS
 from watchfloor.store.layouts.block.blocks.stored_blocks import list_block_rows, read_blocks, remove_blocks
 from watchfloor.store.layouts.block.epochs.block_view import read_view
@@ -34,21 +33,18 @@ _PATIENCE = 5.0
 _TRIES = 5
 
 
-def sweep_item(
-    store: Store, source: Source, file_id: bytes, item_id: bytes, written: set[bytes], report: Callable[[], None]
-) -> None:
-    """Removes the item's blocks except those whose rows are in ``written``, also from merged blocks.
-
-    ``report`` is called now and then; it may raise to stop.
-    """
+def sweep_item(store: Store, source: Source, origin: ItemOrigin, written: set[bytes], guard: SweepGuard) -> None:
+    """Removes the item's blocks except those whose rows are in ``written``, also from merged blocks."""
     store, source = _see_all_of(store, source)
-    origin, epochs = ItemOrigin(make_item_tag(item_id), file_id), EpochWriter(store, source)
+    epochs = EpochWriter(store, source)
     # A process that has begun an epoch before now may be merging blocks of the item. A process that begins an epoch
     # from now on sees in the ledger that the item is being read, and does not merge the item's blocks.
     state = epochs.read_state()
-    own, merged = _find_blocks_of(store, source, origin, report)
+    own, merged = _find_blocks_of(store, source, origin, guard)
     if merged or state.owner:
-        _replace_merged(store, source, origin, epochs, report)
+        _replace_merged(store, source, origin, epochs, guard)
+    # No block in ``own`` was written by a worker that has taken the item over.
+    guard.confirm()
     remove_blocks(store, source, sorted(own - written))
 
 
@@ -59,7 +55,7 @@ def _see_all_of(store: Store, source: Source) -> tuple[Store, Source]:
 
 
 def _find_blocks_of(
-    store: Store, source: Source, origin: ItemOrigin, report: Callable[[], None]
+    store: Store, source: Source, origin: ItemOrigin, guard: SweepGuard
 ) -> tuple[set[bytes], set[bytes]]:
     """Returns the blocks that the item wrote, and the merged blocks that are seen and have events of it."""
     view = read_view(store, source.name)
@@ -67,7 +63,7 @@ def _find_blocks_of(
     own: list[bytes] = []
     merged: list[bytes] = []
     for rows, files in list_block_rows(store, source):
-        report()
+        guard.report()
         keys = to_byte_rows(rows, BLOCK_ROW_BYTES)[:, SHARD_BYTES:]
         seen = view.find_seen_rows(rows)
         epochs = read_epochs(keys)
@@ -79,16 +75,14 @@ def _find_blocks_of(
                     found.append(rows[place].as_py())
     holding: set[bytes] = set()
     for start in range(0, len(merged), _AT_ONCE):
-        report()
+        guard.report()
         blocks = read_blocks(store, source, merged[start : start + _AT_ONCE])
         holding.update(row for row, cells in blocks.items() if has_events_of(origin, row, cells))
     view.check_still_right(store, source.name)
     return set(own), holding
 
 
-def _replace_merged(
-    store: Store, source: Source, origin: ItemOrigin, epochs: EpochWriter, report: Callable[[], None]
-) -> None:
+def _replace_merged(store: Store, source: Source, origin: ItemOrigin, epochs: EpochWriter, guard: SweepGuard) -> None:
     """Replaces merged blocks that have events of an item by blocks without these events."""
     for _ in range(_TRIES):
         state = epochs.begin_epoch(epochs.await_turn(_PATIENCE))
@@ -96,13 +90,15 @@ def _replace_merged(
             continue
         try:
             store, source = _see_all_of(store, source)
-            _, merged = _find_blocks_of(store, source, origin, report)
+            _, merged = _find_blocks_of(store, source, origin, guard)
             with store.sink() as sink:
                 for row in sorted(merged):
-                    report()
+                    guard.report()
                     blocks = read_blocks(store, source, [row])
                     write_merged(sink, source, blocks, state.begun, BLOCK_ROWS, without=origin)
             epochs.list_replaced(state, merged)
+            # A worker that takes the item over after this aborts the epoch, or waits for its end.
+            guard.confirm()
             epochs.commit_epoch()
             return
         except EpochAbortedError:

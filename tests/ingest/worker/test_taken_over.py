@@ -1,0 +1,156 @@
+"""A worker that stands still in the middle of an item until another one has finished it does no harm when it goes on.
+
+In `make test`: the workers are threads of the test, and the compaction deletes at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ingest_support import counts, exactly, ledger_rows, load, log_file, own, source
+
+from watchfloor.ingest.intake.intake import Intake
+from watchfloor.ingest.maintenance.compact import compact_source
+from watchfloor.ingest.queue.item import WorkItem
+from watchfloor.ingest.queue.item_buffer import Delivery
+from watchfloor.ingest.queue.work_queue import ItemProducer
+from watchfloor.ingest.reading.item_reader import ItemReader
+from watchfloor.ingest.records.ledger import ItemRun, Ledger
+from watchfloor.ingest.worker import claim
+from watchfloor.ingest.worker.claim import ClaimPolicy
+from watchfloor.ingest.worker.heartbeat import Heartbeat, LostItem
+from watchfloor.ingest.worker.item_handler import ItemHandler
+from watchfloor.ingest.worker.session import WorkerSession
+from watchfloor.query.service import QueryService
+from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.disk_space import DiskGuard
+from watchfloor.store.store import Store
+
+pytestmark = pytest.mark.stack
+
+LINES = 200
+log = logging.getLogger("watchfloor.test")
+
+
+@pytest.fixture(scope="module")
+def store(store_settings: Settings) -> Iterator[Store]:
+    with Store.open(store_settings) as opened:
+        opened.grace = 0.0
+        yield opened
+
+
+class Worker:
+    """A worker without a queue: handles the item that it is given."""
+
+    def __init__(self, settings: Settings, reader: ItemReader) -> None:
+        self.session = WorkerSession(settings, log, DiskGuard(settings, log))
+        claims, stop = ClaimPolicy(), threading.Event()
+        self._handler = ItemHandler(self.session, claims, reader, stop, log, lambda: None)
+
+    def handle(self, item: WorkItem) -> bool:
+        return self._handler.handle(Delivery(item, 0, 7, raw=item.to_json()))
+
+    def close(self) -> None:
+        self.session.close()
+
+
+class StandingReader(ItemReader):
+    """Stands still in its first reading: before it writes, or when everything is durable."""
+
+    def __init__(self, before: bool) -> None:
+        super().__init__()
+        self._before, self._first = before, True
+        self.stands, self.go_on = threading.Event(), threading.Event()
+
+    def _read_once(self, *arguments: Any) -> Any:
+        first, self._first = self._first, False
+        if first and self._before:
+            self._stand_still()
+        outcome = super()._read_once(*arguments)
+        if first and not self._before:
+            self._stand_still()
+        return outcome
+
+    def _stand_still(self) -> None:
+        self.stands.set()
+        assert self.go_on.wait(60)
+
+
+def queue_file(store: Store, settings: Settings, file: Path, feed: str) -> WorkItem:
+    with ItemProducer(settings) as producer:
+        ledger = Ledger(store)
+        (item,) = Intake(store, ledger, producer).offer_file(str(file), feed).items
+        ledger.close()
+    return item
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before_writing", "before_the_sweep"])
+@pytest.mark.parametrize("begun", [True, False], ids=["begun_by_a_dead_worker", "first_attempt"])
+def test_an_item_that_was_taken_over_is_there_once(
+    store_settings: Settings,
+    store: Store,
+    layout: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: bool,
+    begun: bool,
+) -> None:
+    monkeypatch.setattr(claim, "STALE_SECONDS", -1.0)
+    name = f"taken{int(before)}{int(begun)}"
+    settings, kind = own(store_settings, name), store.catalog.register(source(name, layout))
+    load(settings, log_file(tmp_path / "other.log", LINES, "other"), feed=kind.name)
+    file = log_file(tmp_path / "taken.log", LINES)
+    item = queue_file(store, settings, file, kind.name)
+    if begun:
+        assert Ledger(store).swap_run(item, None, ItemRun(item.ticket, 1, 1.0, "dead:1", claim="dead"))
+    with StandingReader(before) as standing, ItemReader() as reader, ThreadPoolExecutor(1) as thread:
+        slow, fast = Worker(settings, standing), Worker(settings, reader)
+        first = thread.submit(slow.handle, item)
+        assert standing.stands.wait(60)
+        assert fast.handle(item)
+        assert ledger_rows(store, file)[0].state == "done"
+        if layout == "block":
+            assert compact_source(store, kind.name, 0).events == 2 * LINES
+        standing.go_on.set()
+        assert first.result(60) is False, "the item is another worker's"
+        assert slow.handle(item), "what it wrote afterwards is set right"
+        slow.close()
+        fast.close()
+    assert ledger_rows(store, file)[0].state == "done"
+    assert QueryService(store).count_events(kind.name) == 2 * LINES
+    if layout == "block":
+        compact_source(store, kind.name, 0)
+    assert counts(store, kind) == exactly(kind, 2 * LINES)
+
+
+def test_a_heartbeat_notices_another_worker_and_only_that(
+    store_settings: Settings, store: Store, tmp_path: Path
+) -> None:
+    settings, kind = own(store_settings, "beats"), store.catalog.register(source("beats"))
+    item = queue_file(store, settings, log_file(tmp_path / "a.log", 5), kind.name)
+    ledger, stop, disk = Ledger(store), threading.Event(), DiskGuard(settings, log)
+    mine = ItemRun(item.ticket, 1, 100.0, "one", claim="mine")
+    beat = Heartbeat(ledger, item, None, mine, stop, disk)
+    row = ledger.read_item(item)
+    assert row is not None and row.run == mine
+    # A writing whose answer was lost: the ledger has it, and the worker does not know.
+    assert ledger.swap_run(item, mine, replace(mine, at=101.0))
+    beat.confirm()
+    row = ledger.read_item(item)
+    assert row is not None and row.run is not None and row.run.at > 101.0
+    with pytest.raises(LostItem):
+        Heartbeat(ledger, item, mine, replace(mine, claim="late"), stop, disk)
+    theirs = replace(mine, by="two", claim="theirs")
+    Heartbeat(ledger, item, row.run, theirs, stop, disk)
+    with pytest.raises(LostItem):
+        beat.confirm()
+    beat.release()
+    row = ledger.read_item(item)
+    assert row is not None and row.run == theirs
