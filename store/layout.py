@@ -104,7 +104,7 @@ class SweepGuard:
 
 
 UNGUARDED = SweepGuard()
-"""For whoever holds an item in another way."""
+"""Does nothing: the guard of a sweep whose item no other process can take over."""
 
 
 class Encoder(Protocol):
