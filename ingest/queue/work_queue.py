@@ -284,6 +284,8 @@ class ItemConsumer:
             self._consumer.subscribe([settings.topic])
         self._lock = threading.Lock()
         self._buffer = ItemBuffer()
+        # The offset to commit of each partition whose last commit failed, or has not been tried.
+        self._due: dict[TopicPartition, int] = {}
         self._heard = time.monotonic()
 
     def poll(self, seconds: float) -> Delivery | None:
@@ -295,6 +297,8 @@ class ItemConsumer:
             if delivery is None:
                 self._poll_group(min(seconds, self._buffer.next_due - now))
                 delivery = self._buffer.take_next(time.monotonic())
+            if delivery is None:
+                self._commit_due()
             if delivery is None and time.monotonic() - self._heard > _ASK_SECONDS:
                 # A consumer whose broker is gone finds no items and raises nothing; a request for offsets raises.
                 self._consumer.end_offsets([TopicPartition(self._settings.topic, 0)], timeout_ms=_CONNECT_MS)
@@ -302,23 +306,13 @@ class ItemConsumer:
             return delivery
 
     def commit(self, delivery: Delivery) -> None:
-        """Commits that the item is done.
+        """Commits that the item is done. If that fails, a later commit or poll tries again.
 
         If its partition has moved, the new owner gets the item again, which is harmless.
         """
-        partition = TopicPartition(self._settings.topic, delivery.partition)
         with self._lock, queue_errors(self._settings, "committing an offset"):
-            offset = self._buffer.mark_done(delivery)
-            for left in reversed(range(_COMMIT_TRIES)):
-                if partition not in self._consumer.assignment():
-                    return
-                try:
-                    after = OffsetAndMetadata(offset, "", -1)
-                    return self._consumer.commit({partition: after}, timeout_ms=_REQUEST_MS)
-                except RebalanceInProgressError:
-                    if not left:
-                        raise
-                    self._poll_group(_TURN_SECONDS)
+            self._due[TopicPartition(self._settings.topic, delivery.partition)] = self._buffer.mark_done(delivery)
+            self._commit_due()
 
     def defer(self, delivery: Delivery, seconds: float) -> None:
         """Gives the item back for ``seconds``; other items go on meanwhile."""
@@ -341,6 +335,23 @@ class ItemConsumer:
         """Leaves the group, so that its partitions move at once."""
         with self._lock, suppress(Exception):
             self._consumer.close(autocommit=False, timeout_ms=3_000)
+
+    def _commit_due(self) -> None:
+        """Commits the offsets that are due, of those partitions that have not moved."""
+        for left in reversed(range(_COMMIT_TRIES)):
+            assigned = self._consumer.assignment()
+            self._due = {partition: offset for partition, offset in self._due.items() if partition in assigned}
+            if not self._due:
+                return
+            try:
+                after = {partition: OffsetAndMetadata(offset, "", -1) for partition, offset in self._due.items()}
+                self._consumer.commit(after, timeout_ms=_REQUEST_MS)
+                self._due.clear()
+                return
+            except RebalanceInProgressError:
+                if not left:
+                    raise
+                self._poll_group(_TURN_SECONDS)
 
     def _poll_meanwhile(self, stop: threading.Event) -> None:
         while not stop.wait(_KEEP_SECONDS):

@@ -24,6 +24,7 @@ from .session import WorkerSession
 
 STORE_TRIES = 10
 """The number of times that the store may refuse an item while it answers other requests."""
+LOST_WAIT = 2.0
 _FIRST_WAIT, _LAST_WAIT = 1.0, 20.0
 
 
@@ -72,9 +73,10 @@ class ItemHandler:
     def handle(self, delivery: Delivery) -> bool:
         """Handles a message. Returns true if it is settled and may be committed; false if it is to be given back.
 
-        An item is given back while another worker reads it, and when this worker is told to stop. A store that is down
-        is waited for, and so is room on the disk. If the store refuses only this item, or another error occurs, a few
-        more attempts follow; then the item has failed.
+        An item is given back while another worker reads it, and when this worker is told to stop. If another worker has
+        taken it over from this one, this one waits for the other's end and reads the item once more. A store that is
+        down is waited for, and so is room on the disk. If the store refuses only this item, or another error occurs, a
+        few more attempts follow; then the item has failed.
         """
         attempts = _Attempts(invalid=delivery.problem)
         while not self._stop.is_set():
@@ -96,6 +98,13 @@ class ItemHandler:
                 self._log.error("%s: %s; trying again in %.0f s", _name_message(delivery), error, attempts.wait)
                 self._stop.wait(attempts.wait)
                 attempts.wait = min(attempts.wait * 2, _LAST_WAIT)
+            except LostItem:
+                if not attempts.taken:
+                    return False
+                self._log.warning(
+                    "%s: lost to another worker; read once more when that is done", _name_message(delivery)
+                )
+                self._stop.wait(LOST_WAIT)
             except Exception as error:
                 if attempts.invalid:
                     raise  # Not even a dead letter can be written: that ends this worker, and the pool starts another.
@@ -122,6 +131,8 @@ class ItemHandler:
             attempts.claim = self._claims.decide(item, row, time.time(), time.monotonic())
         match attempts.claim.action:
             case ClaimAction.WAIT:
+                if attempts.taken:
+                    raise LostItem
                 return False
             case ClaimAction.SKIP:
                 return True
@@ -169,11 +180,6 @@ class ItemHandler:
         except Stopped:
             heartbeat.release()
             self._log.info("%s: let go of, another worker reads it again", item.name)
-            return False
-        except LostItem:
-            if attempts.taken:
-                self._claims.note_lost(item)
-                self._log.warning("%s: another worker has taken it over; it is read once more after that", item.name)
             return False
         session.ledger.write_end(item, replace(end, claim=attempts.name))
         rate = (item.end - item.start) / 1e6 / max(end.seconds, 1e-3)
