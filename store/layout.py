@@ -93,7 +93,7 @@ def _do_nothing() -> None:
 
 @dataclass(frozen=True)
 class SweepGuard:
-    """What a sweep calls to keep its work item. Both functions may raise to stop it.
+    """The functions that a sweep calls to keep its work item. Both may raise to stop it.
 
     ``report`` gives a sign of life, and is called every few seconds at least. ``confirm`` returns only if no other
     worker has taken the item over: what another worker writes then comes after the call.

@@ -206,10 +206,14 @@ def test_a_load_that_was_not_clean_exits_with_1(
 
 
 def test_workers_take_mode_and_delay_from_flags(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """The BatchWriters get a tenth of the delay; their default is a tenth of the default delay."""
     asked: list[Settings] = []
+    key = tmp_path / "queue.key"
+    key.write_text("k" * 64)
+    key.chmod(0o600)
+    monkeypatch.setenv("WATCHFLOOR_QUEUE_KEY", str(key))
 
     class FakePool:
         def __init__(self, settings: Settings, workers: int) -> None:

@@ -47,7 +47,6 @@ def test_the_same_file_again_is_other_work_of_the_same_size(tmp_path: Path) -> N
     ]
     sizes = [item.end - item.start for item in items]
     assert max(sizes) - min(sizes) < 1000 < min(sizes)
-    again = [
-        replace(item, ticket="") for item in islice(WorkSupply(tmp_path, 100, seed=3).make_items("proxy.events"), 5)
-    ]
-    assert [replace(item, ticket="", mtime_ns=0) for item in items[:5]] == [replace(i, mtime_ns=0) for i in again]
+    again = islice(WorkSupply(tmp_path, 100, seed=3).make_items("proxy.events"), 5)
+    of_content = {"ticket": "", "inode": 0, "mtime_ns": 0, "ctime_ns": 0}
+    assert [replace(item, **of_content) for item in items[:5]] == [replace(item, **of_content) for item in again]

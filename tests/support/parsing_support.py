@@ -72,7 +72,7 @@ class ParsedFile:
         return sum(batch.num_rows for _, batch in self.events)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Returns events in file order: source, ``_offset`` and the fields that have a value."""
+        """Returns events in file order: source, offset and the fields that have a value."""
         out = []
         for source, batch in self.events:
             names = batch.schema.names

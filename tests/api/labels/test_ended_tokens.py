@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -75,8 +76,18 @@ def port(store: Store, store_settings: Settings, file: TokenFile) -> Iterator[in
     services.close()
 
 
+class SmallWindow(http.client.HTTPConnection):
+    """A connection whose client takes little before it reads, so that a long answer waits in the server."""
+
+    def connect(self) -> None:
+        self.sock = socket.socket()
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 14)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect((self.host, self.port))
+
+
 def ask(port: int, token: str, **body: Any) -> http.client.HTTPResponse:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = SmallWindow("127.0.0.1", port, timeout=30)
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     connection.request("POST", "/api/v1/query", json.dumps({"source": SOURCE.name, **body}), headers)
     return connection.getresponse()

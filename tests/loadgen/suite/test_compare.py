@@ -376,8 +376,9 @@ def test_an_experiment_that_is_really_slower_is_named(
     status, told = said(before, measure("after.json"))
     assert status == 1
     assert told.splitlines()[-1] == "WORSE: readers (read_megabytes_per_cpu_second)"
-    (worse,) = [line for line in told.splitlines() if line.endswith("  worse")]
-    assert worse.split()[:3] == ["readers", "read_megabytes_per_cpu_second", "watchfloor"]
+    # A busy machine may slow the other readers down in one of the two runs.
+    worse = [line.split()[:3] for line in told.splitlines() if line.endswith("  worse")]
+    assert ["readers", "read_megabytes_per_cpu_second", "watchfloor"] in worse
 
 
 def test_units_tell_which_way_is_better() -> None:
