@@ -26,7 +26,7 @@ from .home.checks import LOOPBACK, check_memory, check_ports, check_room_for_ser
 from .home.home_folder import close_home, make_folders, make_secrets
 from .home.stack_lock import hold_stack_lock
 from .home.stack_state import StackState, grow_state, load_state, save_state
-from .servers.command import run_command
+from .servers.command import ServerEndedError, run_command
 from .servers.configuration import INSTANCE, write_configuration
 from .servers.process import Server, await_end, await_ready, find_process, send_signal, start_server, stop_process
 from .servers.stack_servers import StackServers, admin_command, kafka_format_command, make_servers
@@ -36,6 +36,7 @@ from .supervision.supervised import is_supervised, start_supervisor, stop_superv
 
 __all__ = ["StackStatus", "read_status", "start_stack", "stop_stack"]
 
+_PREPARE_TRIES = 3
 Report = Callable[[str], None]
 """Called with a line for each step."""
 
@@ -141,18 +142,31 @@ def _start_accumulo(
         report("initialising Accumulo")
         run_command(settings, "init", admin_command(settings, "init", INSTANCE, root), deadline)
         state = save_state(settings, dataclasses.replace(state, initialised=True))
+    for left in reversed(range(_PREPARE_TRIES)):
+        for server in servers.accumulo:
+            _start_if_stopped(server, report)
+        try:
+            _prepare_accumulo(settings, servers, deadline)
+            break
+        except ServerEndedError:
+            # A server that ran may still have to notice that it has lost its lock, for example on a disk that was full.
+            if not left or find_process(servers.zookeeper.pid_file) is None:
+                raise
     for server in servers.accumulo:
-        _start_if_stopped(server, report)
+        await_ready(server, deadline)
+    report("Accumulo serves all tablets")
+    return state
+
+
+def _prepare_accumulo(settings: Settings, servers: StackServers, deadline: float) -> None:
+    """Returns when all tablets are served, and the query user exists. Raises ``ServerEndedError`` if a server ends."""
+    root = settings.password_file("ingest")
     query = (settings.query_user, settings.password_file("query"))
     left = max(5, int(deadline - time.monotonic()))
     command = admin_command(
         settings, "prepare", settings.client_properties, settings.ingest_user, root, *query, str(left)
     )
     run_command(settings, "prepare", command, deadline, watch=(servers.zookeeper, *servers.accumulo))
-    for server in servers.accumulo:
-        await_ready(server, deadline)
-    report("Accumulo serves all tablets")
-    return state
 
 
 def _replace_open_servers(settings: Settings, state: StackState, report: Report) -> StackState:

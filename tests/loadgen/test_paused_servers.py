@@ -51,7 +51,7 @@ ROUNDS = 20
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BenchSession]:
     with stack_folder() as settings:
-        small = replace(settings, tserver_heap="256m", tserver_maps="8m", topic="t", group="t")
+        small = replace(settings, tserver_heap="256m", tserver_maps="8m", topic="watchfloor.t", group="watchfloor.t")
         start_stack(small)
         with Store.open(small) as store:
             yield BenchSession(small, store, tmp_path_factory.mktemp("session"))

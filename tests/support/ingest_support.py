@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -211,8 +211,9 @@ def workers_of(settings: Settings) -> list[psutil.Process]:
     """Returns the worker processes that this process has started."""
     found = []
     for child in psutil.Process().children():
-        if child.is_running() and "watchfloor.ingest.worker.worker" in child.cmdline():
-            found.append(child)
+        with suppress(psutil.Error):  # It may have ended since.
+            if child.is_running() and "watchfloor.ingest.worker.worker" in child.cmdline():
+                found.append(child)
     return found
 
 

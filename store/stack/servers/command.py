@@ -16,13 +16,17 @@ from .process import Server, find_process, read_log_tail
 _POLL = 0.1
 
 
+class ServerEndedError(StackError):
+    """A server that a command waits for has ended."""
+
+
 def run_command(
     settings: Settings, name: str, command: Sequence[str], deadline: float, watch: Sequence[Server] = ()
 ) -> str:
     """Runs a command and returns what it printed. Its error output goes to ``log/NAME.out``.
 
-    Raises ``StackError`` if the command fails, if ``deadline`` (monotonic seconds) passes, or as soon as a server in
-    ``watch`` ends, because the command would wait for that server.
+    Raises ``StackError`` if the command fails or ``deadline`` (monotonic seconds) passes, and ``ServerEndedError`` as
+    soon as a server in ``watch`` ends, because the command would wait for that server.
     """
     path = settings.home / "log" / f"{name}.out"
     make_private_folder(path.parent)
@@ -57,10 +61,10 @@ def run_command(
 
 
 def _check_servers(watch: Sequence[Server]) -> None:
-    """Raises StackError if one of the servers has ended."""
+    """Raises ServerEndedError if one of the servers has ended."""
     for server in watch:
         if find_process(server.pid_file) is None:
-            raise StackError(f"{server.name} ended{read_log_tail(server)}")
+            raise ServerEndedError(f"{server.name} ended{read_log_tail(server)}")
 
 
 def _read_last_lines(path: Path) -> str:
