@@ -13,7 +13,9 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from command_line import run_command
@@ -44,6 +46,13 @@ def registered(store_settings: Settings) -> None:
         opened.catalog.register(KIND)
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Yields a folder whose path is short, so that tables show the names of its files whole."""
+    with TemporaryDirectory() as made:
+        yield Path(made)
+
+
 def odd_file(folder: Path, name: str, text: str) -> str:
     path = os.path.join(folder.resolve(), os.fsdecode(NAMES[name]))  # noqa: PTH118 - a Path would be shown otherwise
     Path(path).write_text(text)
@@ -57,9 +66,9 @@ def assert_harmless(*texts: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["no UTF-8", "terminal", "backslash"])
-def test_commands_show_any_path_and_take_it_back(store_settings: Settings, tmp_path: Path, name: str) -> None:
+def test_commands_show_any_path_and_take_it_back(store_settings: Settings, folder: Path, name: str) -> None:
     good = json.dumps({"ts": START, "host": "h1", "n": 1, "text": f"{RUN} {name}"})
-    path = odd_file(tmp_path, name, f"{good}\nbad {name}\n")
+    path = odd_file(folder, name, f"{good}\nbad {name}\n")
     shown = show_path(path)
 
     def run(*arguments: str) -> tuple[int, str, str]:
