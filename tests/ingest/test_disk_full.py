@@ -25,7 +25,8 @@ from watchfloor.store.stack.stack import read_status, start_stack
 from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.crash, pytest.mark.soak]
-LINES = 20_000
+# So many that a load is not over before the disk is full.
+LINES = 60_000
 RESERVE = 80 * MIB
 
 
