@@ -18,6 +18,7 @@ from own_stack import stack_folder
 from small_disk import count_free, fill_disk, mount_small_disk
 
 from watchfloor.ingest.intake.load import Load
+from watchfloor.ingest.intake.load_result import LoadProgress
 from watchfloor.ingest.worker.claim import STALE_SECONDS
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.settings import MIB, Settings
@@ -39,15 +40,21 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
         yield small
 
 
+def begin_load(load: Load) -> Iterator[LoadProgress]:
+    """Returns the progress of a load of which workers have read a tenth."""
+    progress = iter(load)
+    for now in progress:
+        if now.phase == "loading" and now.events > LINES // 10:
+            break
+    return progress
+
+
 def test_workers_pause_below_the_reserve_and_go_on_by_themselves(settings: Settings, tmp_path: Path) -> None:
     mine, kind = own(settings, "reserve"), source("reserve")
     with Store.open(settings) as store:
         store.catalog.register(kind)
         load = Load(mine, [log_file(tmp_path / "a.log", LINES)], kind.name, workers=2)
-        progress = iter(load)
-        for now in progress:
-            if now.phase == "loading" and now.events > LINES // 10:
-                break
+        progress = begin_load(load)
         with fill_disk(settings.home.parent, leave=RESERVE - 2 * MIB):
             for now in progress:
                 if now.problem:
@@ -78,10 +85,7 @@ def test_a_full_disk_loses_nothing_and_one_up_repairs(settings: Settings, tmp_pa
     with Store.open(settings) as store:
         store.catalog.register(kind)
     load = Load(mine, [log_file(tmp_path / "b.log", LINES)], kind.name, workers=2)
-    progress = iter(load)
-    for now in progress:
-        if now.phase == "loading" and now.events > LINES // 10:
-            break
+    progress = begin_load(load)
     with fill_disk(settings.home.parent):
         wait_for(lambda: any(server.state == "died" for server in read_status(settings).servers), 120)
         found = read_status(settings)
