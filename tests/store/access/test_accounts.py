@@ -92,13 +92,13 @@ def test_the_account_of_ingest_may_use_queues_of_work_items_only(settings: Setti
 @contextlib.contextmanager
 def zookeeper(settings: Settings, login: dict[str, str] | None) -> Iterator[KazooClient]:
     ports = json.loads((settings.conf_folder / "stack.json").read_text())["ports"]
-    once = {"max_tries": 1, "delay": 0.01}
+    often = {"max_tries": 5, "delay": 0.1}
     client = KazooClient(
         hosts=f"127.0.0.1:{ports['zookeeper']}",
-        timeout=2,
+        timeout=10,
         sasl_options=login,
-        connection_retry=once,
-        command_retry=once,
+        connection_retry=often,
+        command_retry=often,
     )
     try:
         yield client
@@ -124,10 +124,10 @@ def test_zookeeper_lets_nobody_in_without_its_password(
 ) -> None:
     login = password and {"mechanism": "DIGEST-MD5", "username": "client", "password": password}
     with zookeeper(settings, login or None) as client, pytest.raises((KazooException, OSError)):
-        client.start(2)
+        client.start(30)
         act(client)
     with zookeeper(settings, clients_login(settings)) as client:
-        client.start(5)
+        client.start(30)
         assert set(client.get_children("/")) == {"accumulo", "zookeeper"}
 
 
@@ -139,7 +139,7 @@ def clients_login(settings: Settings) -> dict[str, str]:
 
 def test_the_account_of_clients_changes_nothing_in_zookeeper(settings: Settings) -> None:
     with zookeeper(settings, clients_login(settings)) as client:
-        client.start(5)
+        client.start(30)
         (instance,) = (name for name in client.get_children("/accumulo") if name != "instances")
         below = client.get_children(f"/accumulo/{instance}")
         assert {"tservers", "tables", "users"} <= set(below)
