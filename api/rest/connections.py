@@ -1,8 +1,9 @@
 """The HTTP server (waitress), and a guard that cuts off connections which send or read too slowly.
 
 waitress reads and writes all connections in one thread, so a connection without a complete request costs no other
-thread. It bounds only the time in which nothing at all happens, and not while an answer waits to be read. The guard
-bounds the rest: the time that a request takes to arrive, and the time for which a client does not read its answer.
+thread, and with the loop of ``event_loop.py`` no time. It bounds only the time in which nothing at all happens, and not
+while an answer waits to be read. The guard bounds the rest: the time that a request takes to arrive, and the time for
+which a client does not read its answer.
 """
 
 from __future__ import annotations
@@ -22,8 +23,14 @@ from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.base.validate import MAX_BODY
 from watchfloor.schema.errors import SettingsError
 
-CONNECTIONS = 1024
-"""The most connections. waitress walks over all of them for each event, which takes a millisecond for this many."""
+from .event_loop import EpollLoop, WatchedConnections
+
+CONNECTIONS = 8192
+"""The most connections, if the process may open as many files."""
+BACKLOG = 1024
+"""Connections that wait to be accepted."""
+BUFFERED_BYTES = 16 << 10
+"""Bytes of a body that a connection keeps in memory while it arrives; more of it goes to a temporary file."""
 OTHER_FILES = 256
 """Files of the process that are no connections."""
 CROWDED_SHARE = 0.9
@@ -89,25 +96,26 @@ def make_server(app: Callable[..., Any], host: str, port: int, limits: RestLimit
     try:
         server = create_server(
             app,
+            map=WatchedConnections(),
             host=host,
             port=port,
             threads=limits.threads,
             connection_limit=_raise_connection_limit(),
-            backlog=CONNECTIONS,
+            backlog=BACKLOG,
             channel_timeout=IDLE_SECONDS,
             cleanup_interval=5,
             max_request_body_size=HARD_MAX_BODY,
+            inbuf_overflow=BUFFERED_BYTES,
             # Reading ahead is how waitress notices that a client has gone while its answer is being made.
             channel_request_lookahead=1,
             outbuf_high_watermark=UNSENT_BYTES,
             outbuf_overflow=16 * UNSENT_BYTES,  # above what is ever unsent: events never reach a temporary file
             clear_untrusted_proxy_headers=True,
-            asyncore_use_poll=True,
             ident="watchfloor",
         )
     except OSError as error:
         raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from None
-    server.channel_class = ClientConnection
+    server.channel_class, server.asyncore = ClientConnection, EpollLoop
     return server
 
 

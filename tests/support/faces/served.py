@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from flask import Flask
+from waitress import wasyncore
 
 from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.connections import guard_connections, make_server
@@ -42,7 +43,7 @@ def serve_app(app: Flask, limits: RestLimits) -> Iterator[int]:
 
         def close() -> None:
             server.close()
-            server.asyncore.close_all(server._map)
+            wasyncore.close_all(server._map)
 
         # The loop's own thread closes the sockets, as it waits on them. It takes this lock to run its thunks. The lock
         # is held until the write: otherwise a pull that a task has left behind could make it close the pipe before.
