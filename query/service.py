@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from watchfloor.schema.errors import StoreError
+from watchfloor.store.snapshot import Snapshot
 from watchfloor.store.store import Store
 
 from .executor import QueryProgress, execute_query
@@ -22,10 +25,13 @@ from .watch import Watch
 
 
 class QueryService:
-    """Answers queries from one store. It may be shared between threads."""
+    """Answers queries from one store. It may be shared between threads.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    Answers from counts raise ``StoreError`` if they take longer than ``count_seconds``; None sets no bound.
+    """
+
+    def __init__(self, store: Store, count_seconds: float | None = None) -> None:
+        self._store, self._count_seconds = store, count_seconds
 
     def run(self, request: QueryRequest) -> QueryResult:
         """Starts a query. Raises ``UserError`` if the request does not fit and ``StoreError`` if the store is down."""
@@ -70,13 +76,15 @@ class QueryService:
         value: Any = None,
     ) -> int:
         """Returns the number of events in [since, until), or of those with ``field = value``; see ``statistics.py``."""
-        return count_events(self._store, source, since, until, field, value)
+        with self._open_snapshot() as snapshot:
+            return count_events(snapshot, source, since, until, field, value)
 
     def rank_values(
         self, source: str, field: str, since: int | None = None, until: int | None = None, limit: int = 10
     ) -> list[tuple[Any, int]]:
         """Returns (value, count) of the ``limit`` most frequent values of a field; see ``statistics.py``."""
-        return rank_values(self._store, source, field, since, until, limit)
+        with self._open_snapshot() as snapshot:
+            return rank_values(snapshot, source, field, since, until, limit)
 
     def count_over_time(
         self,
@@ -88,4 +96,19 @@ class QueryService:
         value: Any = None,
     ) -> list[tuple[int, int]]:
         """Returns (start in µs, count) of each bucket that has events, oldest first; see ``statistics.py``."""
-        return count_over_time(self._store, source, since, until, bucket, field, value)
+        with self._open_snapshot() as snapshot:
+            return count_over_time(snapshot, source, since, until, bucket, field, value)
+
+    @contextmanager
+    def _open_snapshot(self) -> Iterator[Snapshot]:
+        """Yields a snapshot whose scans end after ``count_seconds``."""
+        snapshot = self._store.snapshot()
+        stop = QueryStop(snapshot, self._count_seconds)
+        try:
+            yield snapshot
+        except StoreError:
+            if stop.reason is None:
+                raise
+            raise StoreError(f"the counts were not read within {self._count_seconds:g} s; try again") from None
+        finally:
+            stop.cancel_deadline()

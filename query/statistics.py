@@ -15,7 +15,7 @@ from watchfloor.schema.filter.type_check import type_filter
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME, clip_range, from_micros
 from watchfloor.store.layouts.count_reader import CountReader
-from watchfloor.store.store import Store
+from watchfloor.store.snapshot import Snapshot
 
 from .request import check_range
 
@@ -24,19 +24,24 @@ Span = tuple[int, int]
 
 
 def count_events(
-    store: Store, source_name: str, since: int | None, until: int | None, field: str | None = None, value: Any = None
+    snapshot: Snapshot,
+    source_name: str,
+    since: int | None,
+    until: int | None,
+    field: str | None = None,
+    value: Any = None,
 ) -> int:
     """Returns the number of events in [since, until), or of those among them with ``field = value``."""
-    source, reader, span = _open_counts(store, source_name, since, until)
+    source, reader, span = _open_counts(snapshot, source_name, since, until)
     term = _make_term(source, field, value, span)
     return 0 if span is None else reader.count_events(*span, *term)
 
 
 def rank_values(
-    store: Store, source_name: str, field: str, since: int | None, until: int | None, limit: int
+    snapshot: Snapshot, source_name: str, field: str, since: int | None, until: int | None, limit: int
 ) -> list[tuple[Any, int]]:
     """Returns the ``limit`` values of an indexed field with the most events in [since, until), with their counts."""
-    source, reader, span = _open_counts(store, source_name, since, until)
+    source, reader, span = _open_counts(snapshot, source_name, since, until)
     indexed = _find_indexed_field(source, field, span)
     if limit < 1:
         raise UserError(f"n is {limit}; it must be 1 or more")
@@ -44,7 +49,7 @@ def rank_values(
 
 
 def count_over_time(
-    store: Store,
+    snapshot: Snapshot,
     source_name: str,
     since: int | None,
     until: int | None,
@@ -56,22 +61,22 @@ def count_over_time(
 
     A bucket that the range cuts counts only its events within the range.
     """
-    source, reader, span = _open_counts(store, source_name, since, until)
+    source, reader, span = _open_counts(snapshot, source_name, since, until)
     term = _make_term(source, field, value, span)
     return reader.count_over_time(bucket, *(span or (0, 0)), *term)
 
 
 def _open_counts(
-    store: Store, source_name: str, since: int | None, until: int | None
+    snapshot: Snapshot, source_name: str, since: int | None, until: int | None
 ) -> tuple[Source, CountReader, Span | None]:
     """Returns the source, its counts, and the time range, in which open ends are replaced by those of the events.
 
     The time range is None if it has an open end and holds no events.
     """
-    source = store.catalog.find_source(source_name)
+    source = snapshot.catalog.find_source(source_name)
     check_range(since, until)
     since, until = clip_range(since, until)
-    reader = CountReader(store, source)
+    reader = CountReader(snapshot, source)
     if since is not None and until is not None:
         return source, reader, (since, until)
     bounds = reader.find_bounds()

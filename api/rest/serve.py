@@ -26,17 +26,21 @@ from .app import create_app
 from .connections import guard_connections, make_server
 
 GRACE_SECONDS = 5
+COUNT_SECONDS = 30.0
+"""The most seconds that counts, top values and timelines may take."""
 log = logging.getLogger(__name__)
 
 
 class StoreServices:
     """Query services over one store connection, opened at first use. Each set of labels in use has its own view.
 
-    Authorizations are reduced to the labels that the service's Accumulo user has at that moment.
+    Authorizations are reduced to the labels that the service's Accumulo user has at that moment. Answers from counts
+    fail after the seconds that bound the deadlines of queries, or after ``COUNT_SECONDS``.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._count_seconds = min(settings.deadline_seconds or COUNT_SECONDS, COUNT_SECONDS)
         self._lock = threading.Lock()
         self._root: Store | None = None
         self._stores: dict[tuple[str, ...], Store] = {}
@@ -47,7 +51,7 @@ class StoreServices:
 
         Raises ``OperatorError`` while the store does not answer; the next call tries again.
         """
-        return QueryService(self._open_store(authorizations))
+        return QueryService(self._open_store(authorizations), self._count_seconds)
 
     def read_sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
         return self._open_store(authorizations).catalog.read_sources()

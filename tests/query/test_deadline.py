@@ -197,3 +197,10 @@ def test_the_service_ends_queries_at_its_own_deadline(name: str, store: Store, s
                 assert len(answer.data.splitlines()) == 3
     finally:
         services.close()
+
+
+def test_counts_that_take_too_long_end_with_an_error(name: str, store: Store) -> None:
+    late = QueryService(store, count_seconds=0)
+    for ask in (late.count_events, late.count_over_time, lambda source: late.rank_values(source, "who")):
+        with pytest.raises(StoreError, match="not read within 0 s"):
+            ask(name)

@@ -18,8 +18,9 @@ import pyarrow as pa
 import pytest
 from rest_fakes import BEARER, GOOD, QUERY, FakeService, FakeServices, FakeTokens, events, read_lines
 from served import serve_app
+from waitress.channel import HTTPChannel
 
-from watchfloor.api.rest import connections
+from watchfloor.api.rest import connections, event_loop
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.base.limits import RestLimits
 
@@ -137,6 +138,27 @@ def test_a_crowd_of_idle_connections_makes_room(port: int, monkeypatch: pytest.M
         assert idle[0].recv(1) == b"", "the oldest is closed"
         idle[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert idle[-1].recv(12) == b"HTTP/1.1 200"
+
+
+def test_idle_connections_are_not_asked_what_they_wait_for(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+
+    def is_readable(connection: connections.ClientConnection) -> bool:
+        nonlocal asked
+        asked += 1
+        return bool(HTTPChannel.readable(connection))
+
+    with ExitStack() as stack:
+        for number in range(2000):
+            idle = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            if number % 2:
+                idle.sendall(b"GET /healthz HT")
+        assert ask(port).status == 200
+        monkeypatch.setattr(connections.ClientConnection, "readable", is_readable, raising=False)
+        began = time.monotonic()
+        assert [ask(port).status for _ in range(50)] == [200] * 50
+        sweeps = 2 + (time.monotonic() - began) / event_loop.SWEEP_SECONDS
+        assert asked < 2000 * sweeps + 50 * 40, "a walk over all of them in each round would ask 200,000 times"
 
 
 def test_a_request_whose_client_leaves_the_queue_is_never_run(port: int, service: FakeService) -> None:
