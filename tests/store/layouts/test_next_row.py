@@ -5,6 +5,8 @@ In `make test`: it is short, on the stack of the run.
 
 from __future__ import annotations
 
+import itertools
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -28,6 +30,7 @@ from watchfloor.store.store import Store
 pytestmark = pytest.mark.stack
 
 EVENTS, ITEMS, BLOCK_ROWS = 1200, 6, 20
+SCANS = 100
 START = datetime(2024, 3, 1, tzinfo=UTC)
 SOURCE = parse_definition(
     {
@@ -87,3 +90,37 @@ def test_what_a_batch_says_comes_next_is_true(store: Store, where: Condition | N
     if where is not None:
         expected = [n for n in expected if (n < 900 if where == Compare("number", "<", 900) else n == 30)]
     assert numbers == sorted(expected, reverse=True)
+
+
+def test_blocks_that_are_written_during_a_scan_break_no_order(store: Store, store_settings: Settings) -> None:
+    # A server names the next row, and a block that is then written before it comes with the following request.
+    ended = threading.Event()
+
+    def write_blocks() -> None:
+        with writer.sink() as sink:
+            for number in itertools.count(100):
+                if ended.is_set():
+                    return
+                time = START + timedelta(milliseconds=10 * number)
+                write(sink, kind, number, batch_of(kind, [{"ts": time, "number": number}]), BLOCK_ROWS)
+                sink.flush()
+
+    with Store.open(store_settings) as writer:
+        kind = writer.catalog.register(parse_definition({**SOURCE.definition, "name": f"late{RUN}.rows", "shards": 1}))
+        with writer.sink() as sink:
+            # The newest block covers the whole range, so its events wait for the next row.
+            events = [{"ts": START + timedelta(milliseconds=10 * n + 5), "number": n} for n in range(20_000)]
+            write(sink, kind, 0, batch_of(kind, events), len(events))
+            sink.flush()
+        thread = threading.Thread(target=write_blocks)
+        thread.start()
+        try:
+            source = store.catalog.find_source(kind.name)
+            request = ReadRequest(to_micros(START), to_micros(START) + EVENTS * 1_000_000, None, ["ts"], 1)
+            for _ in range(SCANS):
+                batches = list(BlockLayout().scan_events(store, source, request))
+                times = [t for batch in batches for t in batch.column("ts").cast("int64").to_pylist()]
+                assert times == sorted(times, reverse=True)
+        finally:
+            ended.set()
+            thread.join()

@@ -181,6 +181,9 @@ public abstract class ScanStream implements AutoCloseable {
         if (head == Feed.Head.NOTHING_YET) {
           return full;
         }
+        if (head == Feed.Head.ENTRY && cameTooLate(feed)) {
+          continue;
+        }
         pending.remove();
         if (head == Feed.Head.ENTRY) {
           heads.add(feed);
@@ -205,6 +208,14 @@ public abstract class ScanStream implements AutoCloseable {
       full = rows >= nextBatchRows || bytes >= BATCH_BYTES;
     }
     return true;
+  }
+
+  /**
+   * Returns whether a feed's entry lies before the key that was said to be the next. It was written after the server had
+   * looked for the next one, and so after the scan began. Newer entries may be out already, so it is left out.
+   */
+  private boolean cameTooLate(Feed feed) {
+    return feed.next != null && order.compare(feed.key(), feed.next) < 0;
   }
 
   /** Waits for a feed until the time of {@link #fill} is up, or until the rows of the batch must wait no longer. */
