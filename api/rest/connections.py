@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import resource
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -92,12 +93,15 @@ class ClientConnection(HTTPChannel):
 
 
 def make_server(app: Callable[..., Any], host: str, port: int, limits: RestLimits) -> Any:
-    """Returns a waitress server that listens; port 0 picks a free one. Raises ``SettingsError`` if it cannot listen."""
+    """Returns a waitress server that listens on one address; port 0 picks a free one.
+
+    Raises ``SettingsError`` if it cannot listen.
+    """
     try:
         server = create_server(
             app,
             map=WatchedConnections(),
-            host=host,
+            host=_resolve_host(host),
             port=port,
             threads=limits.threads,
             connection_limit=_raise_connection_limit(),
@@ -117,6 +121,14 @@ def make_server(app: Callable[..., Any], host: str, port: int, limits: RestLimit
         raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}; choose another --port") from None
     server.channel_class, server.asyncore = ClientConnection, EpollLoop
     return server
+
+
+def _resolve_host(host: str) -> str:
+    """Returns the first address of a host. For several, waitress would make several servers."""
+    try:
+        return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0])
+    except (OSError, UnicodeError):
+        raise SettingsError(f"{host} is no address or name of this machine; choose another --host") from None
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from waitress.channel import HTTPChannel
 from watchfloor.api.rest import connections, event_loop
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.base.limits import RestLimits
+from watchfloor.schema.errors import SettingsError
 
 HEADERS = BEARER | {"Content-Type": "application/json"}
 
@@ -184,3 +185,23 @@ def test_fifty_clients_at_once_are_all_answered(service: FakeService, services: 
     limits = RestLimits()
     with serve_app(create_app(services, FakeTokens(), limits), limits) as port, ThreadPoolExecutor(50) as pool:
         assert list(pool.map(lambda _: ask(port).status, range(200))) == [200] * 200
+
+
+def test_a_host_with_several_addresses_is_served_on_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve = socket.getaddrinfo
+
+    def resolve_twice(host: str, *arguments: object, **options: object) -> list[object]:
+        names = ("127.0.0.1", "::1") if host == "two.example" else (host,)
+        return [found for name in names for found in resolve(name, *arguments, **options)]  # type: ignore[call-overload]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve_twice)
+    server = connections.make_server(lambda environ, start: [], "two.example", 0, RestLimits(queries=1))
+    assert server.effective_host == "127.0.0.1"
+    server.task_dispatcher.shutdown(timeout=1)
+    server.close()
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "a" * 64 + ".example", "192.0.2.1"])
+def test_a_host_that_is_not_this_machine_is_refused(host: str) -> None:
+    with pytest.raises(SettingsError, match="choose another --"):
+        connections.make_server(lambda environ, start: [], host, 0, RestLimits(queries=1))
