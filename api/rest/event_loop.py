@@ -52,18 +52,18 @@ class WatchedConnections(dict[int, Any]):
         for number in list(self._unsettled):
             # An earlier one of this round may have closed a connection.
             if (connection := self.get(number)) is not None:
-                self._register(number, connection)
+                self._update_interest(number, connection)
         for number, events in self._epoll.poll(min(timeout, SWEEP_SECONDS)):
             if (connection := self.get(number)) is not None:
                 self._unsettled.add(number)
                 wasyncore.readwrite(connection, events)
 
-    def _register(self, number: int, connection: Any) -> None:
+    def _update_interest(self, number: int, connection: Any) -> None:
         """Asks a connection what it waits for; it is asked again in the next round unless it is at rest."""
         wanted = READ if connection.readable() else 0
         if connection.writable() and not connection.accepting:
             wanted |= WRITE
-        if wanted != self._waits_for.get(number, wanted):
+        if wanted != self._waits_for[number]:
             self._epoll.modify(number, wanted)
             self._waits_for[number] = wanted
         # Other threads change a connection only while it has requests; it waits for more than reading then, or soon.
