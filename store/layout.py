@@ -113,11 +113,17 @@ class Encoder(Protocol):
     def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
         """Returns entries of a batch of events, which has the source's columns and ``keys.OFFSET_COLUMN``.
 
-        Some of these entries may be returned only by a later call, or by ``finish``.
+        Some of these entries may be returned only by a later call, by ``finish`` or by ``replace_earlier``.
         """
 
     def finish(self) -> list[TableWrite]:
         """Returns the remaining entries and those of the item's counts."""
+
+    def replace_earlier(self, store: Store, guard: SweepGuard) -> list[TableWrite]:
+        """Puts this reading's events in the place of those of earlier readings, as far as they were kept until now.
+
+        Returns the entries that are left to write. Called once, after ``finish``, if the item is read again.
+        """
 
     def sweep_earlier(self, store: Store, gone: GoneLines, guard: SweepGuard) -> None:
         """Removes the entries that an earlier reading of the item wrote and this reading did not write again.
@@ -175,13 +181,10 @@ class Layout(Protocol):
     @property
     def counts(self) -> ValueCounts: ...
 
-    def make_encoder(
-        self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None, again: bool = False
-    ) -> Encoder:
+    def make_encoder(self, source: Source, file_id: bytes, item_id: bytes, again: bool = False) -> Encoder:
         """Returns an encoder of one work item's events.
 
-        ``reread`` is the store if the item was read to its end before, so that its events may have been compacted
-        since; otherwise None. ``again`` says that parts of the item may have been written before, so that
+        ``again`` says that parts of the item may have been written before, so that ``replace_earlier`` and
         ``sweep_earlier`` will be called.
         """
 

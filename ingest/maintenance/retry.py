@@ -180,11 +180,14 @@ class _Retry:
             fits.update(offsets[places].tolist())
         return events, fits
 
-    def _write_events(self, writer: ItemWriter, events: Events) -> bool:
+    def _write_events(self, writer: ItemWriter, events: Events, again: bool = False) -> bool:
         """Writes events durably. Returns false if a field was indexed meanwhile, so that they must be written again."""
         for source, batch in events:
             writer.write_events(source, batch)
-        writer.finish()
+        writer.put_writes(writer.encode_rest())
+        if again:
+            writer.replace_earlier(self._store)
+        self._sink.flush()
         return not writer.lacks_index(self._store.catalog.read_sources())
 
     def _rewrite_events(self, item: WorkItem, claim: str, events: Events, rejected: list[QuarantinedLine]) -> bool:
@@ -195,7 +198,7 @@ class _Retry:
         ``rejected`` are the claim's lines that are no events now.
         """
         writer = ItemWriter(self._sink, bytes.fromhex(claim), item.file_id, again=True)
-        complete = self._write_events(writer, events)
+        complete = self._write_events(writer, events, again=True)
         sources = sources_of_feed(item.feed, self._store.catalog.read_sources()) if rejected else []
         times = GoneTimes(item, sources)
         times.add(line.raw for line in rejected)

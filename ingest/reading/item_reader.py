@@ -58,9 +58,9 @@ class ReadTask:
     """A work item, and the means to read it.
 
     Events and counts go to ``event_sink``, or to ``sink`` if that is None; quarantined lines always go to ``sink``.
-    ``begun``: an earlier attempt may have written a part of the item; ``ended``: an earlier attempt may have read all
-    of it, and its blocks may have been compacted since. ``confirm`` raises if another worker has taken the item over.
-    ``on_read`` is called when all is parsed and handed to the sinks, but not yet durable.
+    ``begun``: an earlier attempt may have written a part of the item, or all of it. ``confirm`` raises if another
+    worker has taken the item over. ``on_read`` is called when all is parsed and handed to the sinks, but not yet
+    durable.
     """
 
     store: Store
@@ -69,7 +69,6 @@ class ReadTask:
     report: ReportProgress = _ignore_progress
     event_sink: WriteSink | None = None
     begun: bool = False
-    ended: bool = False
     confirm: Callable[[], None] = lambda: None
     on_read: Callable[[], None] = lambda: None
 
@@ -137,7 +136,10 @@ class ItemReader:
                 lines.put(chunk.rejected, chunk.cut)
                 writers += chunk.ended
                 events += chunk.events
-                task.report(chunk.upto - item.start, events, lines.count)
+                report = partial(task.report, chunk.upto - item.start, events, lines.count)
+                report()
+                for writer in chunk.ended if task.begun else ():
+                    writer.replace_earlier(task.store, SweepGuard(report, task.confirm))
         task.on_read()
         lines.finish()
         task.events_to.flush()
@@ -192,7 +194,7 @@ class _Outcome:
         # Other workers must not take this one for dead while it sweeps.
         report = partial(task.report, item.end - item.start, self.end.events, len(self.gone.offsets))
         for identity in part_ids(item):
-            writer = writers.get(identity) or ItemWriter(task.sink, identity, item.file_id)
+            writer = writers.get(identity) or ItemWriter(task.sink, identity, item.file_id, again=True)
             writer.sweep_earlier(store, self.gone, sources, SweepGuard(report, task.confirm))
 
 
@@ -245,7 +247,7 @@ def _encode_chunks(
     chunks: Iterator[_ParsedLines], task: ReadTask, claimed: Offsets
 ) -> Generator[_EncodedChunk, None, None]:
     """Yields the entries of each chunk. The last chunk of a part also has the part's remaining entries."""
-    item, reread = task.item, task.store if task.ended else None
+    item = task.item
     writers: dict[int, ItemWriter] = {}
     encoded = None
     for chunk in chunks:
@@ -256,7 +258,7 @@ def _encode_chunks(
             for part, events in _split_by_part(batch, item, claimed):
                 if part not in writers:
                     identity = part_id(item.item_id, part)
-                    writers[part] = ItemWriter(task.events_to, identity, item.file_id, reread, task.begun)
+                    writers[part] = ItemWriter(task.events_to, identity, item.file_id, task.begun)
                 encoded.writes.append((writers[part], writers[part].encode(source, events)))
                 encoded.events += events.num_rows
         current = part_of_line(item, encoded.upto)

@@ -158,8 +158,6 @@ class ItemHandler:
         try:
             heartbeat = Heartbeat(session.ledger, item, found, run, self._stop, session.disk)
             attempts.taken = True
-            # Only an end that is there by now can have let a compaction merge the item's blocks.
-            row = session.ledger.read_item(item)
             with session.event_sink(waiting=heartbeat.beat) as event_sink:
                 task = ReadTask(
                     session.store,
@@ -168,7 +166,6 @@ class ItemHandler:
                     heartbeat.report,
                     event_sink,
                     begun=found is not None,
-                    ended=row is not None and row.end is not None,
                     confirm=heartbeat.confirm,
                     on_read=self._on_read,
                 )

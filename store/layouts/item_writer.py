@@ -30,19 +30,12 @@ class ItemWriter:
 
     The entries are a pure function of the events, ``file_id`` (16 bytes) and ``item_id`` (8 bytes). They are durable,
     and the events are counted, when ``finish`` has returned, or when the sink's ``flush`` has returned after the
-    entries of ``encode_rest`` were put.
+    entries of ``encode_rest`` were put. An item that is read again needs ``replace_earlier`` between the two.
     """
 
-    def __init__(
-        self, sink: WriteSink, item_id: bytes, file_id: bytes, reread: Store | None = None, again: bool = False
-    ) -> None:
-        """Sets up a writer of one item.
-
-        ``reread`` is the store if the item was read to its end before; otherwise None. ``again`` says that parts of the
-        item may have been written before.
-        """
-        self._sink, self.item_id, self._file_id = sink, item_id, file_id
-        self._reread, self._again = reread, again
+    def __init__(self, sink: WriteSink, item_id: bytes, file_id: bytes, again: bool = False) -> None:
+        """Sets up a writer of one item. ``again`` says that parts of the item may have been written before."""
+        self._sink, self.item_id, self._file_id, self._again = sink, item_id, file_id, again
         self._encoders: dict[str, Encoder] = {}
         self._sources: dict[str, Source] = {}
         self.events = 0
@@ -70,6 +63,14 @@ class ItemWriter:
         """Returns the remaining entries when all events have been encoded, and those of the counts."""
         return [write for encoder in self._encoders.values() for write in encoder.finish()]
 
+    def replace_earlier(self, store: Store, guard: SweepGuard = UNGUARDED) -> None:
+        """Puts this reading's events in the place of earlier ones, after ``encode_rest``, if the item is read again.
+
+        The sink's ``flush`` makes all of them durable.
+        """
+        for encoder in self._encoders.values():
+            self.put_writes(encoder.replace_earlier(store, guard))
+
     def finish(self) -> tuple[int, int]:
         """Writes the rest, makes everything durable, and returns the numbers of events and of entries."""
         self.put_writes(self.encode_rest())
@@ -93,8 +94,9 @@ class ItemWriter:
     ) -> None:
         """Removes the entries that an earlier reading of the item wrote and this reading did not write again.
 
-        The entries of this reading must be durable by now. ``gone`` are the lines that are not events any more.
-        ``sources`` are further sources to which the earlier reading may have written.
+        The entries of this reading must be durable by now, and the writer one of an item that is read again. ``gone``
+        are the lines that are not events any more. ``sources`` are further sources to which the earlier reading may
+        have written.
         """
         for source in sources:
             self._encoder_of(source)
@@ -106,6 +108,6 @@ class ItemWriter:
         """Returns the encoder of a source, which is made at its first use."""
         encoder = self._encoders.get(source.name)
         if encoder is None:
-            encoder = find_layout(source).make_encoder(source, self._file_id, self.item_id, self._reread, self._again)
+            encoder = find_layout(source).make_encoder(source, self._file_id, self.item_id, self._again)
             self._encoders[source.name], self._sources[source.name] = encoder, source
         return encoder

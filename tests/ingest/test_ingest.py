@@ -12,12 +12,11 @@ import gzip
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from ingest_support import (
     count_messages,
@@ -47,7 +46,8 @@ from watchfloor.query.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import InputFileError, QueueError, StoreError
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.store.bridge.sinks import EntrySink
+from watchfloor.store.layouts.block.epochs.block_view import EpochState
+from watchfloor.store.layouts.block.epochs.epochs import EpochWriter
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
@@ -110,7 +110,7 @@ def test_reading_with_another_definition_leaves_nothing_of_the_first(
 ) -> None:
     """Every other line has a field that the first definition lacks. Another file's events, not read again, stay.
 
-    The rest of the first reading is removed also if the removal breaks off half-way.
+    The first reading's blocks are replaced also if the replacement breaks off half-way.
     """
     settings, kind = own(store_settings, "wider"), store.catalog.register(source("wider", layout))
     file = tmp_path / "a.log"
@@ -121,19 +121,19 @@ def test_reading_with_another_definition_leaves_nothing_of_the_first(
     assert counts(store, kind) == exactly(kind, 2500)
 
     wider = store.catalog.register(source("wider", layout, ({"name": "colour", "type": "string", "indexed": True},)))
-    deleted: list[str] = []
-    whole = EntrySink.delete_entries
+    listed: list[int] = []
+    whole = EpochWriter.list_replaced
 
-    def breaks_off(self: EntrySink, table: str, batch: pa.RecordBatch) -> None:
-        whole(self, table, batch)
-        deleted.append(table)
-        if len(deleted) == 1:
+    def breaks_off(self: EpochWriter, state: EpochState, rows: Iterable[bytes]) -> None:
+        whole(self, state, rows)
+        listed.append(state.begun)
+        if len(listed) == 1:
             raise StoreError("gone")
 
-    monkeypatch.setattr(EntrySink, "delete_entries", breaks_off)
+    monkeypatch.setattr(EpochWriter, "list_replaced", breaks_off)
     result = load(settings, file, feed=kind.name, again=True)
     assert (result.events, result.quarantined) == (3000, 0)
-    assert bool(deleted) == (layout == "block")
+    assert bool(listed) == (layout == "block")
     found = counts(store, wider)
     assert (found.events, found.index, found.total_days) == (4000, 2 * 4000 + 1500, 4000)
     red = QueryService(store).run(QueryRequest(kind.name, where="colour = c3", columns=("n",)))

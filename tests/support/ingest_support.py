@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import psutil
 
 from watchfloor.ingest.intake.load import Load
@@ -25,9 +26,10 @@ from watchfloor.schema.definition import DEFAULT_LAYOUT, parse_definition
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan
-from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table
+from watchfloor.store.encoding.keys import SHARD_BYTES, aggregate_table, event_table, index_table
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layouts.block.blocks.block_keys import FILE, OFFSET, OFFSET_FIELD
+from watchfloor.store.layouts.block.epochs.block_view import read_view
 from watchfloor.store.layouts.block.vectors.vector import decode_binary, decode_vector
 from watchfloor.store.store import Store
 
@@ -123,19 +125,33 @@ def _cells(store: Store, source: Source) -> tuple[int, int]:
 
 
 def _blocks(store: Store, source: Source) -> tuple[int, int]:
-    """Returns the numbers of events and of hits in the index. Fails if two blocks have the same line."""
+    """Returns the numbers of events and of hits in the index. Fails if two blocks have the same line.
+
+    Blocks that were replaced are left out: they stay until a compaction deletes them.
+    """
+    view = read_view(store, source.name)
+
+    def is_seen(shard: bytes, key: bytes) -> bool:
+        return view.find_seen(np.frombuffer(key + shard, np.uint8).reshape(1, -1)) is None
+
     lines: list[tuple[bytes, int]] = []
     vectors: dict[bytes, dict[bytes, bytes]] = defaultdict(dict)
     for batch in _scan(store, event_table(source)):
         columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "value"))
         for row, qualifier, value in zip(*columns, strict=True):
             vectors[row][qualifier] = value
-    for cells in vectors.values():
+    for row, cells in vectors.items():
+        if not is_seen(row[:SHARD_BYTES], row[SHARD_BYTES:]):
+            continue
         files = decode_binary(cells[FILE.encode()]).to_pylist()
         lines += zip(files, decode_vector(OFFSET_FIELD, cells[OFFSET.encode()]).to_pylist(), strict=True)
     assert len(lines) == len(set(lines)), "an event is in two blocks"
-    batches = _scan(store, index_table(source))
-    return len(lines), sum(int.from_bytes(v, "big") for batch in batches for v in batch.column("value").to_pylist())
+    hits = 0
+    for batch in _scan(store, index_table(source)):
+        columns = (batch.column(name).to_pylist() for name in ("row", "qualifier", "value"))
+        for row, key, value in zip(*columns, strict=True):
+            hits += int.from_bytes(value, "big") if is_seen(row[:SHARD_BYTES], key) else 0
+    return len(lines), hits
 
 
 def exactly(source: Source, events: int) -> Counts:

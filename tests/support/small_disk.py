@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,16 +34,23 @@ def count_free(folder: Path) -> int:
 
 
 @contextmanager
-def fill_disk(folder: Path, leave: int = 0) -> Iterator[None]:
-    """Fills a file system, but for ``leave`` bytes, until the block is left."""
+def fill_disk(folder: Path, leave: int = 0) -> Iterator[Callable[[], None]]:
+    """Fills a file system, but for ``leave`` bytes, until the block is left.
+
+    Yields a function that fills it again: servers may have deleted files since.
+    """
     path = folder / "filler"
-    try:
-        with path.open("wb", buffering=0) as file:
+
+    def fill() -> None:
+        with path.open("ab", buffering=0) as file:
             while (room := count_free(folder) - leave) > 0:
                 try:
                     file.write(bytes(min(room, _STEP)))
                 except OSError:
                     break
-        yield
+
+    try:
+        fill()
+        yield fill
     finally:
         path.unlink()

@@ -19,6 +19,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from watchfloor.loadgen.harness.cpu_usage import await_rest
@@ -34,6 +35,7 @@ from .clients import HOST, ask_often, ask_query, half_open, health_checks, stall
 from .servers import MODULE, SERVERS, list_installed
 
 START_SECONDS = 60.0
+_SHOWN_LINES = 40
 FIRST = Metric("first_row_ms", "ms", "from sending a query to the first line of its answer; nothing else is asked")
 FLUSH = Metric("chunk_ms", "ms", "from handing a chunk of a stream to the server until its client has it", "max")
 GONE = Metric(
@@ -71,6 +73,7 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
             labels = {"server": name}
             figures += _measure_idle(port, source.name, options.repeats, labels)
             figures += _measure_load(port, source.name, options, labels)
+            _show_errors(session.folder / f"{name}.log")
             figures.append(Figure(STOP, (_stop_within_stream(process, port),), labels))
     return figures
 
@@ -97,6 +100,12 @@ def _start_server(session: BenchSession, name: str) -> Iterator[tuple[subprocess
                 process.wait(10)
             process.kill()
             process.wait()
+
+
+def _show_errors(log: Path) -> None:
+    """Prints the last lines that a server has logged: they tell why requests have failed."""
+    for line in log.read_text(errors="replace").splitlines()[-_SHOWN_LINES:]:
+        print_progress(f"  {line}")
 
 
 def _is_healthy(port: int) -> bool:

@@ -3,10 +3,15 @@
 A work item's events are cut into *slabs* in the order of the file, independently of the batches in which they arrive.
 The events of a slab are split by day, sorted newest first and cut into blocks. So what is written depends on the
 events alone.
+
+An item that is read again keeps its slabs until its last event is there. Then they take the place of what the earlier
+reading wrote, all at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import numpy as np
@@ -17,7 +22,14 @@ from watchfloor.store.encoding.keys import OFFSET_COLUMN, aggregate_table, event
 from watchfloor.store.index.item_counts import ItemCounts, make_constant_column
 from watchfloor.store.index.stale_counts import read_item_counts, remove_stale_counts
 from watchfloor.store.layout import GoneLines, SweepGuard, TableWrite
-from watchfloor.store.layouts.block.blocks.block_keys import FILE, OFFSET, OFFSET_FIELD, make_item_tag
+from watchfloor.store.layouts.block.blocks.block_keys import (
+    FILE,
+    ITEM,
+    OFFSET,
+    OFFSET_FIELD,
+    make_epoch_tag,
+    make_item_tag,
+)
 from watchfloor.store.layouts.block.blocks.block_writes import (
     BLOCK_ROWS,
     SLAB_BLOCKS,
@@ -29,10 +41,20 @@ from watchfloor.store.layouts.block.blocks.block_writes import (
     make_event_write,
 )
 from watchfloor.store.layouts.block.compaction.merge import ItemOrigin
-from watchfloor.store.layouts.block.compaction.sweep import sweep_item
+from watchfloor.store.layouts.block.compaction.replace_item import NewBlocks, replace_item
 from watchfloor.store.layouts.block.vectors.column import make_binary_column, make_column
 from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression
 from watchfloor.store.store import Store
+
+
+@dataclass(frozen=True)
+class _Slab:
+    """Events that are cut into blocks together: the times (µs) and offsets of all, and their columns."""
+
+    shard: int
+    times: np.ndarray
+    offsets: np.ndarray
+    columns: list[LabelledColumn]
 
 
 class BlockEncoder:
@@ -45,28 +67,29 @@ class BlockEncoder:
         item_id: bytes,
         block_rows: int = BLOCK_ROWS,
         compression: Compression = CODEC,
-        generation: int = 0,
+        again: bool = False,
     ) -> None:
         """Sets up an encoder of one work item.
 
-        ``generation`` is the last epoch that was begun, if the item was read to its end before; otherwise 0.
+        ``again`` says that parts of the item may have been written before. All its events are kept in memory then.
         """
         self._source, self._file_id, self._item_id = source, file_id, item_id
-        self._block_rows, self._compression = block_rows, compression
+        self._block_rows, self._compression, self._again = block_rows, compression, again
         self._counts = ItemCounts(source, item_id)
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = 0
         self._slabs = 0
-        # Block names depend on the definition and on the generation: a reading with another definition, or after blocks
-        # were merged, must never write a block under the name of a block that was replaced.
+        self._kept: list[_Slab] = []
+        self._replaced = False
+        # Block names depend on the definition, so that a reading with another one never makes a block of the same name.
         self._origin = item_id + blake2b(source.to_json().encode()).digest()
-        if generation:
-            self._origin += generation.to_bytes(4, "big")
         self._first_shard = int.from_bytes(blake2b(self._origin, digest_size=4).digest(), "big")
-        self._written: set[bytes] = set()
 
     def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
-        """Returns entries of the slabs that are full now; other events wait for more, or for ``finish``."""
+        """Returns entries of the slabs that are full now; other events wait for more, or for ``finish``.
+
+        Those of an item that is read again wait for ``replace_earlier``.
+        """
         writes: list[TableWrite] = []
         size = SLAB_BLOCKS * self._block_rows
         while len(events):
@@ -83,15 +106,32 @@ class BlockEncoder:
         table = aggregate_table(self._source)
         return [*writes, *(TableWrite(table, batch, False, len(batch)) for batch in self._counts.make_entries())]
 
+    def replace_earlier(self, store: Store, guard: SweepGuard) -> list[TableWrite]:
+        tag = make_item_tag(self._item_id)
+        cut = [(slab, self._cut_blocks(slab, tag)) for slab in self._kept]
+        new = NewBlocks({block.row for _, blocks in cut for block in blocks}, self._make_blocks_of_epoch)
+        replaced = replace_item(store, self._source, ItemOrigin(tag, self._file_id), new, guard)
+        self._kept, self._replaced = [], True
+        return [] if replaced else [write for slab, blocks in cut for write in self._make_writes(slab, blocks)]
+
     def sweep_earlier(self, store: Store, gone: GoneLines, guard: SweepGuard) -> None:
-        sweep_item(store, self._source, ItemOrigin(make_item_tag(self._item_id), self._file_id), self._written, guard)
+        if not self._replaced:
+            # The item has no events of this source any more, so that nothing is left to write.
+            self.replace_earlier(store, guard)
         store = store.seeing_all_of(self._source)
         counts = read_item_counts(store, self._source, self._item_id)
         guard.confirm()
         remove_stale_counts(store, self._source, counts, self._counts.make_entries())
 
     def _encode_slab(self) -> list[TableWrite]:
-        """Returns the event entries and index entries of the pending events, and counts them."""
+        """Counts the pending events, which are a slab, and returns its entries, unless it is kept."""
+        slab = self._take_slab()
+        if self._again:
+            self._kept.append(slab)
+            return []
+        return list(self._make_writes(slab, self._cut_blocks(slab, make_item_tag(self._item_id))))
+
+    def _take_slab(self) -> _Slab:
         source = self._source
         events = pa.concat_batches(self._pending) if len(self._pending) > 1 else self._pending[0]
         self._pending, self._pending_rows = [], 0
@@ -100,8 +140,6 @@ class BlockEncoder:
         offsets = events.column(OFFSET_COLUMN)
         shard = (self._first_shard + self._slabs) % source.shards
         self._slabs += 1
-        blocks = self._cut_blocks(shard, times, offsets.to_numpy())
-        self._written.update(block.row for block in blocks)
         columns = [
             LabelledColumn(
                 f.name,
@@ -112,17 +150,33 @@ class BlockEncoder:
             )
             for f in source.fields
         ]
-        files = make_constant_column(self._file_id, len(events))
-        about = [
+        columns += [
             LabelledColumn(OFFSET, source.visibility, make_column(OFFSET_FIELD, offsets, self._compression)),
-            LabelledColumn(FILE, source.visibility, make_binary_column(files, self._compression)),
+            self._make_constant(FILE, self._file_id, len(events)),
         ]
-        return [make_event_write(source, blocks, [*columns, *about]), *make_block_index_writes(source, blocks, columns)]
+        return _Slab(shard, times, offsets.to_numpy(), columns)
 
-    def _cut_blocks(self, shard: int, times: np.ndarray, offsets: np.ndarray) -> list[Block]:
+    def _make_constant(self, name: str, value: bytes, rows: int) -> LabelledColumn:
+        """Returns a column that says the same of each event."""
+        column = make_binary_column(make_constant_column(value, rows), self._compression)
+        return LabelledColumn(name, self._source.visibility, column)
+
+    def _cut_blocks(self, slab: _Slab, tag: bytes) -> list[Block]:
         """Returns the blocks of a slab, in the order of their rows."""
-        tag, found = make_item_tag(self._item_id), []
-        for events in cut_events(times, event_hashes(self._file_id, offsets), self._block_rows):
-            own = blake2b(self._origin + offsets[events].tobytes(), digest_size=4).digest()
-            found.append(make_block(shard, events, times, tag, own))
+        found = []
+        for events in cut_events(slab.times, event_hashes(self._file_id, slab.offsets), self._block_rows):
+            own = blake2b(self._origin + slab.offsets[events].tobytes(), digest_size=4).digest()
+            found.append(make_block(slab.shard, events, slab.times, tag, own))
         return sorted(found, key=lambda block: block.row)
+
+    def _make_writes(self, slab: _Slab, blocks: list[Block]) -> Iterator[TableWrite]:
+        """Yields the event entries and the index entries of a slab."""
+        yield make_event_write(self._source, blocks, slab.columns)
+        yield from make_block_index_writes(self._source, blocks, slab.columns)
+
+    def _make_blocks_of_epoch(self, epoch: int) -> Iterator[TableWrite]:
+        """Yields the entries of the kept slabs as blocks that are born in an epoch, as those of a compaction are."""
+        for slab in self._kept:
+            item = self._make_constant(ITEM, make_item_tag(self._item_id), len(slab.times))
+            born = replace(slab, columns=[*slab.columns, item])
+            yield from self._make_writes(born, self._cut_blocks(born, make_epoch_tag(epoch)))

@@ -44,7 +44,7 @@ from watchfloor.store.layouts.block.blocks.block_keys import (
     read_block_times,
 )
 from watchfloor.store.layouts.block.blocks.event_order import EventMerger, sort_newest_first
-from watchfloor.store.layouts.block.epochs.block_view import BlockView, find_view, read_view
+from watchfloor.store.layouts.block.epochs.block_view import BlockView, find_view
 from watchfloor.store.reader import Batches, Reader
 
 from .block_counts import BlockCounts, read_block_hits
@@ -87,11 +87,8 @@ class BlockLayout:
     def __init__(self) -> None:
         self.counts = BlockCounts(self)
 
-    def make_encoder(
-        self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None, again: bool = False
-    ) -> BlockEncoder:
-        generation = read_view(reread, source.name).state.begun if reread is not None else 0
-        return BlockEncoder(source, file_id, item_id, generation=generation)
+    def make_encoder(self, source: Source, file_id: bytes, item_id: bytes, again: bool = False) -> BlockEncoder:
+        return BlockEncoder(source, file_id, item_id, again=again)
 
     def scan_events(self, reader: Reader, source: Source, request: ReadRequest) -> Iterator[pa.RecordBatch]:
         if request.since >= request.until:

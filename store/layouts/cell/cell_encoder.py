@@ -76,6 +76,10 @@ class CellEncoder:
         table = aggregate_table(self._source)
         return [TableWrite(table, batch, False, len(batch)) for batch in self._counts.make_entries()]
 
+    def replace_earlier(self, store: Store, guard: SweepGuard) -> list[TableWrite]:
+        # Events have been written over those of the earlier reading, cell by cell.
+        return []
+
     def sweep_earlier(self, store: Store, gone: GoneLines, guard: SweepGuard) -> None:
         source = store.catalog.read_sources()[self._source.name]
         store = store.seeing_all_of(source)

@@ -51,9 +51,7 @@ class CellLayout:
     def __init__(self) -> None:
         self.counts = CellCounts(self)
 
-    def make_encoder(
-        self, source: Source, file_id: bytes, item_id: bytes, reread: Reader | None = None, again: bool = False
-    ) -> CellEncoder:
+    def make_encoder(self, source: Source, file_id: bytes, item_id: bytes, again: bool = False) -> CellEncoder:
         return CellEncoder(source, file_id, item_id, again)
 
     def scan_events(self, reader: Reader, source: Source, request: ReadRequest) -> Iterator[pa.RecordBatch]:

@@ -110,15 +110,16 @@ def write_merged(
         LabelledColumn(FILE, label, make_binary_column(to_binary_array(about.files).dictionary_encode(), CODEC)),
         LabelledColumn(ITEM, label, make_binary_column(to_binary_array(about.items).dictionary_encode(), CODEC)),
     ]
-    _put_write(sink, make_event_write(source, made, [*columns, *origin]))
+    put_write(sink, make_event_write(source, made, [*columns, *origin]))
     sink.flush()
     for write in make_block_index_writes(source, made, columns):
-        _put_write(sink, write)
+        put_write(sink, write)
     sink.flush()
     return len(kept)
 
 
-def _put_write(sink: EntrySink, write: TableWrite) -> None:
+def put_write(sink: EntrySink, write: TableWrite) -> None:
+    """Hands entries to a sink."""
     (sink.write_rows if write.wide else sink.write_entries)(write.table, write.batch)
 
 

@@ -39,13 +39,14 @@ class EpochWriter:
         """Returns the state as it is now."""
         return read_view(self._store, self._source.name).state
 
-    def await_turn(self, patience: float) -> EpochState:
-        """Waits until no epoch is open and returns the state.
+    def await_turn(self, patience: float, waiting: Callable[[], None] = lambda: None) -> EpochState:
+        """Waits until no epoch is open and returns the state. ``waiting`` is called several times a second.
 
         An epoch that is open for longer than ``patience`` (s), or whose owner is dead, is aborted.
         """
         deadline, waited_for = 0.0, -1
         while (state := self.read_state()).owner:
+            waiting()
             if state.begun != waited_for:
                 deadline, waited_for = time.monotonic() + patience, state.begun
             if time.monotonic() > deadline or _is_gone(state.owner):
