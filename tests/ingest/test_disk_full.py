@@ -27,7 +27,7 @@ from watchfloor.store.store import Store
 
 pytestmark = [pytest.mark.stack, pytest.mark.crash, pytest.mark.soak]
 # So many that a load is not over before the disk is full.
-LINES = 60_000
+LINES = 240_000
 RESERVE = 80 * MIB
 
 
