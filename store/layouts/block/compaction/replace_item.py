@@ -58,8 +58,7 @@ def replace_item(store: Store, source: Source, origin: ItemOrigin, new: NewBlock
     # A process that has begun an epoch before now may be merging blocks of the item. A process that begins an epoch
     # from now on sees in the ledger that the item is being read, and does not merge the item's blocks.
     state = epochs.read_state()
-    found = _find_blocks(store, source, origin, guard)
-    if not state.owner and found.can_be_overwritten(new.rows):
+    if not state.owner and _find_blocks(store, source, origin, guard).can_be_overwritten(new.rows):
         return False
     for _ in range(_TRIES):
         mine = epochs.begin_epoch(epochs.await_turn(_PATIENCE, guard.report))
