@@ -25,6 +25,7 @@ from watchfloor.api.rest.base.validate import MAX_BODY
 from watchfloor.schema.errors import SettingsError
 
 from .event_loop import EpollLoop, WatchedConnections
+from .request_threads import RequestThreads
 
 CONNECTIONS = 8192
 """The most connections, if the process may open as many files."""
@@ -103,7 +104,7 @@ def make_server(app: Callable[..., Any], host: str, port: int, limits: RestLimit
             map=WatchedConnections(),
             host=_resolve_host(host),
             port=port,
-            threads=limits.threads,
+            _dispatcher=RequestThreads(limits.threads),
             connection_limit=_raise_connection_limit(),
             backlog=BACKLOG,
             channel_timeout=IDLE_SECONDS,
