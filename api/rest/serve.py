@@ -20,6 +20,7 @@ from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import OperatorError, StoreError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
+from watchfloor.store.bridge.connection import is_memory_short
 from watchfloor.store.store import Store
 
 from .app import create_app
@@ -55,6 +56,9 @@ class StoreServices:
 
     def read_sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
         return self._open_store(authorizations).catalog.read_sources()
+
+    def is_memory_short(self) -> bool:
+        return is_memory_short()
 
     def _open_store(self, authorizations: tuple[str, ...] | None) -> Store:
         with self._lock:

@@ -53,6 +53,11 @@ class Connection(JavaResource):
         return bool(call_java(self.java.swap, table, *key, *values))
 
 
+def is_memory_short() -> bool:
+    """Returns whether the scans of this process hold more memory than they should, though they no longer read ahead."""
+    return bool(jvm.java_class("watchfloor.bridge.scan.ReadAheadMemory").isShort())
+
+
 def to_java_credentials(credentials: Credentials) -> Any:
     """Returns Java's ``Credentials``, which make the token by which Accumulo authenticates the user."""
     return jvm.java_class("watchfloor.bridge.Credentials").ofPassword(credentials.user, credentials.password)

@@ -31,6 +31,10 @@ class QueryServices(Protocol):
         """Returns all sources by name, as the store has them now."""
         ...
 
+    def is_memory_short(self) -> bool:
+        """Returns whether running queries hold more memory than they should."""
+        ...
+
 
 class KnownTokens(Protocol):
     """Knows the bearer tokens that are in force."""
@@ -56,7 +60,7 @@ class RestContext:
     ) -> None:
         self.services, self.tokens, self._settings = services, tokens, settings
         self.health = Health(lambda: len(services.read_sources(None)))
-        self.clients = ClientWatcher()
+        self.clients = ClientWatcher(services.is_memory_short)
         self.queries, self.watches = QueryQueue(limits.for_queries), QueryQueue(limits.for_watches)
         self._longest = limits.deadline
 

@@ -1,7 +1,7 @@
 """Streams a running query as the body of an answer: NDJSON, a chunk per record batch, and a summary at the end.
 
 A thread watches the clients of all streams. It cancels a stream whose client has gone or whose token is no longer in
-force, and pauses the slot of a stream whose client does not keep up.
+force, and pauses the slot of a stream whose client does not keep up. Paused streams end when memory is short.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ from watchfloor.api.results import StreamedResult
 from watchfloor.store.bridge.threads import start_thread
 
 from .problems import Problem, to_problem
-from .query_queue import QuerySlot
+from .query_queue import QuerySlot, SlotState
 
 log = logging.getLogger(__name__)
 NDJSON = "application/x-ndjson"
 POLL_SECONDS = 0.25
+MEMORY_ENDED = "the service needs the memory of answers that are not read; read faster, or ask for less at once"
 TOKEN_ENDED = "the token was revoked or has expired meanwhile"
 PAUSE_SECONDS = 0.2
 """Seconds that a chunk may take to be sent until the stream's slot goes to another request."""
+CHUNK_ROWS = 4096
 
 
 class QueryStream:
@@ -59,14 +61,13 @@ class QueryStream:
         try:
             # No reference to the first batch is kept after it is sent, because an answer may last for hours.
             first, self._first = self._first, None
-            if first is not None and first.num_rows:
-                yield from self._send_chunk(encode_ndjson(first))
+            if first is not None:
+                yield from self._send_batch(first)
             del first
             for batch in self._batches:
                 if self._cancelled:
                     break
-                if batch.num_rows:
-                    yield from self._send_chunk(encode_ndjson(batch))
+                yield from self._send_batch(batch)
             if self._problem is not None:
                 raise self._problem
             summary = dict(self._result.summary)
@@ -84,6 +85,11 @@ class QueryStream:
                 self._result.close()
             finally:
                 self._slot.release()
+
+    @property
+    def stuck_since(self) -> float | None:
+        """The time, by ``time.monotonic``, since which the client has not taken a chunk if the slot is paused."""
+        return self._sending_since if self._slot.state is SlotState.PAUSED else None
 
     def pause_if_stuck(self) -> None:
         """Pauses the slot if the client has not taken a chunk for ``PAUSE_SECONDS``."""
@@ -103,6 +109,13 @@ class QueryStream:
         finally:
             self._slot.release()
 
+    def _send_batch(self, batch: pa.RecordBatch) -> Iterator[bytes]:
+        """Yields a batch in chunks of ``CHUNK_ROWS``, so that a stream that pauses holds few encoded rows."""
+        for start in range(0, batch.num_rows, CHUNK_ROWS):
+            if self._cancelled:
+                return
+            yield from self._send_chunk(encode_ndjson(batch.slice(start, CHUNK_ROWS)))
+
     def _send_chunk(self, chunk: bytes) -> Iterator[bytes]:
         """Yields the chunk. Goes on when it was sent and the slot, if it was paused meanwhile, runs again."""
         self._sending_since = time.monotonic()
@@ -121,9 +134,13 @@ class QueryStream:
 
 
 class ClientWatcher:
-    """Cancels streams whose client or token has gone, and pauses those whose client does not keep up."""
+    """Cancels streams whose client or token has gone, and pauses those whose client does not keep up.
 
-    def __init__(self) -> None:
+    While ``is_memory_short`` returns True, it cancels paused streams, those first that have waited longest.
+    """
+
+    def __init__(self, is_memory_short: Callable[[], bool]) -> None:
+        self._is_memory_short = is_memory_short
         self._streams: dict[QueryStream, tuple[Callable[[], bool], Callable[[], bool]]] = {}
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -162,6 +179,18 @@ class ClientWatcher:
                     stream.cancel(Problem("unauthorized", TOKEN_ENDED))
                 else:
                     stream.pause_if_stuck()
+            self._free_memory()
+
+    def _free_memory(self) -> None:
+        """Cancels paused streams until the memory is no longer short."""
+        with self._lock:
+            paused = [(since, stream) for stream in self._streams if (since := stream.stuck_since) is not None]
+        for _, stream in sorted(paused, key=lambda pair: pair[0]):
+            if not self._is_memory_short():
+                return
+            log.warning("memory is short; the query of a client that does not read its answer is closed")
+            self.remove_stream(stream)
+            stream.cancel(Problem("busy", MEMORY_ENDED))
 
 
 def send_stream(

@@ -162,10 +162,14 @@ class FakeServices:
 
     def __init__(self, service: FakeService) -> None:
         self.service, self.authorizations = service, []  # type: ignore[var-annotated]
+        self.memory_is_short = False
 
     def open_service(self, authorizations: tuple[str, ...] | None) -> Any:
         self.authorizations.append(authorizations)
         return self.service
+
+    def is_memory_short(self) -> bool:
+        return self.memory_is_short
 
     def read_sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
         if self.service.error is not None:

@@ -67,6 +67,11 @@ public final class ByteBuilder extends ColumnBuilder {
   }
 
   @Override
+  public long bytes() {
+    return starts[rows()];
+  }
+
+  @Override
   public FieldVector take(int count, BufferAllocator allocator) {
     int size = reach(count);
     FieldVector vector = text ? new VarCharVector(name, allocator) : new VarBinaryVector(name, allocator);

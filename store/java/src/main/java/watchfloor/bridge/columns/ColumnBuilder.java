@@ -92,6 +92,9 @@ public abstract class ColumnBuilder implements ValueSink {
   /** Returns a vector of the first {@code count} rows and starts again with row 0. */
   public abstract FieldVector take(int count, BufferAllocator allocator);
 
+  /** Returns the bytes of the values that were set. */
+  public abstract long bytes();
+
   /** Returns the number of rows up to the last one that was set. */
   final int rows() {
     return rows;

@@ -54,6 +54,11 @@ final class ListBuilder extends ColumnBuilder {
   }
 
   @Override
+  public long bytes() {
+    return (long) rows() * Integer.BYTES + elements.bytes();
+  }
+
+  @Override
   public FieldVector take(int count, BufferAllocator allocator) {
     if (rows() < count) {
       reach(count, starts[rows()]);

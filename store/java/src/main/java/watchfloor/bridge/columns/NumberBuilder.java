@@ -72,6 +72,11 @@ public final class NumberBuilder extends ColumnBuilder {
   }
 
   @Override
+  public long bytes() {
+    return (long) rows() * Long.BYTES;
+  }
+
+  @Override
   public FieldVector take(int count, BufferAllocator allocator) {
     if (values.length < count) {
       values = Arrays.copyOf(values, count);

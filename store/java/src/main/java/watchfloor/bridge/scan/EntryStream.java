@@ -77,6 +77,11 @@ public final class EntryStream extends ScanStream {
   }
 
   @Override
+  protected long bytes() {
+    return row.bytes() + family.bytes() + qualifier.bytes() + visibility.bytes() + value.bytes();
+  }
+
+  @Override
   protected List<FieldVector> take(int count) {
     List<FieldVector> vectors = new ArrayList<>();
     for (ByteBuilder builder : List.of(row, family, qualifier, visibility, value)) {

@@ -37,10 +37,15 @@ public abstract class EventStream extends ScanStream {
 
   private final Authorizations authorizations;
   private final IteratorSetting filter;
-  protected final ByteBuilder row = new ByteBuilder("row");
-  /** The names of the wanted fields, and the builders of their columns. */
+  /** The names and types of the wanted fields. */
   protected final String[] fields;
-  protected final ColumnBuilder[] columns;
+  private final String[] types;
+  /**
+   * The builders of the columns. Each batch has new ones: their arrays would stay on the heap for as long as the stream
+   * is not read.
+   */
+  protected ByteBuilder row;
+  protected ColumnBuilder[] columns;
 
   /**
    * Starts the scan.
@@ -55,7 +60,8 @@ public abstract class EventStream extends ScanStream {
     int requests = request.number("requests");
     authorizations = request.authorizations();
     fields = request.texts("columns")[0];
-    columns = ColumnBuilder.all(fields, request.texts("columns")[1]);
+    types = request.texts("columns")[1];
+    startColumns();
     filter = setting(request, iterator);
     List<Feed.Reader> readers = new ArrayList<>();
     if (request.flag("ordered")) {
@@ -125,6 +131,20 @@ public abstract class EventStream extends ScanStream {
     return Heartbeat.is(answer);
   }
 
+  private void startColumns() {
+    row = new ByteBuilder("row");
+    columns = ColumnBuilder.all(fields, types);
+  }
+
+  @Override
+  protected final long bytes() {
+    long bytes = row.bytes();
+    for (ColumnBuilder column : columns) {
+      bytes += column.bytes();
+    }
+    return bytes;
+  }
+
   @Override
   protected List<FieldVector> take(int count) {
     List<FieldVector> vectors = new ArrayList<>();
@@ -132,6 +152,7 @@ public abstract class EventStream extends ScanStream {
     for (ColumnBuilder column : columns) {
       vectors.add(column.take(count, ArrowMemory.ALLOCATOR));
     }
+    startColumns();
     return vectors;
   }
 }

@@ -30,7 +30,9 @@ final class Feed {
    */
   private static final long PEACE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
+  private final ReadAheadMemory memory;
   private final long maxBytes;
+  private final long ownBytes;
   private final Future<?> thread;
 
   // The buffer to which the reader appends, and its state; guarded by this.
@@ -38,6 +40,7 @@ final class Feed {
   private Value[] values = new Value[64];
   private int size;
   private long bytes;
+  private boolean waiting;
   private ScannerBase scanner;
   private Throwable error;
   private boolean done;
@@ -48,6 +51,8 @@ final class Feed {
   private Value[] takenValues = new Value[64];
   private int taken;
   private int at = -1;
+  /** The bytes of this buffer's values, consumed or not; guarded by this. */
+  private long takenBytes;
 
   /** A key before which no further entry of this feed comes; null if none is known. Only the consumer uses it. */
   Key next;
@@ -55,10 +60,14 @@ final class Feed {
   /**
    * Starts the thread.
    *
-   * @param maxBytes of values that may wait to be taken
+   * @param memory in which values wait to be taken
+   * @param maxBytes of values that may wait
+   * @param ownBytes of values that may wait even if no memory is free; one entry always may
    */
-  Feed(Reader reader, long maxBytes) {
+  Feed(Reader reader, ReadAheadMemory memory, long maxBytes, long ownBytes) {
+    this.memory = memory;
     this.maxBytes = maxBytes;
+    this.ownBytes = ownBytes;
     thread = Threads.POOL.submit(() -> run(reader));
   }
 
@@ -101,9 +110,11 @@ final class Feed {
   }
 
   private synchronized void add(Key key, Value value) throws InterruptedException {
-    while ((size == CAPACITY || bytes >= maxBytes) && !closed) {
+    while (!closed && !takeRoom(value.getSize())) {
+      waiting = true;
       wait();
     }
+    waiting = false;
     if (closed) {
       throw new CancellationException("closed");
     }
@@ -119,6 +130,22 @@ final class Feed {
     }
   }
 
+  /** Takes memory for one more value. Returns false if the value must wait until the consumer takes the buffer. */
+  private boolean takeRoom(long more) {
+    if (size == 0 || (size < CAPACITY && bytes + more <= ownBytes)) {
+      memory.takeAnyway(more);
+      return true;
+    }
+    return size < CAPACITY && bytes < maxBytes && memory.take(more);
+  }
+
+  /** Gives the memory of both buffers back. Nothing is added after it. */
+  private void giveBack() {
+    memory.giveBack(bytes + takenBytes);
+    bytes = 0;
+    takenBytes = 0;
+  }
+
   /** The result of {@link #advance}. */
   enum Head {
     ENTRY,
@@ -131,6 +158,7 @@ final class Feed {
    */
   Head advance(long millis) throws Exception {
     if (at + 1 < taken) {
+      takenValues[at] = null;
       at++;
       return Head.ENTRY;
     }
@@ -145,6 +173,7 @@ final class Feed {
         if (!done) {
           return Head.NOTHING_YET;
         }
+        giveBack();
         if (error instanceof Exception) {
           throw (Exception) error;
         }
@@ -170,10 +199,11 @@ final class Feed {
     at = 0;
     keys = freeKeys;
     values = freeValues;
-    boolean full = size == CAPACITY || bytes >= maxBytes;
+    memory.giveBack(takenBytes);
+    takenBytes = bytes;
     size = 0;
     bytes = 0;
-    if (full) {
+    if (waiting) {
       notifyAll();
     }
   }
@@ -191,6 +221,7 @@ final class Feed {
     ScannerBase open;
     long wait;
     synchronized (this) {
+      giveBack();
       if (closed || done) {
         closed = true;
         return;

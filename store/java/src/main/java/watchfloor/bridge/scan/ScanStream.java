@@ -35,10 +35,12 @@ public abstract class ScanStream implements AutoCloseable {
    */
   private static final long FIRST_LINGER_MILLIS = 10;
   private static final long LINGER_MILLIS = 100;
-  /** The bytes at which a batch is full, whatever its number of rows. */
-  private static final long BATCH_BYTES = 16 << 20;
-  /** The bytes that all feeds of a stream together may read ahead. */
-  private static final long READ_AHEAD_BYTES = 32 << 20;
+  /** The bytes of its columns at which a batch is full, whatever its number of rows. */
+  private static final long BATCH_BYTES = 8 << 20;
+  private static final ReadAheadMemory MEMORY = ReadAheadMemory.OF_PROCESS;
+  /** The bytes that all feeds of a stream together may read ahead, and those that they always may. */
+  private static final long READ_AHEAD_BYTES = Math.min(32 << 20, MEMORY.size() / 4);
+  private static final long OWN_BYTES = 256 << 10;
 
   /** A key of a batch's metadata. Its value is a row in hexadecimal; no entry after the batch has a row before it. */
   public static final String NEXT_ROW = "next row";
@@ -55,7 +57,6 @@ public abstract class ScanStream implements AutoCloseable {
   private PriorityQueue<Feed> heads;
   private Comparator<Key> order;
   private int rows;
-  private long bytes;
   private long lingerMillis = FIRST_LINGER_MILLIS;
   /** The time at which the batch's first row came, by System.nanoTime. */
   private long firstRowAt;
@@ -76,15 +77,18 @@ public abstract class ScanStream implements AutoCloseable {
   final void start(List<Feed.Reader> readers, Comparator<Key> order) {
     this.order = order;
     heads = new PriorityQueue<>(Math.max(1, readers.size()), (a, b) -> order.compare(a.key(), b.key()));
-    long share = READ_AHEAD_BYTES / Math.max(1, readers.size());
+    int count = Math.max(1, readers.size());
     List<Feed> started = new ArrayList<>();
-    readers.forEach(reader -> started.add(new Feed(reader, share)));
+    readers.forEach(reader -> started.add(new Feed(reader, MEMORY, READ_AHEAD_BYTES / count, OWN_BYTES / count)));
     feeds = started;
     pending.addAll(started);
   }
 
   /** Appends an entry to the batch's columns. */
   protected abstract void append(int row, Key key, Value value);
+
+  /** Returns the bytes of the batch's columns. */
+  protected abstract long bytes();
 
   /** Returns a key before which no further entry of the last appended entry's feed comes; null if it is not known. */
   protected Key next() {
@@ -120,7 +124,6 @@ public abstract class ScanStream implements AutoCloseable {
       return END;
     }
     rows = 0;
-    bytes = 0;
     full = false;
     nextBatchRows = batchRows;
     lingerMillis = LINGER_MILLIS;
@@ -203,9 +206,8 @@ public abstract class ScanStream implements AutoCloseable {
       }
       append(rows++, first.key(), value);
       first.next = next();
-      bytes += value.getSize();
       pending.add(first);
-      full = rows >= nextBatchRows || bytes >= BATCH_BYTES;
+      full = rows >= nextBatchRows || bytes() >= BATCH_BYTES;
     }
     return true;
   }
