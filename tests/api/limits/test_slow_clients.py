@@ -16,16 +16,16 @@ from contextlib import ExitStack
 
 import pyarrow as pa
 import pytest
-from rest_fakes import BEARER, GOOD, QUERY, FakeService, FakeServices, FakeTokens, events, read_lines
+from rest_fakes import GOOD, TOKEN, FakeService, FakeServices, FakeTokens, events, read_lines
 from served import serve_app
+from slow_readers import ask_rest, connect_slow_reader
 from waitress.channel import HTTPChannel
 
 from watchfloor.api.rest import connections, event_loop
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.base.limits import RestLimits
+from watchfloor.api.rest.base.problems import problem_type
 from watchfloor.schema.errors import SettingsError
-
-HEADERS = BEARER | {"Content-Type": "application/json"}
 
 
 class Endless(list[pa.RecordBatch]):
@@ -38,22 +38,11 @@ class Endless(list[pa.RecordBatch]):
 
 
 def ask(port: int, **more: object) -> http.client.HTTPResponse:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    connection.request("POST", QUERY, json.dumps(GOOD | more), HEADERS)
-    return connection.getresponse()
+    return ask_rest(port, TOKEN, GOOD | more)
 
 
-def connect_slow_reader(port: int, buffer: int = 4096) -> socket.socket:
-    """Sends a query over a connection that buffers this many bytes, and returns it without reading the answer."""
-    reader = socket.socket()
-    reader.settimeout(10)
-    reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-    reader.connect(("127.0.0.1", port))
-    body = json.dumps(GOOD).encode()
-    lines = [f"POST {QUERY} HTTP/1.1", "Host: x", f"Content-Length: {len(body)}"]
-    lines += [f"{name}: {value}" for name, value in HEADERS.items()]
-    reader.sendall("\r\n".join([*lines, "", ""]).encode() + body)
-    return reader
+def connect_reader(port: int, buffer: int = 4096) -> socket.socket:
+    return connect_slow_reader(port, TOKEN, GOOD, buffer)
 
 
 def wait_until(is_true: Callable[[], object], seconds: float = 5) -> None:
@@ -69,7 +58,7 @@ def test_streams_that_nobody_reads_stop_nobody(service: FakeService, services: F
     with serve_app(create_app(services, FakeTokens(), limits), limits) as port, ExitStack() as stack:
         service.batches = Endless()
         for _ in range(6):
-            stack.enter_context(connect_slow_reader(port))
+            stack.enter_context(connect_reader(port))
         # Two run at once, so each waits until one before it is paused.
         wait_until(lambda: len(service.results) == 6, 30)
         service.batches = [events(0, 1)]
@@ -77,9 +66,30 @@ def test_streams_that_nobody_reads_stop_nobody(service: FakeService, services: F
         assert response.status == 200 and read_lines(response.read())[-1]["summary"]["rows"] == 1
 
 
+def test_answers_that_nobody_reads_end_while_memory_is_short(service: FakeService, services: FakeServices) -> None:
+    limits = RestLimits(queries=4, queries_per_token=4, stalled_seconds=60)
+    with serve_app(create_app(services, FakeTokens(), limits), limits) as port, ExitStack() as stack:
+        service.batches = Endless()
+        readers = [stack.enter_context(connect_reader(port)) for _ in range(3)]
+        wait_until(lambda: len(service.results) == 3)
+        time.sleep(0.5)
+        assert not any(result.closed.is_set() for result in service.results)
+        services.memory_is_short = True
+        wait_until(lambda: all(result.closed.is_set() for result in service.results))
+        readers[0].settimeout(5)
+        rest = b""
+        while not rest.endswith(b"0\r\n\r\n"):
+            rest += readers[0].recv(1 << 20)
+        summary = json.loads(rest.splitlines()[-4])["summary"]
+        assert summary["status"] == "failed" and summary["problem"]["type"] == problem_type("busy")
+        # One that reads is not disturbed.
+        service.batches = [events(0, 1)] * 100
+        assert read_lines(ask(port).read())[-1]["summary"]["rows"] == 100
+
+
 def test_a_client_that_does_not_read_is_cut_off_and_its_query_ended(port: int, service: FakeService) -> None:
     service.batches = Endless()
-    with connect_slow_reader(port) as reader:
+    with connect_reader(port) as reader:
         wait_until(lambda: service.results)
         began = time.monotonic()
         assert service.results[0].closed.wait(5), "the query of a stalled reader was open for 5 s"
@@ -95,7 +105,7 @@ def test_a_client_that_does_not_read_is_cut_off_and_its_query_ended(port: int, s
 def test_a_client_that_reads_slowly_but_reads_is_served(port: int, service: FakeService) -> None:
     service.batches = [events(n * 1000, 1000) for n in range(12)]
     received = b""
-    with connect_slow_reader(port, 64 << 10) as reader:
+    with connect_reader(port, 64 << 10) as reader:
         # Some 1.2 MB in 4 s, which is twice the time that a client may stand still.
         while b'"summary"' not in received[-1000:]:
             received += reader.recv(32 << 10)
@@ -166,7 +176,7 @@ def test_a_request_whose_client_leaves_the_queue_is_never_run(port: int, service
     more = threading.Event()
     service.batches = [events(0, 1), more]
     running = [ask(port), ask(port)]
-    connect_slow_reader(port).close()
+    connect_reader(port).close()
     time.sleep(0.3)
     more.set()
     for response in running:

@@ -41,6 +41,8 @@ final class Feed {
   private int size;
   private long bytes;
   private boolean waiting;
+  /** Whether the consumer has found nothing and waits for the next entry. */
+  private boolean hungry;
   private ScannerBase scanner;
   private Throwable error;
   private boolean done;
@@ -62,7 +64,7 @@ final class Feed {
    *
    * @param memory in which values wait to be taken
    * @param maxBytes of values that may wait
-   * @param ownBytes of values that may wait even if no memory is free; one entry always may
+   * @param ownBytes of values that may wait even if no memory is free
    */
   Feed(Reader reader, ReadAheadMemory memory, long maxBytes, long ownBytes) {
     this.memory = memory;
@@ -110,11 +112,9 @@ final class Feed {
   }
 
   private synchronized void add(Key key, Value value) throws InterruptedException {
-    while (!closed && !takeRoom(value.getSize())) {
-      waiting = true;
-      wait();
+    if (!closed && !takeRoom(value.getSize())) {
+      awaitRoom(value.getSize());
     }
-    waiting = false;
     if (closed) {
       throw new CancellationException("closed");
     }
@@ -130,13 +130,30 @@ final class Feed {
     }
   }
 
-  /** Takes memory for one more value. Returns false if the value must wait until the consumer takes the buffer. */
+  /** Takes memory for one more value. Returns false if the value must wait for the consumer. */
   private boolean takeRoom(long more) {
-    if (size == 0 || (size < CAPACITY && bytes + more <= ownBytes)) {
+    if (size == CAPACITY) {
+      return false;
+    }
+    if (bytes + more <= ownBytes || (size == 0 && hungry)) {
       memory.takeAnyway(more);
       return true;
     }
-    return size < CAPACITY && bytes < maxBytes && memory.take(more);
+    return bytes < maxBytes && memory.take(more);
+  }
+
+  private void awaitRoom(long more) throws InterruptedException {
+    // The value is there already, and the scanner has read as much again ahead of it.
+    memory.takeAnyway(2 * more);
+    waiting = true;
+    try {
+      do {
+        wait();
+      } while (!closed && !takeRoom(more));
+    } finally {
+      waiting = false;
+      memory.giveBack(2 * more);
+    }
   }
 
   /** Gives the memory of both buffers back. Nothing is added after it. */
@@ -163,8 +180,14 @@ final class Feed {
       return Head.ENTRY;
     }
     synchronized (this) {
-      if (size == 0 && !done && !closed && millis > 0) {
-        wait(millis);
+      if (size == 0 && !done && !closed) {
+        hungry = true;
+        if (waiting) {
+          notifyAll();
+        }
+        if (millis > 0) {
+          wait(millis);
+        }
       }
       if (closed) {
         throw new CancellationException("closed");
@@ -203,6 +226,7 @@ final class Feed {
     takenBytes = bytes;
     size = 0;
     bytes = 0;
+    hungry = false;
     if (waiting) {
       notifyAll();
     }

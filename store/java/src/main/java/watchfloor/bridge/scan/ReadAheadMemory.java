@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * pauses keeps what it has, so without a common bound a few dozen of them would fill the heap.
  */
 public final class ReadAheadMemory {
-  /** That of this process. A scanner holds about as much again that it has not handed over yet. */
+  /** That of this process. Columns of batches, and what else a process keeps, have the rest of its heap. */
   static final ReadAheadMemory OF_PROCESS = new ReadAheadMemory(Runtime.getRuntime().maxMemory() / 4);
 
   private final long size;
@@ -18,7 +18,7 @@ public final class ReadAheadMemory {
     free = new AtomicLong(size);
   }
 
-  /** Returns whether the scans of this process hold more than they should, each no more than it must. */
+  /** Returns whether the scans of this process hold more than they should, though each reads no further ahead. */
   public static boolean isShort() {
     return OF_PROCESS.free() < 0;
   }

@@ -36,7 +36,7 @@ public abstract class ScanStream implements AutoCloseable {
   private static final long FIRST_LINGER_MILLIS = 10;
   private static final long LINGER_MILLIS = 100;
   /** The bytes of its columns at which a batch is full, whatever its number of rows. */
-  private static final long BATCH_BYTES = 8 << 20;
+  private static final long BATCH_BYTES = 4 << 20;
   private static final ReadAheadMemory MEMORY = ReadAheadMemory.OF_PROCESS;
   /** The bytes that all feeds of a stream together may read ahead, and those that they always may. */
   private static final long READ_AHEAD_BYTES = Math.min(32 << 20, MEMORY.size() / 4);

@@ -1,0 +1,149 @@
+package watchfloor.bridge.scan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
+import org.apache.accumulo.core.client.ScannerBase;
+import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.Value;
+import org.junit.jupiter.api.Test;
+
+class FeedTest {
+  private static final int VALUE_BYTES = 1000;
+  private static final int ENTRIES = 500;
+  private static final long OWN_BYTES = 4 * VALUE_BYTES;
+  private static final long MAX_BYTES = 100 * VALUE_BYTES;
+
+  /** A scanner of {@link #ENTRIES} entries that counts those that were read. */
+  private static ScannerBase scanner(AtomicInteger read) {
+    return (ScannerBase)
+        Proxy.newProxyInstance(
+            FeedTest.class.getClassLoader(),
+            new Class<?>[] {ScannerBase.class},
+            (proxy, method, arguments) -> {
+              switch (method.getName()) {
+                case "iterator":
+                  return IntStream.range(0, ENTRIES)
+                      .peek(i -> read.incrementAndGet())
+                      .mapToObj(i -> Map.entry(new Key(String.format("%06d", i)), new Value(new byte[VALUE_BYTES])))
+                      .iterator();
+                case "close":
+                  return null;
+                default:
+                  throw new UnsupportedOperationException(method.getName());
+              }
+            });
+  }
+
+  private static Feed feed(ReadAheadMemory memory, AtomicInteger read) {
+    return new Feed(feed -> feed.drain(scanner(read), Long.MAX_VALUE), memory, MAX_BYTES, OWN_BYTES);
+  }
+
+  private static void await(BooleanSupplier isTrue) throws InterruptedException {
+    for (int i = 0; i < 5000 && !isTrue.getAsBoolean(); i++) {
+      Thread.sleep(1);
+    }
+    assertTrue(isTrue.getAsBoolean());
+  }
+
+  /** Waits until so many entries were read, and checks that no more are. */
+  private static void awaitRest(AtomicInteger read, int most) throws InterruptedException {
+    await(() -> read.get() >= most);
+    Thread.sleep(100);
+    assertEquals(most, read.get());
+  }
+
+  private static void readToEnd(Feed feed) throws Exception {
+    for (int i = 0; i < ENTRIES; i++) {
+      assertEquals(Feed.Head.ENTRY, feed.advance(5000));
+      assertEquals(String.format("%06d", i), feed.key().getRow().toString());
+      assertEquals(VALUE_BYTES, feed.value().getSize());
+    }
+    assertEquals(Feed.Head.END, feed.advance(5000));
+  }
+
+  @Test
+  void feedsThatNobodyReadsStayWithinTheMemoryOfAll() throws Exception {
+    ReadAheadMemory memory = new ReadAheadMemory(150 * VALUE_BYTES);
+    AtomicInteger read = new AtomicInteger();
+    List<Feed> feeds = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      feeds.add(feed(memory, read));
+    }
+    await(() -> memory.free() < VALUE_BYTES);
+    Thread.sleep(200);
+    // One entry of each feed has been read and is not in its buffer yet. It counts twice.
+    assertTrue(memory.free() >= -10 * (OWN_BYTES + 2 * VALUE_BYTES), "free: " + memory.free());
+    assertTrue(read.get() <= 150 + 10 * 4 + 10, "read: " + read.get());
+    for (Feed feed : feeds) {
+      readToEnd(feed);
+    }
+    assertEquals(memory.size(), memory.free());
+  }
+
+  @Test
+  void aFeedWithoutFreeMemoryIsReadToItsEnd() throws Exception {
+    ReadAheadMemory memory = new ReadAheadMemory(0);
+    AtomicInteger read = new AtomicInteger();
+    Feed feed = feed(memory, read);
+    awaitRest(read, 4 + 1);
+    assertEquals(-OWN_BYTES - 2 * VALUE_BYTES, memory.free());
+    readToEnd(feed);
+    assertEquals(0, memory.free());
+  }
+
+  @Test
+  void aValueLargerThanItsShareWaitsUntilItIsWanted() throws Exception {
+    ReadAheadMemory memory = new ReadAheadMemory(0);
+    AtomicInteger read = new AtomicInteger();
+    Feed feed = new Feed(f -> f.drain(scanner(read), Long.MAX_VALUE), memory, MAX_BYTES, VALUE_BYTES - 1);
+    awaitRest(read, 1);
+    assertEquals(-2 * VALUE_BYTES, memory.free());
+    readToEnd(feed);
+    assertEquals(0, memory.free());
+  }
+
+  @Test
+  void aFeedReadsAheadNoMoreThanItsMost() throws Exception {
+    ReadAheadMemory memory = new ReadAheadMemory(Long.MAX_VALUE / 2);
+    AtomicInteger read = new AtomicInteger();
+    Feed feed = feed(memory, read);
+    awaitRest(read, 100 + 1);
+    assertEquals(MAX_BYTES + 2 * VALUE_BYTES, memory.size() - memory.free());
+    readToEnd(feed);
+    assertEquals(memory.size(), memory.free());
+  }
+
+  @Test
+  void aFeedThatIsClosedGivesItsMemoryBack() throws Exception {
+    ReadAheadMemory memory = new ReadAheadMemory(30 * VALUE_BYTES);
+    AtomicInteger read = new AtomicInteger();
+    Feed feed = feed(memory, read);
+    await(() -> memory.free() < VALUE_BYTES);
+    assertEquals(Feed.Head.ENTRY, feed.advance(0));
+    assertFalse(memory.take(memory.size()));
+    feed.close();
+    await(() -> memory.free() == memory.size());
+    feed.close();
+    assertEquals(memory.size(), memory.free());
+    assertThrows(
+        CancellationException.class,
+        () -> {
+          // What was taken before may still be consumed.
+          while (feed.advance(0) == Feed.Head.ENTRY) {
+            assertEquals(VALUE_BYTES, feed.value().getSize());
+          }
+        });
+    assertEquals(memory.size(), memory.free());
+  }
+}
