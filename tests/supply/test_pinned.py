@@ -47,6 +47,18 @@ def test_the_lock_has_all_that_the_project_wants() -> None:
     assert missing == set(), "run `make lock`"
 
 
+def test_the_jars_with_known_holes_are_those_that_are_used() -> None:
+    table = (ROOT / "SECURITY.md").read_text().partition("## Versions with known holes")[2].partition("\n## ")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| ")][1:]
+    jars = [jar.split() for cell in cells for jar in cell.split(",")]
+    assert len(jars) >= 6
+    recorded = RECORD.read_text()
+    for name, version in jars:
+        assert re.search(rf"/{name}[^/]*/{re.escape(version)}[^/]*/", recorded), (
+            f"{name} {version}: bring SECURITY.md up"
+        )
+
+
 def install(lock: Path, target: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-deps", "--require-hashes"]
     return subprocess.run([*command, "--target", target, "-r", lock], capture_output=True, text=True, timeout=120)

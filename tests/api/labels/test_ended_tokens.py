@@ -109,6 +109,7 @@ def test_watches_of_a_revoked_token_end_and_give_their_slots_back(port: int, fil
     for watch in watches:
         assert json.loads(watch.readline())["text"]
     assert ask(port, token, watch=True).status == 429
+    assert ask(port, token, limit=1).status == 200
     file.revoke_token("watcher")
     began = time.monotonic()
     for watch in watches:

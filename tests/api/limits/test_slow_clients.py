@@ -16,7 +16,7 @@ from contextlib import ExitStack
 
 import pyarrow as pa
 import pytest
-from rest_fakes import GOOD, TOKEN, FakeService, FakeServices, FakeTokens, events, read_lines
+from rest_fakes import BEARER, GOOD, SOURCE, TOKEN, FakeService, FakeServices, FakeTokens, events, read_lines
 from served import serve_app
 from slow_readers import ask_rest, connect_slow_reader
 from waitress.channel import HTTPChannel
@@ -126,12 +126,14 @@ def test_half_sent_requests_cost_no_thread_and_end(
         assert ask(port).status == 200
         assert time.monotonic() - began < 1
         # A byte now and then buys no time: it is the whole request that must arrive.
-        trickling = halves[1:15:3]
+        trickling, half_bodies = halves[1:15:3], halves[2:15:3]
         wait_until(lambda: all(has_ended_after(half, b"T") for half in trickling), 6)
+        # A body's next byte would make the request another one, so nothing more is sent.
+        wait_until(lambda: all(has_ended_after(half, b"") for half in half_bodies), 6)
 
 
 def has_ended_after(half: socket.socket, more: bytes) -> bool:
-    """Sends ``more`` and returns whether the server has closed the connection."""
+    """Sends ``more``, if any, and returns whether the server has closed the connection."""
     try:
         half.sendall(more)
         return half.recv(10, socket.MSG_DONTWAIT) == b""
@@ -195,6 +197,39 @@ def test_fifty_clients_at_once_are_all_answered(service: FakeService, services: 
     limits = RestLimits()
     with serve_app(create_app(services, FakeTokens(), limits), limits) as port, ThreadPoolExecutor(50) as pool:
         assert list(pool.map(lambda _: ask(port).status, range(200))) == [200] * 200
+
+
+def test_forty_counts_that_wait_do_not_delay_the_health(
+    service: FakeService, services: FakeServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = threading.Event()
+
+    def wait(*arguments: object) -> list[tuple[object, int]]:
+        free.wait(20)
+        return [("192.0.2.1", 3)]
+
+    monkeypatch.setattr(service, "rank_values", wait)
+    limits = RestLimits(queries=4, queries_per_token=4, wait_seconds=20)
+    with serve_app(create_app(services, FakeTokens(), limits), limits) as port, ThreadPoolExecutor(40) as pool:
+        get(port, "/healthz")  # the first one waits for the store
+        counts = [pool.submit(get, port, f"/api/v1/top?source={SOURCE.name}&field=src_ip") for _ in range(40)]
+        time.sleep(0.5)
+        for _ in range(20):
+            began = time.monotonic()
+            assert get(port, "/healthz") == 200
+            assert time.monotonic() - began < 0.1
+        assert not any(count.done() for count in counts)
+        free.set()
+        assert [count.result() for count in counts] == [200] * 40
+
+
+def get(port: int, path: str) -> int:
+    """Asks for a path and returns the answer's status once it is there in full."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", path, headers=BEARER)
+    response = connection.getresponse()
+    response.read()
+    return response.status
 
 
 def test_a_host_with_several_addresses_is_served_on_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
