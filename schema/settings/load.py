@@ -25,8 +25,8 @@ from .settings import Settings
 ENVIRONMENT = "WATCHFLOOR_"
 FILE_NAME = "watchfloor.toml"
 _DEFAULT_HOME = ".watchfloor"
-_GUARDED_KINDS: tuple[SettingType, ...] = ("path", "host", "protocol")
-"""The settings that can name code, a host or a secret, or say how a host is reached."""
+_GUARDED_KINDS: tuple[SettingType, ...] = ("path", "host", "protocol", "user")
+"""The settings that can name code, a host, a secret or whose it is, or say how a host is reached."""
 log = logging.getLogger(__name__)
 
 
@@ -105,8 +105,8 @@ def _read_file(path: Path, is_named: bool) -> tuple[dict[str, Any], str]:
     """Returns the values of a settings file, and a text that names their origin; no values if there is no file.
 
     A file that another user could have written is not believed. Neither is a file that merely lies where the command
-    runs, if it names a path or a host: the folder may have been copied from somebody, and so have been made to run
-    their programs, or to send passwords to them. The log says what is ignored. ``is_named`` is true if the user has
+    runs, if it names a path, a host or a user: the folder may have been copied from somebody, and so have been made to
+    run their programs, or to send passwords to them. The log says what is ignored. ``is_named`` is true if the user has
     named the file's folder.
     """
     try:
@@ -123,7 +123,7 @@ def _read_file(path: Path, is_named: bool) -> tuple[dict[str, Any], str]:
             name = _name_in_files(field)
             if field.metadata["kind"] in _GUARDED_KINDS and values.pop(name, None) is not None:
                 _warn_once(
-                    f"{path}, {name} is ignored: a file of the working folder may not name paths or hosts; "
+                    f"{path}, {name} is ignored: a file of the working folder may not name paths, hosts or users; "
                     f"use {ENVIRONMENT}{name.upper()}, or --config {path}"
                 )
     return values, f"{path}, "

@@ -79,14 +79,14 @@ class Settings:
     kafka_bootstrap: str = _setting(
         "", "host", "host:port[,…] of an existing Kafka; by default the local stack's", "kafka"
     )
-    kafka_user: str = _setting("", "text", "account at an existing Kafka (SCRAM-SHA-512); by default none")
+    kafka_user: str = _setting("", "user", "account at an existing Kafka (SCRAM-SHA-512); by default none")
     kafka_password: Path | None = _setting(None, "path", "file (mode 0600) with the password of `kafka_user`")
     kafka_protocol: str = _setting(
         "SASL_SSL", "protocol", "how to reach an existing Kafka with `kafka_user`: SASL_SSL or SASL_PLAINTEXT"
     )
-    ingest_user: str = _setting("root", "text", "Accumulo user that makes tables and writes")
+    ingest_user: str = _setting("root", "user", "Accumulo user that makes tables and writes")
     ingest_password: Path | None = _setting(None, "path", "file (mode 0600) with the ingest user's password")
-    query_user: str = _setting("watchfloor_query", "text", "Accumulo user that reads for analysts")
+    query_user: str = _setting("watchfloor_query", "user", "Accumulo user that reads for analysts")
     query_password: Path | None = _setting(None, "path", "file (mode 0600) with the query user's password")
     queue_key: Path | None = _setting(
         None, "path", "file (mode 0600) with the key that signs work items; by default the local stack's"
