@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from watchfloor.schema.errors import SettingsError, suggest_names
+from watchfloor.schema.files.paths import describe_error, show_path
 
 from .ownership import find_foreign_writer
 from .parse_setting import SettingType, parse_setting
@@ -78,9 +79,11 @@ def read_named_file(path: Path) -> dict[str, Any]:
         reason = find_foreign_writer(path)
         values = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from error
+        raise SettingsError(f"{show_path(path)} cannot be read: {describe_error(error)}") from error
     if reason:
-        raise SettingsError(f"{path} is not used: {reason}, and settings can name programs and hosts; take it away")
+        raise SettingsError(
+            f"{show_path(path)} is not used: {reason}, and settings can name programs and hosts; take it away"
+        )
     return values
 
 
@@ -111,22 +114,22 @@ def _read_file(path: Path, is_named: bool) -> tuple[dict[str, Any], str]:
     """
     try:
         if reason := find_foreign_writer(path):
-            _warn_once(f"{path} is ignored: {reason}")
+            _warn_once(f"{show_path(path)} is ignored: {reason}")
             return {}, ""
         values = tomllib.loads(path.read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}, ""
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from error
+        raise SettingsError(f"{show_path(path)} cannot be read: {describe_error(error)}") from error
     if not is_named:
         for field in dataclasses.fields(Settings):
             name = _name_in_files(field)
             if field.metadata["kind"] in _GUARDED_KINDS and values.pop(name, None) is not None:
                 _warn_once(
-                    f"{path}, {name} is ignored: a file of the working folder may not name paths, hosts or users; "
-                    f"use {ENVIRONMENT}{name.upper()}, or --config {path}"
+                    f"{show_path(path)}, {name} is ignored: a file of the working folder may not name paths, hosts or "
+                    f"users; use {ENVIRONMENT}{name.upper()}, or --config {show_path(path)}"
                 )
-    return values, f"{path}, "
+    return values, f"{show_path(path)}, "
 
 
 @cache
