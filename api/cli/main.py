@@ -25,6 +25,8 @@ from watchfloor.api.cli.terminal.command_group import (
     CommandGroup,
     RunCommand,
 )
+from watchfloor.api.cli.terminal.parser import CommandParser
+from watchfloor.api.formats.visible import escape_line_controls
 from watchfloor.schema.errors import OperatorError, UserError, WatchfloorError
 
 COMMANDS_FOLDER = "watchfloor.api.cli.commands"
@@ -113,7 +115,7 @@ def find_groups() -> list[CommandGroup]:
 
 
 def _make_root_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="watchfloor",
         description="Security logs into Apache Accumulo, and the newest matching events out of it.",
         epilog="Exit status: 0 done, 1 done in part (something was quarantined or failed), 2 the request must change, "
@@ -154,8 +156,6 @@ def _join_times(arguments: list[str]) -> list[str]:
 
 def _report_error(error: WatchfloorError, verbose: int) -> int:
     """Prints the error and returns the exit status that says who must act."""
-    from watchfloor.api.formats.visible import escape_line_controls
-
     if verbose > 1:
         logging.getLogger(__name__).debug("the error's origin", exc_info=error)
     print(f"watchfloor: {escape_line_controls(str(error))}", file=sys.stderr)
@@ -164,9 +164,18 @@ def _report_error(error: WatchfloorError, verbose: int) -> int:
     return OPERATOR if isinstance(error, OperatorError) else INTERNAL
 
 
+class _VisibleFormatter(logging.Formatter):
+    """Writes out the control characters of what is logged."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return escape_line_controls(super().format(record))
+
+
 def _configure_logging(verbose: int) -> None:
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
-    logging.basicConfig(level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_VisibleFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler])
     # The client of Kafka logs every retry, some with a traceback; the queue's own errors say what matters.
     logging.getLogger("kafka").setLevel(level if verbose > 1 else logging.CRITICAL)
 

@@ -6,8 +6,8 @@ import re
 from typing import BinaryIO
 
 # C0 controls but the newline, DEL, C1 controls (U+009B alone begins a sequence on some terminals), the marks that
-# change the direction of text, and the line ends of Unicode.
-_CONTROLS = "\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+# change the direction of text, the line ends of Unicode, and surrogates, which stand for bytes that are not UTF-8.
+_CONTROLS = "\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _ALL_BUT_LINE_ENDS = re.compile(f"[{_CONTROLS}]")
 _ALL = re.compile(f"[\n{_CONTROLS}]")
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
@@ -45,4 +45,6 @@ class VisibleStream:
 def _escape_match(match: re.Match[str]) -> str:
     char = match[0]
     code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
     return _SHORT.get(char) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, Protocol
 import pyarrow as pa
 
 from watchfloor.schema.errors import UserError
+from watchfloor.schema.files.paths import show_path
 
 from .arrow_writer import ArrowWriter
 from .csv_writer import CsvWriter
@@ -64,7 +65,7 @@ def open_output(path: str | None) -> Iterator[BinaryIO]:
     try:
         stream = Path(path).open("wb")  # noqa: SIM115 (closed below; only opening it may be the user's mistake)
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from None
+        raise UserError(f"cannot write {show_path(path)}: {error.strerror}") from None
     with stream:
         yield stream
 

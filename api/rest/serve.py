@@ -18,6 +18,7 @@ from watchfloor.api.tokens.token_file import FIRST_TOKEN_FILE, TokenFile
 from watchfloor.api.tokens.tokens_in_force import TokensInForce
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import OperatorError, StoreError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.connection import is_memory_short
@@ -102,7 +103,7 @@ def open_tokens(secret: Path, say: Callable[[str], None]) -> TokensInForce:
     """
     file = TokenFile(secret)
     if not file.make_first() and file.upgrade():
-        say(f"{file.path} is in the present form now; its tokens are analysts' and do not expire")
+        say(f"{show_path(file.path)} is in the present form now; its tokens are analysts' and do not expire")
     return TokensInForce(secret)
 
 
@@ -113,7 +114,7 @@ def run_server(app: Callable[..., Any], settings: Settings, say: Callable[[str],
     address = f"http://{server.effective_host}:{server.effective_port}"
     say(f"serving {address}/api/v1 (health: {address}/healthz); stop with Ctrl-C")
     if (first := settings.secret_folder / FIRST_TOKEN_FILE).exists():
-        say(f"a bearer token is in {first}")
+        say(f"a bearer token is in {show_path(first)}")
     _install_signals(server)
     try:
         with guard_connections(server, limits):

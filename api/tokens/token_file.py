@@ -22,6 +22,7 @@ from typing import Any
 import orjson
 
 from watchfloor.schema.errors import SettingsError, UserError, suggest_names
+from watchfloor.schema.files.paths import show_path
 from watchfloor.store.runtime.file_lock import hold_file_lock
 from watchfloor.store.runtime.private_files import write_private
 
@@ -123,12 +124,12 @@ class TokenFile:
 
     @contextmanager
     def _hold_lock(self) -> Iterator[None]:
-        busy = SettingsError(f"another process is changing {self.path} for too long")
+        busy = SettingsError(f"another process is changing {show_path(self.path)} for too long")
         with ExitStack() as held:
             try:
                 held.enter_context(hold_file_lock(self.path.with_name(LOCK_FILE), busy, _LOCK_SECONDS))
             except OSError as error:
-                raise SettingsError(f"{self.path.parent} cannot be written: {error.strerror}") from None
+                raise SettingsError(f"{show_path(self.path.parent)} cannot be written: {error.strerror}") from None
             yield
 
     def _write(self, tokens: Sequence[Token]) -> None:
@@ -143,22 +144,22 @@ class TokenFile:
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise SettingsError(f"cannot remove {self._first}: {error.strerror}") from None
+            raise SettingsError(f"cannot remove {show_path(self._first)}: {error.strerror}") from None
 
     def _read_content(self) -> tuple[int, tuple[Token, ...]]:
         """Returns the version of the file and its tokens."""
         try:
             with self.path.open("rb") as file:
                 if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
-                    raise SettingsError(f"{self.path} can be read by others: chmod 600 it")
+                    raise SettingsError(f"{show_path(self.path)} can be read by others: chmod 600 it")
                 content = file.read()
         except OSError as error:
-            raise SettingsError(f"{self.path} cannot be read: {error.strerror}") from None
+            raise SettingsError(f"{show_path(self.path)} cannot be read: {error.strerror}") from None
         try:
             return _parse_content(content)
         except ValueError as error:
             hint = "restore it from a backup, or move it away and create the tokens anew by `watchfloor token create`"
-            raise SettingsError(f"{self.path} is damaged: {error}; {hint}") from None
+            raise SettingsError(f"{show_path(self.path)} is damaged: {error}; {hint}") from None
 
 
 def _parse_content(content: bytes) -> tuple[int, tuple[Token, ...]]:

@@ -21,6 +21,7 @@ from watchfloor.ingest.queue.work_queue import ItemProducer
 from watchfloor.ingest.records.ledger import Ledger, LedgerRow
 from watchfloor.ingest.worker.pool import WorkerPool
 from watchfloor.schema.errors import InputFileError, InternalError, OperatorError, StackError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.disk_space import read_disk_space
 from watchfloor.store.store import Store
@@ -117,7 +118,7 @@ class Load:
                 if any(offer.has_open for offer in offers):
                     pool.restart_dead()
                 if self._workers and pool.least_deaths >= _MAX_DEATHS:
-                    raise StackError(f"the load's workers die as soon as they start; see {self.log_file}")
+                    raise StackError(f"the load's workers die as soon as they start; see {show_path(self.log_file)}")
                 yield self._make_progress("loading", offers, watcher.rows, total, self._find_problem(watcher))
                 watcher.wait(_TICK_SECONDS)
             self._result = LoadResult(

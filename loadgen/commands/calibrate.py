@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from watchfloor.api.cli.terminal.parser import CommandParser
 from watchfloor.ingest.reading.item_reader import ReadTask, read_item
 from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH
@@ -78,7 +79,7 @@ def _describe_sample(generated: GenerationSummary) -> CalibrationSample:
 
 
 def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="watchfloor calibrate",
         description="Measures what reading costs on this store, and keeps it there for the planner; takes a minute.",
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 from argparse import Namespace
-from pathlib import Path
 
 from watchfloor.api.cli.terminal.command_group import AddCommand
+from watchfloor.schema.files.paths import find_named_path, find_path, show_path
 
 POSITION = 90
 
@@ -24,10 +24,12 @@ def register(add: AddCommand) -> None:
     about_bench = "experiments: watchfloor bench NAME --help tells each one's options"
     add("bench", run_module, about_bench, reads_arguments=True)
     parser = add("report", run_report, "a run of `bench all` as one HTML file, with pictures and raw samples")
-    parser.add_argument("folder", metavar="DIR", type=Path, help="the run's folder")
+    parser.add_argument("folder", metavar="DIR", type=find_named_path, help="the run's folder")
     parser = add("compare", run_compare, "two runs side by side: ratios with intervals, and what got worse")
-    parser.add_argument("a", metavar="A", type=Path, help="a run's folder, or the JSON file of one experiment")
-    parser.add_argument("b", metavar="B", type=Path, help="another one; ratios are B / A")
+    parser.add_argument(
+        "a", metavar="A", type=find_named_path, help="a run's folder, or the JSON file of one experiment"
+    )
+    parser.add_argument("b", metavar="B", type=find_named_path, help="another one; ratios are B / A")
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="of the resampling (default 1)")
     about_calibrate = "measures what reading costs on this store, for the planner"
     add("calibrate", run_module, about_calibrate, reads_arguments=True)
@@ -38,7 +40,7 @@ def register(add: AddCommand) -> None:
 def run_report(args: Namespace) -> None:
     from watchfloor.loadgen.suite.report import write_report
 
-    print(write_report(args.folder))
+    print(show_path(write_report(args.folder)))
 
 
 def run_compare(args: Namespace) -> int:
@@ -50,5 +52,5 @@ def run_compare(args: Namespace) -> int:
 def run_module(args: Namespace) -> int:
     """Runs the command's module with all that follows its name. The stack's folder goes by the environment."""
     if args.home is not None:
-        os.environ["WATCHFLOOR_HOME"] = args.home
+        os.environ["WATCHFLOOR_HOME"] = find_path(args.home)
     return int(importlib.import_module(_MODULES[args.command]).main(args.rest) or 0)

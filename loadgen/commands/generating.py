@@ -12,6 +12,7 @@ from watchfloor.api.cli.terminal.command_group import AddCommand
 from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
 from watchfloor.api.cli.terminal.signals import stop_on_signals
 from watchfloor.loadgen.generator.feed_registry import list_feeds
+from watchfloor.schema.files.paths import find_path, show_path
 
 if TYPE_CHECKING:
     import threading
@@ -88,14 +89,15 @@ def run_replay(args: Namespace) -> None:
     from watchfloor.loadgen.generator.streams.replay import replay_file as run
     from watchfloor.schema.errors import UserError
 
-    files = [Path(path) for path in (args.output, args.file) if path and Path(path).exists()]
+    file = find_path(args.file)
+    files = [Path(path) for path in (args.output, file) if path and Path(path).exists()]
     if len(files) == 2 and files[0].samefile(files[1]):
-        raise UserError(f"--out {args.output} is the log itself; name another file")
+        raise UserError(f"--out {show_path(args.output)} is the log itself; name another file")
     known = _load_stored_sources(args)
     with stop_on_signals() as stop:
         with _open_followed_output(args.output) as out:
             speed = 1.0 if args.speed is None else args.speed
-            done = run(args.file, out, stop, source=args.source, rate=args.rate, speed=speed, known=known)
+            done = run(file, out, stop, source=args.source, rate=args.rate, speed=speed, known=known)
         interrupted = stop.is_set()
     print_message(format_replayed(done))
     if interrupted:

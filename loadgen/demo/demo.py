@@ -20,10 +20,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from watchfloor.api.cli.main import main as watchfloor
+from watchfloor.api.cli.terminal.parser import CommandParser
+from watchfloor.api.formats.visible import escape_line_controls
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.loadgen.generator.generate import GenerationSummary, generate_events
 from watchfloor.loadgen.harness.background import run_background, run_rest_service
 from watchfloor.schema.errors import InputFileError, InternalError, StackError
+from watchfloor.schema.files.paths import find_path, show_path
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.private_files import UMASK
@@ -49,7 +52,7 @@ def main(argv: Sequence[str]) -> int:
         run_command(settings, "up")
         print_title("Logs: real ones, and made-up web-proxy events for volume")
         waiting, generated = prepare_files(settings, logs.with_name("waiting"), args.logs, args.events)
-        print_title(f"Ingest: a master that watches {logs}, the queue, and {WORKERS} workers")
+        print_title(f"Ingest: a master that watches {show_path(logs)}, the queue, and {WORKERS} workers")
         ingest_files(settings, waiting, logs)
         print_title("What was loaded, from the aggregate table")
         show_counts(settings)
@@ -66,7 +69,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="watchfloor demo", description=__doc__.partition("\n")[0])
+    parser = CommandParser(prog="watchfloor demo", description=__doc__.partition("\n")[0])
     parser.add_argument("logs", nargs="*", metavar="LOG", help="further log files to load")
     parser.add_argument("--events", type=int, default=200_000, metavar="N", help="events to generate (default 200000)")
     parser.add_argument("--stop", action="store_true", help="stop the stack at the end")
@@ -81,9 +84,10 @@ def prepare_files(
     waiting.mkdir(parents=True)
     found = fetch_real_logs(settings.home / "demo" / "cache", waiting)
     for name in more:
-        if not Path(name).is_file():
-            raise InputFileError(f"{name}: no such file; LOGS names log files to load beside the demo's own")
-        found.append(Path(shutil.copy(name, waiting / f"{len(found):03d}-{Path(name).name}")))
+        path = find_path(name)
+        if not Path(path).is_file():
+            raise InputFileError(f"{show_path(name)}: no such file; LOGS names log files to load beside the demo's own")
+        found.append(Path(shutil.copy(path, waiting / f"{len(found):03d}-{Path(path).name}")))
     target = waiting / f"proxy-{events}.json"
     command = format_command("generate", "proxy.events", "--events", str(events), "--output", str(target))
     print(f"$ {command}")
@@ -134,8 +138,10 @@ def wait_until_loaded(settings: Settings, paths: Sequence[str]) -> None:
             if len(known) == len(paths):
                 return
             if seconds > _WAIT_SECONDS:
-                missing = ", ".join(sorted(set(paths) - known)[:3])
-                raise StackError(f"not loaded after {_WAIT_SECONDS} s: {missing}; see {settings.home / 'log'}")
+                missing = ", ".join(map(show_path, sorted(set(paths) - known)[:3]))
+                raise StackError(
+                    f"not loaded after {_WAIT_SECONDS} s: {missing}; see {show_path(settings.home / 'log')}"
+                )
             time.sleep(0.5)
 
 
@@ -186,7 +192,7 @@ def print_title(text: str) -> None:
 
 
 def format_command(*arguments: str) -> str:
-    return shlex.join(["watchfloor", *arguments])
+    return escape_line_controls(shlex.join(["watchfloor", *arguments]))
 
 
 def run_command(settings: Settings, *arguments: str) -> None:
@@ -211,10 +217,10 @@ def _log_path(settings: Settings, command: str) -> Path:
 
 
 def _format_farewell(settings: Settings) -> str:
-    option = "" if settings.home.name == ".watchfloor" else f"--home {settings.home} "
+    option = "" if settings.home.name == ".watchfloor" else f"--home {shlex.quote(show_path(settings.home))} "
     return f"""
 The stack goes on running (`watchfloor {option}status`). To go on, in this folder:
   .venv/bin/watchfloor {option}query zeek.http --where 'status_code = 404' --limit 20
   .venv/bin/watchfloor {option}load FILE --source web.access
   .venv/bin/watchfloor {option}serve
-To stop it: make down. What it holds stays in {settings.home} and is there again after `watchfloor up`."""
+To stop it: make down. What it holds stays in {show_path(settings.home)} and is there again after `watchfloor up`."""

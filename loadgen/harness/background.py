@@ -12,6 +12,7 @@ from pathlib import Path
 
 from watchfloor.api.tokens.token_file import FIRST_TOKEN_FILE
 from watchfloor.schema.errors import StackError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.private_files import UMASK, open_private
 
@@ -58,7 +59,7 @@ def _read_token(path: Path) -> str:
         return path.read_text().strip()
     except OSError as error:
         hint = "put a token of `watchfloor token create NAME --all-labels` there"
-        raise StackError(f"no token for the REST service in {path} ({error.strerror}): {hint}") from None
+        raise StackError(f"no token for the REST service in {show_path(path)} ({error.strerror}): {hint}") from None
 
 
 def _await_address(process: subprocess.Popen[bytes], log: Path) -> tuple[str, int]:

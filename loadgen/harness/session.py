@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from watchfloor.api.formats.visible import escape_line_controls
 from watchfloor.ingest.files.file_scan import WHOLE, items_of, scan_file
 from watchfloor.ingest.files.open_file import resolve_path
 from watchfloor.ingest.queue.item import WorkItem
@@ -70,7 +71,7 @@ class BenchSession:
 
 def print_progress(text: str) -> None:
     """Prints a line of progress on standard error."""
-    print(text, file=sys.stderr, flush=True)
+    print(escape_line_controls(text), file=sys.stderr, flush=True)
 
 
 @contextmanager

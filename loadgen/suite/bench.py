@@ -12,12 +12,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from watchfloor.api.cli.terminal.parser import CommandParser
 from watchfloor.loadgen.experiments.registry import list_names, load_experiment
 from watchfloor.loadgen.harness.experiment import Experiment
 from watchfloor.loadgen.harness.measurement.measurement import Measurement, current_time, write_json
 from watchfloor.loadgen.harness.measurement.table import format_figures
 from watchfloor.loadgen.harness.session import open_session, print_progress
 from watchfloor.schema.errors import UserError
+from watchfloor.schema.files.paths import find_named_path, find_path, show_path
 
 from . import suite
 from .child_process import interrupted_once
@@ -56,7 +58,7 @@ def run_one(args: argparse.Namespace) -> int:
         measurement = Measurement(
             args.name,
             experiment.summary,
-            {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items() if k not in _GENERAL_OPTIONS},
+            {k: show_path(v) if isinstance(v, Path) else v for k, v in vars(args).items() if k not in _GENERAL_OPTIONS},
             describe_settings(session.settings),
             machine,
             find_versions(session.settings),
@@ -66,14 +68,14 @@ def run_one(args: argparse.Namespace) -> int:
         )
         if args.json:
             write_json(args.json, measurement.to_json())
-            print_progress(f"figures, samples, settings, machine and versions are in {args.json}")
+            print_progress(f"figures, samples, settings, machine and versions are in {show_path(args.json)}")
     print(format_figures(figures), flush=True)
     missed = [figure for figure in figures if figure.meets_goal is False]
     return 1 if missed and (args.strict or experiment.must_meet_goals) else 0
 
 
 def _make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="watchfloor bench", description="Experiments; docs/measuring/bench.md defines each metric."
     )
     commands = parser.add_subparsers(dest="name", required=True, metavar="NAME")
@@ -86,7 +88,7 @@ def _make_parser() -> argparse.ArgumentParser:
         _add_general_options(command)
         experiment.add_options(command)
         for file in experiment.input_files:
-            command.add_argument(f"--{file.name}", metavar="FILE", type=Path, help=file.help)
+            command.add_argument(f"--{file.name}", metavar="FILE", type=find_named_path, help=file.help)
         command.set_defaults(experiment=experiment, run=run_one)
     return parser
 
@@ -96,6 +98,7 @@ def _add_general_options(parser: argparse.ArgumentParser) -> None:
         "--home",
         metavar="DIR",
         default=os.environ.get("WATCHFLOOR_HOME"),
+        type=find_path,
         help="measure on the running stack in DIR; without it one is started for this, and stopped",
     )
     parser.add_argument("--json", metavar="FILE", type=Path, help="write figures, samples and surroundings to FILE")

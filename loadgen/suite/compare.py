@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from watchfloor.api.formats.visible import escape_line_controls
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.measurement import Measurement
 from watchfloor.loadgen.harness.measurement.table import align_columns, format_number
 from watchfloor.schema.errors import UserError
+from watchfloor.schema.files.paths import show_path
 
 from .run_folder import SuiteRun, read_run
 from .verdicts import (
@@ -43,11 +45,11 @@ def compare_runs(a: Path, b: Path, seed: int) -> int:
     before, after = read_run(a), read_run(b)
     pairs = _pair_experiments(before, after)
     lost = _list_lost(before, after)
-    print("\n".join(_describe_differences(before, after, pairs)))
+    print(escape_line_controls("\n".join(_describe_differences(before, after, pairs))))
     comparisons = list(_compare_figures(pairs, seed))
     verdicts = judge_figures(comparisons)
-    print(f"\n{_format_table(comparisons, verdicts)}\n")
-    print("\n".join(_summarize(pairs, comparisons, verdicts, lost)), flush=True)
+    print(escape_line_controls(f"\n{_format_table(comparisons, verdicts)}\n"))
+    print(escape_line_controls("\n".join(_summarize(pairs, comparisons, verdicts, lost))), flush=True)
     return 1 if lost or "worse" in verdicts.values() else 0
 
 
@@ -57,7 +59,10 @@ def _pair_experiments(before: SuiteRun, after: SuiteRun) -> list[tuple[Measureme
     pairs = [(each, later[each.experiment]) for each in before.measurements if each.experiment in later]
     if not pairs and not _list_lost(before, after):
         names = [", ".join(each.experiment for each in run.measurements) or "none" for run in (before, after)]
-        raise UserError(f"no experiment is in both: {before.path} has {names[0]}, and {after.path} has {names[1]}")
+        raise UserError(
+            f"no experiment is in both: {show_path(before.path)} has {names[0]}, "
+            f"and {show_path(after.path)} has {names[1]}"
+        )
     return pairs
 
 
@@ -117,9 +122,9 @@ def _compare_values(one: Mapping[str, Any], two: Mapping[str, Any]) -> Iterator[
 
 def _describe_run(run: SuiteRun) -> str:
     if not run.measurements:
-        return f"{run.path}, in which nothing was measured"
+        return f"{show_path(run.path)}, in which nothing was measured"
     begun = min(measurement.started for measurement in run.measurements)
-    return f"{run.path}, begun {begun:%Y-%m-%d %H:%M:%S} UTC"
+    return f"{show_path(run.path)}, begun {begun:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _format_table(comparisons: Sequence[FigureComparison], verdicts: Mapping[FigureKey, Verdict]) -> str:

@@ -24,6 +24,7 @@ from watchfloor.loadgen.harness.measurement.metric import Metric
 from watchfloor.loadgen.harness.measurement.table import format_number
 from watchfloor.loadgen.harness.plots.canvas import Picture, require_matplotlib
 from watchfloor.schema.errors import InputFileError, UserError
+from watchfloor.schema.files.paths import show_path
 
 from .run_folder import SuiteRun, read_run
 
@@ -85,11 +86,11 @@ def write_report(folder: Path) -> Path:
     Raises ``InputFileError`` if the folder holds no run or no figure, and ``UserError`` if a library is missing.
     """
     if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder; `watchfloor bench all --out DIR` makes one")
+        raise UserError(f"{show_path(folder)} is not a folder; `watchfloor bench all --out DIR` makes one")
     require_libraries()
     run = read_run(folder)
     if not run.measurements:
-        raise InputFileError(f"{folder} holds no figures: none of {', '.join(run.missing)} was measured")
+        raise InputFileError(f"{show_path(folder)} holds no figures: none of {', '.join(run.missing)} was measured")
     chapters = [_make_chapter(measurement) for measurement in run.measurements]
     _write_pictures(folder / PLOTS, [picture for chapter in chapters for picture in chapter.pictures])
     write_whole(

@@ -17,6 +17,7 @@ import orjson
 from watchfloor.loadgen.experiments.registry import list_names
 from watchfloor.loadgen.harness.measurement.measurement import Measurement, write_json
 from watchfloor.schema.errors import InputFileError, UserError
+from watchfloor.schema.files.paths import show_path
 
 RECORD = "run.json"
 
@@ -46,7 +47,9 @@ def read_run(path: Path) -> SuiteRun:
     read = [read_measurement(file) for file in sorted(path.glob("*.json")) if file.name != RECORD]
     requested: Mapping[str, Any] = record.get("experiments", {})
     if not read and not requested:
-        raise InputFileError(f"{path} holds no experiment's JSON: `watchfloor bench all --out {path}` writes them")
+        raise InputFileError(
+            f"{show_path(path)} holds no experiment's JSON: `watchfloor bench all --out {show_path(path)}` writes them"
+        )
     missing = {n: e.get("failed") or "" for n, e in requested.items() if n not in {m.experiment for m in read}}
     measurements = sorted(read, key=lambda m: (ranks.get(m.experiment, len(ranks)), m.experiment))
     return SuiteRun(path, record, tuple(measurements), missing)
@@ -58,7 +61,7 @@ def read_measurement(path: Path) -> Measurement:
         return Measurement.from_json(_read_json(path))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputFileError(
-            f"{path} is not what `watchfloor bench NAME --json` writes: {type(error).__name__}: {error}"
+            f"{show_path(path)} is not what `watchfloor bench NAME --json` writes: {type(error).__name__}: {error}"
         ) from None
 
 
@@ -72,17 +75,20 @@ class RunFolder:
         """
         self.path = path
         if path.exists() and not path.is_dir():
-            raise UserError(f"--out {path} is a file; name a folder for the run")
+            raise UserError(f"--out {show_path(path)} is a file; name a folder for the run")
         self._record = _read_record(path)
         requested = {"quick": quick, "seed": seed}
         if not self._record:
             if other := next(iter(sorted(path.glob("*.json"))), None):
-                raise UserError(f"--out {path} holds {other.name} and no {RECORD}: name another folder for the run")
+                raise UserError(
+                    f"--out {show_path(path)} holds {show_path(other.name)} and no {RECORD}: "
+                    "name another folder for the run"
+                )
             self._record = {**requested, **surroundings, "experiments": {}}
         for name, value in requested.items():
             if self._record.get(name) != value:
                 raise UserError(
-                    f"--out {path} holds a run with {name} = {self._record.get(name)}, not {value}: "
+                    f"--out {show_path(path)} holds a run with {name} = {self._record.get(name)}, not {value}: "
                     "ask for the same, or name another folder"
                 )
 
@@ -108,8 +114,8 @@ class RunFolder:
         if done and (entry is None or entry["options"] != list(options)):
             had = " ".join(entry["options"]) or "its defaults" if entry else "options that are not known"
             raise UserError(
-                f"{self.json_path(name)} was measured with {had}, not {' '.join(options) or 'its defaults'}: "
-                "delete it, or name another folder"
+                f"{show_path(self.json_path(name))} was measured with {had}, "
+                f"not {' '.join(options) or 'its defaults'}: delete it, or name another folder"
             )
         if done:
             read_measurement(self.json_path(name))
@@ -137,7 +143,7 @@ def _read_record(folder: Path) -> dict[str, Any]:
         return {}
     record = _read_json(path)
     if not isinstance(record, dict) or not isinstance(record.get("experiments"), dict):
-        raise InputFileError(f"{path} is not what `watchfloor bench all` writes")
+        raise InputFileError(f"{show_path(path)} is not what `watchfloor bench all` writes")
     return record
 
 
@@ -145,6 +151,6 @@ def _read_json(path: Path) -> Any:
     try:
         return orjson.loads(path.read_bytes())
     except OSError as error:
-        raise InputFileError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputFileError(f"{show_path(path)} cannot be read: {error.strerror}") from None
     except orjson.JSONDecodeError as error:
-        raise InputFileError(f"{path} is not JSON: {error}") from None
+        raise InputFileError(f"{show_path(path)} is not JSON: {error}") from None

@@ -21,6 +21,7 @@ from watchfloor.loadgen.harness.experiment import Experiment
 from watchfloor.loadgen.harness.measurement.measurement import current_time
 from watchfloor.loadgen.harness.session import print_progress
 from watchfloor.schema.errors import UserError, suggest_names
+from watchfloor.schema.files.paths import find_named_path, find_path, show_path
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
@@ -38,12 +39,13 @@ SUMMARY = "every experiment, one after the other, into a folder; then a report o
 def add_options(parser: ArgumentParser, experiments: Sequence[Experiment]) -> None:
     """Adds the options of ``bench all``, which include the input files of the experiments."""
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, required=True, help="the run's folder; one that was begun goes on"
+        "--out", metavar="DIR", type=find_named_path, required=True, help="the run's folder; one that was begun goes on"
     )
     parser.add_argument(
         "--home",
         metavar="DIR",
         default=os.environ.get("WATCHFLOOR_HOME"),
+        type=find_path,
         help="measure on the running stack in DIR; without it one is started for this, and stopped",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes and few samples")
@@ -51,7 +53,9 @@ def add_options(parser: ArgumentParser, experiments: Sequence[Experiment]) -> No
     parser.add_argument("--seed", metavar="S", type=int, default=1, help="of the generated events (default 1)")
     for experiment in experiments:
         for file in experiment.input_files:
-            parser.add_argument(f"--{file.name}", metavar="FILE", type=Path, help=f"for {experiment.name}: {file.help}")
+            parser.add_argument(
+                f"--{file.name}", metavar="FILE", type=find_named_path, help=f"for {experiment.name}: {file.help}"
+            )
 
 
 def run_all(args: Namespace) -> int:
@@ -73,17 +77,17 @@ def run_all(args: Namespace) -> int:
     }
     for name in chosen:
         if name not in waiting:
-            print_progress(f"{name} has run already: {folder.json_path(name)}")
+            print_progress(f"{name} has run already: {show_path(folder.json_path(name))}")
     folder.save()
     try:
         failed = _run_waiting(folder, waiting, args)
     except KeyboardInterrupt:
-        print_progress(f"interrupted; the same command goes on with what is not yet in {folder.path}")
+        print_progress(f"interrupted; the same command goes on with what is not yet in {show_path(folder.path)}")
         raise
     for name in failed:
-        print_progress(f"{name} FAILED; what it said is in {folder.log_path(name)}")
+        print_progress(f"{name} FAILED; what it said is in {show_path(folder.log_path(name))}")
     if len(failed) < len(chosen):
-        print(write_report(folder.path), flush=True)
+        print(show_path(write_report(folder.path)), flush=True)
     return 1 if failed else 0
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.java_home import find_java
 
@@ -63,7 +64,7 @@ def find_versions(settings: Settings) -> dict[str, str]:
 
 def describe_settings(settings: Settings) -> dict[str, Any]:
     """Returns the settings with values that JSON can hold."""
-    return {k: str(v) if isinstance(v, Path) else v for k, v in dataclasses.asdict(settings).items()}
+    return {k: show_path(v) if isinstance(v, Path) else v for k, v in dataclasses.asdict(settings).items()}
 
 
 def _find_commit() -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 # C0 controls, the backslash, DEL, C1 controls, direction marks, Unicode's line ends, and the surrogates by which Python
 # represents the bytes of a path that are not UTF-8.
@@ -40,6 +41,16 @@ def find_path(text: str) -> str:
         if os.path.lexists(path):
             return path
     return text
+
+
+def find_named_path(text: str) -> Path:
+    """Returns what ``find_path`` returns, for options of commands that hold a ``Path``."""
+    return Path(find_path(text))
+
+
+def describe_error(error: Exception) -> str:
+    """Returns why a file cannot be used, without the path that an ``OSError`` repeats in a form of its own."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _escape_match(match: re.Match[str]) -> str:

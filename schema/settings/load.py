@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from watchfloor.schema.errors import SettingsError, suggest_names
+from watchfloor.schema.files.paths import describe_error, show_path
 
 from .ownership import find_foreign_writer
 from .parse_setting import SettingType, parse_setting
@@ -25,8 +26,8 @@ from .settings import Settings
 ENVIRONMENT = "WATCHFLOOR_"
 FILE_NAME = "watchfloor.toml"
 _DEFAULT_HOME = ".watchfloor"
-_GUARDED_KINDS: tuple[SettingType, ...] = ("path", "host", "protocol")
-"""The settings that can name code, a host or a secret, or say how a host is reached."""
+_GUARDED_KINDS: tuple[SettingType, ...] = ("path", "host", "protocol", "user")
+"""The settings that can name code, a host, a secret or whose it is, or say how a host is reached."""
 log = logging.getLogger(__name__)
 
 
@@ -78,9 +79,11 @@ def read_named_file(path: Path) -> dict[str, Any]:
         reason = find_foreign_writer(path)
         values = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from error
+        raise SettingsError(f"{show_path(path)} cannot be read: {describe_error(error)}") from error
     if reason:
-        raise SettingsError(f"{path} is not used: {reason}, and settings can name programs and hosts; take it away")
+        raise SettingsError(
+            f"{show_path(path)} is not used: {reason}, and settings can name programs and hosts; take it away"
+        )
     return values
 
 
@@ -105,28 +108,28 @@ def _read_file(path: Path, is_named: bool) -> tuple[dict[str, Any], str]:
     """Returns the values of a settings file, and a text that names their origin; no values if there is no file.
 
     A file that another user could have written is not believed. Neither is a file that merely lies where the command
-    runs, if it names a path or a host: the folder may have been copied from somebody, and so have been made to run
-    their programs, or to send passwords to them. The log says what is ignored. ``is_named`` is true if the user has
+    runs, if it names a path, a host or a user: the folder may have been copied from somebody, and so have been made to
+    run their programs, or to send passwords to them. The log says what is ignored. ``is_named`` is true if the user has
     named the file's folder.
     """
     try:
         if reason := find_foreign_writer(path):
-            _warn_once(f"{path} is ignored: {reason}")
+            _warn_once(f"{show_path(path)} is ignored: {reason}")
             return {}, ""
         values = tomllib.loads(path.read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}, ""
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}") from error
+        raise SettingsError(f"{show_path(path)} cannot be read: {describe_error(error)}") from error
     if not is_named:
         for field in dataclasses.fields(Settings):
             name = _name_in_files(field)
             if field.metadata["kind"] in _GUARDED_KINDS and values.pop(name, None) is not None:
                 _warn_once(
-                    f"{path}, {name} is ignored: a file of the working folder may not name paths or hosts; "
-                    f"use {ENVIRONMENT}{name.upper()}, or --config {path}"
+                    f"{show_path(path)}, {name} is ignored: a file of the working folder may not name paths, hosts or "
+                    f"users; use {ENVIRONMENT}{name.upper()}, or --config {show_path(path)}"
                 )
-    return values, f"{path}, "
+    return values, f"{show_path(path)}, "
 
 
 @cache

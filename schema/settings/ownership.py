@@ -8,6 +8,8 @@ import pwd
 import stat
 from pathlib import Path
 
+from watchfloor.schema.files.paths import show_path
+
 
 def find_foreign_writer(path: Path) -> str | None:
     """Returns who besides the caller and root could have put a file or folder in its place; None if nobody.
@@ -31,16 +33,16 @@ def find_foreign_writer(path: Path) -> str | None:
 def _describe_owner(path: Path, status: os.stat_result) -> str | None:
     if status.st_uid in (0, os.geteuid()):
         return None
-    return f"{path} belongs to {_name_user(status.st_uid)}"
+    return f"{show_path(path)} belongs to {_name_user(status.st_uid)}"
 
 
 def _describe_writers(path: Path, status: os.stat_result) -> str | None:
     if stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX:
         return None
     if status.st_mode & stat.S_IWOTH:
-        return f"every user may write to {path}"
+        return f"every user may write to {show_path(path)}"
     if status.st_mode & stat.S_IWGRP and not _is_private_group(status.st_gid):
-        return f"a group of users may write to {path}"
+        return f"a group of users may write to {show_path(path)}"
     return None
 
 

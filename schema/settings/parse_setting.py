@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-SettingType = Literal["path", "host", "protocol", "text", "int", "bytes", "heap", "durability", "mode", "topic"]
+SettingType = Literal["path", "host", "protocol", "user", "int", "bytes", "heap", "durability", "mode", "topic"]
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SIZE = re.compile(r"(\d+)\s*(?:([kmg])i?b?|b)?", re.IGNORECASE)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from watchfloor.schema.errors import SettingsError
+from watchfloor.schema.files.paths import describe_error, show_path
 
 from .credentials import Credentials
 from .parse_setting import SettingType
@@ -79,14 +80,14 @@ class Settings:
     kafka_bootstrap: str = _setting(
         "", "host", "host:port[,…] of an existing Kafka; by default the local stack's", "kafka"
     )
-    kafka_user: str = _setting("", "text", "account at an existing Kafka (SCRAM-SHA-512); by default none")
+    kafka_user: str = _setting("", "user", "account at an existing Kafka (SCRAM-SHA-512); by default none")
     kafka_password: Path | None = _setting(None, "path", "file (mode 0600) with the password of `kafka_user`")
     kafka_protocol: str = _setting(
         "SASL_SSL", "protocol", "how to reach an existing Kafka with `kafka_user`: SASL_SSL or SASL_PLAINTEXT"
     )
-    ingest_user: str = _setting("root", "text", "Accumulo user that makes tables and writes")
+    ingest_user: str = _setting("root", "user", "Accumulo user that makes tables and writes")
     ingest_password: Path | None = _setting(None, "path", "file (mode 0600) with the ingest user's password")
-    query_user: str = _setting("watchfloor_query", "text", "Accumulo user that reads for analysts")
+    query_user: str = _setting("watchfloor_query", "user", "Accumulo user that reads for analysts")
     query_password: Path | None = _setting(None, "path", "file (mode 0600) with the query user's password")
     queue_key: Path | None = _setting(
         None, "path", "file (mode 0600) with the key that signs work items; by default the local stack's"
@@ -177,9 +178,13 @@ class Settings:
             ports = json.loads((self.conf_folder / "stack.json").read_text())["ports"]
             return f"127.0.0.1:{int(ports['kafka'])}"
         except FileNotFoundError:
-            raise SettingsError(f"no stack in {self.home} yet: run `watchfloor up`, or set `kafka`") from None
+            raise SettingsError(
+                f"no stack in {show_path(self.home)} yet: run `watchfloor up`, or set `kafka`"
+            ) from None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise SettingsError(f"{self.conf_folder / 'stack.json'} is damaged ({error})") from error
+            raise SettingsError(
+                f"{show_path(self.conf_folder / 'stack.json')} is damaged ({describe_error(error)})"
+            ) from error
 
     def password_file(self, role: Role) -> Path:
         """Returns the file with the password of ``role``'s user."""
@@ -229,7 +234,7 @@ class Settings:
         key = _read_secret(path, "key of work items", hint).encode()
         if len(key) < QUEUE_KEY_BYTES:
             raise SettingsError(
-                f"{path} holds a key of {len(key)} characters; {QUEUE_KEY_BYTES} random ones are wanted"
+                f"{show_path(path)} holds a key of {len(key)} characters; {QUEUE_KEY_BYTES} random ones are wanted"
             )
         return key
 
@@ -243,12 +248,12 @@ def _read_secret(path: Path, what: str, hint: str) -> str:
     """Returns the text of a secret file. Raises ``SettingsError`` if it is missing, empty or open to other users."""
     try:
         if stat.S_IMODE(path.stat().st_mode) & 0o077:
-            raise SettingsError(f"{path} holds the {what} and others can read it: chmod 600 it")
+            raise SettingsError(f"{show_path(path)} holds the {what} and others can read it: chmod 600 it")
         text = path.read_text().strip()
     except FileNotFoundError:
-        raise SettingsError(f"no {what}: {path} is missing; {hint}") from None
+        raise SettingsError(f"no {what}: {show_path(path)} is missing; {hint}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"the {what} cannot be read: {error}") from error
+        raise SettingsError(f"the {what} in {show_path(path)} cannot be read: {describe_error(error)}") from error
     if not text:
-        raise SettingsError(f"{path} should hold the {what} and is empty")
+        raise SettingsError(f"{show_path(path)} should hold the {what} and is empty")
     return text

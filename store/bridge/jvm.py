@@ -18,6 +18,7 @@ import jpype
 import jpype.config
 
 from watchfloor.schema.errors import InternalError, StoreError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.store.runtime.class_archive import CLIENT_ARCHIVE, archive_folder, archive_options
 from watchfloor.store.runtime.jars import client_class_path, list_archivable_jars
 from watchfloor.store.runtime.java_home import find_java
@@ -53,7 +54,7 @@ def _find_jvm_library(home: Path) -> Path:
     for name in ("libjvm.so", "libjvm.dylib"):
         if (home / "lib/server" / name).exists():
             return home / "lib/server" / name
-    raise StoreError(f"no lib/server/libjvm in {home}: it is not a whole Java installation")
+    raise StoreError(f"no lib/server/libjvm in {show_path(home)}: it is not a whole Java installation")
 
 
 def start_jvm(jars: Path, heap: str = "256m") -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 
 _LOOK_SECONDS = 0.5
@@ -40,7 +41,7 @@ class DiskSpace:
 
     def describe(self) -> str:
         """Returns how much room is left, what follows from it, and the remedy; for a disk that is low."""
-        return f"the disk of {self.folder} is nearly full: {self.describe_room()}"
+        return f"the disk of {show_path(self.folder)} is nearly full: {self.describe_room()}"
 
     def describe_room(self) -> str:
         """Returns what ``describe`` says, without the folder."""

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from watchfloor.schema.errors import StackError, StoreError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 
 from .class_archive import SERVER_ARCHIVE, archive_folder, archive_options
@@ -61,7 +62,9 @@ def client_class_path(folder: Path) -> list[str]:
     """Returns the class path of a client's JVM, our own jar last. Raises ``StoreError`` if our jar is missing."""
     own_jars = sorted(folder.glob(f"{_OWN_JAR}*.jar"))
     if not own_jars:
-        raise StoreError(f"no {_OWN_JAR}*.jar in {folder}: run `make setup`, or set `jars` to the folder that holds it")
+        raise StoreError(
+            f"no {_OWN_JAR}*.jar in {show_path(folder)}: run `make setup`, or set `jars` to the folder that holds it"
+        )
     others = [jar for jar in list_archivable_jars(folder) if not jar.name.startswith(_SERVER_JARS)]
     return [str(jar) for jar in (*others, own_jars[0])]
 

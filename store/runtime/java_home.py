@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from watchfloor.schema.errors import StackError
+from watchfloor.schema.files.paths import show_path
 
 SUPPORTED_VERSIONS = (17, 21)
 
@@ -24,7 +25,7 @@ def find_java() -> Path:
         version = read_java_version(home)
         if version in SUPPORTED_VERSIONS:
             return home
-        rejected.append(f"{home} is {version or 'not a JDK'}")
+        rejected.append(f"{show_path(home)} is {version or 'not a JDK'}")
     found = "; found: " + ", ".join(dict.fromkeys(rejected)) if rejected else ""
     raise StackError(f"Java 17 or 21 is wanted (package openjdk-17-jdk-headless; or set JAVA_HOME){found}")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from watchfloor.schema.errors import StackError
+from watchfloor.schema.files.paths import describe_error, show_path
 
 UMASK = 0o077
 """The umask of every process that writes to the stack's folder by itself, such as a server."""
@@ -39,7 +40,7 @@ def write_private(path: Path, text: str) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise StackError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise StackError(f"{show_path(path)} cannot be written: {describe_error(error)}") from error
 
 
 def sync_folder(folder: Path) -> None:

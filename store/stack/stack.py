@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from watchfloor.schema.errors import StackError
+from watchfloor.schema.files.paths import describe_error, show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.disk_space import read_disk_space
 from watchfloor.store.runtime.jars import copy_own_jar, find_native_library
@@ -63,7 +64,9 @@ def start_stack(settings: Settings, tservers: int | None = None, report: Report 
         if before and before.formatted and not before.accounts:
             before = _replace_open_servers(settings, before, report)
         if opened := close_home(settings):
-            report(f"other users could open {opened} files and folders in {settings.home}: they no longer can")
+            report(
+                f"other users could open {opened} files and folders in {show_path(settings.home)}: they no longer can"
+            )
         count = tservers or (before.tservers if before else settings.tservers)
         state = grow_state(before, count)
         copy_own_jar(settings)
@@ -104,7 +107,9 @@ def _name_file_errors(settings: Settings) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StackError(f"the stack's folder {settings.home} cannot be used: {error}") from error
+        raise StackError(
+            f"the stack's folder {show_path(settings.home)} cannot be used: {describe_error(error)}"
+        ) from error
 
 
 def _start_servers(settings: Settings, state: StackState, servers: StackServers, report: Report) -> None:
@@ -183,7 +188,7 @@ def _replace_open_servers(settings: Settings, state: StackState, report: Report)
     storage, aside = settings.home / "data/kafka", settings.home / "data/kafka-without-accounts"
     if storage.exists() and not aside.exists():
         storage.rename(aside)
-        report(f"work items that were still in the queue are in {aside}: load their files again")
+        report(f"work items that were still in the queue are in {show_path(aside)}: load their files again")
     shutil.rmtree(storage, ignore_errors=True)
     return save_state(settings, dataclasses.replace(state, formatted=False))
 
@@ -203,8 +208,8 @@ def _remove_unfinished_instance(settings: Settings, servers: StackServers) -> No
     data = settings.home / "data"
     if (data / "accumulo" / "wal").exists():
         raise StackError(
-            f"{data / 'accumulo'} holds data of an Accumulo that {settings.conf_folder / 'stack.json'} does not know: "
-            "restore that file, or move the data away"
+            f"{show_path(data / 'accumulo')} holds data of an Accumulo that "
+            f"{show_path(settings.conf_folder / 'stack.json')} does not know: restore that file, or move the data away"
         )
     if (data / "accumulo").exists() or find_process(servers.zookeeper.pid_file) is not None:
         stop_process(servers.zookeeper.pid_file, 5)
@@ -220,7 +225,7 @@ def stop_stack(settings: Settings, report: Report = _report_nothing) -> None:
     """
     _require_local_stack(settings)
     if not (settings.home / "run").is_dir():
-        return report(f"no stack in {settings.home}")
+        return report(f"no stack in {show_path(settings.home)}")
     with _name_file_errors(settings), hold_stack_lock(settings, settings.up_seconds):
         # First of all: it would start again what is stopped here, once this process no longer holds the lock.
         stop_supervisor(settings)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from watchfloor.schema.errors import StackError, WatchfloorError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.disk_space import DiskSpace, read_disk_space
 
@@ -35,6 +36,8 @@ class TableStatus:
 @dataclass(frozen=True)
 class StackStatus:
     """The status of a stack, or of a cluster that others run; ``servers`` is empty for a cluster.
+
+    ``home`` is the stack's folder as ``show_path`` shows it.
 
     ``disk`` is the room for the local data, None for a cluster. ``lag`` is the number of work items that wait in the
     queue; None if it was not requested or could not be read. ``problems`` has a sentence for each process that does not
@@ -67,7 +70,9 @@ def read_status(
     if settings.is_accumulo_local or settings.is_kafka_local:
         saved = load_state(settings)
         if saved is None:
-            return StackStatus(str(settings.home), problems=(f"no stack in {settings.home} yet: run `watchfloor up`",))
+            return StackStatus(
+                show_path(settings.home), problems=(f"no stack in {show_path(settings.home)} yet: run `watchfloor up`",)
+            )
         servers = read_server_status(settings, saved)
     disk = read_disk_space(settings)
     if disk is not None and disk.is_low:
@@ -89,7 +94,7 @@ def read_status(
             lag = queue_lag(settings)
         except WatchfloorError as error:
             problems.append(str(error))
-    return StackStatus(str(settings.home), servers, tables, lag, tuple(problems), disk)
+    return StackStatus(show_path(settings.home), servers, tables, lag, tuple(problems), disk)
 
 
 def read_table_status(settings: Settings, seconds: float = 15) -> tuple[TableStatus, ...]:

@@ -179,6 +179,23 @@ def test_a_summary_adds_up_and_says_where_to_look() -> None:
     assert "failed: a.log: gone" in text
     assert "watchfloor quarantine list" in text
     assert "1 of 1 files were loaded before" in format_summary(result(skipped=True))
+    assert "hold no lines" not in text
+
+
+def test_a_summary_counts_the_files_without_lines() -> None:
+    files = (
+        FileResult("empty.log", 1, 0, 0, 0, 0, False, ()),
+        FileResult("headers.log", 1, 50, 0, 0, 0, False, ()),
+        FileResult("before.log", 0, 0, 0, 0, 0, True, ()),
+        FileResult("failed.log", 1, 50, 0, 0, 0, False, ("gone",)),
+        FileResult("full.log", 1, 50, 3, 1, 9, False, ()),
+    )
+    lines = format_summary(LoadResult(files, 2.0)).splitlines()
+    assert [line for line in lines if line.endswith(", no lines")] == [
+        "  empty.log: 0 events, 0 quarantined, no lines",
+        "  headers.log: 0 events, 0 quarantined, no lines",
+    ]
+    assert "2 of 5 files hold no lines: empty, blank or only headers" in lines[-2]
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,21 @@ def test_health_and_status_say_that_the_disk_is_nearly_full_and_what_was_restart
     assert (status["disk"], status["restarts"]) == (told, {"kafka": 3})
 
 
+def test_the_damage_of_the_token_file_is_for_operators_alone(tmp_path: Path) -> None:
+    tokens = FakeTokens()
+    tokens.damage = f"{tmp_path}/secret/tokens.json is damaged: no JSON at line 1, column 2"
+    client = create_app(FakeServices(FakeService()), tokens).test_client()
+    assert client.get("/api/v1/status", headers=OPERATOR).json["tokens"] == tokens.damage
+    for headers, status in ((BEARER, 403), ({}, 401), ({"Authorization": "Bearer wrong"}, 401)):
+        refused = client.get("/api/v1/status", headers=headers)
+        answers = [refused, client.get("/healthz", headers=headers), client.post(QUERY, json=GOOD, headers=headers)]
+        answers += [client.get(f"/api/v1/{path}", headers=headers) for path in ("sources", "count", "none")]
+        assert refused.status_code == status
+        for answer in answers:
+            told = answer.get_data(as_text=True) + str(answer.headers)
+            assert str(tmp_path) not in told and "tokens.json" not in told and "damaged" not in told
+
+
 def test_health_is_told_soon_although_the_store_hangs() -> None:
     answer = threading.Event()
     health = Health(lambda: answer.wait(20) and 7, max_wait=0.2)

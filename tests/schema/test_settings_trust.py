@@ -5,6 +5,7 @@ In `make test`: it needs no servers.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 import re
@@ -19,6 +20,7 @@ from watchfloor.schema.errors import SettingsError
 from watchfloor.schema.settings import load
 from watchfloor.schema.settings.load import describe_settings, load_settings, read_named_file
 from watchfloor.schema.settings.ownership import find_foreign_writer
+from watchfloor.schema.settings.settings import Settings
 
 NOBODY = 65534
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
@@ -105,11 +107,21 @@ GUARDED = {
     "client_properties": "/tmp/planted.properties",
     "kafka": "evil.example:9092",
     "kafka_protocol": "SASL_PLAINTEXT",
+    "kafka_user": "planted",
     "kafka_password": "/etc/shadow",
+    "ingest_user": "planted",
     "ingest_password": "/etc/shadow",
+    "query_user": "root",
     "query_password": "/etc/shadow",
+    "queue_key": "/tmp/planted.key",
     "host": "0.0.0.0",
 }
+
+
+def test_every_setting_that_is_no_number_and_no_choice_is_guarded() -> None:
+    harmless = {"int", "bytes", "heap", "durability", "mode", "topic"}
+    fields = [field for field in dataclasses.fields(Settings) if field.metadata["kind"] not in harmless]
+    assert {field.metadata["name"] or field.name for field in fields} == set(GUARDED)
 
 
 def test_a_file_of_the_working_folder_names_no_code_host_or_secret(caplog: pytest.LogCaptureFixture) -> None:
@@ -146,7 +158,7 @@ def test_the_command_line_says_what_it_ignores() -> None:
         [sys.executable, "-m", "watchfloor.api.cli.main", "down"], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0
-    assert "jars is ignored: a file of the working folder may not name paths or hosts" in done.stderr
+    assert "jars is ignored: a file of the working folder may not name paths, hosts or users" in done.stderr
 
 
 @needs_root

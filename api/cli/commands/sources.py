@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from watchfloor.api.cli.terminal.command_group import AddCommand
 from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
 from watchfloor.api.cli.terminal.rows import add_format, print_rows
+from watchfloor.schema.files.paths import describe_error, find_named_path, show_path
 
 if TYPE_CHECKING:
     from watchfloor.schema.source import Source
@@ -74,22 +75,20 @@ def show_source(args: Namespace) -> None:
 
 def check_definition(args: Namespace) -> None:
     """Checks a definition file and prints its outline. Raises ``DefinitionError`` if it is not valid."""
-    source = _read_definition(args.file)
-    print_message(
-        f"{args.file}: {source.name} is fine: {len(source.fields)} fields, {len(source.indexed_fields)} indexed"
-    )
+    source, shown = _read_definition(args.file)
+    print_message(f"{shown}: {source.name} is fine: {len(source.fields)} fields, {len(source.indexed_fields)} indexed")
 
 
 def add_source(args: Namespace) -> None:
     """Adds a source from a definition file. Raises ``DefinitionError`` if it would change the stored layout."""
     from watchfloor.schema.errors import DefinitionError
 
-    source = _read_definition(args.file)
+    source, shown = _read_definition(args.file)
     with open_store(read_settings(args), role="ingest") as store:
         known = store.catalog.read_sources().get(source.name, source)
         if "layout" in source.definition and known.layout != source.layout:
             raise DefinitionError(
-                f"{args.file}.layout: {source.name} is stored as {known.layout}, for good; leave the layout out, or "
+                f"{shown}.layout: {source.name} is stored as {known.layout}, for good; leave the layout out, or "
                 f"give the source another name"
             )
         stored = store.catalog.register(source)
@@ -121,15 +120,16 @@ def index_field(args: Namespace) -> None:
         print_message(f"{args.name}: {args.field} is {index.kind.value} for {since}")
 
 
-def _read_definition(file: str) -> Source:
-    from pathlib import Path
-
+def _read_definition(file: str) -> tuple[Source, str]:
+    """Returns the source that a file defines, and the file's path as it is shown."""
     from watchfloor.ingest.formats.registry import check_format
     from watchfloor.schema.definition import parse_definition
     from watchfloor.schema.errors import DefinitionError
 
+    path = find_named_path(file)
+    shown = show_path(path)
     try:
-        text = Path(file).read_bytes()
+        text = path.read_bytes()
     except OSError as error:
-        raise DefinitionError(f"{file}: cannot be read: {error.strerror}") from None
-    return check_format(parse_definition(text, file), file)
+        raise DefinitionError(f"{shown}: cannot be read: {describe_error(error)}") from None
+    return check_format(parse_definition(text, shown), shown), shown

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from watchfloor.api.cli.terminal.command_group import OK, OPERATOR, AddCommand
 from watchfloor.api.cli.terminal.context import print_message, read_settings
+from watchfloor.api.formats.visible import escape_line_controls
+from watchfloor.schema.files.paths import show_path
 
 if TYPE_CHECKING:
     from watchfloor.store.stack.status import StackStatus
@@ -29,7 +31,7 @@ def start_stack(args: Namespace) -> None:
 
     settings = read_settings(args, tservers=args.tservers)
     start_stack(settings, args.tservers, print_message)
-    print_message(f"the stack is up in {settings.home}; `watchfloor down` stops it")
+    print_message(f"the stack is up in {show_path(settings.home)}; `watchfloor down` stops it")
 
 
 def stop_stack(args: Namespace) -> None:
@@ -53,9 +55,9 @@ def show_status(args: Namespace) -> int:
         stack = dataclasses.replace(stack, problems=(*stack.problems, damage))
     if args.json:
         more = {"dead_letters": count_dead_letters(stack), "healthy": stack.is_healthy}
-        print(json.dumps({**dataclasses.asdict(stack), **more}, indent=2, default=str))
+        print(json.dumps({**dataclasses.asdict(stack), **more}, indent=2, default=show_path))
     else:
-        print("\n".join(format_status(stack)))
+        print(escape_line_controls("\n".join(format_status(stack))))
     return OK if stack.is_healthy else OPERATOR
 
 

@@ -9,6 +9,7 @@ from watchfloor.api.cli.terminal.command_group import AddCommand
 from watchfloor.api.cli.terminal.context import print_message, read_settings
 from watchfloor.api.cli.terminal.rows import add_format, print_rows
 from watchfloor.schema.choices import TOKEN_ROLES
+from watchfloor.schema.files.paths import show_path
 
 if TYPE_CHECKING:
     from watchfloor.api.tokens.token import Token
@@ -84,7 +85,7 @@ def _open_file(args: Namespace) -> TokenFile:
 
     file = TokenFile(read_settings(args).secret_folder)
     if file.upgrade():
-        print_message(f"{file.path} is in the present form now; its tokens are analysts' and do not expire")
+        print_message(f"{show_path(file.path)} is in the present form now; its tokens are analysts' and do not expire")
     return file
 
 

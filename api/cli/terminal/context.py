@@ -7,8 +7,10 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from watchfloor.api.formats.visible import escape_line_controls
+from watchfloor.schema.files.paths import find_named_path, find_path
 
 if TYPE_CHECKING:
     from watchfloor.query.service import QueryService
@@ -17,19 +19,24 @@ if TYPE_CHECKING:
 
 
 def print_message(line: str) -> None:
-    """Prints a line for people, on standard error."""
-    print(line, file=sys.stderr, flush=True)
+    """Prints a line for people on standard error, its control characters written out."""
+    print(escape_line_controls(line), file=sys.stderr, flush=True)
 
 
 def read_settings(args: Namespace, **flags: Any) -> Settings:
     """Returns the settings. Flags override the environment, which overrides the file. A flag of None was not given."""
     from watchfloor.schema.settings.load import ENVIRONMENT, load_settings, read_named_file
 
+    home = None if args.home is None else find_path(args.home)
     if args.config is None:
-        return load_settings(home=args.home, overrides=flags)
+        return load_settings(home=home, overrides=flags)
     # ``load_settings`` would let these values override the environment, so those that it sets are left out.
-    given = {k: v for k, v in read_named_file(Path(args.config)).items() if not os.environ.get(ENVIRONMENT + k.upper())}
-    return load_settings(home=args.home, overrides=given | {k: v for k, v in flags.items() if v is not None})
+    given = {
+        k: v
+        for k, v in read_named_file(find_named_path(args.config)).items()
+        if not os.environ.get(ENVIRONMENT + k.upper())
+    }
+    return load_settings(home=home, overrides=given | {k: v for k, v in flags.items() if v is not None})
 
 
 @contextmanager

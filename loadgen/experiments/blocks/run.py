@@ -12,7 +12,6 @@ import os
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from watchfloor.loadgen.engines.peers.peer_process import SQL_PEERS, PeerLoad, PeerProcess, open_peers
 from watchfloor.loadgen.engines.question import list_questions, list_scan_questions, list_value_questions
@@ -41,6 +40,7 @@ from watchfloor.loadgen.harness.loads import (
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import UserError
+from watchfloor.schema.files.paths import find_named_path
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact_source
 from watchfloor.store.bulk.tablet_files import TableFiles, read_table_files
@@ -76,7 +76,7 @@ def add_options(parser: ArgumentParser) -> None:
     add_count(parser, "--loads", 3, "samples of each load")
     add_count(parser, "--repeats", 20, "samples of each answer")
     parser.add_argument(
-        "--access-log", metavar="FILE", type=Path, help="a real web access log instead of a made-up one"
+        "--access-log", metavar="FILE", type=find_named_path, help="a real web access log instead of a made-up one"
     )
 
 

@@ -21,6 +21,7 @@ from watchfloor.loadgen.harness.experiment import Experiment, add_count
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
+from watchfloor.schema.files.paths import find_named_path
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.mutation_recorder import MutationRecorder
 from watchfloor.store.layouts.item_writer import ItemWriter
@@ -56,7 +57,7 @@ def add_options(parser: ArgumentParser) -> None:
         "--log-bytes", metavar="N", type=int, default=40_000_000, help="size of the access log (default 40 MB)"
     )
     parser.add_argument(
-        "--access-log", metavar="FILE", type=Path, help="a real web access log instead of a made-up one"
+        "--access-log", metavar="FILE", type=find_named_path, help="a real web access log instead of a made-up one"
     )
     add_count(parser, "--repeats", 9, "turns of each")
 

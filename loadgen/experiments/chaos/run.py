@@ -20,6 +20,7 @@ from watchfloor.loadgen.harness.experiment import Experiment
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.schema.errors import UserError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.store.stack.stack import start_stack
 
 from .chaos_run import ChaosRun
@@ -48,7 +49,9 @@ def run(session: BenchSession, options: Namespace) -> list[Figure]:
         raise UserError(f"--minutes is {options.minutes:g}; it must lie between 0.5 and {_LONGEST}")
     folder = _make_folder(options.out)
     plan = make_plan(options.seed, options.minutes * 60)
-    print_progress(f"{len(plan)} faults in {options.minutes:g} minutes; files, logs and history are in {folder}")
+    print_progress(
+        f"{len(plan)} faults in {options.minutes:g} minutes; files, logs and history are in {show_path(folder)}"
+    )
     start_stack(session.settings, _TSERVERS, lambda line: print_progress(f"  {line}"))
     chaos = ChaosRun(session, folder, options.seed)
     chaos.run(plan)
@@ -74,7 +77,7 @@ def _make_folder(out: Path | None) -> Path:
     try:
         out.mkdir(parents=True)
     except FileExistsError:
-        raise UserError(f"{out} exists; name a new folder with --out") from None
+        raise UserError(f"{show_path(out)} exists; name a new folder with --out") from None
     return out.absolute()
 
 

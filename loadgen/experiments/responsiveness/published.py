@@ -20,6 +20,7 @@ import jsonschema
 from watchfloor.loadgen.harness.row_times import LAST, TIMED_ROWS
 from watchfloor.schema.choices import FIXED_SCHEMES
 from watchfloor.schema.errors import InputFileError
+from watchfloor.schema.files.paths import show_path
 
 PUBLISHED = Path(__file__).with_name("published.json")
 QUERIES = ("A", "B", "C")
@@ -67,16 +68,16 @@ def read_published(path: Path = PUBLISHED) -> PublishedTimes:
     try:
         written = json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise InputFileError(f"{path}: cannot be read: {error.strerror}") from error
+        raise InputFileError(f"{show_path(path)}: cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise InputFileError(f"{path}: not JSON: {error}") from None
+        raise InputFileError(f"{show_path(path)}: not JSON: {error}") from None
     worst = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(SCHEMA).iter_errors(written))
     if worst is not None:
-        raise InputFileError(f"{path}: {worst.json_path}: {worst.message}")
+        raise InputFileError(f"{show_path(path)}: {worst.json_path}: {worst.message}")
     milliseconds: dict[TableCell, float] = {}
     for number, value in enumerate(written["values"]):
         cell = value["query"], value["scheme"], value["row"]
         if cell in milliseconds:
-            raise InputFileError(f"{path}: $.values[{number}]: {' '.join(cell)} is there twice; remove one")
+            raise InputFileError(f"{show_path(path)}: $.values[{number}]: {' '.join(cell)} is there twice; remove one")
         milliseconds[cell] = float(value["ms"])
     return PublishedTimes(written["source"], milliseconds)

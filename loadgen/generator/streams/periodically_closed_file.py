@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 from watchfloor.schema.errors import UserError
+from watchfloor.schema.files.paths import show_path
 
 CLOSE_SECONDS = 1.0
 
@@ -41,7 +42,7 @@ class PeriodicallyClosedFile:
         try:
             return Path(self._path).open(mode)  # type: ignore[return-value]
         except OSError as error:
-            raise UserError(f"cannot write {self._path}: {error.strerror}") from None
+            raise UserError(f"cannot write {show_path(self._path)}: {error.strerror}") from None
 
     def __enter__(self) -> PeriodicallyClosedFile:
         return self

@@ -15,6 +15,7 @@ from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.worker.pool import WorkerPool
 from watchfloor.loadgen.harness.session import BenchSession
 from watchfloor.schema.errors import InternalError, StackError
+from watchfloor.schema.files.paths import show_path
 
 from .rates import DurableItem
 
@@ -47,7 +48,7 @@ class IngestClients:
             if item is None or end is None or item.item_id not in item_ids:
                 continue
             if end.state != "done" or end.quarantined:
-                raise InternalError(f"{item.name} of generated events ended with {end}; see {self._log}")
+                raise InternalError(f"{item.name} of generated events ended with {end}; see {show_path(self._log)}")
             durable[item.item_id] = DurableItem(end.by, end.at - end.seconds, end.at, end.events, item.end - item.start)
         return durable
 
@@ -67,7 +68,9 @@ class IngestClients:
             if len(durable) > before:
                 last, before = time.monotonic() + _PATIENCE, len(durable)
             if time.monotonic() > last:
-                raise StackError(f"the ingest clients have ended nothing for {_PATIENCE:.0f} s; see {self._log}")
+                raise StackError(
+                    f"the ingest clients have ended nothing for {_PATIENCE:.0f} s; see {show_path(self._log)}"
+                )
             self.supervise(_POLL_SECONDS)
 
     def supervise(self, seconds: float) -> None:
@@ -76,7 +79,7 @@ class IngestClients:
         while (left := until - time.monotonic()) > 0:
             self._pool.restart_dead()
             if self._pool.least_deaths >= _MAX_DEATHS:
-                raise StackError(f"the ingest clients die as soon as they start; see {self._log}")
+                raise StackError(f"the ingest clients die as soon as they start; see {show_path(self._log)}")
             time.sleep(min(left, _POLL_SECONDS))
 
 

@@ -16,6 +16,7 @@ from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePattern
 from kafka.errors import KafkaError
 
 from watchfloor.schema.errors import StackError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import KAFKA_USER, Settings
 from watchfloor.store.runtime.private_files import write_private
 
@@ -94,8 +95,9 @@ def grant_access(settings: Settings, port: int, deadline: float) -> None:
             admin.close()
     except (KafkaError, OSError) as error:
         raise StackError(
-            f"Kafka does not let the stack's own account in ({type(error).__name__}: {error}): if {password} is not "
-            f"the one that it was set up with, restore that file, or move {settings.home / 'data/kafka'} away"
+            f"Kafka does not let the stack's own account in ({type(error).__name__}: {error}): if "
+            f"{show_path(password)} is not the one that it was set up with, restore that file, or move "
+            f"{show_path(settings.home / 'data/kafka')} away"
         ) from error
     if failed:
         raise StackError(f"Kafka does not grant access to the account of ingest: {failed[0]}")

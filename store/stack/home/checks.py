@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 
 from watchfloor.schema.errors import StackError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.store.runtime.disk_space import count_free_bytes
 
 # Below the range of ports that systems use for outgoing connections, so that no such connection takes a server's port.
@@ -91,7 +92,8 @@ def check_room_for_servers(home: Path) -> None:
     free = count_free_bytes(home)
     if free < START_BYTES:
         raise StackError(
-            f"the disk is full: {free >> 20} MiB are free for {home}, servers need {START_BYTES >> 20} MiB to start; "
+            f"the disk is full: {free >> 20} MiB are free for {show_path(home)}, servers need "
+            f"{START_BYTES >> 20} MiB to start; "
             "nothing that was acknowledged is lost: free some space, then run `watchfloor up`"
         )
 

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from watchfloor.schema.errors import StackError
+from watchfloor.schema.files.paths import describe_error, show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.private_files import make_private_folder, sync_folder, write_private
 
@@ -52,17 +53,22 @@ def make_folders(settings: Settings) -> None:
         sync_folder(home)
         sync_folder(home.parent)
     except OSError as error:
-        raise StackError(f"the stack's folder {home} cannot be written: {error}; choose another --home") from error
+        raise StackError(
+            f"the stack's folder {show_path(home)} cannot be written: {describe_error(error)}; choose another --home"
+        ) from error
 
 
 def _check_owner(home: Path) -> None:
     """Raises ``StackError`` unless a folder is the caller's own and no symbolic link."""
     status = home.lstat()
     if stat.S_ISLNK(status.st_mode):
-        raise StackError(f"the stack's folder {home} is a symbolic link: name the folder itself, {home.resolve()}")
+        raise StackError(
+            f"the stack's folder {show_path(home)} is a symbolic link: name the folder itself, "
+            f"{show_path(home.resolve())}"
+        )
     if stat.S_ISDIR(status.st_mode) and status.st_uid != os.geteuid():
         raise StackError(
-            f"the stack's folder {home} belongs to user {status.st_uid}: run this as that user, "
+            f"the stack's folder {show_path(home)} belongs to user {status.st_uid}: run this as that user, "
             "or choose another --home"
         )
 
@@ -80,7 +86,9 @@ def close_home(settings: Settings) -> int:
             except FileNotFoundError:
                 continue
             except OSError as error:
-                raise StackError(f"other users can open {path}, and that cannot be changed: {error}") from error
+                raise StackError(
+                    f"other users can open {show_path(path)}, and that cannot be changed: {describe_error(error)}"
+                ) from error
             opened += 1
     return opened
 

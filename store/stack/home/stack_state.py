@@ -8,6 +8,7 @@ import uuid
 from dataclasses import dataclass, field
 
 from watchfloor.schema.errors import StackError
+from watchfloor.schema.files.paths import describe_error, show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.private_files import write_private
 
@@ -50,7 +51,10 @@ def load_state(settings: Settings) -> StackState | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
-        raise StackError(f"{path} is damaged ({error}): restore it, or remove {settings.home} to begin anew") from error
+        raise StackError(
+            f"{show_path(path)} is damaged ({describe_error(error)}): restore it, "
+            f"or remove {show_path(settings.home)} to begin anew"
+        ) from error
 
 
 def save_state(settings: Settings, state: StackState) -> StackState:

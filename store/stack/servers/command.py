@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from watchfloor.schema.errors import StackError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.private_files import UMASK, make_private_folder, open_private
 
@@ -56,7 +57,9 @@ def run_command(
                 process.kill()
                 process.communicate()
     if process.returncode:
-        raise StackError(f"{name} failed: {_read_last_lines(path) or f'exit {process.returncode}; '}see {path}")
+        raise StackError(
+            f"{name} failed: {_read_last_lines(path) or f'exit {process.returncode}; '}see {show_path(path)}"
+        )
     return printed
 
 

@@ -21,6 +21,7 @@ from typing import Literal
 import psutil
 
 from watchfloor.schema.errors import StackError
+from watchfloor.schema.files.paths import show_path
 from watchfloor.store.runtime.private_files import UMASK, open_private, write_private
 from watchfloor.store.runtime.process_identity import ProcessIdentity
 from watchfloor.store.stack.home.checks import LOOPBACK
@@ -196,7 +197,7 @@ def read_log_tail(server: Server, lines: int = 8) -> str:
             text = file.read().decode(errors="replace")
             told = [line for line in text.splitlines() if line.strip() and not _STACK_FRAME.match(line)]
             tail += [f"  {line[:300]}" for line in told[-lines:]]
-    return f"; see {server.log_file}\n" + "\n".join(tail) if tail else f"; see {server.log_file}"
+    return f"; see {show_path(server.log_file)}\n" + "\n".join(tail) if tail else f"; see {show_path(server.log_file)}"
 
 
 def ask_port(port: int, request: bytes, least: int = 1, seconds: float = 1.0) -> bytes:

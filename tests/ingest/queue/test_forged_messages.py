@@ -5,6 +5,7 @@ In `make test`: it is short, on the stack of the run.
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from typing import Any
 
 import orjson
 import pytest
+from command_line import run_command
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -59,6 +61,18 @@ def sign_bytes(text: bytes, settings: Settings) -> Message:
     return text, [(SIGNATURE_HEADER, b"v1=" + signature_of(text, settings.topic, settings.read_queue_key()))]
 
 
+def assert_told(settings: Settings, letters: list[DeadLetter]) -> None:
+    """Checks that the commands of operators tell of the dead letters."""
+    status, out, _ = run_command(settings, "items", "--dead-letters")
+    rows = [row for row in map(json.loads, out.splitlines()) if row["topic"] == settings.topic]
+    assert status == 0 and [(row["offset"], row["bytes"], row["reason"]) for row in rows] == [
+        (letter.offset, letter.size, letter.reason) for letter in letters
+    ]
+    told = json.loads(run_command(settings, "status", "--json")[1])["dead_letters"]
+    assert told >= len(letters)
+    assert "see `watchfloor items --dead-letters`" in run_command(settings, "status")[1]
+
+
 def test_a_forged_item_for_a_secret_file_reads_nothing(store_settings: Settings, store: Store, tmp_path: Path) -> None:
     """Unsigned, signed by another key, and signed by the right key that somebody has found: no ledger has the item."""
     settings, kind = own(store_settings, "forged", partitions=1), store.catalog.register(source("forged"))
@@ -82,6 +96,7 @@ def test_a_forged_item_for_a_secret_file_reads_nothing(store_settings: Settings,
     reasons = ["not signed", "its signature", "its signature", "the ledger has no such item", "not signed"]
     assert all(reason in letter.reason for reason, letter in zip(reasons, letters, strict=True))
     assert (letters[4].size, letters[4].raw) == (9000, b"x" * KEPT_BYTES)
+    assert_told(settings, letters)
     assert not list(Quarantine(store).open_lines(str(secret))) and not ledger_rows(store, secret)
     assert counts(store, kind) == exactly(kind, 100)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -60,6 +60,20 @@ TEXTS = (
     "2016-03-01", "0x10", "1_000", "９", "a" * 5000,
 )  # fmt: skip
 
+TYPES = ["text/plain", "application/json; charset=latin-1", "application/json; charset=\xff", "application/", ";", ""]
+ACCEPTED = [
+    "*/*",
+    "text/html",
+    "application/x-ndjson;q=zzz",
+    "application/json, ,;q=",
+    "gzip;q=-1",
+    "bytes=5-1",
+    "a=b;=",
+]
+HEADER_TEXTS = st.text(
+    st.characters(max_codepoint=255, exclude_characters="\r\n"), max_size=20
+)  # what a WSGI server makes of any bytes that can stand in a header
+
 
 @dataclass(frozen=True)
 class FuzzedRequest:
@@ -70,11 +84,18 @@ class FuzzedRequest:
     query: str = ""
     body: bytes | None = None
     content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def draw_requests(source: Source, cursors: list[str]) -> st.SearchStrategy[FuzzedRequest]:
     """Draws a request of any route, for a source of the store. ``cursors`` are cursors of its queries."""
-    return st.sampled_from(ROUTES).flatmap(lambda route: _draw_route(route, _draw_members(source, cursors)))
+    return st.sampled_from(ROUTES).flatmap(
+        lambda route: st.builds(
+            lambda request, headers: replace(request, headers=headers),
+            _draw_route(route, _draw_members(source, cursors)),
+            _draw_headers(route),
+        )
+    )
 
 
 def fuzz_service(fuzzed: FuzzedService, layout: str, examples: int) -> Counter[int]:
@@ -103,10 +124,10 @@ def check_answer(client: FlaskClient, request: FuzzedRequest) -> int:
         query_string=request.query,
         data=request.body,
         content_type=request.content_type if request.body is not None else None,
-        headers={"Authorization": "Bearer x"},
+        headers=request.headers,
     )
     content = answer.get_data()
-    assert answer.status_code < 500, (request, content)
+    assert answer.status_code < 500 or answer.status_code == 503, (request, content)
     if answer.status_code != 200:
         assert answer.content_type == "application/problem+json", (request, answer.content_type)
         assert json.loads(content)["status"] == answer.status_code
@@ -125,12 +146,23 @@ def _draw_route(route: Route, members: Mapping[str, st.SearchStrategy[Any]]) -> 
     if route.body is not None:
         bodies = _draw_object(route.body, members).map(_bound_deadline)
         texts = st.one_of(bodies.map(_encode), bodies.map(_encode), JSON.map(_encode), st.binary(max_size=50))
-        types = st.sampled_from(["application/json"] * 9 + ["text/plain", "application/json; charset=latin-1", ""])
+        types = st.sampled_from(["application/json"] * 20 + TYPES) | st.just("application/json") | HEADER_TEXTS
         return st.builds(FuzzedRequest, st.just(route.method), st.just(route.path), st.just(""), texts, types)
     schema = route.parameters or declare_object({})
     wrong = st.lists(st.tuples(st.sampled_from([*schema["properties"], "zzz"]), st.sampled_from(TEXTS)), max_size=1)
     queries = st.builds(lambda known, more: (known, more), _draw_object(schema, members), st.just([]) | wrong)
     return queries.map(lambda drawn: _to_request(route, *drawn))
+
+
+def _draw_headers(route: Route) -> st.SearchStrategy[dict[str, str]]:
+    """Draws headers: mostly a token of the route's role, sometimes another or what is none; and any others."""
+    good = f"Bearer {route.role or 'analyst'}"
+    wrong = st.sampled_from(["", "Bearer", "Basic eDp5", "Bearer analyst", "Bearer operator"]) | HEADER_TEXTS
+    tokens = st.sampled_from([True] * 9 + [False]).flatmap(lambda is_good: st.just(good) if is_good else wrong)
+    others = {
+        name: HEADER_TEXTS | st.sampled_from(ACCEPTED) for name in ("Accept", "Accept-Encoding", "Range", "Cookie")
+    }
+    return st.fixed_dictionaries({"Authorization": tokens}, optional=others)
 
 
 def _to_request(route: Route, members: Mapping[str, Any], more: list[tuple[str, str]]) -> FuzzedRequest:

@@ -181,7 +181,8 @@ class FakeTokens:
     """Knows ``TOKEN`` until ``revoked``, with the label ``tlp_amber``, and a token for each role: ``TOKEN-role``."""
 
     def __init__(self) -> None:
-        self.revoked, self.damage = False, None
+        self.revoked = False
+        self.damage: str | None = None
 
     def find_token(self, text: str) -> Token | None:
         role: Role = "operator" if text == f"{TOKEN}-operator" else "analyst"

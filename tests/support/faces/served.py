@@ -15,12 +15,15 @@ from watchfloor.api.tokens.token import Token
 
 
 class AnyToken:
-    """Accepts any token, and lets its holder see all that the query user sees."""
+    """Accepts any token, and lets its holder see all that the query user sees.
+
+    The token ``operator`` is an operator's, every other an analyst's.
+    """
 
     damage = None
 
     def find_token(self, text: str) -> Token | None:
-        return Token("tests", "", "analyst", None, 0)
+        return Token("tests", "", "operator" if text == "operator" else "analyst", None, 0)
 
     def is_in_force(self, token: Token) -> bool:
         return True
