@@ -31,7 +31,7 @@ def register(add: AddCommand) -> None:
     parser.add_argument(
         "--columns",
         metavar="A,B",
-        help="these fields, in this order (default: all; of several sources: time, _source, those of the filter, event)",
+        help="these fields, in this order (default: all; of several sources: time, _source, the filter's, event)",
     )
     parser.add_argument("--limit", metavar="N", type=int, help="stop after N events")
     parser.add_argument(
