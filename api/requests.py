@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from watchfloor.query.batches.settings import BatchSettings
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.schema.errors import TimeRangeError, UserError
 from watchfloor.schema.times import epoch_micros, format_micros, parse_time
 

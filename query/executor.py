@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.planner.access.paths import IndexUnion, Lookup, Scan, Term, list_lookups
-from watchfloor.planner.plan import Plan
 from watchfloor.query.batches.policy import BatchRun
 from watchfloor.schema.errors import StoreError
-from watchfloor.schema.filter.tree import Condition
-from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import KEY_COLUMN
 from watchfloor.store.layout import ReadRequest
-from watchfloor.store.layouts.registry import find_layout
 from watchfloor.store.reader import Reader
 
-from .prepare import PreparedQuery
+from .preparation.batched_query import BatchedQuery
 from .stop import QueryStop
 
 FIRST_ROWS = 20
@@ -56,7 +51,7 @@ class QueryProgress:
 
 
 def execute_query(
-    snapshot: Reader, query: PreparedQuery, progress: QueryProgress, stop: QueryStop
+    snapshot: Reader, query: BatchedQuery, progress: QueryProgress, stop: QueryStop
 ) -> Generator[pa.RecordBatch, None, None]:
     """Yields the events as record batches, newest first, and keeps ``progress`` up to date.
 
@@ -81,15 +76,15 @@ def execute_query(
 
 
 def _run_batch(
-    snapshot: Reader, query: PreparedQuery, run: BatchRun, progress: QueryProgress, stop: QueryStop
+    snapshot: Reader, query: BatchedQuery, run: BatchRun, progress: QueryProgress, stop: QueryStop
 ) -> Generator[pa.RecordBatch, None, None]:
     """Yields the events of one query batch, and counts them in ``run`` and ``progress``."""
     batch, repeats = run.batch, query.repeats_rows(run.batch)
     # The events before the cursor are read again. Their number is not known, so no limit can allow for them.
     limit = None if repeats else query.count_rows_left(progress.rows)
     first_rows = LATER_ROWS if progress.rows else FIRST_ROWS
-    request = ReadRequest(batch.since, batch.until, None, query.columns, first_rows, limit)
-    with closing(read_range(snapshot, query.source, query.plan, request)) as batches:
+    request = ReadRequest(batch.since, batch.until, None, (), first_rows, limit)
+    with closing(query.read_batch(snapshot, request)) as batches:
         for events in _time_reading(batches, run):
             if stop.reason is not None:
                 return
@@ -116,51 +111,6 @@ def _time_reading(batches: Iterable[pa.RecordBatch], run: BatchRun) -> Iterator[
         yield batch
 
 
-def read_range(
-    snapshot: Reader, source: Source, plan: Plan, request: ReadRequest
-) -> Generator[pa.RecordBatch, None, None]:
-    """Yields the events of one time range, newest first.
-
-    Reads from ``snapshot`` while it is fresh, otherwise from a newer one. The plan has the filter; that of ``request``
-    is ignored.
-    """
-    layout, snapshot = find_layout(source), snapshot.snapshot()
-    access = plan.access
-    if isinstance(access, Scan):
-        yield from layout.scan_events(snapshot, source, replace(request, where=plan.residual))
-        return
-    conditions = list(dict.fromkeys(term.condition for term in list_lookups(access)))
-    ids = layout.find_hits(snapshot, source, conditions, request.since, request.until)
-    hits = _combine_ids(access, dict(zip(conditions, ids, strict=True)))
-    # Hits that are not exact may lead to events that the index was not asked for: the whole filter is evaluated.
-    where = plan.residual if layout.hits_exact else plan.tree
-    yield from layout.fetch_events(snapshot, source, hits, replace(request, where=where))
-
-
 def _drop_until(events: pa.RecordBatch, key: bytes) -> pa.RecordBatch:
     """Returns the events whose keys sort after ``key``."""
     return events.filter(pc.greater(events.column(KEY_COLUMN), pa.scalar(key, pa.binary())))
-
-
-def _combine_ids(term: Term, ids: Mapping[Condition, pa.Array]) -> pa.Array:
-    """Returns the sorted IDs that an access path leads to; ``ids`` are the sorted IDs of each condition."""
-    if isinstance(term, Lookup):
-        return ids[term.condition]
-    parts = [_combine_ids(part, ids) for part in term.terms]
-    return unite_ids(parts) if isinstance(term, IndexUnion) else intersect_ids(parts)
-
-
-def unite_ids(parts: Sequence[pa.Array]) -> pa.Array:
-    """Returns the sorted IDs that are in any part; the parts are sorted."""
-    if len(parts) == 1:
-        return parts[0]
-    distinct = pc.unique(pa.concat_arrays(parts))
-    return distinct.take(pc.sort_indices(distinct))
-
-
-def intersect_ids(parts: Sequence[pa.Array]) -> pa.Array:
-    """Returns the sorted IDs that are in every part; the parts are sorted."""
-    smallest, *others = sorted(parts, key=len)
-    for other in others:
-        smallest = smallest.filter(pc.is_in(smallest, value_set=other))
-    return smallest

@@ -10,6 +10,8 @@ from watchfloor.query.batches.policy import Batch
 from watchfloor.schema.text import format_duration, format_number
 from watchfloor.schema.times import format_micros
 
+from .many.prepare import PreparedSources
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -25,23 +27,54 @@ class Explanation:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the explanation as JSON values: times in ISO 8601, widths in seconds, None for unknown values."""
-        batch = self.first_batch
-        first = batch and {
-            "since": format_micros(batch.since),
-            "until": format_micros(batch.until),
-            "width_seconds": batch.width / 1e6,
-            "expected_rows": batch.expected_rows,
-            "because": batch.because,
-        }
-        batching = {"policy": self.policy_name, "first": first}
+        batching = {"policy": self.policy_name, "first": _batch_to_json(self.first_batch)}
         return {"plan": self.plan.to_json(), "batching": batching, "text": self.to_text()}
 
     def _describe_first_batch(self) -> str:
-        batch = self.first_batch
-        if batch is None:
-            return "no batch, for there are no events in the time range"
-        rows = "" if batch.expected_rows is None else f", about {format_number(round(batch.expected_rows), 'row')}"
-        if self.plan.estimate.matches and not self.plan.estimate.certain:
-            rows += " or fewer" if rows else ""
-        ends = f"{format_micros(batch.since)} to {format_micros(batch.until)}"
-        return f"first {ends} ({format_duration(batch.width / 1e6)}{rows}); {batch.because}"
+        return _describe_batch(self.first_batch, not self.plan.estimate.matches or self.plan.estimate.certain)
+
+
+@dataclass(frozen=True)
+class SourcesExplanation:
+    """The plans of a query of several sources, and the first batch, which is common to all of them."""
+
+    query: PreparedSources
+    first_batch: Batch | None
+
+    def to_text(self) -> str:
+        """Returns the plan of each source, below its name, and the batching, as lines for people."""
+        lines = []
+        for part in self.query.parts:
+            lines += [part.source.name, *(f"  {line}" for line in part.plan.to_text().splitlines())]
+        lines += [f"{name}\n  not read: the counts say that nothing matches" for name in self.query.settled]
+        lines += [f"{name}\n  left out: {because}" for name, because in self.query.left_out.items()]
+        return "\n".join(
+            [*lines, f"{'batching':<9} {self.query.policy_name}: {_describe_batch(self.first_batch, False)}"]
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the explanation as JSON values; ``sources`` has the plan of each source that is read."""
+        batching = {"policy": self.query.policy_name, "first": _batch_to_json(self.first_batch)}
+        return {**self.query.describe(), "batching": batching, "text": self.to_text()}
+
+
+def _batch_to_json(batch: Batch | None) -> dict[str, Any] | None:
+    if batch is None:
+        return None
+    return {
+        "since": format_micros(batch.since),
+        "until": format_micros(batch.until),
+        "width_seconds": batch.width / 1e6,
+        "expected_rows": batch.expected_rows,
+        "because": batch.because,
+    }
+
+
+def _describe_batch(batch: Batch | None, is_certain: bool) -> str:
+    if batch is None:
+        return "no batch, for there are no events in the time range"
+    rows = "" if batch.expected_rows is None else f", about {format_number(round(batch.expected_rows), 'row')}"
+    if not is_certain:
+        rows += " or fewer" if rows else ""
+    ends = f"{format_micros(batch.since)} to {format_micros(batch.until)}"
+    return f"first {ends} ({format_duration(batch.width / 1e6)}{rows}); {batch.because}"

@@ -14,9 +14,11 @@ from watchfloor.query.batches.policy import BatchRun
 from watchfloor.schema.errors import WatchfloorError
 from watchfloor.schema.times import format_micros
 
-from .cursor import Cursor
 from .executor import QueryProgress
-from .prepare import CheckedRequest, PreparedQuery
+from .many.prepare import CheckedSources
+from .preparation.batched_query import BatchedQuery
+from .preparation.cursor import Cursor
+from .preparation.prepare import CheckedRequest, PreparedQuery
 from .stop import QueryStop
 
 LISTED_BATCHES = 50
@@ -30,15 +32,15 @@ NO_CURSOR = (
 class QueryResult:
     """A running query. Iterating over it yields record batches, newest events first.
 
-    ``plan`` is None only if the deadline passed before there was a plan. ``summary`` describes the query so far. Its
-    ``status`` is ``running``, ``complete``, ``limit`` or ``deadline`` (ended there; more events may exist),
-    ``failed``, or ``cancelled``.
+    ``plan`` is None if the query is of several sources, or if the deadline passed before there was a plan. ``summary``
+    describes the query so far. Its ``status`` is ``running``, ``complete``, ``limit`` or ``deadline`` (ended there;
+    more events may exist), ``failed``, or ``cancelled``.
     """
 
     def __init__(
         self,
-        checked: CheckedRequest,
-        query: PreparedQuery | None,
+        checked: CheckedRequest | CheckedSources,
+        query: BatchedQuery | None,
         progress: QueryProgress,
         stop: QueryStop,
         batches: Iterator[pa.RecordBatch],
@@ -56,7 +58,7 @@ class QueryResult:
 
     @property
     def plan(self) -> Plan | None:
-        return None if self._query is None else self._query.plan
+        return self._query.plan if isinstance(self._query, PreparedQuery) else None
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in self.iterate_with_keys():
@@ -112,7 +114,7 @@ class QueryResult:
             "seconds": round(seconds, 6),
             "first_seconds": first,
             "plan_seconds": round(self._plan_seconds, 6),
-            "plan": None if self.plan is None else self.plan.to_json(),
+            **({"plan": None} if self._query is None else self._query.describe()),
             "query_batches": [_describe_run(run) for run in progress.batch_runs[:LISTED_BATCHES]],
             **self._describe_cursor(),
         }
@@ -134,7 +136,7 @@ class QueryResult:
         cursor = Cursor(key, self._query.since)
         if not cursor.is_exact:
             return {"no_cursor": NO_CURSOR}
-        return {"cursor": cursor.to_text(self._checked.source.name, self._checked.tree)}
+        return {"cursor": self._checked.write_cursor(cursor)}
 
     def _end(self, status: str) -> None:
         if self._status == "running":

@@ -1,6 +1,7 @@
 """The query service: runs, explains and watches queries, and answers from counts.
 
-``prepare.py`` prepares a query, ``executor.py`` runs it, and ``statistics.py`` has the answers from counts alone.
+``preparation/prepare.py`` prepares a query of one source and ``many/prepare.py`` one of several, ``executor.py`` runs
+either, and ``statistics.py`` has the answers from counts alone.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from watchfloor.store.snapshot import Snapshot
 from watchfloor.store.store import Store
 
 from .executor import QueryProgress, execute_query
-from .explanation import Explanation
-from .prepare import check_request, prepare_query
-from .request import QueryRequest
+from .explanation import Explanation, SourcesExplanation
+from .many.prepare import CheckedSources, PreparedSources, check_sources
+from .many.selection import names_several
+from .preparation.prepare import CheckedRequest, check_request
+from .preparation.request import QueryRequest
 from .result import QueryResult
 from .statistics import count_events, count_over_time, rank_values
 from .stop import QueryStop
@@ -36,13 +39,13 @@ class QueryService:
     def run(self, request: QueryRequest) -> QueryResult:
         """Starts a query. Raises ``UserError`` if the request does not fit and ``StoreError`` if the store is down."""
         started = time.perf_counter()
-        checked = check_request(self._store.catalog, request)
+        checked = self._check_request(request)
         snapshot = self._store.snapshot()
         spent = time.perf_counter() - started
         stop = QueryStop(snapshot, None if request.deadline is None else max(0.0, request.deadline - spent))
         progress = QueryProgress()
         try:
-            query = prepare_query(snapshot, checked)
+            query = checked.prepare(snapshot)
         except StoreError:
             stop.cancel_deadline()
             if stop.reason is None:
@@ -55,17 +58,23 @@ class QueryService:
         batches = execute_query(snapshot, query, progress, stop)
         return QueryResult(checked, query, progress, stop, batches, started)
 
-    def explain(self, request: QueryRequest) -> Explanation:
+    def explain(self, request: QueryRequest) -> Explanation | SourcesExplanation:
         """Returns the explanation of how ``run`` would answer the request now. Raises as ``run`` does."""
-        checked = check_request(self._store.catalog, request)
-        query = prepare_query(self._store.snapshot(), checked)
+        query = self._check_request(request).prepare(self._store.snapshot())
+        if isinstance(query, PreparedSources):
+            return SourcesExplanation(query, query.first_batch())
         return Explanation(query.plan, query.policy_name, query.first_batch())
 
     def watch(self, request: QueryRequest) -> Watch:
         """Starts to watch for events as they arrive. Raises ``UserError`` if the request does not fit."""
         watch = Watch(self.run, request)
-        check_request(self._store.catalog, request)
+        self._check_request(request)
         return watch
+
+    def _check_request(self, request: QueryRequest) -> CheckedRequest | CheckedSources:
+        """Returns the request, checked by its source, or by its sources if it names several."""
+        check = check_sources if names_several(request.source) else check_request
+        return check(self._store.catalog, request)
 
     def count_events(
         self,

@@ -17,7 +17,7 @@ from watchfloor.schema.times import END_OF_TIME, clip_range, from_micros
 from watchfloor.store.layouts.count_reader import CountReader
 from watchfloor.store.snapshot import Snapshot
 
-from .request import check_range
+from .preparation.request import check_range
 
 Span = tuple[int, int]
 """A time range [since, until) in µs."""

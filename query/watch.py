@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.errors import UserError, WatchfloorError
 from watchfloor.store.encoding.byte_arrays import to_byte_rows
 from watchfloor.store.encoding.keys import KEY_BYTES, KEY_COLUMN, are_hashes_known
 
-from .request import QueryRequest
+from .preparation.request import QueryRequest
 from .result import QueryResult
 
 WINDOW_SECONDS = 300.0
@@ -164,11 +165,18 @@ def find_unseen(keys: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _read_keys(batch: pa.RecordBatch) -> np.ndarray:
-    """Returns the keys of a batch as fixed-length bytes. Raises ``UserError`` if some do not identify their events."""
-    keys = to_byte_rows(batch.column(KEY_COLUMN), KEY_BYTES)
+    """Returns the keys of a batch as fixed-length bytes. Raises ``UserError`` if some do not identify their events.
+
+    Those of several sources are as long as the longest, which has the longest name of a source at its end.
+    """
+    column = batch.column(KEY_COLUMN)
+    keys = to_byte_rows(pc.binary_slice(column, 0, KEY_BYTES), KEY_BYTES)
     if not are_hashes_known(keys):
         raise UserError(
             "these events cannot be watched: this reader may not see where they come from (the label of the source), "
             "so that new ones cannot be told from those seen"
         )
+    longest = pc.max(pc.binary_length(column)).as_py() or KEY_BYTES
+    if longest > KEY_BYTES:
+        return np.array(column.to_pylist(), f"S{longest}")
     return np.ascontiguousarray(keys).view(f"S{KEY_BYTES}").reshape(-1)

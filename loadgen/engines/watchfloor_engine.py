@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pyarrow as pa
 
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.store.store import Store
 

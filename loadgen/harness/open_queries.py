@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from random import Random
 
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 
 from .open_loop import Response, run_open, schedule_poisson

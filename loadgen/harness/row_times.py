@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 
 TIMED_ROWS = (1, 100, 1000)

@@ -78,6 +78,8 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
     ),
     "query": (
         "query/batches",
+        "query/preparation",
+        "query/many",
         "query",
     ),
     "api": (

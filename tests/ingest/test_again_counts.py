@@ -16,7 +16,7 @@ from ingest_support import RUN, START, counts, load, own
 
 from watchfloor.ingest.maintenance.compact import compact_source
 from watchfloor.ingest.maintenance.retry import retry_lines
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings

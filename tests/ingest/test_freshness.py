@@ -14,7 +14,7 @@ import pytest
 from ingest_support import START, own, source, worker_here
 
 from watchfloor.ingest.intake.master import watch_folders
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store

@@ -16,7 +16,7 @@ from ingest_support import line, own, running_master, source, wait_for, worker_h
 from watchfloor.ingest.files.file_scan import scan_file
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store

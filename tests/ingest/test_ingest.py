@@ -42,7 +42,7 @@ from watchfloor.ingest.queue.item_buffer import Delivery
 from watchfloor.ingest.queue.work_queue import ItemConsumer, ItemProducer, queue_lag
 from watchfloor.ingest.records.ledger import ItemRun, Ledger
 from watchfloor.ingest.worker import claim
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import InputFileError, QueueError, StoreError
 from watchfloor.schema.settings.settings import Settings

@@ -17,7 +17,7 @@ from watchfloor.ingest.maintenance.compact import compact_source
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.reading.item_reader import ReadTask, read_item
 from watchfloor.ingest.worker.heartbeat import LostItem
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source

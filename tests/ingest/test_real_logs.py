@@ -23,7 +23,7 @@ from own_stack import stack_folder
 from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import DEFAULT_LAYOUT
 from watchfloor.schema.settings.settings import Settings

@@ -31,7 +31,7 @@ from watchfloor.loadgen.harness.ingest.work_supply import ITEM_EVENTS, WorkSuppl
 from watchfloor.loadgen.harness.measurement.figure import STATISTICS
 from watchfloor.loadgen.harness.open_loop import Response, run_open, schedule_evenly
 from watchfloor.loadgen.harness.session import BenchSession
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.admin.tablet_servers import list_tablet_servers

@@ -18,8 +18,8 @@ from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
 from query_strategies import QUERY_BATCHINGS, QUERY_PROFILE
 
-from watchfloor.query.cursor import Cursor, read_cursor
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.cursor import Cursor, read_cursor
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.definition import parse_definition

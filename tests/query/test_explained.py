@@ -22,7 +22,7 @@ from watchfloor.query.batches.policy import BatchRun
 from watchfloor.query.batches.registry import POLICIES
 from watchfloor.query.batches.sequence import make_sequence
 from watchfloor.query.batches.settings import BatchSettings
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.result import LISTED_BATCHES
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition

@@ -16,7 +16,7 @@ from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
 from oracle import holds
 
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.definition import parse_definition

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from loaded import LAYOUTS
 from oracle_questions import QUERY_PROFILE, REAL, TYPES, StoredSource, check_many, check_that_enough_was_asked, micros
 
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.store.store import Store

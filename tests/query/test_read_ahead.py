@@ -15,7 +15,7 @@ import pytest
 from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
 
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings

@@ -31,7 +31,7 @@ from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.serve import StoreServices
 from watchfloor.ingest.intake.load import Load
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.query.watch import WINDOW_SECONDS, Watch, find_unseen
 from watchfloor.schema.errors import UserError

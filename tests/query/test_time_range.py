@@ -22,7 +22,7 @@ from served import AnyToken
 
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.serve import StoreServices
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import BUCKETS, SCHEMES
 from watchfloor.schema.definition import parse_definition

@@ -14,7 +14,7 @@ from watchfloor.schema.choices import OUTPUT_FORMATS, PLANNERS, SCHEMES
 if TYPE_CHECKING:
     from watchfloor.api.formats.writers import Writer
     from watchfloor.api.results import StreamedResult
-    from watchfloor.query.request import QueryRequest
+    from watchfloor.query.preparation.request import QueryRequest
     from watchfloor.query.service import QueryService
 
 POSITION = 50
@@ -22,11 +22,17 @@ MAX_SHOWN_BATCHES = 5
 
 
 def register(add: AddCommand) -> None:
-    parser = add("query", run_query, "events of a source, newest first")
-    parser.add_argument("source", metavar="SOURCE")
+    parser = add("query", run_query, "events of one source or several, newest first")
+    parser.add_argument(
+        "source", metavar="SOURCES", help="a name, names a,b, a pattern such as 'zeek.*', or '*' for all"
+    )
     add_range(parser)
     parser.add_argument("--where", metavar="FILTER", help="only events that satisfy this filter")
-    parser.add_argument("--columns", metavar="A,B", help="these fields, in this order (default: all)")
+    parser.add_argument(
+        "--columns",
+        metavar="A,B",
+        help="these fields, in this order (default: all; of several sources: time, _source, the filter's, event)",
+    )
     parser.add_argument("--limit", metavar="N", type=int, help="stop after N events")
     parser.add_argument(
         "--deadline", metavar="SECONDS", type=float, help="end after so long with what has been found (exit status 1)"
@@ -118,6 +124,7 @@ def format_summary(summary: dict[str, Any]) -> str:
     lines = [", ".join(parts)]
     if summary["plan"] is not None:
         lines += [f"  {line}" for line in summary["plan"]["text"].splitlines()]
+    lines += [f"  {line}" for line in _list_sources(summary)]
     batches = summary.get("query_batches", [])
     lines += [
         f"  {'batch ' + str(n):<9} {_format_batch(batch)}" for n, batch in enumerate(batches[:MAX_SHOWN_BATCHES], 1)
@@ -129,6 +136,14 @@ def format_summary(summary: dict[str, Any]) -> str:
     if "no_cursor" in summary:
         lines.append(f"it cannot be gone on with: {summary['no_cursor']}")
     return "\n".join(lines)
+
+
+def _list_sources(summary: dict[str, Any]) -> list[str]:
+    """Returns a line for each source of a query of several, and for those that were not read."""
+    lines = [f"{name}: {plan['scheme']}, {plan['rule']}" for name, plan in summary.get("sources", {}).items()]
+    if settled := summary.get("settled"):
+        lines.append(f"not read, as the counts say that nothing matches: {', '.join(settled)}")
+    return lines + [f"left out: {because}" for because in summary.get("left_out", {}).values()]
 
 
 def _format_batch(batch: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from watchfloor.api.tokens.token import Token
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source

@@ -21,7 +21,14 @@ QUERY_BODY = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "A Watchfloor query",
     **declare_object(
-        {"source": {"type": "string", "minLength": 1, "maxLength": 100}},
+        {
+            "source": {
+                "description": "A source's name, names a,b, a pattern such as zeek.*, or * for all",
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 2000,
+            }
+        },
         {
             "since": TIME,
             "until": TIME,
@@ -56,7 +63,7 @@ QUERY_ANSWER_LINE = {
 }
 EXPLAIN_ANSWER = declare_object(
     {
-        "plan": {"type": "object"},
+        "plan": {"type": ["object", "null"], "description": "null if the query is of several sources"},
         "batching": declare_object(
             {
                 "policy": {"type": "string"},
@@ -64,7 +71,12 @@ EXPLAIN_ANSWER = declare_object(
             }
         ),
         "text": {"type": "string", "description": "the plan for people"},
-    }
+    },
+    {
+        "sources": {"type": "object", "description": "the plan of each source that is read, by name"},
+        "settled": {"type": "array", "description": "sources of which the counts say that nothing matches"},
+        "left_out": {"type": "object", "description": "why a source does not fit the query, by name"},
+    },
 )
 
 
@@ -92,7 +104,7 @@ ROUTES = (
     Route(
         method="POST",
         path=f"{PREFIX}/query",
-        summary="Events of a source, newest first, then a summary",
+        summary="Events of one source or several, newest first, then a summary",
         handler=run_query,
         body=QUERY_BODY,
         answer=QUERY_ANSWER_LINE,

@@ -23,7 +23,7 @@ from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.loadgen.harness.turns import shuffle_cases
 from watchfloor.query.batches.registry import POLICIES
 from watchfloor.query.batches.settings import BatchSettings
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import UserError
 from watchfloor.store.store import Store

@@ -18,7 +18,7 @@ from watchfloor.loadgen.generator.feed_registry import list_feeds
 from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.loadgen.generator.streams.generate_live import generate_live
 from watchfloor.loadgen.generator.streams.periodically_closed_file import PeriodicallyClosedFile
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.settings.settings import Settings

@@ -32,7 +32,7 @@ from watchfloor.api.rest.base.problems import problem_type
 from watchfloor.api.rest.base.validate import MAX_BODY
 from watchfloor.api.rest.serve import StoreServices
 from watchfloor.api.tokens.token import Token
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import FilterError, UserError
 from watchfloor.schema.filter.json_form import to_json

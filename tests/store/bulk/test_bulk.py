@@ -22,7 +22,7 @@ from watchfloor.ingest.files.file_scan import WHOLE, items_of, scan_file
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.reading import parts
 from watchfloor.ingest.reading.item_reader import ReadTask, read_item
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source

@@ -33,7 +33,7 @@ from ingest_support import source as make_source
 from watchfloor.api.cli.main import main
 from watchfloor.ingest.maintenance.compact import compact_source
 from watchfloor.ingest.records.ledger import Ledger
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.coverage import cover_from, start_indexes

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from watchfloor.query.batches.settings import BatchSettings
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.source import Source

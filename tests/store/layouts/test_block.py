@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from oracle import holds
 from test_cell import EPOCH, FILE, ITEM
 
-from watchfloor.query.executor import intersect_ids, unite_ids
+from watchfloor.query.preparation.read_range import intersect_ids, unite_ids
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.filter.tree import And, Compare, Filter
 from watchfloor.schema.source import Source

@@ -20,7 +20,7 @@ from compact_support import BLOCK_ROWS, DAYS, END, FIRST_DAY, Fed, answers, asse
 from ingest_support import RUN, wait_for
 
 from watchfloor.query.batches.settings import BatchSettings
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings

@@ -19,7 +19,7 @@ from watchfloor.api.cli.main import main
 from watchfloor.ingest.maintenance.compact import compact_source, settled_tags
 from watchfloor.ingest.maintenance.retry import retry_lines
 from watchfloor.ingest.records.ledger import Ledger
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source

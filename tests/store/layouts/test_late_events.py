@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
 
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings

@@ -20,7 +20,7 @@ from ingest_support import line, load, own, source
 from loaded import LAYOUTS
 from own_stack import unsupervised
 
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import StoreError
 from watchfloor.schema.settings.settings import Settings

@@ -10,7 +10,7 @@ from logs_model import COLUMNS, START, LogFile, Row, is_open
 
 from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import DAY, HOUR, MINUTE

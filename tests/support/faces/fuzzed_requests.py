@@ -24,7 +24,7 @@ from watchfloor.api.rest.base.problems import problem_type
 from watchfloor.api.rest.base.route import Route
 from watchfloor.api.rest.base.schemas import declare_object
 from watchfloor.query.batches.registry import POLICIES
-from watchfloor.query.cursor import Cursor
+from watchfloor.query.preparation.cursor import Cursor
 from watchfloor.schema.filter.json_form import OPERATORS
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import MAX_TIME

@@ -15,7 +15,7 @@ from flask import Flask
 
 from watchfloor.api.rest.base.problems import KINDS, problem_type
 from watchfloor.api.tokens.token import Role, Token, hash_token
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UnknownSourceError, UserError

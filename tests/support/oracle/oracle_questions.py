@@ -36,7 +36,7 @@ from oracle import Rows
 from query_strategies import QUERY_BATCHINGS, QUERY_PROFILE
 
 from watchfloor.query.batches.settings import BatchSettings
-from watchfloor.query.request import QueryRequest
+from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.field import Field, FieldType

@@ -6,7 +6,9 @@ the cursor and fixes the time range; ``prepare_query`` reads the counts, chooses
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +17,7 @@ from watchfloor.planner.access.counts import ConditionCount, Counts
 from watchfloor.planner.plan import Plan
 from watchfloor.planner.planner import PlanRequest, list_conditions, make_plan
 from watchfloor.query.batches.distribution import MatchDistribution
-from watchfloor.query.batches.policy import Batch, BatchRun
-from watchfloor.query.batches.sequence import BatchSequence, make_sequence, suggest_first_width
+from watchfloor.query.batches.sequence import make_sequence, suggest_first_width
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.schema.filter.tree import Filter
 from watchfloor.schema.filter.type_check import read_filter
@@ -24,12 +25,15 @@ from watchfloor.schema.source import Source
 from watchfloor.schema.times import clip_range
 from watchfloor.store.catalog import Catalog
 from watchfloor.store.encoding.keys import HOUR
-from watchfloor.store.layout import IndexCount
+from watchfloor.store.layout import IndexCount, ReadRequest
 from watchfloor.store.layouts.count_reader import CountReader, EventSurvey
 from watchfloor.store.layouts.registry import find_layout
+from watchfloor.store.reader import Reader
 from watchfloor.store.snapshot import Snapshot
 
+from .batched_query import BatchedQuery
 from .cursor import Cursor, read_cursor
+from .read_range import read_range
 from .request import QueryRequest, check_limits, check_range, choose_columns
 
 UNBATCHED = BatchSettings(policy="none")
@@ -55,53 +59,28 @@ class CheckedRequest:
     since: int | None
     until: int | None
 
+    def prepare(self, snapshot: Snapshot) -> PreparedQuery:
+        """Returns the prepared query; see ``prepare_query``."""
+        return prepare_query(snapshot, self)
+
+    def write_cursor(self, cursor: Cursor) -> str:
+        """Returns the text by which a next query of the same source and filter goes on."""
+        return cursor.to_text(self.source.name, self.tree)
+
 
 @dataclass(frozen=True)
-class PreparedQuery:
-    """All that is known of a query before the first event is read.
-
-    The query is for the events of [since, until), in µs, that come after ``cursor``. ``source`` has only the indexes
-    that cover all events of this range. ``batches`` cuts the range; the suggested width of the first batch is
-    ``first_width`` µs. ``limit`` is the number of rows that are wanted (None: all).
-    """
+class PreparedQuery(BatchedQuery):
+    """A query of one source. ``source`` has only the indexes that cover all events of the time range."""
 
     source: Source
     columns: tuple[str, ...]
-    cursor: Cursor | None
-    since: int
-    until: int
-    limit: int | None
     plan: Plan
-    batches: BatchSequence
-    first_width: int
 
-    @property
-    def policy_name(self) -> str:
-        return self.batches.settings.policy
+    def read_batch(self, reader: Reader, request: ReadRequest) -> Generator[pa.RecordBatch, None, None]:
+        return read_range(reader, self.source, self.plan, replace(request, columns=self.columns))
 
-    def first_batch(self) -> Batch | None:
-        """Returns the newest batch, or None if there are no events in the range.
-
-        With a cursor the first batch is the cursor's microsecond, for every policy.
-        """
-        if self.cursor is None:
-            return self.batches.first_batch(self.since, self.until, self.first_width, self.limit)
-        because = "the microsecond of the cursor, without what was handed out"
-        return Batch(self.cursor.time, self.cursor.time + 1, self.since, 0, 0.0, None, because)
-
-    def next_batch(self, run: BatchRun, rows_left: int | None) -> Batch | None:
-        """Returns the batch after the one that has run, or None at the end; ``rows_left`` None stands for all rows."""
-        if self.repeats_rows(run.batch):
-            return self.batches.first_batch(self.since, run.batch.since, self.first_width, rows_left)
-        return self.batches.next_batch(run, rows_left)
-
-    def count_rows_left(self, rows: int) -> int | None:
-        """Returns how many rows are left to find after ``rows``; None stands for all."""
-        return None if self.limit is None else self.limit - rows
-
-    def repeats_rows(self, batch: Batch) -> bool:
-        """Returns True if ``batch`` holds events that were handed out before the cursor."""
-        return self.cursor is not None and batch.until > self.cursor.time
+    def describe(self) -> dict[str, Any]:
+        return {"plan": self.plan.to_json()}
 
 
 def check_request(catalog: Catalog, request: QueryRequest) -> CheckedRequest:

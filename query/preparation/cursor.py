@@ -1,6 +1,7 @@
 """Cursors: text by which a client continues a query after the last row that it got. No server keeps any state.
 
-    version (1 byte) · key of the last row (16) · start of the time range, µs (8) · digest of the query (8) · CRC-32 (4)
+    version (1 byte) · key of the last row (16) · start of the time range, µs (8) · digest of the query (8) ·
+    name of the last row's source, if the query is of several · CRC-32 (4)
 
 The bytes are written in URL-safe base64 without padding. The next page may have other columns and another limit. Its
 source and filter must be the same, which the digest proves.
@@ -29,13 +30,18 @@ _VERSION = 1
 _DIGEST_BYTES = 8
 _CRC_BYTES = 4
 _CURSOR_BYTES = 1 + KEY_BYTES + 8 + _DIGEST_BYTES + _CRC_BYTES
+"""Length of a cursor without a source's name."""
+MAX_NAME = 100
+"""The most bytes of a source's name."""
 
 
 @dataclass(frozen=True)
 class Cursor:
     """The point at which a query was cut off.
 
-    ``key`` is the key of the last event handed out, and ``since`` the start of the query's time range in µs.
+    ``key`` is the key of the last event handed out, followed by the name of its source if the query is of several
+    sources: events of different sources that have the same key come in the order of the sources' names. ``since`` is
+    the start of the query's time range in µs.
     """
 
     key: bytes
@@ -49,11 +55,12 @@ class Cursor:
     @property
     def is_exact(self) -> bool:
         """True if the key identifies its event among others of the same microsecond."""
-        return is_hash_known(self.key)
+        return is_hash_known(self.key[:KEY_BYTES])
 
     def to_text(self, source: str, tree: Filter | None) -> str:
         """Returns the cursor as text for a query of this source and typed filter."""
-        content = bytes([_VERSION]) + self.key + self.since.to_bytes(8, "big") + _digest_query(source, tree)
+        key, name = self.key[:KEY_BYTES], self.key[KEY_BYTES:]
+        content = bytes([_VERSION]) + key + self.since.to_bytes(8, "big") + _digest_query(source, tree) + name
         return base64.urlsafe_b64encode(content + _compute_crc(content)).rstrip(b"=").decode()
 
 
@@ -67,12 +74,13 @@ def read_cursor(text: str, source: str, tree: Filter | None) -> Cursor:
     except (ValueError, binascii.Error):
         whole = b""
     content, crc = whole[:-_CRC_BYTES], whole[-_CRC_BYTES:]
-    if len(whole) != _CURSOR_BYTES or crc != _compute_crc(content) or content[0] != _VERSION:
+    name_bytes = len(whole) - _CURSOR_BYTES
+    if not 0 <= name_bytes <= MAX_NAME or crc != _compute_crc(content) or content[0] != _VERSION:
         raise UserError("the cursor is damaged; give it exactly as it was given to you")
-    if content[-_DIGEST_BYTES:] != _digest_query(source, tree):
+    key, since, rest = content[1 : 1 + KEY_BYTES], content[1 + KEY_BYTES : 9 + KEY_BYTES], content[9 + KEY_BYTES :]
+    if rest[:_DIGEST_BYTES] != _digest_query(source, tree):
         raise UserError("the cursor is of another query; source and filter must be those that it was given for")
-    key, since = content[1 : 1 + KEY_BYTES], content[1 + KEY_BYTES : -_DIGEST_BYTES]
-    cursor = Cursor(key, int.from_bytes(since, "big"))
+    cursor = Cursor(key + rest[_DIGEST_BYTES:], int.from_bytes(since, "big"))
     if not 0 <= cursor.since <= cursor.time < END_OF_TIME or not cursor.is_exact:
         raise UserError("the cursor is damaged; give it exactly as it was given to you")
     return cursor

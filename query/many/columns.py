@@ -1,0 +1,103 @@
+"""Common columns of several sources' events.
+
+A column has the type of the fields that it stands for if that is the same in all sources, and is text otherwise. The
+column ``event`` is a short rendering of a whole event: its fields as ``name=value``, without those that it lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.schema.errors import UnknownFieldError, UserError
+from watchfloor.schema.field import ARROW_TYPES, FieldType
+from watchfloor.schema.source import Source
+from watchfloor.store.encoding.keys import KEY_COLUMN
+
+TIME, SOURCE, EVENT = "time", "_source", "event"
+"""The columns that every source has: the event's time, the name of its source, and a rendering of the whole event."""
+_SPECIAL = {TIME: ARROW_TYPES[FieldType.TIME], SOURCE: pa.string(), EVENT: pa.string()}
+
+
+@dataclass(frozen=True)
+class CommonColumns:
+    """The columns of a result, and how each source fills them. ``types`` has the columns in order."""
+
+    types: Mapping[str, pa.DataType]
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema(list(self.types.items()))
+
+    def list_fields(self, source: Source) -> tuple[str, ...]:
+        """Returns the fields of a source that must be read for its columns."""
+        if EVENT in self.types:
+            return (source.time_field, *(f.name for f in source.fields if f.name != source.time_field))
+        fields = [source.time_field] if TIME in self.types else []
+        fields += [name for name in self.types if name not in _SPECIAL and name in source.fields_by_name]
+        # A layout reads at least one field.
+        return tuple(dict.fromkeys(fields)) or (source.time_field,)
+
+    def convert(self, source: Source, events: pa.RecordBatch) -> pa.RecordBatch:
+        """Returns events of a source in the common columns, with keys to which the source's name is added."""
+        columns = [self._fill_column(name, kind, source, events) for name, kind in self.types.items()]
+        keys = pc.binary_join_element_wise(
+            events.column(KEY_COLUMN).cast(pa.binary()), pa.scalar(source.name.encode()), pa.scalar(b"")
+        )
+        return pa.RecordBatch.from_arrays([*columns, keys], names=[*self.types, KEY_COLUMN])
+
+    def _fill_column(self, name: str, kind: pa.DataType, source: Source, events: pa.RecordBatch) -> pa.Array:
+        if name == TIME:
+            return events.column(source.time_field)
+        if name == SOURCE:
+            return pa.repeat(source.name, len(events))
+        if name == EVENT:
+            return _render_events(source, events)
+        if name not in source.fields_by_name:
+            return pa.nulls(len(events), kind)
+        column = events.column(name)
+        return column if column.type == kind else to_texts(column)
+
+
+def choose_common_columns(
+    sources: Sequence[Source], names: Sequence[str] | None, named: Sequence[str]
+) -> CommonColumns:
+    """Returns the columns ``names``; with None the time, the source, the fields ``named`` by the filter, and the event.
+
+    Raises ``UserError`` for a name that no source has.
+    """
+    if names is not None and not names:
+        raise UserError("columns is empty; name at least one, or leave it out")
+    wanted = (TIME, SOURCE, *named, EVENT) if names is None else tuple(names)
+    return CommonColumns({name: _SPECIAL.get(name) or _find_type(sources, name) for name in dict.fromkeys(wanted)})
+
+
+def to_texts(column: pa.Array) -> pa.Array:
+    """Returns values as text; the elements of a list are joined by commas."""
+    if pa.types.is_list(column.type):
+        return pc.binary_join(column.cast(pa.list_(pa.string())), ",")
+    return column if pa.types.is_string(column.type) else column.cast(pa.string())
+
+
+def _find_type(sources: Sequence[Source], name: str) -> pa.DataType:
+    """Returns the type of a column: that of the fields of this name if they agree, else text."""
+    types = {source.fields_by_name[name].arrow for source in sources if name in source.fields_by_name}
+    if not types:
+        known = {field.name for source in sources for field in source.fields} | set(_SPECIAL)
+        raise UnknownFieldError(name, sources[0].name if len(sources) == 1 else "", known)
+    return types.pop() if len(types) == 1 else pa.string()
+
+
+def _render_events(source: Source, events: pa.RecordBatch) -> pa.Array:
+    """Returns each event as ``name=value name=value``, without the time."""
+    parts = [
+        pc.binary_join_element_wise(pa.scalar(f"{field.name}="), to_texts(events.column(field.name)), "")
+        for field in source.fields
+        if field.name != source.time_field
+    ]
+    if not parts:
+        return pa.repeat("", len(events))
+    return pc.binary_join_element_wise(*parts, " ", null_handling="skip")

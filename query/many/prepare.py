@@ -1,0 +1,184 @@
+"""Prepares a query of several sources: a plan for each, and query batches that are common to all.
+
+Common batches keep the stream newest first without waiting for a source to be read to its end: a batch is handed out
+when the slowest source has its time range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from watchfloor.query.batches.distribution import MatchDistribution
+from watchfloor.query.batches.sequence import make_sequence, suggest_first_width
+from watchfloor.query.preparation.batched_query import BatchedQuery
+from watchfloor.query.preparation.cursor import Cursor, read_cursor
+from watchfloor.query.preparation.prepare import UNBATCHED, CheckedRequest, PreparedQuery, prepare_query
+from watchfloor.query.preparation.request import QueryRequest, check_limits, check_range
+from watchfloor.schema.errors import FilterError
+from watchfloor.schema.filter.json_form import from_json
+from watchfloor.schema.filter.parse import parse_filter
+from watchfloor.schema.filter.tree import Filter, list_fields
+from watchfloor.schema.filter.type_check import read_filter
+from watchfloor.schema.source import Source
+from watchfloor.schema.times import clip_range
+from watchfloor.store.catalog import Catalog
+from watchfloor.store.layout import ReadRequest
+from watchfloor.store.reader import Reader
+from watchfloor.store.snapshot import Snapshot
+
+from .columns import CommonColumns, choose_common_columns
+from .merge import merge_streams
+from .selection import choose_sources
+
+PLANNING = 16
+"""The most sources that are planned at once."""
+
+
+@dataclass(frozen=True)
+class CheckedSources:
+    """A request that fits at least one of its sources.
+
+    ``parts`` are the requests of the sources that it fits, in the order of their names. ``left_out`` has the reason for
+    each of the others. ``tree`` is the filter as it was written: it is typed for each source anew.
+    """
+
+    request: QueryRequest
+    parts: tuple[CheckedRequest, ...]
+    left_out: Mapping[str, str]
+    common: CommonColumns
+    tree: Filter | None
+    cursor: Cursor | None
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.common.schema
+
+    def prepare(self, snapshot: Snapshot) -> PreparedSources:
+        """Returns the prepared query; see ``prepare_sources``."""
+        return prepare_sources(snapshot, self)
+
+    def write_cursor(self, cursor: Cursor) -> str:
+        """Returns the text by which a next query of the same sources and filter goes on."""
+        return cursor.to_text(self.request.source, self.tree)
+
+
+@dataclass(frozen=True)
+class PreparedSources(BatchedQuery):
+    """A query of several sources.
+
+    ``parts`` are those that may have matches. ``settled`` has those of which the counts say that they have none, and
+    ``left_out`` those that the filter does not fit, with the reason.
+    """
+
+    common: CommonColumns
+    parts: tuple[PreparedQuery, ...]
+    settled: tuple[str, ...]
+    left_out: Mapping[str, str]
+
+    def read_batch(self, reader: Reader, request: ReadRequest) -> Generator[pa.RecordBatch, None, None]:
+        yield from merge_streams([self._read_part(part, reader, request) for part in self.parts])
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "plan": None,
+            "sources": {part.source.name: part.plan.to_json() for part in self.parts},
+            "settled": list(self.settled),
+            "left_out": dict(self.left_out),
+        }
+
+    def _read_part(
+        self, part: PreparedQuery, reader: Reader, request: ReadRequest
+    ) -> Generator[pa.RecordBatch, None, None]:
+        """Yields the events of one source in the common columns."""
+        since, until = max(part.since, request.since), min(part.until, request.until)
+        if since < until:
+            for events in part.read_batch(reader, replace(request, since=since, until=until)):
+                yield self.common.convert(part.source, events)
+
+
+def check_sources(catalog: Catalog, request: QueryRequest) -> CheckedSources:
+    """Returns the request, checked and resolved by each of its sources. Raises ``UserError`` if it fits none."""
+    check_limits(request)
+    known = catalog.read_sources()
+    sources = [known[name] for name in choose_sources(request.source, known)]
+    tree = parse_filter(request.where) if isinstance(request.where, str) else None
+    if request.where is not None and tree is None:
+        tree = from_json(request.where)
+    since, until, cursor = request.since, request.until, None
+    if request.cursor is None:
+        check_range(since, until)
+        since, until = clip_range(since, until)
+    else:
+        cursor = read_cursor(request.cursor, request.source, tree)
+        since, until = cursor.since, cursor.time + 1
+    fitting, left_out = _type_filters(request, sources)
+    named = sorted(list_fields(tree)) if tree is not None else []
+    common = choose_common_columns([source for source, _ in fitting], request.columns, named)
+    parts = tuple(
+        CheckedRequest(
+            request, source, common.list_fields(source), pa.schema([]), typed, cursor=None, since=since, until=until
+        )
+        for source, typed in fitting
+    )
+    return CheckedSources(request, parts, left_out, common, tree, cursor)
+
+
+def _type_filters(
+    request: QueryRequest, sources: Sequence[Source]
+) -> tuple[list[tuple[Source, Filter | None]], dict[str, str]]:
+    """Returns the sources that the filter fits, with its typed trees, and the reasons for the others.
+
+    Raises the first source's ``FilterError`` if it fits none.
+    """
+    fitting: list[tuple[Source, Filter | None]] = []
+    errors: dict[str, FilterError] = {}
+    for source in sources:
+        try:
+            fitting.append((source, read_filter(request.where, source)))
+        except FilterError as error:
+            errors[source.name] = error
+    if not fitting:
+        raise next(iter(errors.values()))
+    return fitting, {name: error.message for name, error in errors.items()}
+
+
+def prepare_sources(snapshot: Snapshot, checked: CheckedSources) -> PreparedSources:
+    """Returns the prepared query: plans each source, and sets up the common batches. Raises as ``prepare_query``."""
+    request = checked.request
+    with ThreadPoolExecutor(PLANNING, "plan") as pool:
+        planned = list(pool.map(lambda part: prepare_query(snapshot, part), checked.parts))
+    parts = tuple(query for query in planned if query.plan.matches > 0)
+    since, until = min(query.since for query in planned), max(query.until for query in planned)
+    busy = [span for query in parts for span in query.batches.busy or [(query.since, query.until)]]
+    batched = any(query.plan.batched for query in parts)
+    settings = request.batching if batched else UNBATCHED
+    return PreparedSources(
+        cursor=checked.cursor,
+        since=since,
+        until=until,
+        limit=request.limit,
+        batches=make_sequence(settings, busy, _add_distributions([query.batches.expected for query in parts])),
+        first_width=suggest_first_width(sum(q.plan.matches for q in parts), since, until, request.batching, busy),
+        common=checked.common,
+        parts=parts,
+        settled=tuple(query.source.name for query in planned if query.plan.matches == 0),
+        left_out=checked.left_out,
+    )
+
+
+def _add_distributions(distributions: Sequence[MatchDistribution | None]) -> MatchDistribution | None:
+    """Returns the distribution of the matches of all sources together; None if one of them is not known."""
+    known = [distribution for distribution in distributions if distribution is not None]
+    if len(known) < len(distributions) or not known:
+        return None
+    edges = np.unique(np.concatenate([ends for d in known for ends in (d.starts, d.ends)]))
+    starts, ends = edges[:-1], edges[1:]
+    matches = [sum(d.count_rows(int(a), int(b)) for d in known) for a, b in zip(starts, ends, strict=True)]
+    streams, paged = all(d.streams for d in known), all(d.paged for d in known)
+    return MatchDistribution.from_arrays(starts, ends, np.array(matches, float), streams, paged)

@@ -1,0 +1,62 @@
+"""Reads the events of one time range as a plan says: through the index, or as a scan."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.planner.access.paths import IndexUnion, Lookup, Scan, Term, list_lookups
+from watchfloor.planner.plan import Plan
+from watchfloor.schema.filter.tree import Condition
+from watchfloor.schema.source import Source
+from watchfloor.store.layout import ReadRequest
+from watchfloor.store.layouts.registry import find_layout
+from watchfloor.store.reader import Reader
+
+
+def read_range(
+    snapshot: Reader, source: Source, plan: Plan, request: ReadRequest
+) -> Generator[pa.RecordBatch, None, None]:
+    """Yields the events of one time range, newest first.
+
+    Reads from ``snapshot`` while it is fresh, otherwise from a newer one. The plan has the filter; that of ``request``
+    is ignored.
+    """
+    layout, snapshot = find_layout(source), snapshot.snapshot()
+    access = plan.access
+    if isinstance(access, Scan):
+        yield from layout.scan_events(snapshot, source, replace(request, where=plan.residual))
+        return
+    conditions = list(dict.fromkeys(term.condition for term in list_lookups(access)))
+    ids = layout.find_hits(snapshot, source, conditions, request.since, request.until)
+    hits = _combine_ids(access, dict(zip(conditions, ids, strict=True)))
+    # Hits that are not exact may lead to events that the index was not asked for: the whole filter is evaluated.
+    where = plan.residual if layout.hits_exact else plan.tree
+    yield from layout.fetch_events(snapshot, source, hits, replace(request, where=where))
+
+
+def _combine_ids(term: Term, ids: Mapping[Condition, pa.Array]) -> pa.Array:
+    """Returns the sorted IDs that an access path leads to; ``ids`` are the sorted IDs of each condition."""
+    if isinstance(term, Lookup):
+        return ids[term.condition]
+    parts = [_combine_ids(part, ids) for part in term.terms]
+    return unite_ids(parts) if isinstance(term, IndexUnion) else intersect_ids(parts)
+
+
+def unite_ids(parts: Sequence[pa.Array]) -> pa.Array:
+    """Returns the sorted IDs that are in any part; the parts are sorted."""
+    if len(parts) == 1:
+        return parts[0]
+    distinct = pc.unique(pa.concat_arrays(parts))
+    return distinct.take(pc.sort_indices(distinct))
+
+
+def intersect_ids(parts: Sequence[pa.Array]) -> pa.Array:
+    """Returns the sorted IDs that are in every part; the parts are sorted."""
+    smallest, *others = sorted(parts, key=len)
+    for other in others:
+        smallest = smallest.filter(pc.is_in(smallest, value_set=other))
+    return smallest
