@@ -27,6 +27,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
 """Each room, and the rooms that it may import."""
 FOLDERS: Mapping[str, tuple[str, ...]] = {
     "schema": (
+        "schema/meaning",
         "schema",
         "schema/visibility",
         "schema/files",

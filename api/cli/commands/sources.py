@@ -92,7 +92,7 @@ def add_source(args: Namespace) -> None:
                 f"{args.file}.layout: {source.name} is stored as {known.layout}, for good; leave the layout out, or "
                 f"give the source another name"
             )
-        stored = store.catalog.register(source)
+        stored = store.catalog.register(source, replace_ecs_names=True)
     print_message(
         f"{stored.name}: {len(stored.fields)} fields, {len(stored.indexed_fields)} indexed, layout {stored.layout}, "
         f"{stored.shards} shards"
