@@ -31,6 +31,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "schema",
         "schema/visibility",
         "schema/files",
+        "schema/filter/syntax",
         "schema/filter",
         "schema/settings",
     ),
