@@ -17,10 +17,10 @@ from .ecs import can_have_type, is_ecs_name
 def guess_ecs_name(name: str, scalar: str) -> str:
     """Returns the ECS name of a field by its name and the type of its values (``ip``, ``string``, …).
 
-    A name that is an ECS name stands for itself. Case does not count, and dots and hyphens are as good as underscores.
-    Returns an empty text for a name that is not common.
+    A name with dots that is an ECS name stands for itself. Of other names case does not count, and dots and hyphens are
+    as good as underscores. Returns an empty text for a name that is not common.
     """
-    if is_ecs_name(name) and can_have_type(name, scalar):
+    if "." in name and is_ecs_name(name) and can_have_type(name, scalar):
         return name
     return _load_common_names().get((name.lower().replace(".", "_").replace("-", "_"), scalar), "")
 
