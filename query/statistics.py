@@ -10,6 +10,7 @@ from typing import Any
 
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.field import Field, IndexKind
+from watchfloor.schema.filter.names import find_single_field
 from watchfloor.schema.filter.tree import Compare, Value
 from watchfloor.schema.filter.type_check import type_filter
 from watchfloor.schema.source import Source
@@ -93,14 +94,17 @@ def _make_term(source: Source, name: str | None, value: Any, span: Span | None) 
     field = _find_indexed_field(source, name, span)
     if value is None:
         raise UserError(f"which value of {name}? Give one, or use top for all of them")
-    tree = type_filter(Compare(name, "=", value), source)
+    tree = type_filter(Compare(field.name, "=", value), source)
     assert isinstance(tree, Compare)
     return field, tree.value
 
 
 def _find_indexed_field(source: Source, name: str, span: Span | None) -> Field:
-    """Returns the field. Raises ``UserError`` unless its index covers all events of the span."""
-    field = source.find_field(name)
+    """Returns the field of a name, which may be an ECS name or a kind if it stands for one field only.
+
+    Raises ``UserError`` unless its index covers all events of the span.
+    """
+    field = find_single_field(source, name)
     index = field.find_index(IndexKind.VALUES)
     if index is None:
         known = ", ".join(f.name for f in source.indexed_fields) or "none"

@@ -11,9 +11,11 @@ from typing import Any
 
 import jsonschema
 
-from .errors import DefinitionError
+from .errors import DefinitionError, suggest_names
 from .field import Field, FieldType, read_field
+from .meaning.ecs import ECS_NAMES, ECS_VERSION, KINDS, can_have_type, is_ecs_name
 from .source import Source
+from .text import shorten_value
 
 EXTRA_FIELD = "extra"
 """The name of the field that keeps unknown fields, if the definition's ``unknown_fields`` is ``extra``."""
@@ -56,11 +58,11 @@ def parse_definition(definition: Mapping[str, Any] | str | bytes, where: str = "
 
 
 def add_fields(source: Source, fields: Sequence[Field]) -> Source:
-    """Returns a source with further fields at its end; fields whose names it has already are ignored.
+    """Returns a source with further fields at its end, and with the ECS names of ``fields`` where it has none.
 
     Raises ``DefinitionError`` if the fields do not fit the source.
     """
-    wider = source.append_fields(fields)
+    wider = source.append_fields(fields).adopt_ecs_names(fields)
     return source if wider is source else parse_definition(wider.definition)
 
 
@@ -107,6 +109,7 @@ def _check_fields(definition: Mapping[str, Any], fields: tuple[Field, ...], wher
             )
         if f.is_reversed and not f.is_indexed:
             raise DefinitionError(f'{where}.fields[{number}].reversed: {f.name!r} is not indexed; add "indexed": true')
+        _check_ecs_name(f, f"{where}.fields[{number}].ecs")
     time_field = definition["timestamp"]["field"]
     if time_field not in names:
         raise DefinitionError(f"{where}.timestamp.field: {time_field!r} is not among the fields; add it as a time")
@@ -118,3 +121,16 @@ def _check_fields(definition: Mapping[str, Any], fields: tuple[Field, ...], wher
         extra = next((f for f in fields if f.name == EXTRA_FIELD), None)
         if extra is None or extra.type is not FieldType.STRING:
             raise DefinitionError(f"{where}.unknown_fields: 'extra' needs a string field named {EXTRA_FIELD!r}")
+
+
+def _check_ecs_name(f: Field, where: str) -> None:
+    """Raises ``DefinitionError`` if a field's ECS name is not known, or names values that its type cannot hold."""
+    if f.ecs and not is_ecs_name(f.ecs):
+        raise DefinitionError(
+            f"{where}: {shorten_value(f.ecs)} is no known name of ECS {ECS_VERSION}{suggest_names(f.ecs, ECS_NAMES)}"
+        )
+    if not can_have_type(f.ecs, f.scalar.value):
+        raise DefinitionError(
+            f"{where}: {f.ecs} is of kind {f.kind}, whose values are {' or '.join(KINDS[f.kind])}; "
+            f"{f.name!r} is {f.type_name}"
+        )

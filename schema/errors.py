@@ -54,11 +54,23 @@ class UnknownSourceError(UserError):
 
 
 class UnknownFieldError(FilterError):
-    """A name that no field of the source has."""
+    """A name that no field of the source has.
 
-    def __init__(self, field: str, source: str, known: Iterable[str], text: str = "", position: int = 0) -> None:
+    ``known`` are the names of its fields, and ``further`` other names that would do in the same place.
+    """
+
+    def __init__(
+        self,
+        field: str,
+        source: str,
+        known: Iterable[str],
+        text: str = "",
+        position: int = 0,
+        further: Iterable[str] = (),
+    ) -> None:
         named = shorten(field, _LONGEST_NAME + 1)
-        super().__init__(f"source {source} has no field {named!r}{suggest_names(named, known)}", text, position)
+        suggested = suggest_names(named, known, further)
+        super().__init__(f"source {source} has no field {named!r}{suggested}", text, position)
 
 
 class TimeRangeError(UserError):
@@ -107,10 +119,13 @@ def point_at(text: str, position: int, width: int = 96) -> str:
     return f"  {line[cut : cut + width]}\n  {' ' * (column - cut)}^"
 
 
-def suggest_names(name: str, known: Iterable[str]) -> str:
-    """Returns the end of an error message: ``; did you mean a, b?`` with similar names, or a few known names."""
+def suggest_names(name: str, known: Iterable[str], further: Iterable[str] = ()) -> str:
+    """Returns the end of an error message: ``; did you mean a, b?`` with similar names, or a few known names.
+
+    Of ``further`` names only similar ones are named.
+    """
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name, sorted({*names, *further}), n=3, cutoff=0.5)
     # Matching by spelling misses a known name whose last part is ``name``, as "orig_h" for "id.orig_h".
     near += [k for k in names if k not in near and name and k.rpartition(".")[2] == name][:2]
     if near:

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from .errors import DefinitionError
+from .meaning.ecs import find_kind
 from .times import format_moment, from_micros, to_micros
 
 
@@ -72,7 +73,8 @@ class Field:
     """One field of a source.
 
     ``visibility`` is the label of the field's cells; if it is empty, the source's label applies. ``items`` is the
-    element type of a list field, and None for other fields.
+    element type of a list field, and None for other fields. ``ecs`` is the field's name in the Elastic Common Schema
+    (``meaning/ecs.py``); it is empty if the field has none.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Field:
     indexes: tuple[Index, ...] = ()
     visibility: str = ""
     items: FieldType | None = None
+    ecs: str = ""
 
     def find_index(self, kind: IndexKind) -> Index | None:
         """Returns the field's index of a kind; None if it has none."""
@@ -110,6 +113,11 @@ class Field:
         return self.items if self.items is not None else self.type
 
     @property
+    def kind(self) -> str:
+        """The kind of the field's values (``ip``, ``user``, …) by its ECS name; empty if they are of no kind."""
+        return find_kind(self.ecs) or ""
+
+    @property
     def arrow(self) -> pa.DataType:
         """The type of the field's column in a record batch."""
         scalar = ARROW_TYPES[self.scalar]
@@ -128,6 +136,8 @@ class Field:
         out |= {index.kind.value: True for index in self.indexes}
         if self.visibility:
             out["visibility"] = self.visibility
+        if self.ecs:
+            out["ecs"] = self.ecs
         return out | {
             f"{index.kind.value}_from": format_moment(from_micros(index.covers_from))
             for index in self.indexes
@@ -147,7 +157,7 @@ def read_field(form: Mapping[str, Any], where: str) -> Field:
         if form.get(kind.value, False)
     )
     items = FieldType(form.get("items", "string")) if form["type"] == "list" else None
-    return Field(form["name"], FieldType(form["type"]), indexes, form.get("visibility", ""), items)
+    return Field(form["name"], FieldType(form["type"]), indexes, form.get("visibility", ""), items, form.get("ecs", ""))
 
 
 def _read_time(text: str | None, where: str) -> int:

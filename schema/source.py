@@ -45,6 +45,15 @@ class Source:
         return tuple(f for f in self.fields if f.is_indexed)
 
     @cached_property
+    def fields_by_meaning(self) -> Mapping[str, tuple[Field, ...]]:
+        """The fields of each ECS name and of each kind that the source has, in the definition's order."""
+        found: dict[str, list[Field]] = {}
+        for f in self.fields:
+            for meaning in filter(None, (f.ecs, f.kind)):
+                found.setdefault(meaning, []).append(f)
+        return {meaning: tuple(fields) for meaning, fields in found.items()}
+
+    @cached_property
     def arrow_schema(self) -> pa.Schema:
         """The columns of this source's events, in the definition's order."""
         return pa.schema([pa.field(f.name, f.arrow) for f in self.fields])
@@ -68,6 +77,20 @@ class Source:
         """Returns this source with further fields at its end; fields whose names it has already are ignored."""
         new = [f for f in fields if f.name not in self.fields_by_name]
         return self._derive((*self.fields, *new)) if new else self
+
+    def adopt_ecs_names(self, fields: Sequence[Field], replaced: bool = False) -> Source:
+        """Returns this source with the ECS names of ``fields`` where it has none, or with ``replaced`` in any case.
+
+        Ignores fields that this source lacks or has with another type, and those without an ECS name.
+        """
+        changed: dict[str, Field] = {}
+        for f in fields:
+            known = self.fields_by_name.get(f.name)
+            if known is None or (known.type, known.items) != (f.type, f.items) or f.ecs in ("", known.ecs):
+                continue
+            if replaced or not known.ecs:
+                changed[f.name] = replace(known, ecs=f.ecs)
+        return self.replace_fields(changed)
 
     def keep_fields(self, fields: Sequence[Field]) -> Source:
         """Returns this source with only these ones of its fields."""

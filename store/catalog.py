@@ -140,17 +140,24 @@ class Catalog:
         self._store.put(SOURCES_TABLE, [(_COSTS_ROW, _COSTS_FAMILY, layout.encode(), value)])
         self._last_read.costs[layout] = dict(costs)
 
-    def register(self, source: Source) -> Source:
+    def register(self, source: Source, replace_ecs_names: bool = False) -> Source:
         """Puts a source in the catalog and makes its tables; adds missing fields to a source that is there already.
 
         A new source whose definition names no number of shards gets the number in the settings. Its layout is stored
         even if the definition names none: layout and shards never change afterwards. An index, or an index of reversed
         values, that ``source`` has and the catalog lacks is added; the field's ``indexed_from`` says for which events
-        (``schema/coverage.py``). No index is ever removed. Registering again changes nothing. Returns the stored
+        (``schema/coverage.py``). No index is ever removed. A field without an ECS name gets that of ``source``; with
+        ``replace_ecs_names`` one that has another gets it too. Registering again changes nothing. Returns the stored
         source. Raises ``StoreError``.
         """
         wanted = cover_all(source)
-        return self._change_source(source.name, lambda known: self._next_step(known, wanted))
+
+        def step(known: Source | None) -> Source:
+            if replace_ecs_names and known is not None:
+                known = known.adopt_ecs_names(wanted.fields, replaced=True)
+            return self._next_step(known, wanted)
+
+        return self._change_source(source.name, step)
 
     def register_all(self, sources: Iterable[Source]) -> None:
         """Registers several sources, a few at the same time, because each mostly waits for Accumulo's manager."""

@@ -24,7 +24,10 @@ def sniff_file(file: FileOrPath, feed: str | None, known: Mapping[str, Source]) 
     Raises ``InputFileError`` with the file, what was seen and the remedy, ``UnknownSourceError`` if ``feed`` names no
     source.
     """
-    sources = {**builtin_definitions(), **known}
+    shipped = builtin_definitions()
+    # A source that was stored before its definition had ECS names gets them with its next file.
+    named_known = {name: s.adopt_ecs_names(shipped[name].fields) if name in shipped else s for name, s in known.items()}
+    sources = {**shipped, **named_known}
     named = None if feed is None else find_format(feed, sources)
     with open_file_or_path(file) as opened:
         return _describe_sample(FileSample(opened), feed, named, sources)

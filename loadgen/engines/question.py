@@ -8,7 +8,7 @@ from enum import Enum
 from watchfloor.loadgen.generator.generate import GenerationSummary
 from watchfloor.loadgen.generator.planted_paths import PLANTED_PATTERN, SINGLE_PATH, SPREAD_PATH
 from watchfloor.schema.filter.print import format_value
-from watchfloor.schema.filter.quoting import quote_text
+from watchfloor.schema.filter.syntax.quoting import quote_text
 
 MANY_ROWS = 1000
 

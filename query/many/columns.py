@@ -1,7 +1,8 @@
 """Common columns of several sources' events.
 
-A column has the type of the fields that it stands for if that is the same in all sources, and is text otherwise. The
-column ``event`` is a short rendering of a whole event: its fields as ``name=value``, without those that it lacks.
+A column is named by a field, an ECS name or a kind. It has the type of the fields that it stands for if that is the
+same in all sources, and is text otherwise. The column ``event`` is a short rendering of a whole event: its fields as
+``name=value``, without those that it lacks.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.errors import UnknownFieldError, UserError
-from watchfloor.schema.field import ARROW_TYPES, FieldType
+from watchfloor.schema.errors import UnknownFieldError, UserError, suggest_names
+from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
+from watchfloor.schema.filter.names import resolve_name
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import KEY_COLUMN
 
@@ -37,7 +39,7 @@ class CommonColumns:
         if EVENT in self.types:
             return (source.time_field, *(f.name for f in source.fields if f.name != source.time_field))
         fields = [source.time_field] if TIME in self.types else []
-        fields += [name for name in self.types if name not in _SPECIAL and name in source.fields_by_name]
+        fields += [f.name for name in self.types if name not in _SPECIAL for f in _find_fields(source, name)]
         # A layout reads at least one field.
         return tuple(dict.fromkeys(fields)) or (source.time_field,)
 
@@ -56,10 +58,10 @@ class CommonColumns:
             return pa.repeat(source.name, len(events))
         if name == EVENT:
             return _render_events(source, events)
-        if name not in source.fields_by_name:
-            return pa.nulls(len(events), kind)
-        column = events.column(name)
-        return column if column.type == kind else to_texts(column)
+        columns = [events.column(field.name) for field in _find_fields(source, name)]
+        filled = [column if column.type == kind else to_texts(column) for column in columns]
+        # Of several fields the first one that the event has.
+        return pc.coalesce(*filled) if len(filled) > 1 else filled[0] if filled else pa.nulls(len(events), kind)
 
 
 def choose_common_columns(
@@ -84,11 +86,19 @@ def to_texts(column: pa.Array) -> pa.Array:
 
 def _find_type(sources: Sequence[Source], name: str) -> pa.DataType:
     """Returns the type of a column: that of the fields of this name if they agree, else text."""
-    types = {source.fields_by_name[name].arrow for source in sources if name in source.fields_by_name}
+    types = {field.arrow for source in sources for field in _find_fields(source, name)}
     if not types:
-        known = {field.name for source in sources for field in source.fields} | set(_SPECIAL)
-        raise UnknownFieldError(name, sources[0].name if len(sources) == 1 else "", known)
+        known = {known for source in sources for known in (*source.fields_by_name, *source.fields_by_meaning)}
+        raise UserError(f"no source of these has {name!r}{suggest_names(name, known | set(_SPECIAL))}")
     return types.pop() if len(types) == 1 else pa.string()
+
+
+def _find_fields(source: Source, name: str) -> tuple[Field, ...]:
+    """Returns the fields that a name stands for: a field's name, an ECS name or a kind; none if it is not known."""
+    try:
+        return resolve_name(source, name)
+    except UnknownFieldError:
+        return ()
 
 
 def _render_events(source: Source, events: pa.RecordBatch) -> pa.Array:

@@ -24,7 +24,7 @@ from watchfloor.schema.errors import FilterError
 from watchfloor.schema.filter.json_form import from_json
 from watchfloor.schema.filter.parse import parse_filter
 from watchfloor.schema.filter.tree import Filter, list_fields
-from watchfloor.schema.filter.type_check import read_filter
+from watchfloor.schema.filter.type_check import TypedFilter, read_typed_filter
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import clip_range
 from watchfloor.store.catalog import Catalog
@@ -122,7 +122,15 @@ def check_sources(catalog: Catalog, request: QueryRequest) -> CheckedSources:
     common = choose_common_columns([source for source, _ in fitting], request.columns, named)
     parts = tuple(
         CheckedRequest(
-            request, source, common.list_fields(source), pa.schema([]), typed, cursor=None, since=since, until=until
+            request=request,
+            source=source,
+            columns=common.list_fields(source),
+            schema=pa.schema([]),
+            tree=None if typed is None else typed.tree,
+            cursor=None,
+            since=since,
+            until=until,
+            meanings={} if typed is None else typed.meanings,
         )
         for source, typed in fitting
     )
@@ -131,16 +139,16 @@ def check_sources(catalog: Catalog, request: QueryRequest) -> CheckedSources:
 
 def _type_filters(
     request: QueryRequest, sources: Sequence[Source]
-) -> tuple[list[tuple[Source, Filter | None]], dict[str, str]]:
+) -> tuple[list[tuple[Source, TypedFilter | None]], dict[str, str]]:
     """Returns the sources that the filter fits, with its typed trees, and the reasons for the others.
 
     Raises the first source's ``FilterError`` if it fits none.
     """
-    fitting: list[tuple[Source, Filter | None]] = []
+    fitting: list[tuple[Source, TypedFilter | None]] = []
     errors: dict[str, FilterError] = {}
     for source in sources:
         try:
-            fitting.append((source, read_filter(request.where, source)))
+            fitting.append((source, read_typed_filter(request.where, source)))
         except FilterError as error:
             errors[source.name] = error
     if not fitting:

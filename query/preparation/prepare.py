@@ -6,7 +6,7 @@ the cursor and fixes the time range; ``prepare_query`` reads the counts, chooses
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,8 +19,9 @@ from watchfloor.planner.planner import PlanRequest, list_conditions, make_plan
 from watchfloor.query.batches.distribution import MatchDistribution
 from watchfloor.query.batches.sequence import make_sequence, suggest_first_width
 from watchfloor.query.batches.settings import BatchSettings
+from watchfloor.schema.filter.names import describe_meanings
 from watchfloor.schema.filter.tree import Filter
-from watchfloor.schema.filter.type_check import read_filter
+from watchfloor.schema.filter.type_check import read_typed_filter
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import clip_range
 from watchfloor.store.catalog import Catalog
@@ -47,7 +48,8 @@ class CheckedRequest:
 
     ``tree`` is the typed filter and ``schema`` the Arrow schema of the result's columns. [since, until), in µs, is the
     time range, cut to the times that events can have; None leaves an end open. With a ``cursor`` the range begins where
-    that of the cursor's query began, and ends with the cursor's microsecond.
+    that of the cursor's query began, and ends with the cursor's microsecond. ``meanings`` are the fields that each ECS
+    name and each kind in the filter stands for.
     """
 
     request: QueryRequest
@@ -58,6 +60,7 @@ class CheckedRequest:
     cursor: Cursor | None
     since: int | None
     until: int | None
+    meanings: Mapping[str, tuple[str, ...]]
 
     def prepare(self, snapshot: Snapshot) -> PreparedQuery:
         """Returns the prepared query; see ``prepare_query``."""
@@ -92,12 +95,13 @@ def check_request(catalog: Catalog, request: QueryRequest) -> CheckedRequest:
     if request.cursor is None:
         check_range(since, until)
         since, until = clip_range(since, until)
-    tree = read_filter(request.where, source)
+    typed = read_typed_filter(request.where, source)
+    tree, meanings = (None, {}) if typed is None else (typed.tree, typed.meanings)
     if request.cursor is not None:
         cursor = read_cursor(request.cursor, source.name, tree)
         since, until = cursor.since, cursor.time + 1
     schema = pa.schema([pa.field(name, source.find_field(name).arrow) for name in columns])
-    return CheckedRequest(request, source, columns, schema, tree, cursor, since, until)
+    return CheckedRequest(request, source, columns, schema, tree, cursor, since, until, meanings)
 
 
 def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
@@ -120,6 +124,7 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
     source = plan_request.usable_source
     survey, counts = _read_counts(snapshot, checked, plan_request)
     plan = make_plan(plan_request, counts)
+    plan = replace(plan, notes=(*describe_meanings(checked.meanings), *plan.notes))
     if plan.batched:
         batches = make_sequence(request.batching, survey.busy, _expect_matches(survey, plan))
     else:

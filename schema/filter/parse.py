@@ -20,8 +20,8 @@ from watchfloor.schema.errors import FilterError
 from watchfloor.schema.text import shorten_value
 
 from . import tree as f
-from .quoting import unquote_pattern, unquote_starred, unquote_text
-from .syntax_errors import make_syntax_error
+from .syntax.quoting import unquote_pattern, unquote_starred, unquote_text
+from .syntax.syntax_errors import make_syntax_error
 from .values import parse_network
 
 MAX_LENGTH = 65_536

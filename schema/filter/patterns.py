@@ -8,7 +8,7 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .pattern_parts import read_parts
+from .syntax.pattern_parts import read_parts
 from .tree import Condition, Matches, Wildcard
 
 MAX_PATTERN = 1_000

@@ -10,7 +10,7 @@ from watchfloor.schema.text import shorten
 from watchfloor.schema.times import format_moment
 
 from . import tree as f
-from .quoting import quote_pattern, quote_text
+from .syntax.quoting import quote_pattern, quote_text
 
 _FIELD = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@-]*")
 _KEYWORDS = frozenset(("and", "or", "not", "in", "like", "startswith", "endswith", "contains", "exists"))

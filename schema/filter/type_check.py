@@ -1,17 +1,19 @@
-"""Checks a filter against a source: every field must exist, and every value is converted to its field's type."""
+"""Checks a filter against a source: every name must stand for fields, and values get their fields' types."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from watchfloor.schema.errors import FilterError, TimeRangeError, UnknownFieldError
+from watchfloor.schema.errors import FilterError, TimeRangeError
 from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.source import Source
 
 from . import tree as f
 from .json_form import from_json
+from .names import resolve_name
 from .parse import ConditionPlace, check_depth, check_terms, parse_with_places
 from .patterns import MAX_PATTERNS, check_regex, check_wildcard, measure_pattern
 from .print import format_value, to_text
@@ -21,31 +23,59 @@ MAX_VALUES = 1_048_576
 """The largest number of characters in all values of a filter together; only a filter in JSON can have more."""
 
 
+@dataclass(frozen=True)
+class TypedFilter:
+    """A typed tree, whose names are all names of fields.
+
+    ``meanings`` are the fields that each ECS name and each kind of the untyped tree stands for in it.
+    """
+
+    tree: f.Filter
+    meanings: Mapping[str, tuple[str, ...]]
+
+
 def read_filter(where: str | Mapping[str, Any] | None, source: Source, now: int | None = None) -> f.Filter | None:
     """Returns the typed tree of a filter as text or in JSON form; None for no filter. Raises ``FilterError``.
 
     ``now`` (µs since 1970 UTC; default: the clock) is the moment that relative times count from.
     """
+    typed = read_typed_filter(where, source, now)
+    return None if typed is None else typed.tree
+
+
+def read_typed_filter(
+    where: str | Mapping[str, Any] | None, source: Source, now: int | None = None
+) -> TypedFilter | None:
+    """Returns as ``read_filter`` does, together with the fields that ECS names and kinds in the filter stand for."""
     if where is None:
         return None
-    if isinstance(where, str):
-        return type_filter(parse_with_places(where).tree, source, where, now)
-    return type_filter(from_json(where), source, now=now)
+    text = where if isinstance(where, str) else ""
+    tree = parse_with_places(where).tree if isinstance(where, str) else from_json(where)
+    typer = _open_typer(tree, source, text, now)
+    return TypedFilter(typer.type_node(tree, 1), typer.list_meanings())
 
 
 def type_filter(tree: f.Filter, source: Source, text: str = "", now: int | None = None) -> f.Filter:
     """Returns ``tree`` with each value converted to its field's type; a typed tree comes back equal.
+
+    A condition on an ECS name or a kind becomes an ``or`` of the same condition on each field that it stands for; with
+    ``!=``, which is ``not =``, an ``and``. Fields of types that the condition does not fit are left out if it fits any.
 
     ``text`` is the text that ``tree`` was parsed from. If it is given, errors show the place in it; otherwise they show
     the condition.
     ``now`` is as for ``read_filter``. Raises ``FilterError`` (unknown fields: ``UnknownFieldError``) that names field,
     type and value.
     """
+    return _open_typer(tree, source, text, now).type_node(tree, 1)
+
+
+def _open_typer(tree: f.Filter, source: Source, text: str, now: int | None) -> _TreeTyper:
+    """Returns a typer for ``tree``, which finds its places in ``text`` if that is the tree's."""
     places: tuple[ConditionPlace, ...] = ()
     if text:
         parsed = parse_with_places(text)
         places = parsed.places if parsed.tree == tree else ()
-    return _TreeTyper(source, text, places, time.time_ns() // 1000 if now is None else now).type_node(tree, 1)
+    return _TreeTyper(source, text, places, time.time_ns() // 1000 if now is None else now)
 
 
 class _TreeTyper:
@@ -55,6 +85,7 @@ class _TreeTyper:
         self.source, self.text, self.now = source, text, now
         self.places = iter(places)
         self.terms = self.patterns = self.characters = 0
+        self._meanings: dict[str, dict[str, None]] = {}
 
     def type_node(self, tree: f.Filter, depth: int) -> f.Filter:
         """Returns the typed form of a node; raises ``FilterError`` if it is too deep or does not fit the source."""
@@ -63,20 +94,70 @@ class _TreeTyper:
             return type(tree)(tuple(self.type_node(child, depth + 1) for child in tree.children))
         if isinstance(tree, f.Not):
             return f.Not(self.type_node(tree.child, depth + 1))
-        condition = _ConditionTyper(self, tree, next(self.places, None))
-        self.terms += len(tree.values) if isinstance(tree, f.In) else 1
+        place = next(self.places, None)
+        text, position = (self.text, place.field) if place else ("", 0)
+        typed = self.type_condition(tree, resolve_name(self.source, tree.field, text, position), place)
+        if isinstance(typed, (f.And, f.Or)):
+            check_depth(depth + 1, text, position)
+        return typed
+
+    def list_meanings(self) -> dict[str, tuple[str, ...]]:
+        """Returns the fields for which each ECS name and each kind stood in what was typed."""
+        return {name: tuple(fields) for name, fields in self._meanings.items()}
+
+    def type_condition(self, tree: f.Condition, fields: tuple[Field, ...], place: ConditionPlace | None) -> f.Filter:
+        """Returns the typed form of a condition on ``fields``; raises ``FilterError`` if it fits none of them."""
+        typers = {field.scalar: _ConditionTyper(self, tree, field, place) for field in reversed(fields)}
+        first = typers[fields[0].scalar]
+        self.count_values(first, 1)
+        # A condition is typed once for each type, however many fields there are.
+        typed: dict[FieldType, f.Filter] = {}
+        faults: list[FilterError] = []
+        for scalar in dict.fromkeys(field.scalar for field in fields):
+            try:
+                typed[scalar] = typers[scalar].type_condition()
+            except FilterError as fault:
+                faults.append(fault)
+        if not typed:
+            raise faults[0]
+        fitting = [field for field in fields if field.scalar in typed]
+        if tree.field not in self.source.fields_by_name:
+            self._meanings.setdefault(tree.field, {}).update(dict.fromkeys(field.name for field in fitting))
+        self.count_values(first, len(fitting) - 1)
+        self.count_patterns(first, len(fitting))
+        renamed = [_rename_field(typed[field.scalar], field.name) for field in fitting]
+        if len(renamed) == 1:
+            return renamed[0]
+        if isinstance(tree, f.Compare) and tree.op == "!=":
+            return f.And(tuple(renamed))
+        # A list with networks is an ``or`` already; its parts stand beside those of the other fields.
+        return f.Or(tuple(part for one in renamed for part in (one.children if isinstance(one, f.Or) else (one,))))
+
+    def count_values(self, condition: _ConditionTyper, fields: int) -> None:
+        """Counts the values of a condition once for each of ``fields`` fields; raises ``FilterError`` over a limit."""
+        tree = condition.tree
+        self.terms += fields * (len(tree.values) if isinstance(tree, f.In) else 1)
         check_terms(self.terms)
-        self.characters += sum(len(value) for value in _list_values(tree) if isinstance(value, str))
+        self.characters += fields * sum(len(value) for value in _list_values(tree) if isinstance(value, str))
         if self.characters > MAX_VALUES:
             raise condition.make_error(f"with it the filter's values have more than {MAX_VALUES:,} characters")
-        typed = condition.type_condition()
-        self.patterns += measure_pattern(tree)
+
+    def count_patterns(self, condition: _ConditionTyper, fields: int) -> None:
+        """Counts the pattern of a condition once for each of ``fields`` fields; raises ``FilterError`` over a limit."""
+        self.patterns += fields * measure_pattern(condition.tree)
         if self.patterns > MAX_PATTERNS:
             raise condition.make_error(
                 f"with it the filter's patterns have {self.patterns:,} characters, counted repeats written out; "
                 f"at most {MAX_PATTERNS:,} are allowed"
             )
-        return typed
+
+
+def _rename_field(tree: f.Filter, name: str) -> f.Filter:
+    """Returns a typed condition, or an ``or`` of conditions on one field, with another field."""
+    if isinstance(tree, f.Or):
+        return f.Or(tuple(_rename_field(child, name) for child in tree.children))
+    assert not isinstance(tree, (f.And, f.Not))
+    return replace(tree, field=name)
 
 
 def _list_values(tree: f.Condition) -> tuple[f.Value, ...]:
@@ -94,16 +175,10 @@ def _list_values(tree: f.Condition) -> tuple[f.Value, ...]:
 
 
 class _ConditionTyper:
-    """Types one condition; its errors point to the condition's place in the text."""
+    """Types one condition on a field; its errors point to the condition's place in the text."""
 
-    def __init__(self, typer: _TreeTyper, tree: f.Condition, place: ConditionPlace | None) -> None:
-        self.typer, self.tree, self.place = typer, tree, place
-        source = typer.source
-        if tree.field not in source.fields_by_name:
-            position = place.field if place else 0
-            text = typer.text if place else ""
-            raise UnknownFieldError(tree.field, source.name, source.fields_by_name, text, position)
-        self.field: Field = source.fields_by_name[tree.field]
+    def __init__(self, typer: _TreeTyper, tree: f.Condition, field: Field, place: ConditionPlace | None) -> None:
+        self.typer, self.tree, self.field, self.place = typer, tree, field, place
 
     def type_condition(self) -> f.Filter:
         """Returns the typed condition; raises ``FilterError`` if it does not fit the field."""

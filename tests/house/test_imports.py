@@ -27,9 +27,11 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
 """Each room, and the rooms that it may import."""
 FOLDERS: Mapping[str, tuple[str, ...]] = {
     "schema": (
+        "schema/meaning",
         "schema",
         "schema/visibility",
         "schema/files",
+        "schema/filter/syntax",
         "schema/filter",
         "schema/settings",
     ),

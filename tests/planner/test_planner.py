@@ -265,3 +265,27 @@ def test_an_index_that_does_not_reach_back_is_not_used() -> None:
         assert plan.uses_index == bool(asked)
     reason = "n = 1 is about the field n, which has no index of all the time range"
     assert reason in make_plan(PlanRequest(tree, late, COSTS["block"]), Counts(10)).to_text()
+
+
+@pytest.mark.parametrize(
+    ("where", "rule"),
+    [
+        ("ip = 10.0.0.1", "union"),
+        ("source.ip = 10.0.0.1", "equality"),
+        ("ip = 10.0.0.1 or status = 404", "union"),
+        ("ip in (10.0.0.1, 10.0.0.2)", "members"),
+        ("ip = 10.0.0.1 and bytes > 5", "members"),
+        ("ip in 10.0.0.0/8", "nested"),
+        ("ip != 10.0.0.1", "scan"),
+    ],
+)
+def test_a_kind_of_several_fields_is_planned_as_an_or(where: str, rule: str) -> None:
+    ends = [
+        {"name": "src", "type": "ip", "indexed": True, "ecs": "source.ip"},
+        {"name": "dst", "type": "ip", "indexed": True, "ecs": "destination.ip"},
+    ]
+    others = [field for field in SOURCE.definition["fields"] if field["name"] != "src"]
+    source = parse_definition({**SOURCE.definition, "fields": [*others, *ends]})
+    request = PlanRequest(read_filter(where, source), source, COSTS["block"], scheme="index")
+    counts = Counts(10**6, {condition: ConditionCount(5, 2, 2) for condition in list_conditions(request)})
+    assert make_plan(request, counts).rule == rule

@@ -26,6 +26,7 @@ from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.result import LISTED_BATCHES
 from watchfloor.query.service import QueryService
 from watchfloor.schema.definition import parse_definition
+from watchfloor.schema.errors import UserError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
 
@@ -161,3 +162,29 @@ def test_the_command_line_shows_batches(conn: dict[str, str], query_store: Store
     status, out, err = run_command(store_settings, "query", name, "--limit", "300", "--columns", "ts")
     assert status == 0 and len(out.splitlines()) == 300
     assert "  batch 1   20" in err and " rows in " in err and json.loads(out.splitlines()[0])
+
+
+@pytest.mark.stack
+def test_explain_says_what_names_stand_for(
+    conn: dict[str, str], query_store: Store, store_settings: Settings, layout: str
+) -> None:
+    service, name = QueryService(query_store), conn[layout]
+    ((address, count),) = service.rank_values(name, "source.ip", limit=1)
+    plan = service.explain(QueryRequest(name, where=f"ip = {address} and not port = 53")).plan
+    assert plan.notes[:2] == ("ip stands for id.orig_h, id.resp_h", "port stands for id.orig_p, id.resp_p")
+    assert f"note      {plan.notes[0]}\n" in plan.to_text()
+    either = f"id.orig_h = {address} or id.resp_h = {address}"
+    results = [service.run(QueryRequest(name, where=where)) for where in (f"ip = {address}", either)]
+    rows = [[row for batch in result for row in batch.to_pylist()] for result in results]
+    assert rows[0] == rows[1] and len(rows[0]) >= count
+    plans = [result.summary["plan"] for result in results]
+    assert plans[0]["notes"][0] == "ip stands for id.orig_h, id.resp_h" and plans[0]["notes"][1:] == plans[1]["notes"]
+    assert service.count_events(name, field="source.ip", value=address) == count
+    with pytest.raises(UserError, match=r"ip stands for 2 fields of .*: id\.orig_h, id\.resp_h; name one"):
+        service.count_events(name, field="ip", value=address)
+    with pytest.raises(UserError, match=r"has no field 'source\.ipp'; did you mean source\.ip"):
+        service.count_over_time(name, field="source.ipp", value=address)
+    status, out, err = run_command(store_settings, "sources", "show", name)
+    fields = {field["name"]: field.get("ecs") for field in json.loads(out)["fields"]}
+    assert status == 0 and fields["id.orig_h"] == "source.ip"
+    assert "kind ip: id.orig_h (source.ip), id.resp_h (destination.ip)\n" in err

@@ -33,10 +33,16 @@ MIDNIGHT = datetime(2024, 3, 1, tzinfo=UTC)
 PREFIX = f"many{RUN}"
 ALL = f"{PREFIX}.*"
 FIELDS: dict[str, list[dict[str, Any]]] = {
-    "web": [{"name": "who", "type": "string", "indexed": True}, {"name": "size", "type": "int", "indexed": True}],
+    "web": [
+        {"name": "who", "type": "string", "indexed": True, "ecs": "user.name"},
+        {"name": "size", "type": "int", "indexed": True},
+    ],
     # A size of another type, and a list.
-    "mail": [{"name": "who", "type": "string", "indexed": True}, {"name": "size", "type": "float"}],
-    "host": [{"name": "name", "type": "string"}, {"name": "tags", "type": "list", "items": "string"}],
+    "mail": [{"name": "who", "type": "string", "indexed": True, "ecs": "user.name"}, {"name": "size", "type": "float"}],
+    "host": [
+        {"name": "name", "type": "string", "ecs": "user.name"},
+        {"name": "tags", "type": "list", "items": "string"},
+    ],
     "late": [{"name": "who", "type": "string"}, {"name": "size", "type": "int"}],
 }
 LAYOUTS = {"web": "block", "mail": "cell", "host": "block", "late": "cell"}
@@ -50,6 +56,8 @@ FILTERS = (
     "who = nobody",
     "exists name",
     'who = "c"',
+    "user = a",
+    "user.name = n3",
 )
 QUERIES = ("*.web", "web,mail", "*", "late,host", "host")
 
@@ -183,6 +191,14 @@ def test_columns_have_the_type_that_all_sources_have_or_text(service: QueryServi
     assert all(isinstance(row["size"], int) for batch in result for row in batch.to_pylist())
 
 
+def test_a_column_may_be_an_ecs_name_or_a_kind(service: QueryService) -> None:
+    request = QueryRequest(pattern("web,host"), where="user = a or user = n3", columns=("_source", "user", "user.name"))
+    rows, summary = run(service, request)
+    users = {row["_source"].rpartition(".")[2]: row["user"] for row in rows}
+    assert users == {"web": "a", "host": "n3"} and all(row["user"] == row["user.name"] for row in rows)
+    assert "user stands for who" in summary["sources"][f"{PREFIX}.web"]["notes"]
+
+
 def test_the_summary_says_which_sources_are_left_out_and_why(service: QueryService) -> None:
     rows, summary = run(service, QueryRequest(f"{PREFIX}.web,{PREFIX}.host", where="who = a"))
     assert {row["_source"] for row in rows} == {f"{PREFIX}.web"}
@@ -200,7 +216,7 @@ def test_what_no_source_fits_is_refused(service: QueryService) -> None:
         (QueryRequest(f"{PREFIX}.no*"), UserError),
         (QueryRequest(f"{PREFIX}.web,,"), UserError),
         (QueryRequest(ALL, where="missing = 1"), UnknownFieldError),
-        (QueryRequest(ALL, columns=("missing",)), UnknownFieldError),
+        (QueryRequest(ALL, columns=("missing",)), UserError),
         (QueryRequest(ALL, where="who ="), UserError),
         (QueryRequest(ALL, limit=0), UserError),
         (QueryRequest(ALL, cursor="AAAA"), UserError),

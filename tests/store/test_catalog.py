@@ -16,6 +16,7 @@ import pytest
 
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UnknownSourceError
+from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan, EventScan
 from watchfloor.store.catalog import Catalog
 from watchfloor.store.encoding.ranges import Ranges
@@ -67,6 +68,25 @@ class CountingStore:
         return Batches(self.scan(request))
 
 
+class ChangingStore(CountingStore):
+    """A store whose catalog can be changed."""
+
+    default_shards = 1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.swaps = 0
+
+    def make_tables(self, source: Source) -> None:
+        pass
+
+    def swap(self, table: str, cell: tuple[bytes, bytes, bytes], expected: bytes | None, value: bytes) -> bool:
+        assert self.rows.get(cell[0]) == expected
+        self.rows[cell[0]] = value
+        self.swaps += 1
+        return True
+
+
 class Batches:
     """A scan that needs no closing."""
 
@@ -100,6 +120,28 @@ def test_one_reading_of_the_catalog_serves_for_its_rows() -> None:
     time.sleep(0.02)
     store.catalog.read_row("web.two", max_age=0.01)
     assert store.scans == 3
+
+
+def test_a_stored_source_takes_ecs_names_over() -> None:
+    store = ChangingStore()
+    definition = SOURCES["web.one"].definition
+
+    def named(ecs: str | None) -> Source:
+        fields = [*definition["fields"], {"name": "who", "type": "ip"} | ({"ecs": ecs} if ecs else {})]
+        return parse_definition({**definition, "fields": fields})
+
+    def stored_name() -> str:
+        return Catalog(store).find_source("web.one").find_field("who").ecs  # type: ignore[arg-type]
+
+    store.catalog.register(named(None))
+    assert stored_name() == "" and store.swaps == 1
+    for ecs in ("source.ip", "client.ip", None):
+        assert store.catalog.register(named(ecs)).find_field("who").ecs == "source.ip"
+        assert stored_name() == "source.ip" and store.swaps == 2, "a name is added once, and never replaced"
+    assert store.catalog.register(named("client.ip"), replace_ecs_names=True).find_field("who").ecs == "client.ip"
+    assert stored_name() == "client.ip" and store.swaps == 3
+    store.catalog.register(named(None), replace_ecs_names=True)
+    assert stored_name() == "client.ip" and store.swaps == 3
 
 
 def test_a_snapshot_sees_the_blocks_that_it_saw_first() -> None:

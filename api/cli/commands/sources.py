@@ -58,7 +58,10 @@ def list_sources(args: Namespace) -> None:
 
 
 def show_source(args: Namespace) -> None:
-    """Prints the definition in the store, or the shipped one of a source that is not in use yet."""
+    """Prints the definition in the store, or the shipped one of a source that is not in use yet.
+
+    The kinds of its fields, which follow from their ECS names, are printed beside it on standard error.
+    """
     from watchfloor.schema.definition import builtin_definitions
     from watchfloor.schema.errors import UnknownSourceError
 
@@ -71,6 +74,15 @@ def show_source(args: Namespace) -> None:
         print_message(f"{args.name} ships with Watchfloor; the store has no events of it yet")
         sources = shipped
     print(json.dumps(sources[args.name].definition, indent=2, ensure_ascii=False))
+    for line in list_kinds(sources[args.name]):
+        print_message(line)
+
+
+def list_kinds(source: Source) -> list[str]:
+    """Returns a line for each kind of values that a source has, with the fields and their ECS names."""
+    kinds = sorted({f.kind for f in source.fields} - {""})
+    fields = {kind: [f"{f.name} ({f.ecs})" for f in source.fields_by_meaning[kind]] for kind in kinds}
+    return [f"kind {kind}: {', '.join(fields[kind])}" for kind in kinds]
 
 
 def check_definition(args: Namespace) -> None:
@@ -91,7 +103,7 @@ def add_source(args: Namespace) -> None:
                 f"{shown}.layout: {source.name} is stored as {known.layout}, for good; leave the layout out, or "
                 f"give the source another name"
             )
-        stored = store.catalog.register(source)
+        stored = store.catalog.register(source, replace_ecs_names=True)
     print_message(
         f"{stored.name}: {len(stored.fields)} fields, {len(stored.indexed_fields)} indexed, layout {stored.layout}, "
         f"{stored.shards} shards"

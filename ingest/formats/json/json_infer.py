@@ -9,6 +9,7 @@ from typing import Any
 
 from watchfloor.schema.definition import EXTRA_FIELD
 from watchfloor.schema.field import Field, FieldType
+from watchfloor.schema.meaning.guess import guess_ecs_name
 
 from .json_values import FieldNaming, Record
 
@@ -44,8 +45,9 @@ def infer_fields(sample: Iterable[Record], naming: FieldNaming) -> list[Field]:
         kind = _merge_types(name, found)
         if kind is None or len(lists[name]) > 1 or name == EXTRA_FIELD or not _NAME.fullmatch(name):
             continue
+        ecs = guess_ecs_name(name, kind.value)
         is_list = lists[name] == {True}
-        fields.append(Field(name, FieldType.LIST, items=kind) if is_list else Field(name, kind))
+        fields.append(Field(name, FieldType.LIST, items=kind, ecs=ecs) if is_list else Field(name, kind, ecs=ecs))
     return fields
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.field import VALUE_INDEX, Field, FieldType
+from watchfloor.schema.meaning.guess import guess_ecs_name
 from watchfloor.schema.source import Source
 
 FAMILY = "zeek"
@@ -49,6 +50,11 @@ def field_name(name: str) -> str:
     return name[:200] if name[0].isalpha() or name[0] in "_@" else f"_{name}"[:200]
 
 
+def make_time_field() -> Field:
+    """Returns the field of the events' time for a log whose lines or columns may lack it."""
+    return Field(TIME_FIELD, FieldType.TIME, ecs=guess_ecs_name(TIME_FIELD, FieldType.TIME.value))
+
+
 def make_aliases(fields: tuple[Field, ...]) -> dict[str, str]:
     """Returns dotted names by their forms with underscores, except forms that are names of fields themselves."""
     names = {f.name for f in fields}
@@ -85,16 +91,7 @@ def zeek_definition(name: str, path: str, fields: list[Field], time_field: str) 
             "parser": {"format": "zeek"},
             "timestamp": {"field": time_field, "format": "epoch"},
             "unknown_fields": "extra",
-            "fields": [_field_json(f) for f in fields],
+            "fields": [f.to_json() for f in fields],
         },
         f"the fields of Zeek log {path!r}",
     )
-
-
-def _field_json(f: Field) -> dict[str, object]:
-    out: dict[str, object] = {"name": f.name, "type": f.type.value}
-    if f.items is not None:
-        out["items"] = f.items.value
-    if f.is_indexed:
-        out["indexed"] = True
-    return out

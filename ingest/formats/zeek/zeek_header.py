@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 
 from watchfloor.schema.errors import DefinitionError
 from watchfloor.schema.field import Field, FieldType
+from watchfloor.schema.meaning.guess import guess_ecs_name
 from watchfloor.schema.source import Source
 
-from .zeek_fields import TIME_FIELD, choose_indexed, field_name, source_name, zeek_definition
+from .zeek_fields import TIME_FIELD, choose_indexed, field_name, make_time_field, source_name, zeek_definition
 
 _TYPES = {
     "time": FieldType.TIME,
@@ -105,7 +106,7 @@ class ZeekHeader:
         time_field = self.time_column()
         if time_field is None:
             time_field = TIME_FIELD
-            fields.insert(0, Field(TIME_FIELD, FieldType.TIME))
+            fields.insert(0, make_time_field())
         return zeek_definition(self.source_name, self.path, fields, time_field)
 
 
@@ -125,9 +126,9 @@ def unescape_bytes(text: bytes) -> bytes:
 
 def _make_field(name: str, kind: bytes) -> Field:
     container = _CONTAINER.fullmatch(kind)
-    if container:
-        return Field(name, FieldType.LIST, items=_TYPES.get(container[1].decode(errors="replace"), FieldType.STRING))
-    return Field(name, _TYPES.get(kind.decode(errors="replace"), FieldType.STRING))
+    scalar = _TYPES.get((container[1] if container else kind).decode(errors="replace"), FieldType.STRING)
+    ecs = guess_ecs_name(name, scalar.value)
+    return Field(name, FieldType.LIST, items=scalar, ecs=ecs) if container else Field(name, scalar, ecs=ecs)
 
 
 def _parse_open_time(text: bytes) -> int | None:

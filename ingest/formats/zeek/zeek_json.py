@@ -16,10 +16,19 @@ from watchfloor.ingest.formats.json.json_values import FieldNaming, Record, deco
 from watchfloor.ingest.parsing.parsed import ParsedChunk, ResolveSource, parse_lines
 from watchfloor.schema.definition import add_fields, builtin_definitions
 from watchfloor.schema.errors import UserError
-from watchfloor.schema.field import Field, FieldType
+from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 
-from .zeek_fields import ID_ALIASES, PATH_KEYS, TIME_FIELD, choose_indexed, make_aliases, source_name, zeek_definition
+from .zeek_fields import (
+    ID_ALIASES,
+    PATH_KEYS,
+    TIME_FIELD,
+    choose_indexed,
+    make_aliases,
+    make_time_field,
+    source_name,
+    zeek_definition,
+)
 
 SAMPLE_LINES = 1000
 
@@ -80,7 +89,7 @@ class ZeekJsonParser:
         """
         name = source_name(path)
         curated = builtin_definitions().get(name)
-        bare = curated or zeek_definition(name, path, [Field(TIME_FIELD, FieldType.TIME)], TIME_FIELD)
+        bare = curated or zeek_definition(name, path, [make_time_field()], TIME_FIELD)
         source = self._resolve(name, lambda: bare)
         if curated is None and source.fields_by_name.keys() == bare.fields_by_name.keys():
             source = self._resolve(name, lambda: sample_source(path, sample, {}))
@@ -117,4 +126,4 @@ def sample_source(path: str, sample: Iterable[Record], known: Mapping[str, Sourc
 
 def _with_time(fields: list[Field]) -> list[Field]:
     others = [f for f in fields if f.name != TIME_FIELD]
-    return [Field(TIME_FIELD, FieldType.TIME), *others]
+    return [make_time_field(), *others]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from watchfloor.ingest.intake.sniff import sniff_file
 from watchfloor.schema.definition import builtin_definitions, parse_definition
 from watchfloor.schema.errors import InputFileError, UnknownSourceError
 from watchfloor.schema.field import FieldType
+from watchfloor.schema.source import Source
 
 HEADER = "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n"
 INDEXED = ("uid", "id.orig_h", "id.orig_p", "id.resp_h", "id.resp_p", "proto", "host", "note", "a", "b")
@@ -54,6 +56,40 @@ def test_a_curated_source_is_extended_by_a_header(write) -> None:
     (source,) = found.sources
     assert source.fields_by_name["site.floor"].type is FieldType.INT
     assert source.fields[: len(builtin_definitions()["zeek.conn"].fields)] == builtin_definitions()["zeek.conn"].fields
+
+
+def test_derived_sources_have_ecs_names(write) -> None:
+    tsv = zeek("door", "ts id.orig_h hosts user colour", "time addr set[addr] string string", "1.0\t::1\t::2\ta\tb")
+    (source,) = sniff_file(write(tsv), None, {}).sources
+    assert [f.ecs for f in source.fields] == ["@timestamp", "source.ip", "", "user.name", "", ""]
+    lines = b'{"_path":"gate","ts":1.0,"id.orig_h":"::1","id.resp_p":80,"md5":"a","src_ip":"x","n":1,"vlan":[1]}\n'
+    (source,) = sniff_file(write(lines), None, {}).sources
+    names = {f.name: f.ecs for f in source.fields}
+    assert names == {
+        "ts": "@timestamp", "id.orig_h": "source.ip", "id.resp_p": "destination.port", "md5": "file.hash.md5",
+        "src_ip": "source.ip", "n": "", "vlan": "network.vlan.id", "extra": "",
+    }  # fmt: skip
+    (source,) = sniff_file(write(b'{"event_type":"odd","timestamp":"2024-03-05T08:00:00Z"}\n'), None, {}).sources
+    assert source.find_field("src_ip").ecs == "source.ip"
+
+
+def test_sources_that_were_stored_without_ecs_names_get_them(write) -> None:
+    def forget_names(source: Source) -> Source:
+        return source.replace_fields({f.name: replace(f, ecs="") for f in source.fields})
+
+    tsv = zeek("door", "ts id.orig_h", "time addr", "1.0\t::1")
+    conn = zeek("conn", "ts id.orig_h", "time addr", "1.0\t::1")
+    eve = b'{"event_type":"dns","timestamp":"2024-03-05T08:00:00Z"}\n'
+    for lines in (tsv, conn, eve):
+        (new,) = sniff_file(write(lines), None, {}).sources
+        stored = forget_names(new)
+        assert not stored.fields_by_meaning and new.fields_by_meaning
+        (found,) = sniff_file(write(lines), None, {stored.name: stored}).sources
+        assert found == new
+    own = builtin_definitions()["proxy.events"]
+    changed = forget_names(own).replace_fields({"user": replace(own.find_field("user"), ecs="source.user.name")})
+    (found,) = sniff_file(write(b"{}\n"), "proxy.events", {own.name: changed}).sources
+    assert found.find_field("user").ecs == "source.user.name" and found.find_field("src_ip").ecs == "source.ip"
 
 
 def test_indexes_of_a_derived_source_are_few_and_useful(write) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from watchfloor.schema.filter.json_form import from_json, to_json
 from watchfloor.schema.filter.parse import parse_filter
 from watchfloor.schema.filter.print import to_text
-from watchfloor.schema.filter.quoting import quote_pattern, quote_text, unquote_pattern, unquote_text
+from watchfloor.schema.filter.syntax.quoting import quote_pattern, quote_text, unquote_pattern, unquote_text
 from watchfloor.schema.filter.tree import (
     COMPARISONS,
     And,

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from watchfloor.schema.filter.pattern_parts import read_parts
 from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_STARS, check_regex, check_wildcard, measure_pattern
+from watchfloor.schema.filter.syntax.pattern_parts import read_parts
 from watchfloor.schema.filter.tree import Exists, Matches, Wildcard
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.store.bridge import jvm

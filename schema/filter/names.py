@@ -1,0 +1,44 @@
+"""Resolves names to fields of a source: its own field names, ECS names, and kinds of values.
+
+A source's own field name wins. Else an ECS name (``source.ip``) stands for the fields that have it, and else a kind
+(``ip``) for all fields whose values are of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from watchfloor.schema.errors import UnknownFieldError, UserError
+from watchfloor.schema.field import Field
+from watchfloor.schema.source import Source
+
+
+def resolve_name(source: Source, name: str, text: str = "", position: int = 0) -> tuple[Field, ...]:
+    """Returns the fields that a name stands for, at least one, in the order of the source's definition.
+
+    Raises ``UnknownFieldError`` for a name that stands for nothing here; it points to ``position`` in ``text``.
+    """
+    own = source.fields_by_name.get(name)
+    if own is not None:
+        return (own,)
+    found = source.fields_by_meaning.get(name)
+    if found is None:
+        raise UnknownFieldError(name, source.name, source.fields_by_name, text, position, source.fields_by_meaning)
+    return found
+
+
+def find_single_field(source: Source, name: str) -> Field:
+    """Returns the one field that a name stands for.
+
+    Raises ``UnknownFieldError`` if it stands for none, and ``UserError`` if it stands for several.
+    """
+    fields = resolve_name(source, name)
+    if len(fields) > 1:
+        names = ", ".join(field.name for field in fields)
+        raise UserError(f"{name} stands for {len(fields)} fields of {source.name}: {names}; name one of them")
+    return fields[0]
+
+
+def describe_meanings(meanings: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Returns a sentence for each name that is no field's own: ``ip stands for src_ip, dst_ip``."""
+    return tuple(f"{name} stands for {', '.join(fields)}" for name, fields in meanings.items())
