@@ -58,6 +58,31 @@ def answer_timeline(service: QueryService, members: Mapping[str, Any]) -> dict[s
     return {**_repeat_request(members, since, until), "bucket": bucket, "buckets": rows}
 
 
+def answer_find(service: QueryService, members: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns where a value occurs. ``members``: value; optional kind, sources, since and until."""
+    since, until = parse_time_range(members.get("since"), members.get("until"))
+    found = service.find_sightings(members["value"], members.get("kind"), since, until, members.get("sources") or "*")
+    rows = [
+        {
+            "source": sighting.source,
+            "field": sighting.field,
+            "kind": sighting.kind,
+            "count": sighting.count,
+            "first": format_micros(sighting.first),
+            "last": format_micros(sighting.last),
+            "hours": [{"start": format_micros(start), "count": count} for start, count in sighting.hours],
+        }
+        for sighting in found.found
+    ]
+    return {
+        "value": members["value"],
+        "kinds": list(found.kinds),
+        **{name: format_micros(t) for name, t in (("since", since), ("until", until)) if t is not None},
+        "sightings": rows,
+        "not_looked_up": [{"source": source, "field": field} for source, field in found.not_looked_up],
+    }
+
+
 def read_condition(members: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """Returns the field and the value, or (None, None). Raises ``UserError`` if only one of them is given."""
     field, value = members.get("field"), members.get("value")

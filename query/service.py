@@ -18,10 +18,11 @@ from watchfloor.store.store import Store
 from .executor import QueryProgress, execute_query
 from .explanation import Explanation, SourcesExplanation
 from .many.prepare import CheckedSources, PreparedSources, check_sources
-from .many.selection import names_several
+from .many.selection import choose_sources, names_several
 from .preparation.prepare import CheckedRequest, check_request
 from .preparation.request import QueryRequest
 from .result import QueryResult
+from .sightings import Sightings, find_sightings
 from .statistics import count_events, count_over_time, rank_values
 from .stop import QueryStop
 from .watch import Watch
@@ -107,6 +108,20 @@ class QueryService:
         """Returns (start in µs, count) of each bucket that has events, oldest first; see ``statistics.py``."""
         with self._open_snapshot() as snapshot:
             return count_over_time(snapshot, source, since, until, bucket, field, value)
+
+    def find_sightings(
+        self,
+        value: str,
+        kind: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        sources: str = "*",
+    ) -> Sightings:
+        """Returns in which fields of the sources that a pattern chooses a value occurs; see ``sightings.py``."""
+        with self._open_snapshot() as snapshot:
+            known = snapshot.catalog.read_sources()
+            chosen = [known[name] for name in choose_sources(sources, known)] if known else []
+            return find_sightings(snapshot, chosen, value, kind, since, until)
 
     @contextmanager
     def _open_snapshot(self) -> Iterator[Snapshot]:

@@ -89,6 +89,7 @@ def test_every_route_fails_in_the_one_shape(app: Flask, client: FlaskClient, ser
         for method, path in list_routes(app):
             asks = path + (parameters if path.rpartition("/")[2] in ("count", "top", "timeline") else "")
             asks = asks.replace("client", "client&value=192.0.2.1") if "top" not in asks else asks
+            asks += "?value=192.0.2.1" if path.endswith("/find") else ""
             fresh = create_app(FakeServices(service), FakeTokens()).test_client()
             headers = OPERATOR if path.endswith("/status") else BEARER
             problem = check_problem(fresh.open(asks, method=method, json=GOOD, headers=headers), kind)

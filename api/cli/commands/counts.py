@@ -1,16 +1,19 @@
-"""``watchfloor count``, ``top``, ``timeline``: answers from the aggregate table, without reading events."""
+"""``watchfloor count``, ``top``, ``timeline``, ``find``: answers from the aggregate table, without reading events."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 
 from watchfloor.api.cli.terminal.command_group import AddCommand
-from watchfloor.api.cli.terminal.context import open_service
+from watchfloor.api.cli.terminal.context import open_service, print_message
 from watchfloor.api.cli.terminal.rows import add_format, add_range, default_format, print_rows
 from watchfloor.schema.choices import BUCKETS
 
 POSITION = 60
 BAR_WIDTH = 40
+HISTOGRAM_WIDTH = 24
+BARS = "▁▂▃▄▅▆▇█"
 
 
 def register(add: AddCommand) -> None:
@@ -29,6 +32,12 @@ def register(add: AddCommand) -> None:
     add_range(parser)
     parser.add_argument("--bucket", choices=BUCKETS, default="hour", metavar="|".join(BUCKETS), help="default hour")
     _add_condition(parser)
+    add_format(parser)
+    parser = add("find", find_value, "where a value occurs: in which sources and fields, how often and when")
+    parser.add_argument("value", metavar="VALUE")
+    parser.add_argument("--kind", metavar="K", help="ip, domain, user, hash, … (default: by the form of the value)")
+    parser.add_argument("--sources", metavar="SOURCES", help="only these: names a,b or a pattern such as 'zeek.*'")
+    add_range(parser)
     add_format(parser)
 
 
@@ -63,6 +72,28 @@ def show_timeline(args: Namespace) -> None:
         largest = max((row["count"] for row in rows), default=1)
         rows = [{**row, "events": "█" * max(1, round(BAR_WIDTH * row["count"] / largest))} for row in rows]
     print_rows(rows, ("start", "count", "events")[: 3 if form == "table" else 2], form)
+
+
+def find_value(args: Namespace) -> None:
+    """Prints a line for each field of each source that has the value, those with the most events first."""
+    from watchfloor.api.answers import answer_find
+
+    with open_service(args) as service:
+        answer = answer_find(service, vars(args))
+    rows = [{**row, "hours": draw_counts([hour["count"] for hour in row["hours"]])} for row in answer["sightings"]]
+    print_rows(rows, ("source", "field", "kind", "count", "first", "last", "hours"), args.format)
+    if not rows:
+        print_message(f"nothing was found of the kinds {', '.join(answer['kinds'])}; name another with --kind")
+    if left := answer["not_looked_up"]:
+        names = ", ".join(f"{place['source']} {place['field']}" for place in left)
+        print_message(f"not looked up, for want of an index over all of this time: {names}")
+
+
+def draw_counts(counts: Sequence[int]) -> str:
+    """Returns a histogram of at most ``HISTOGRAM_WIDTH`` characters, each for as many counts."""
+    per_bar = -(-len(counts) // HISTOGRAM_WIDTH)
+    bars = [sum(counts[start : start + per_bar]) for start in range(0, len(counts), per_bar)]
+    return "".join(BARS[(len(BARS) * bar - 1) // max(bars)] for bar in bars)
 
 
 def _add_condition(parser: ArgumentParser) -> None:

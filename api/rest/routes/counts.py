@@ -1,10 +1,10 @@
-"""``/api/v1/count``, ``top`` and ``timeline``: answers from counts, without reading events."""
+"""``/api/v1/count``, ``top``, ``timeline`` and ``find``: answers from counts, without reading events."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from watchfloor.api.answers import answer_count, answer_timeline, answer_top
+from watchfloor.api.answers import answer_count, answer_find, answer_timeline, answer_top
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import (
     CONDITION_PARAMETERS,
@@ -17,8 +17,21 @@ from watchfloor.api.rest.base.schemas import (
     declare_object,
 )
 from watchfloor.schema.choices import BUCKETS
+from watchfloor.schema.meaning.ecs import KINDS
 
 MAX_TOP_VALUES = 10_000
+NAME = {"type": "string"}
+SIGHTING = declare_object(
+    {
+        "source": NAME,
+        "field": NAME,
+        "kind": {"enum": list(KINDS)},
+        "count": COUNT_ANSWER,
+        "first": TIME_ANSWER,
+        "last": TIME_ANSWER,
+        "hours": declare_list(declare_object({"start": TIME_ANSWER, "count": COUNT_ANSWER})),
+    }
+)
 ANY_VALUE = {"type": ["string", "integer", "number", "boolean", "null"]}
 
 
@@ -34,7 +47,29 @@ def show_timeline(call: Call) -> dict[str, Any]:
     return answer_timeline(call.service, call.parameters)
 
 
+def find_value(call: Call) -> dict[str, Any]:
+    return answer_find(call.service, call.parameters)
+
+
 ROUTES = (
+    Route(
+        method="GET",
+        path=f"{PREFIX}/find",
+        summary="Where a value occurs: in which sources and fields, how often and when",
+        handler=find_value,
+        parameters=declare_object(
+            {"value": TEXT_PARAMETER}, {"kind": {"enum": list(KINDS)}, "sources": TEXT_PARAMETER, **RANGE_PARAMETERS}
+        ),
+        answer=declare_object(
+            {
+                "value": {"type": "string"},
+                "kinds": declare_list({"enum": list(KINDS)}),
+                "sightings": declare_list(SIGHTING),
+                "not_looked_up": declare_list(declare_object({"source": NAME, "field": NAME})),
+            },
+            RANGE_ANSWER,
+        ),
+    ),
     Route(
         method="GET",
         path=f"{PREFIX}/count",

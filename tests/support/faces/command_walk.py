@@ -40,6 +40,12 @@ def list_command_lines(sources: Sequence[str], fields: Sequence[str]) -> Iterato
         ),
         "count": lambda source: ((source, *value) for f in fields for value in ((), ("--field", f, "--value", "3"))),
         "top": lambda source: ((source, field) for field in fields),
+        "find": lambda source: (
+            (value, "--sources", pattern, *kind)
+            for value in ("3", "a")
+            for pattern in (source, "*")
+            for kind in ((), ("--kind", "port"), ("--kind", "user"))
+        ),
         "timeline": lambda source: ((source, *v) for f in fields for v in ((), ("--field", f, "--value", "3"))),
     }
     yield ("sources",)

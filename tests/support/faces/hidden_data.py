@@ -29,13 +29,13 @@ NEITHER = f"walk{RUN}.hiden"
 _TIME = {"name": "ts", "type": "time"}
 _FIELDS = [
     _TIME,
-    {"name": "who", "type": "string", "indexed": True},
+    {"name": "who", "type": "string", "indexed": True, "ecs": "user.name"},
     {"name": "late", "type": "string"},
     {"name": "tags", "type": "list", "items": "string", "indexed": True},
 ]
 _HIDDEN_FIELDS = [
-    {"name": "size", "type": "int", "indexed": True, "visibility": SECRET},
-    {"name": "memo", "type": "string", "visibility": f"{STAFF}&{SECRET}"},
+    {"name": "size", "type": "int", "indexed": True, "visibility": SECRET, "ecs": "destination.port"},
+    {"name": "memo", "type": "string", "visibility": f"{STAFF}&{SECRET}", "ecs": "user.name"},
 ]
 
 

@@ -15,7 +15,9 @@ from flask import Flask
 
 from watchfloor.api.rest.base.problems import KINDS, problem_type
 from watchfloor.api.tokens.token import Role, Token, hash_token
+from watchfloor.query.many.selection import choose_sources
 from watchfloor.query.preparation.request import QueryRequest
+from watchfloor.query.sightings import Sighting, Sightings
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UnknownSourceError, UserError
@@ -149,6 +151,13 @@ class FakeService:
     ) -> list[tuple[int, int]]:
         self._check(source)
         return [(1_767_870_000_000_000, 1), (1_767_873_600_000_000, 4)]
+
+    def find_sightings(self, value: str, kind: Any, since: Any, until: Any, sources: str) -> Sightings:
+        if self.error is not None:
+            raise self.error
+        choose_sources(sources, [SOURCE.name])
+        hours = ((1_767_870_000_000_000, 1), (1_767_873_600_000_000, 4))
+        return Sightings(("ip",), (Sighting(SOURCE.name, "client", "ip", hours),), ((SOURCE.name, "address"),))
 
     def _check(self, source: str) -> None:
         if self.error is not None:

@@ -47,6 +47,8 @@ def route_values(sources: Sequence[str], fields: Sequence[str], shown: str, sinc
         "name": sources,
         "field": fields,
         "value": ["3"],
+        "kind": ["port", "user"],
+        "sources": [*sources, "*"],
         "since": [since, middle],
         "until": [middle],
         "limit": [3],
