@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from ingest_support import counts, exactly, ledger_rows, load, log_file, own, source
 
@@ -21,6 +22,9 @@ from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
+from watchfloor.store.encoding.keys import event_table
+from watchfloor.store.layouts.block.blocks.block_keys import make_item_tag, read_item_tag
+from watchfloor.store.layouts.block.blocks.stored_blocks import list_block_rows, read_blocks
 from watchfloor.store.layouts.block.compaction import replace_item
 from watchfloor.store.layouts.block.epochs.block_view import read_view
 from watchfloor.store.layouts.block.epochs.epochs import EpochAbortedError, EpochWriter
@@ -128,6 +132,43 @@ def test_blocks_that_a_worker_writes_late_are_not_seen(
     assert readings.seen == [RIGHT] * len(readings.seen)
     compact_source(store, kind.name, 0)
     assert counts(store, kind) == exactly(kind, 2 * LINES)
+
+
+def test_index_entries_of_a_block_that_was_never_written_are_not_counted(
+    store_settings: Settings, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The event table refused the first reading's blocks, and the item was read again during a compaction."""
+    monkeypatch.setattr(replace_item, "_PATIENCE", 0.2)
+    items, kind = prepare(store_settings, store, tmp_path, "refused", "block")
+    drop_events(store, kind, items[0])
+    compaction = EpochWriter(store, kind)
+    assert compaction.begin_epoch(compaction.read_state()) is not None
+    Readings(store, items[0], kind).read()
+    assert read_view(store, kind.name).state.epoch == 2
+    hosts = dict(QueryService(store).rank_values(kind.name, "host"))
+    # The first compaction deletes the names of what was replaced, the second one sees what is left.
+    for _ in range(2):
+        compact_source(store, kind.name, 0)
+        assert counts(store, kind) == exactly(kind, 2 * LINES)
+        assert dict(QueryService(store).rank_values(kind.name, "host")) == hosts
+        assert sum(hosts.values()) == 2 * LINES
+        assert QueryService(store).count_events(kind.name, field="host", value="h1") == hosts["h1"]
+
+
+def drop_events(store: Store, kind: Source, item: WorkItem) -> None:
+    """Deletes an item's rows of the event table, and leaves their entries in the index."""
+    rows = [row for batch, _ in list_block_rows(store, kind) for row in batch.to_pylist()]
+    own = [row for row in rows if read_item_tag(row) == make_item_tag(item.item_id)]
+    keys = [
+        {"row": row, "qualifier": name.encode(), "visibility": label.encode()}
+        for row, cells in read_blocks(store, kind, own).items()
+        for name, (label, _) in cells.items()
+    ]
+    assert keys
+    schema = pa.schema([(name, pa.binary()) for name in ("row", "qualifier", "visibility")])
+    with store.sink() as sink:
+        sink.delete_entries(event_table(kind), pa.RecordBatch.from_pylist(keys, schema=schema))
+        sink.flush()
 
 
 def test_workers_that_replace_items_at_once_wait_for_each_other(

@@ -12,7 +12,9 @@ from watchfloor.schema.errors import StoreError
 from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan, ServerIterator
-from watchfloor.store.encoding.keys import SHARD_BYTES, event_table
+from watchfloor.store.bridge.sinks import EntrySink
+from watchfloor.store.encoding.byte_arrays import join_bytes
+from watchfloor.store.encoding.keys import SHARD_BYTES, event_table, index_table
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.vectors.column import make_column
@@ -30,6 +32,8 @@ _FIRST_ENTRY = ServerIterator(20, "first", "org.apache.accumulo.core.iterators.F
 _KEYS = pa.schema([(name, pa.binary()) for name in ("row", "qualifier", "visibility")])
 _AT_ONCE = 64
 """Number of blocks that are removed together."""
+_SOUGHT_AT_ONCE = 1024
+"""Number of blocks whose index entries are sought together."""
 
 
 def list_block_rows(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryArray, pa.BinaryArray]]:
@@ -119,10 +123,17 @@ def make_hits_of(source: Source, blocks: Mapping[bytes, BlockCells]) -> Iterator
 
 
 def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
-    """Deletes blocks durably. Their index entries go first, so that an interrupted removal can be repeated."""
+    """Deletes blocks durably. Their index entries go first, so that an interrupted removal can be repeated.
+
+    A block without an event row may have index entries nevertheless: a worker writes both at the same time, and one of
+    the two tables may have refused its part.
+    """
     with store.sink() as sink:
+        missing: list[bytes] = []
         for start in range(0, len(rows), _AT_ONCE):
-            blocks = read_blocks(store, source, rows[start : start + _AT_ONCE])
+            some = rows[start : start + _AT_ONCE]
+            blocks = read_blocks(store, source, some)
+            missing += [row for row in some if row not in blocks]
             for group in group_by_labels(blocks):
                 for hits in make_hits_of(source, group):
                     sink.delete_entries(hits.table, hits.batch)
@@ -134,3 +145,21 @@ def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
             ]
             sink.delete_entries(event_table(source), pa.RecordBatch.from_pylist(cells, schema=_KEYS))
             sink.flush()
+        for start in range(0, len(missing), _SOUGHT_AT_ONCE):
+            _remove_index_entries(store, source, sink, missing[start : start + _SOUGHT_AT_ONCE])
+
+
+def _remove_index_entries(store: Store, source: Source, sink: EntrySink, rows: Sequence[bytes]) -> None:
+    """Deletes the index entries of blocks whose values are not known: the index of their shards is read in full."""
+    ranges = Ranges()
+    for shard in sorted({row[:SHARD_BYTES] for row in rows}):
+        ranges.add_prefix(shard)
+    blocks = ",".join(sorted({row[SHARD_BYTES:].hex() for row in rows}))
+    only = ServerIterator(20, "blocks", "watchfloor.block.BlockEntryFilter", {"blocks": blocks})
+    sought = pa.array(rows, pa.binary())
+    for batch in store.scan(EntryScan(index_table(source), ranges, [only], ordered=False)):
+        # Blocks of different shards may have the same key.
+        shards = pc.binary_slice(batch.column("row"), 0, SHARD_BYTES)
+        found = batch.filter(pc.is_in(join_bytes(shards, batch.column("qualifier")), value_set=sought))
+        sink.delete_entries(index_table(source), found.select(_KEYS.names))
+    sink.flush()
