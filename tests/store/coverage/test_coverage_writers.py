@@ -26,6 +26,7 @@ from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store import catalog as catalog_module
 from watchfloor.store.bulk.bulk_sink import BulkSink
+from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.item_writer import ItemWriter
 from watchfloor.store.store import Store
 
@@ -72,15 +73,15 @@ def test_lines_that_are_retried_meanwhile(
     lacking = [event for event in events if not {"colour", "tags"} & set(event)]
     assert load(settings, log_of(tmp_path / "a.log", events), feed=kind.name).events == len(lacking)
     kind = store.catalog.register(make_source("retried", layout, (COLOUR, TAGS)))
-    finish, begun = ItemWriter.finish, []
+    encode_rest, begun = ItemWriter.encode_rest, []
 
-    def finish_late(self: ItemWriter) -> tuple[int, int]:
-        done = finish(self)
+    def encode_and_index(self: ItemWriter) -> list[TableWrite]:
+        writes = encode_rest(self)
         if not begun:
             begun.append(store.catalog.register(make_source("retried", layout, INDEXED)))
-        return done
+        return writes
 
-    monkeypatch.setattr(ItemWriter, "finish", finish_late)
+    monkeypatch.setattr(ItemWriter, "encode_rest", encode_and_index)
     assert retry_lines(store, str(tmp_path / "a.log")).events == 300 - len(lacking)
     assert begun and not list(Quarantine(store).open_lines(str(tmp_path / "a.log")))
     assert_all_indexed(store, kind, events)
