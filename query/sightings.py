@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from watchfloor.schema.errors import TimeRangeError, UserError
@@ -18,6 +17,7 @@ from watchfloor.schema.meaning.ecs import KINDS
 from watchfloor.schema.meaning.forms import guess_kinds
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import clip_range
+from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.encoding.keys import HOUR
 from watchfloor.store.layouts.count_reader import CountReader
 from watchfloor.store.snapshot import Snapshot
@@ -83,7 +83,7 @@ def find_sightings(
     kinds = guess_kinds(value) if kind is None else (kind,)
     fields = [(source, field) for source in sources for field in source.fields if field.kind in kinds]
     covered = [(source, field) for source, field in fields if field.is_covered(since, IndexKind.VALUES)]
-    with ThreadPoolExecutor(AT_ONCE, "find") as pool:
+    with JavaThreadPool(AT_ONCE, "find") as pool:
         found = list(pool.map(lambda at: _find_in_field(snapshot, at[0], at[1], value, since, until), covered))
     return Sightings(
         kinds,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.encoding.keys import KEY_COLUMN
 
 STARTING = 16
@@ -30,7 +30,7 @@ def _merge_heads(streams: Sequence[Iterator[pa.RecordBatch]]) -> Generator[pa.Re
     if len(streams) == 1:
         yield from streams[0]
         return
-    with ThreadPoolExecutor(STARTING, "merge") as pool:
+    with JavaThreadPool(STARTING, "merge") as pool:
         firsts = list(pool.map(_find_next, streams))
     heads = [(stream, batch) for stream, batch in zip(streams, firsts, strict=True) if batch is not None]
     while len(heads) > 1:

@@ -7,7 +7,6 @@ when the slowest source has its time range.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +26,7 @@ from watchfloor.schema.filter.tree import Filter, list_fields
 from watchfloor.schema.filter.type_check import TypedFilter, read_typed_filter
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import clip_range
+from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.catalog import Catalog
 from watchfloor.store.layout import ReadRequest
 from watchfloor.store.reader import Reader
@@ -159,7 +159,7 @@ def _type_filters(
 def prepare_sources(snapshot: Snapshot, checked: CheckedSources) -> PreparedSources:
     """Returns the prepared query: plans each source, and sets up the common batches. Raises as ``prepare_query``."""
     request = checked.request
-    with ThreadPoolExecutor(PLANNING, "plan") as pool:
+    with JavaThreadPool(PLANNING, "plan") as pool:
         planned = list(pool.map(lambda part: prepare_query(snapshot, part), checked.parts))
     parts = tuple(query for query in planned if query.plan.matches > 0)
     since, until = min(query.since for query in planned), max(query.until for query in planned)
