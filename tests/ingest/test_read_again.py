@@ -139,7 +139,7 @@ def test_index_entries_of_a_block_that_was_never_written_are_not_counted(
 ) -> None:
     """The event table refused the first reading's blocks, and the item was read again during a compaction."""
     monkeypatch.setattr(replace_item, "_PATIENCE", 0.2)
-    items, kind = prepare(store_settings, store, tmp_path, "refused", "block")
+    items, kind = prepare(store_settings, store, tmp_path, "unwritten", "block")
     drop_events(store, kind, items[0])
     compaction = EpochWriter(store, kind)
     assert compaction.begin_epoch(compaction.read_state()) is not None

@@ -154,8 +154,8 @@ def _put_retry_points(patch: pytest.MonkeyPatch, points: FaultPoints) -> None:
         claim_lines(*args)
         points.reach("claimed")
 
-    def write_dying(*args: Any) -> bool:
-        written = write_events(*args)
+    def write_dying(*args: Any, **options: Any) -> bool:
+        written = write_events(*args, **options)
         points.reach("written")
         return written
 
