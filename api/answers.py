@@ -68,16 +68,15 @@ def answer_find(service: QueryService, members: Mapping[str, Any]) -> dict[str, 
             "field": sighting.field,
             "kind": sighting.kind,
             "count": sighting.count,
-            "first": format_micros(sighting.first),
-            "last": format_micros(sighting.last),
+            "first": format_micros(sighting.first_hour),
+            "last": format_micros(sighting.last_hour_end),
             "hours": [{"start": format_micros(start), "count": count} for start, count in sighting.hours],
         }
         for sighting in found.found
     ]
     return {
-        "value": members["value"],
+        **_repeat_request({"value": members["value"]}, since, until),
         "kinds": list(found.kinds),
-        **{name: format_micros(t) for name, t in (("since", since), ("until", until)) if t is not None},
         "sightings": rows,
         "not_looked_up": [{"source": source, "field": field} for source, field in found.not_looked_up],
     }

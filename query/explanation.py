@@ -55,7 +55,7 @@ class SourcesExplanation:
     def to_json(self) -> dict[str, Any]:
         """Returns the explanation as JSON values; ``sources`` has the plan of each source that is read."""
         batching = {"policy": self.query.policy_name, "first": _batch_to_json(self.first_batch)}
-        return {**self.query.describe(), "batching": batching, "text": self.to_text()}
+        return {**self.query.describe_plans(), "batching": batching, "text": self.to_text()}
 
 
 def _batch_to_json(batch: Batch | None) -> dict[str, Any] | None:

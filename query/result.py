@@ -114,7 +114,7 @@ class QueryResult:
             "seconds": round(seconds, 6),
             "first_seconds": first,
             "plan_seconds": round(self._plan_seconds, 6),
-            **({"plan": None} if self._query is None else self._query.describe()),
+            **({"plan": None} if self._query is None else self._query.describe_plans()),
             "query_batches": [_describe_run(run) for run in progress.batch_runs[:LISTED_BATCHES]],
             **self._describe_cursor(),
         }

@@ -1,6 +1,7 @@
 """Finds where a value occurs: in which sources and fields, how often and when, from counts alone.
 
-The fields are those of the value's kind, whatever their names. No event is read.
+The fields are those of the value's kind, whatever their names. No event is read but those in hours that an end of the
+time range cuts.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from dataclasses import dataclass
 
 from watchfloor.schema.errors import TimeRangeError, UserError
 from watchfloor.schema.field import Field, IndexKind
-from watchfloor.schema.filter.tree import Value
 from watchfloor.schema.filter.values import convert_value
 from watchfloor.schema.meaning.ecs import KINDS
 from watchfloor.schema.meaning.forms import guess_kinds
@@ -19,6 +19,7 @@ from watchfloor.schema.source import Source
 from watchfloor.schema.times import clip_range
 from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.encoding.keys import HOUR
+from watchfloor.store.index.count_buckets import Span
 from watchfloor.store.layouts.count_reader import CountReader
 from watchfloor.store.snapshot import Snapshot
 
@@ -45,12 +46,12 @@ class Sighting:
         return sum(count for _, count in self.hours)
 
     @property
-    def first(self) -> int:
+    def first_hour(self) -> int:
         """The start (µs) of the first hour with an event."""
         return self.hours[0][0]
 
     @property
-    def last(self) -> int:
+    def last_hour_end(self) -> int:
         """The end (µs) of the last hour with an event."""
         return self.hours[-1][0] + HOUR
 
@@ -73,8 +74,7 @@ def find_sightings(
 ) -> Sightings:
     """Returns the sightings of a value in [since, until) (µs; None leaves an end open).
 
-    With ``kind`` None the kinds are told by the value's form. Raises ``UserError`` for an unknown kind, and for a value
-    that no kind of field can hold.
+    With ``kind`` None the kinds are told by the value's form. Raises ``UserError`` for an unknown kind.
     """
     if kind is not None and kind not in KINDS:
         raise UserError(f"unknown kind {kind!r}; known are {', '.join(KINDS)}")
@@ -83,8 +83,15 @@ def find_sightings(
     kinds = guess_kinds(value) if kind is None else (kind,)
     fields = [(source, field) for source in sources for field in source.fields if field.kind in kinds]
     covered = [(source, field) for source, field in fields if field.is_covered(since, IndexKind.VALUES)]
+    readers = {source.name: CountReader(snapshot, source) for source, _ in covered}
     with JavaThreadPool(AT_ONCE, "find") as pool:
-        found = list(pool.map(lambda at: _find_in_field(snapshot, at[0], at[1], value, since, until), covered))
+        ends = pool.map(lambda reader: reader.find_span(since, until), readers.values())
+        spans = dict(zip(readers, ends, strict=True))
+        running = [
+            pool.submit(_find_in_field, readers[source.name], spans[source.name], source.name, field, value)
+            for source, field in covered
+        ]
+    found = [one.result() for one in running]
     return Sightings(
         kinds,
         tuple(sorted((s for s in found if s is not None), key=lambda s: (-s.count, s.source, s.field))),
@@ -92,25 +99,11 @@ def find_sightings(
     )
 
 
-def _find_in_field(
-    snapshot: Snapshot, source: Source, field: Field, text: str, since: int | None, until: int | None
-) -> Sighting | None:
+def _find_in_field(reader: CountReader, span: Span | None, source: str, field: Field, text: str) -> Sighting | None:
     """Returns the sighting in one field; None if it has none, or if the field's type cannot hold the value."""
-    value = _convert(field, text)
-    if value is None:
-        return None
-    reader = CountReader(snapshot, source)
-    if since is None or until is None:
-        bounds = reader.find_bounds()
-        if bounds is None:
-            return None
-        since, until = bounds[0] if since is None else since, bounds[1] if until is None else until
-    hours = reader.count_over_time("hour", since, until, field, value) if since < until else []
-    return Sighting(source.name, field.name, field.kind, tuple(hours)) if hours else None
-
-
-def _convert(field: Field, text: str) -> Value | None:
     try:
-        return convert_value(text, field.scalar, time.time_ns() // 1000)
+        value = convert_value(text, field.scalar, time.time_ns() // 1000)
     except (ValueError, TimeRangeError):
         return None
+    hours = [] if span is None else reader.count_over_time("hour", *span, field, value)
+    return Sighting(source, field.name, field.kind, tuple(hours)) if hours else None

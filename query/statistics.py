@@ -70,21 +70,12 @@ def count_over_time(
 def _open_counts(
     snapshot: Snapshot, source_name: str, since: int | None, until: int | None
 ) -> tuple[Source, CountReader, Span | None]:
-    """Returns the source, its counts, and the time range, in which open ends are replaced by those of the events.
-
-    The time range is None if it has an open end and holds no events.
-    """
+    """Returns the source, its counts, and the time range as ``CountReader.find_span`` has it."""
     source = snapshot.catalog.find_source(source_name)
     check_range(since, until)
     since, until = clip_range(since, until)
     reader = CountReader(snapshot, source)
-    if since is not None and until is not None:
-        return source, reader, (since, until)
-    bounds = reader.find_bounds()
-    if bounds is None:
-        return source, reader, None
-    span = (bounds[0] if since is None else since, bounds[1] if until is None else until)
-    return source, reader, span if span[0] < span[1] else None
+    return source, reader, reader.find_span(since, until)
 
 
 def _make_term(source: Source, name: str | None, value: Any, span: Span | None) -> tuple[Field, Value] | tuple[()]:

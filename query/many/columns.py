@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.errors import UnknownFieldError, UserError, suggest_names
-from watchfloor.schema.field import ARROW_TYPES, Field, FieldType
-from watchfloor.schema.filter.names import resolve_name
+from watchfloor.schema.errors import UserError, suggest_names
+from watchfloor.schema.field import ARROW_TYPES, FieldType
+from watchfloor.schema.filter.names import find_fields
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import KEY_COLUMN
 
@@ -39,11 +39,11 @@ class CommonColumns:
         if EVENT in self.types:
             return (source.time_field, *(f.name for f in source.fields if f.name != source.time_field))
         fields = [source.time_field] if TIME in self.types else []
-        fields += [f.name for name in self.types if name not in _SPECIAL for f in _find_fields(source, name)]
+        fields += [f.name for name in self.types if name not in _SPECIAL for f in find_fields(source, name)]
         # A layout reads at least one field.
         return tuple(dict.fromkeys(fields)) or (source.time_field,)
 
-    def convert(self, source: Source, events: pa.RecordBatch) -> pa.RecordBatch:
+    def convert_events(self, source: Source, events: pa.RecordBatch) -> pa.RecordBatch:
         """Returns events of a source in the common columns, with keys to which the source's name is added."""
         columns = [self._fill_column(name, kind, source, events) for name, kind in self.types.items()]
         keys = pc.binary_join_element_wise(
@@ -58,7 +58,7 @@ class CommonColumns:
             return pa.repeat(source.name, len(events))
         if name == EVENT:
             return _render_events(source, events)
-        columns = [events.column(field.name) for field in _find_fields(source, name)]
+        columns = [events.column(field.name) for field in find_fields(source, name)]
         filled = [column if column.type == kind else to_texts(column) for column in columns]
         # Of several fields the first one that the event has.
         return pc.coalesce(*filled) if len(filled) > 1 else filled[0] if filled else pa.nulls(len(events), kind)
@@ -86,19 +86,11 @@ def to_texts(column: pa.Array) -> pa.Array:
 
 def _find_type(sources: Sequence[Source], name: str) -> pa.DataType:
     """Returns the type of a column: that of the fields of this name if they agree, else text."""
-    types = {field.arrow for source in sources for field in _find_fields(source, name)}
+    types = {field.arrow for source in sources for field in find_fields(source, name)}
     if not types:
         known = {known for source in sources for known in (*source.fields_by_name, *source.fields_by_meaning)}
         raise UserError(f"no source of these has {name!r}{suggest_names(name, known | set(_SPECIAL))}")
     return types.pop() if len(types) == 1 else pa.string()
-
-
-def _find_fields(source: Source, name: str) -> tuple[Field, ...]:
-    """Returns the fields that a name stands for: a field's name, an ECS name or a kind; none if it is not known."""
-    try:
-        return resolve_name(source, name)
-    except UnknownFieldError:
-        return ()
 
 
 def _render_events(source: Source, events: pa.RecordBatch) -> pa.Array:

@@ -16,16 +16,19 @@ import pyarrow as pa
 from watchfloor.query.batches.distribution import MatchDistribution
 from watchfloor.query.batches.sequence import make_sequence, suggest_first_width
 from watchfloor.query.preparation.batched_query import BatchedQuery
-from watchfloor.query.preparation.cursor import Cursor, read_cursor
-from watchfloor.query.preparation.prepare import UNBATCHED, CheckedRequest, PreparedQuery, prepare_query
-from watchfloor.query.preparation.request import QueryRequest, check_limits, check_range
+from watchfloor.query.preparation.cursor import Cursor
+from watchfloor.query.preparation.prepare import (
+    UNBATCHED,
+    CheckedRequest,
+    PreparedQuery,
+    prepare_query,
+    resolve_range,
+)
+from watchfloor.query.preparation.request import QueryRequest, check_limits
 from watchfloor.schema.errors import FilterError
-from watchfloor.schema.filter.json_form import from_json
-from watchfloor.schema.filter.parse import parse_filter
 from watchfloor.schema.filter.tree import Filter, list_fields
-from watchfloor.schema.filter.type_check import TypedFilter, read_typed_filter
+from watchfloor.schema.filter.type_check import TypedFilter, read_tree, read_typed_filter
 from watchfloor.schema.source import Source
-from watchfloor.schema.times import clip_range
 from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.catalog import Catalog
 from watchfloor.store.layout import ReadRequest
@@ -84,7 +87,7 @@ class PreparedSources(BatchedQuery):
     def read_batch(self, reader: Reader, request: ReadRequest) -> Generator[pa.RecordBatch, None, None]:
         yield from merge_streams([self._read_part(part, reader, request) for part in self.parts])
 
-    def describe(self) -> dict[str, Any]:
+    def describe_plans(self) -> dict[str, Any]:
         return {
             "plan": None,
             "sources": {part.source.name: part.plan.to_json() for part in self.parts},
@@ -99,7 +102,7 @@ class PreparedSources(BatchedQuery):
         since, until = max(part.since, request.since), min(part.until, request.until)
         if since < until:
             for events in part.read_batch(reader, replace(request, since=since, until=until)):
-                yield self.common.convert(part.source, events)
+                yield self.common.convert_events(part.source, events)
 
 
 def check_sources(catalog: Catalog, request: QueryRequest) -> CheckedSources:
@@ -107,16 +110,8 @@ def check_sources(catalog: Catalog, request: QueryRequest) -> CheckedSources:
     check_limits(request)
     known = catalog.read_sources()
     sources = [known[name] for name in choose_sources(request.source, known)]
-    tree = parse_filter(request.where) if isinstance(request.where, str) else None
-    if request.where is not None and tree is None:
-        tree = from_json(request.where)
-    since, until, cursor = request.since, request.until, None
-    if request.cursor is None:
-        check_range(since, until)
-        since, until = clip_range(since, until)
-    else:
-        cursor = read_cursor(request.cursor, request.source, tree)
-        since, until = cursor.since, cursor.time + 1
+    tree = None if request.where is None else read_tree(request.where)
+    cursor, since, until = resolve_range(request, request.source, tree)
     fitting, left_out = _type_filters(request, sources)
     named = sorted(list_fields(tree)) if tree is not None else []
     common = choose_common_columns([source for source, _ in fitting], request.columns, named)

@@ -38,7 +38,7 @@ class BatchedQuery(ABC):
         """Yields the events of the time range of ``request``, newest first. Its columns and its filter are ignored."""
 
     @abstractmethod
-    def describe(self) -> dict[str, Any]:
+    def describe_plans(self) -> dict[str, Any]:
         """Returns the members of a summary that say how the query is run."""
 
     @property

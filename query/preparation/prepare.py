@@ -35,7 +35,7 @@ from watchfloor.store.snapshot import Snapshot
 from .batched_query import BatchedQuery
 from .cursor import Cursor, read_cursor
 from .read_range import read_range
-from .request import QueryRequest, check_limits, check_range, choose_columns
+from .request import QueryRequest, check_limits, choose_columns
 
 UNBATCHED = BatchSettings(policy="none")
 STREAM_SECONDS = 0.05
@@ -82,7 +82,7 @@ class PreparedQuery(BatchedQuery):
     def read_batch(self, reader: Reader, request: ReadRequest) -> Generator[pa.RecordBatch, None, None]:
         return read_range(reader, self.source, self.plan, replace(request, columns=self.columns))
 
-    def describe(self) -> dict[str, Any]:
+    def describe_plans(self) -> dict[str, Any]:
         return {"plan": self.plan.to_json()}
 
 
@@ -91,17 +91,24 @@ def check_request(catalog: Catalog, request: QueryRequest) -> CheckedRequest:
     source = catalog.find_source(request.source)
     columns = choose_columns(source, request.columns)
     check_limits(request)
-    since, until, cursor = request.since, request.until, None
-    if request.cursor is None:
-        check_range(since, until)
-        since, until = clip_range(since, until)
     typed = read_typed_filter(request.where, source)
     tree, meanings = (None, {}) if typed is None else (typed.tree, typed.meanings)
-    if request.cursor is not None:
-        cursor = read_cursor(request.cursor, source.name, tree)
-        since, until = cursor.since, cursor.time + 1
+    cursor, since, until = resolve_range(request, source.name, tree)
     schema = pa.schema([pa.field(name, source.find_field(name).arrow) for name in columns])
     return CheckedRequest(request, source, columns, schema, tree, cursor, since, until, meanings)
+
+
+def resolve_range(
+    request: QueryRequest, source: str, tree: Filter | None
+) -> tuple[Cursor | None, int | None, int | None]:
+    """Returns the cursor of a request, if it has one, and its time range, as ``CheckedRequest`` has them.
+
+    ``source`` and ``tree`` are those that the cursor must be of.
+    """
+    if request.cursor is None:
+        return (None, *clip_range(request.since, request.until))
+    cursor = read_cursor(request.cursor, source, tree)
+    return cursor, cursor.since, cursor.time + 1
 
 
 def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:

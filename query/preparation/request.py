@@ -40,11 +40,13 @@ class QueryRequest:
 
 
 def check_limits(request: QueryRequest) -> None:
-    """Raises ``UserError`` for a limit or a deadline out of its bounds."""
+    """Raises ``UserError`` for a limit or a deadline out of its bounds, or for a time range without any time."""
     if request.limit is not None and request.limit < 1:
         raise UserError(f"limit is {request.limit}; it must be 1 or more")
     if request.deadline is not None and not 0 < request.deadline <= MAX_DEADLINE:
         raise UserError(f"deadline is {request.deadline:g}; it must be above 0 and at most {MAX_DEADLINE:,} seconds")
+    if request.cursor is None:
+        check_range(request.since, request.until)
 
 
 def check_range(since: int | None, until: int | None) -> None:

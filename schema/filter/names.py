@@ -18,13 +18,16 @@ def resolve_name(source: Source, name: str, text: str = "", position: int = 0) -
 
     Raises ``UnknownFieldError`` for a name that stands for nothing here; it points to ``position`` in ``text``.
     """
-    own = source.fields_by_name.get(name)
-    if own is not None:
-        return (own,)
-    found = source.fields_by_meaning.get(name)
-    if found is None:
+    found = find_fields(source, name)
+    if not found:
         raise UnknownFieldError(name, source.name, source.fields_by_name, text, position, source.fields_by_meaning)
     return found
+
+
+def find_fields(source: Source, name: str) -> tuple[Field, ...]:
+    """Returns as ``resolve_name`` does, or nothing for a name that stands for nothing here."""
+    own = source.fields_by_name.get(name)
+    return source.fields_by_meaning.get(name, ()) if own is None else (own,)
 
 
 def find_single_field(source: Source, name: str) -> Field:

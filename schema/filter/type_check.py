@@ -49,10 +49,14 @@ def read_typed_filter(
     """Returns as ``read_filter`` does, together with the fields that ECS names and kinds in the filter stand for."""
     if where is None:
         return None
-    text = where if isinstance(where, str) else ""
-    tree = parse_with_places(where).tree if isinstance(where, str) else from_json(where)
-    typer = _open_typer(tree, source, text, now)
+    tree = read_tree(where)
+    typer = _open_typer(tree, source, where if isinstance(where, str) else "", now)
     return TypedFilter(typer.type_node(tree, 1), typer.list_meanings())
+
+
+def read_tree(where: str | Mapping[str, Any]) -> f.Filter:
+    """Returns the untyped tree of a filter as text or in JSON form. Raises ``FilterError``."""
+    return parse_with_places(where).tree if isinstance(where, str) else from_json(where)
 
 
 def type_filter(tree: f.Filter, source: Source, text: str = "", now: int | None = None) -> f.Filter:

@@ -141,6 +141,19 @@ class CountReader:
         days = [start for _, start, _ in self._read_totals(make_cells("d", (0, MAX_TIME // DAY * DAY)), "bucket")]
         return (min(days), max(days) + DAY) if days else None
 
+    def find_span(self, since: int | None, until: int | None) -> Span | None:
+        """Returns the time range in which open ends (None) are replaced by those of the events.
+
+        Returns None if it has an open end and holds no events.
+        """
+        if since is not None and until is not None:
+            return since, until
+        bounds = self.find_bounds()
+        if bounds is None:
+            return None
+        span = (bounds[0] if since is None else since, bounds[1] if until is None else until)
+        return span if span[0] < span[1] else None
+
     def rank_values(self, field: Field, since: int, until: int, limit: int) -> list[tuple[object, int]]:
         """Returns the values of an indexed field with the most events in [since, until), exactly; ties by value."""
         counts = self._layout.counts.count_values(self._reader, self._source, field, since, until)

@@ -122,8 +122,8 @@ def test_sightings_are_what_the_events_say(
     expected = look_everywhere(value, guess_kinds(value), since or 0, until or END)
     assert {(s.source, s.field): dict(s.hours) for s in found.found} == expected
     for sighting in found.found:
-        assert sighting.first == min(expected[sighting.source, sighting.field])
-        assert sighting.last == max(expected[sighting.source, sighting.field]) + HOUR
+        assert sighting.first_hour == min(expected[sighting.source, sighting.field])
+        assert sighting.last_hour_end == max(expected[sighting.source, sighting.field]) + HOUR
     assert [s.count for s in found.found] == sorted((s.count for s in found.found), reverse=True)
     assert found.not_looked_up == (((f"seen{RUN}.login", "nat"),) if "ip" in found.kinds else ())
 

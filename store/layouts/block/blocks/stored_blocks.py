@@ -32,8 +32,6 @@ _FIRST_ENTRY = ServerIterator(20, "first", "org.apache.accumulo.core.iterators.F
 _KEYS = pa.schema([(name, pa.binary()) for name in ("row", "qualifier", "visibility")])
 _AT_ONCE = 64
 """Number of blocks that are removed together."""
-_SOUGHT_AT_ONCE = 1024
-"""Number of blocks whose index entries are sought together."""
 
 
 def list_block_rows(reader: Reader, source: Source) -> Iterator[tuple[pa.BinaryArray, pa.BinaryArray]]:
@@ -145,8 +143,8 @@ def remove_blocks(store: Store, source: Source, rows: Sequence[bytes]) -> None:
             ]
             sink.delete_entries(event_table(source), pa.RecordBatch.from_pylist(cells, schema=_KEYS))
             sink.flush()
-        for start in range(0, len(missing), _SOUGHT_AT_ONCE):
-            _remove_index_entries(store, source, sink, missing[start : start + _SOUGHT_AT_ONCE])
+        if missing:
+            _remove_index_entries(store, source, sink, missing)
 
 
 def _remove_index_entries(store: Store, source: Source, sink: EntrySink, rows: Sequence[bytes]) -> None:
