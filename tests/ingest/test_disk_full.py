@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ingest_support import counts, exactly, ledger_rows, log_file, own, source, wait_for
+from ingest_support import counts, exactly, ledger_rows, log_file, own, source, wait_for, workers_of
 from own_stack import stack_folder
 from small_disk import count_free, fill_disk, mount_small_disk
 
@@ -55,7 +55,12 @@ def test_workers_pause_below_the_reserve_and_go_on_by_themselves(settings: Setti
         store.catalog.register(kind)
         load = Load(mine, [log_file(tmp_path / "a.log", LINES)], kind.name, workers=2)
         progress = begin_load(load)
+        workers = workers_of(settings)
+        for worker in workers:
+            worker.suspend()  # else the load may be over before the disk is full
         with fill_disk(settings.home.parent, leave=RESERVE - 2 * MIB) as fill:
+            for worker in workers:
+                worker.resume()
             for now in progress:
                 if now.problem:
                     break

@@ -30,6 +30,8 @@ MEMORY_ENDED = "the service needs the memory of answers that are not read; read 
 TOKEN_ENDED = "the token was revoked or has expired meanwhile"
 PAUSE_SECONDS = 0.2
 """Seconds that a chunk may take to be sent until the stream's slot goes to another request."""
+MEMORY_PATIENCE_SECONDS = 1.0
+"""Seconds that a chunk may take to be sent while memory is short. A client that reads may be slower than the pause."""
 CHUNK_ROWS = 4096
 
 
@@ -136,7 +138,8 @@ class QueryStream:
 class ClientWatcher:
     """Cancels streams whose client or token has gone, and pauses those whose client does not keep up.
 
-    While ``is_memory_short`` returns True, it cancels paused streams, those first that have waited longest.
+    While ``is_memory_short`` returns True, it cancels streams that have been paused for ``MEMORY_PATIENCE_SECONDS``,
+    those first that have waited longest.
     """
 
     def __init__(self, is_memory_short: Callable[[], bool]) -> None:
@@ -183,9 +186,12 @@ class ClientWatcher:
 
     def _free_memory(self) -> None:
         """Cancels paused streams until the memory is no longer short."""
+        latest = time.monotonic() - MEMORY_PATIENCE_SECONDS
         with self._lock:
             paused = [(since, stream) for stream in self._streams if (since := stream.stuck_since) is not None]
-        for _, stream in sorted(paused, key=lambda pair: pair[0]):
+        for since, stream in sorted(paused, key=lambda pair: pair[0]):
+            if since > latest:
+                return
             if not self._is_memory_short():
                 return
             log.warning("memory is short; the query of a client that does not read its answer is closed")
