@@ -69,6 +69,16 @@ def parse_duration(text: str) -> int:
     return sum(int(n) * _UNITS[unit] for n, unit in _STEP.findall(text.lower()))
 
 
+def format_width(micros: int) -> str:
+    """Returns a number of microseconds, exactly, as ``parse_duration`` reads it: ``1h``, ``90s`` as ``1m30s``."""
+    steps = []
+    for unit in ("d", "h", "m", "s", "ms", "us"):
+        count, micros = divmod(micros, _UNITS[unit])
+        if count:
+            steps.append(f"{count}{unit}")
+    return "".join(steps) or "0s"
+
+
 def epoch_micros(seconds: int | float | Decimal, text: str = "") -> int:
     """Returns seconds since 1970 as microseconds; raises ``TimeRangeError`` beyond the years 1 to 9999."""
     try:

@@ -60,19 +60,24 @@ def to_json(tree: f.Filter) -> dict[str, Any]:
 
 def from_json(form: Any) -> f.Filter:
     """Returns the untyped tree of a JSON form; raises ``FilterError`` with the place, such as ``filter.and[1].op``."""
-    tree, terms = _read_node(form, "filter", 1)
+    tree, terms = read_filter_form(form, "filter")
     check_terms(terms)
     return tree
+
+
+def read_filter_form(form: Any, at: str) -> tuple[f.Filter, int]:
+    """Returns the untyped tree of a JSON form at the place ``at``, and its number of terms. Raises ``FilterError``."""
+    return _read_node(form, at, 1)
 
 
 def _read_node(form: Any, at: str, depth: int) -> tuple[f.Filter, int]:
     """Returns the tree of ``form`` and its number of terms. ``at`` is the place of ``form``, for errors."""
     check_depth(depth)
     if not isinstance(form, dict):
-        raise FilterError(f"{at}: an object was expected, found {_describe_kind(form)}")
+        raise FilterError(f"{at}: an object was expected, found {describe_kind(form)}")
     for key, kind in (("and", f.And), ("or", f.Or)):
         if key in form:
-            _reject_other_keys(form, {key}, at)
+            reject_other_keys(form, {key}, at)
             parts = form[key]
             if not isinstance(parts, list) or not parts:
                 raise FilterError(f"{at}.{key}: a list of one or more filters was expected")
@@ -80,7 +85,7 @@ def _read_node(form: Any, at: str, depth: int) -> tuple[f.Filter, int]:
             tree = kind(tuple(node for node, _ in nodes)) if len(nodes) > 1 else nodes[0][0]
             return tree, sum(terms for _, terms in nodes)
     if "not" in form:
-        _reject_other_keys(form, {"not"}, at)
+        reject_other_keys(form, {"not"}, at)
         child, terms = _read_node(form["not"], f"{at}.not", depth + 1)
         return f.Not(child), terms
     return _read_condition(form, at)
@@ -92,13 +97,13 @@ def _read_condition(form: dict[str, Any], at: str) -> tuple[f.Filter, int]:
     if not isinstance(field, str):
         raise FilterError(f"{at}: and, or, not, or the name of a field was expected")
     if op not in OPERATORS:
-        found = shorten_value(op) if isinstance(op, str) else _describe_kind(op)
+        found = shorten_value(op) if isinstance(op, str) else describe_kind(op)
         raise FilterError(f"{at}.op: one of {' '.join(OPERATORS)} was expected, found {found}")
-    _reject_other_keys(form, {"field", "op"} | _KEYS.get(op, {"value"}), at)
+    reject_other_keys(form, {"field", "op"} | _KEYS.get(op, {"value"}), at)
     if op == "exists":
         return f.Exists(field), 1
     if op == "in" and "values" in form:
-        _reject_other_keys(form, {"field", "op", "values"}, at)
+        reject_other_keys(form, {"field", "op", "values"}, at)
         values = form["values"]
         if not isinstance(values, list) or not values:
             raise FilterError(f"{at}.values: a list of one or more values was expected")
@@ -106,13 +111,13 @@ def _read_condition(form: dict[str, Any], at: str) -> tuple[f.Filter, int]:
             values
         )
     if op == "in" and ("from" in form or "to" in form):
-        _reject_other_keys(form, {"field", "op", "from", "to"}, at)
+        reject_other_keys(form, {"field", "op", "from", "to"}, at)
         return f.Between(field, _read_value(form.get("from"), f"{at}.from"), _read_value(form.get("to"), f"{at}.to")), 1
     value = _read_value(form.get("value"), f"{at}.value")
     if op in f.COMPARISONS:
         return f.Compare(field, op, value), 1
     if not isinstance(value, str):
-        raise FilterError(f"{at}.value: a string was expected, found {_describe_kind(value)}")
+        raise FilterError(f"{at}.value: a string was expected, found {describe_kind(value)}")
     if op == "in":
         return f.Cidr(field, _read_network(value, at)), 1
     if op == "startswith":
@@ -141,10 +146,10 @@ def _read_value(value: Any, at: str) -> f.Value:
         raise FilterError(f"{at}: a number of so many digits fits no field")
     if isinstance(value, (str, bool, int, float)):
         return value
-    raise FilterError(f"{at}: a string, a number, true or false was expected, found {_describe_kind(value)}")
+    raise FilterError(f"{at}: a string, a number, true or false was expected, found {describe_kind(value)}")
 
 
-def _reject_other_keys(form: dict[str, Any], known: set[str], at: str) -> None:
+def reject_other_keys(form: dict[str, Any], known: set[str], at: str) -> None:
     """Raises ``FilterError`` if an object has other keys than the known ones."""
     extra = sorted(str(key) for key in form if key not in known)
     if extra:
@@ -159,7 +164,7 @@ def _to_plain_value(value: f.Value) -> str | int | float | bool:
     return repr(value) if isinstance(value, float) and math.isinf(value) else value
 
 
-def _describe_kind(value: Any) -> str:
+def describe_kind(value: Any) -> str:
     """Returns the JSON type of a value in words, for errors."""
     if value is None:
         return "nothing"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from watchfloor.schema.errors import UnknownFieldError, UserError
+from watchfloor.schema.errors import FilterError, UnknownFieldError
 from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 
@@ -30,15 +30,17 @@ def find_fields(source: Source, name: str) -> tuple[Field, ...]:
     return source.fields_by_meaning.get(name, ()) if own is None else (own,)
 
 
-def find_single_field(source: Source, name: str) -> Field:
+def find_single_field(source: Source, name: str, text: str = "", position: int = 0) -> Field:
     """Returns the one field that a name stands for.
 
-    Raises ``UnknownFieldError`` if it stands for none, and ``UserError`` if it stands for several.
+    Raises ``UnknownFieldError`` if it stands for none, and ``FilterError`` if it stands for several; either points to
+    ``position`` in ``text``.
     """
-    fields = resolve_name(source, name)
+    fields = resolve_name(source, name, text, position)
     if len(fields) > 1:
         names = ", ".join(field.name for field in fields)
-        raise UserError(f"{name} stands for {len(fields)} fields of {source.name}: {names}; name one of them")
+        message = f"{name} stands for {len(fields)} fields of {source.name}: {names}; name one of them"
+        raise FilterError(message, text, position)
     return fields[0]
 
 

@@ -68,14 +68,19 @@ def parse_with_places(text: str) -> ParsedFilter:
     parser = _load_parser().parse_interactive(text)
     try:
         parser.exhaust_lexer()
-        node: _Node = parser.feed_eof()
+        node: FilterNode = parser.feed_eof()
     except UnexpectedInput as error:
         raise make_syntax_error(text, error, parser.accepts()) from None
     except FilterError as error:
         raise FilterError(error.message, text, error.position) from None
-    terms = [term for place in node.places for term in (place.values or (place.field,))]
-    check_terms(len(terms), text, terms)
+    check_places(node.places, text)
     return ParsedFilter(node.tree, node.places)
+
+
+def check_places(places: Sequence[ConditionPlace], text: str) -> None:
+    """Raises ``FilterError`` if the conditions at ``places`` have more than ``MAX_TERMS`` terms together."""
+    terms = [term for place in places for term in (place.values or (place.field,))]
+    check_terms(len(terms), text, terms)
 
 
 def check_terms(terms: int, text: str = "", places: Sequence[int] = ()) -> None:
@@ -92,7 +97,7 @@ def check_depth(depth: int, text: str = "", position: int = 0) -> None:
 
 
 @dataclass(frozen=True)
-class _Node:
+class FilterNode:
     """A part of the tree, with the places of its conditions and its depth, while the tree is built."""
 
     tree: f.Filter
@@ -105,7 +110,7 @@ class _Node:
 
 
 @dataclass(frozen=True)
-class _Word:
+class Word:
     """A word or quoted string of the text."""
 
     text: str
@@ -129,45 +134,45 @@ class _Test:
 
 
 @v_args(inline=True)
-class _Builder(Transformer[Token, Any]):
+class FilterBuilder(Transformer[Token, Any]):
     """Builds the tree's nodes while the text is parsed, so that deep nesting does not overflow the stack.
 
     The parser calls a method for each rule that it has recognized. The methods have the names of rules and aliases in
     ``grammar.lark``.
     """
 
-    def any_of(self, *nodes: _Node) -> _Node:
+    def any_of(self, *nodes: FilterNode) -> FilterNode:
         return _join_nodes(f.Or, nodes)
 
-    def all_of(self, *nodes: _Node) -> _Node:
+    def all_of(self, *nodes: FilterNode) -> FilterNode:
         return _join_nodes(f.And, nodes)
 
-    def negate_filter(self, node: _Node) -> _Node:
+    def negate_filter(self, node: FilterNode) -> FilterNode:
         check_depth(node.depth + 1, position=node.position)
-        return _Node(f.Not(node.tree), node.places, node.depth + 1)
+        return FilterNode(f.Not(node.tree), node.places, node.depth + 1)
 
-    def make_exists(self, field: _Word) -> _Node:
-        return _Node(f.Exists(field.text), (ConditionPlace(field.position),), 1)
+    def make_exists(self, field: Word) -> FilterNode:
+        return FilterNode(f.Exists(field.text), (ConditionPlace(field.position),), 1)
 
-    def make_compare(self, field: _Word, op: Token, operand: _Operand) -> _Node:
+    def make_compare(self, field: Word, op: Token, operand: _Operand) -> FilterNode:
         place = ConditionPlace(field.position, (operand.position,))
         # Only = and != take stars as wildcards; other operators compare with the text as it is.
         if len(operand.parts) == 1 or op not in ("=", "!="):
-            return _Node(f.Compare(field.text, str(op), "*".join(operand.parts)), (place,), 1)
-        node = _Node(f.make_starred(field.text, *operand.parts), (place,), 1)
+            return FilterNode(f.Compare(field.text, str(op), "*".join(operand.parts)), (place,), 1)
+        node = FilterNode(f.make_starred(field.text, *operand.parts), (place,), 1)
         return node if op == "=" else self.negate_filter(node)
 
-    def apply_test(self, field: _Word, test: _Test) -> _Node:
-        return _Node(test.make(field.text), (ConditionPlace(field.position, test.values),), 1)
+    def apply_test(self, field: Word, test: _Test) -> FilterNode:
+        return FilterNode(test.make(field.text), (ConditionPlace(field.position, test.values),), 1)
 
-    def negate_test(self, field: _Word, test: _Test) -> _Node:
+    def negate_test(self, field: Word, test: _Test) -> FilterNode:
         return self.negate_filter(self.apply_test(field, test))
 
-    def test_members(self, *values: _Word) -> _Test:
+    def test_members(self, *values: Word) -> _Test:
         words = tuple(value.text for value in values)
         return _Test(lambda field: f.In(field, words), tuple(value.position for value in values))
 
-    def test_network(self, word: _Word) -> _Test:
+    def test_network(self, word: Word) -> _Test:
         if "/" not in word.text:
             raise FilterError(
                 f"{shorten_value(word.text)} is no network: "
@@ -180,16 +185,16 @@ class _Builder(Transformer[Token, Any]):
             raise FilterError(f"{shorten_value(word.text)} is no network such as 10.0.0.0/8", "", word.position)
         return _Test(lambda field: f.Cidr(field, network), (word.position,))
 
-    def test_between(self, low: _Word, high: _Word) -> _Test:
+    def test_between(self, low: Word, high: Word) -> _Test:
         return _Test(lambda field: f.Between(field, low.text, high.text), (low.position, high.position))
 
-    def test_prefix(self, word: _Word) -> _Test:
+    def test_prefix(self, word: Word) -> _Test:
         return _Test(lambda field: f.Prefix(field, word.text), (word.position,))
 
-    def test_suffix(self, word: _Word) -> _Test:
+    def test_suffix(self, word: Word) -> _Test:
         return _Test(lambda field: f.make_ends_with(field, word.text), (word.position,))
 
-    def test_contains(self, word: _Word) -> _Test:
+    def test_contains(self, word: Word) -> _Test:
         return _Test(lambda field: f.make_contains(field, word.text), (word.position,))
 
     def test_like(self, token: Token) -> _Test:
@@ -211,29 +216,35 @@ class _Builder(Transformer[Token, Any]):
         parts = unquote_starred(str(token), position) if token.type == "QUOTED" else str(token).split("*")
         return _Operand(tuple(parts), position)
 
-    def bound(self, token: Token) -> _Word:
+    def bound(self, token: Token) -> Word:
         return self.value(token)
 
-    def field(self, token: Token) -> _Word:
+    def field(self, token: Token) -> Word:
         if token.type == "BACKTICKED":
-            return _Word(token[1:-1], token.start_pos or 0)
+            return Word(token[1:-1], token.start_pos or 0)
         return self.value(token)
 
-    def value(self, token: Token) -> _Word:
+    def value(self, token: Token) -> Word:
         position = token.start_pos or 0
-        return _Word(unquote_text(str(token), position) if token.type == "QUOTED" else str(token), position)
+        return Word(unquote_text(str(token), position) if token.type == "QUOTED" else str(token), position)
 
 
-def _join_nodes(kind: type[f.And] | type[f.Or], nodes: tuple[_Node, ...]) -> _Node:
+def _join_nodes(kind: type[f.And] | type[f.Or], nodes: tuple[FilterNode, ...]) -> FilterNode:
     """Returns the ``and`` or ``or`` of some nodes; raises ``FilterError`` if it is nested too deep."""
     depth = 1 + max(node.depth for node in nodes)
     check_depth(depth, position=nodes[0].position)
     places = tuple(place for node in nodes for place in node.places)
-    return _Node(kind(tuple(node.tree for node in nodes)), places, depth)
+    return FilterNode(kind(tuple(node.tree for node in nodes)), places, depth)
+
+
+def load_grammar() -> str:
+    """Returns the text of the grammar; the language of stats has it within its own."""
+    return (files(__package__) / "grammar.lark").read_text("utf-8")
 
 
 @cache
 def _load_parser() -> Lark:
     """Returns the parser of the grammar, which builds the tree while it parses."""
-    grammar = (files(__package__) / "grammar.lark").read_text("utf-8")
-    return Lark(grammar, parser="lalr", lexer="contextual", transformer=_Builder(), maybe_placeholders=False)
+    return Lark(
+        load_grammar(), parser="lalr", lexer="contextual", transformer=FilterBuilder(), maybe_placeholders=False
+    )

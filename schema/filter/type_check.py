@@ -73,17 +73,20 @@ def type_filter(tree: f.Filter, source: Source, text: str = "", now: int | None 
     return _open_typer(tree, source, text, now).type_node(tree, 1)
 
 
-def _open_typer(tree: f.Filter, source: Source, text: str, now: int | None) -> _TreeTyper:
+def _open_typer(tree: f.Filter, source: Source, text: str, now: int | None) -> TreeTyper:
     """Returns a typer for ``tree``, which finds its places in ``text`` if that is the tree's."""
     places: tuple[ConditionPlace, ...] = ()
     if text:
         parsed = parse_with_places(text)
         places = parsed.places if parsed.tree == tree else ()
-    return _TreeTyper(source, text, places, time.time_ns() // 1000 if now is None else now)
+    return TreeTyper(source, text, places, time.time_ns() // 1000 if now is None else now)
 
 
-class _TreeTyper:
-    """Types a tree in one walk, left to right as in its text, in which each condition takes the next of ``places``."""
+class TreeTyper:
+    """Types a tree in one walk, left to right as in its text, in which each condition takes the next of ``places``.
+
+    It may type several trees one after another, which are then bounded together.
+    """
 
     def __init__(self, source: Source, text: str, places: tuple[ConditionPlace, ...], now: int) -> None:
         self.source, self.text, self.now = source, text, now
@@ -181,7 +184,7 @@ def _list_values(tree: f.Condition) -> tuple[f.Value, ...]:
 class _ConditionTyper:
     """Types one condition on a field; its errors point to the condition's place in the text."""
 
-    def __init__(self, typer: _TreeTyper, tree: f.Condition, field: Field, place: ConditionPlace | None) -> None:
+    def __init__(self, typer: TreeTyper, tree: f.Condition, field: Field, place: ConditionPlace | None) -> None:
         self.typer, self.tree, self.field, self.place = typer, tree, field, place
 
     def type_condition(self) -> f.Filter:

@@ -33,6 +33,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "schema/files",
         "schema/filter/syntax",
         "schema/filter",
+        "schema/stats",
         "schema/settings",
     ),
     "store": (

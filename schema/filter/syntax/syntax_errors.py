@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from lark import UnexpectedInput, UnexpectedToken
 
 from watchfloor.schema.errors import FilterError
 from watchfloor.schema.text import join_words
 
-# The grammar's terminals in words, in the order in which they are listed.
-_NAMES = {
+Hint = tuple[str, set[str], str]
+"""A pattern of the text at an error, the terminals of which the parser expected one, and the remedy."""
+TERMINAL_NAMES = {
     "FIELD": "a field",
     "COMPARE": "an operator (= != < <= > >=)",
     "_TILDE": "~",
@@ -34,8 +35,8 @@ _NAMES = {
     "COMMA": "a comma",
     "$END": "the end of the filter",
 }
-# Each hint has a pattern of the text at the error, the terminals of which the parser expected one, and the remedy.
-_HINTS = (
+"""The grammar's terminals in words, in the order in which they are listed."""
+HINTS: tuple[Hint, ...] = (
     (r"==", {"WORD"}, "equality is written ="),
     (r"<>", {"WORD"}, "inequality is written !="),
     (r"=~", {"WORD"}, "a pattern is written FIELD ~ /…/"),
@@ -53,28 +54,37 @@ _HINTS = (
 _FOUND = re.compile(r"[\w.@-]+|\S")
 
 
-def make_syntax_error(text: str, error: UnexpectedInput, accepts: Iterable[str]) -> FilterError:
-    """Returns the error for text that the parser could not read; ``accepts`` are the terminals that it expected."""
+def make_syntax_error(
+    text: str,
+    error: UnexpectedInput,
+    accepts: Iterable[str],
+    names: Mapping[str, str] = TERMINAL_NAMES,
+    hints: Sequence[Hint] = HINTS,
+) -> FilterError:
+    """Returns the error for text that the parser could not read; ``accepts`` are the terminals that it expected.
+
+    ``names`` has the terminals of the text's language in words, in the order in which they are listed.
+    """
     ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
     position = len(text.rstrip()) if ended else error.pos_in_stream or 0
     accepted = set(accepts)
-    expected = [name for terminal, name in _NAMES.items() if terminal in accepted]
-    message = f"expected {join_words(expected, 'or')}, found {_describe_found(text, position)}"
-    hint = _find_hint(text, position, accepted)
+    expected = list(dict.fromkeys(name for terminal, name in names.items() if terminal in accepted))
+    message = f"expected {join_words(expected, 'or')}, found {_describe_found(text, position, names['$END'])}"
+    hint = _find_hint(text, position, accepted, hints)
     return FilterError(f"{message}; {hint}" if hint else message, text, position)
 
 
-def _describe_found(text: str, position: int) -> str:
-    """Returns the word at ``position`` in quotes, or words for the end of the filter."""
+def _describe_found(text: str, position: int, end: str) -> str:
+    """Returns the word at ``position`` in quotes; ``end`` if the text ends there."""
     match = _FOUND.match(text, position)
-    return f"{match[0][:30]!r}" if match else "the end of the filter"
+    return f"{match[0][:30]!r}" if match else end
 
 
-def _find_hint(text: str, position: int, accepted: set[str]) -> str:
+def _find_hint(text: str, position: int, accepted: set[str], hints: Sequence[Hint]) -> str:
     """Returns the likely remedy; an empty string if there is none."""
     # The first half of a doubled operator (==) is read as an operator, so the parser fails at the second half.
     for start in (position - 1, position):
-        for pattern, expected, hint in _HINTS:
+        for pattern, expected, hint in hints:
             match = re.compile(pattern, re.IGNORECASE).match(text, max(0, start))
             if match and match.end() > position and accepted & expected:
                 return hint
