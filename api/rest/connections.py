@@ -124,6 +124,12 @@ def make_server(app: Callable[..., Any], host: str, port: int, limits: RestLimit
     return server
 
 
+def close_server(server: Any) -> None:
+    """Closes a server whose loop has ended. Threads that still answer a request then end without waking the loop."""
+    server.pull_trigger = lambda: None  # the pipe that wakes the loop is closed too
+    server.close()
+
+
 def _resolve_host(host: str) -> str:
     """Returns the first address of a host. For several, waitress would make several servers."""
     try:

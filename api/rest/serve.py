@@ -25,7 +25,7 @@ from watchfloor.store.bridge.connection import is_memory_short
 from watchfloor.store.store import Store
 
 from .app import create_app
-from .connections import guard_connections, make_server
+from .connections import close_server, guard_connections, make_server
 
 GRACE_SECONDS = 5
 COUNT_SECONDS = 30.0
@@ -120,7 +120,7 @@ def run_server(app: Callable[..., Any], settings: Settings, say: Callable[[str],
         with guard_connections(server, limits):
             server.run()
     finally:
-        server.close()
+        close_server(server)
         log.info("stopped")
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from rest_fakes import (
     BEARER,
     GOOD,
@@ -21,7 +23,9 @@ from rest_fakes import (
     read_lines,
 )
 
+from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.base.problems import problem_type
+from watchfloor.api.rest.connections import close_server, make_server
 
 
 def ask(port: int, body: Any = GOOD) -> http.client.HTTPResponse:
@@ -79,3 +83,36 @@ def test_queries_are_bounded_and_short_requests_still_answered(port: int, servic
     for response in running:
         assert read_lines(response.read())[-1]["summary"]["status"] == "complete"
     assert ask(port).status == 200
+
+
+def test_an_answer_that_outlasts_the_server_ends_without_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    begun, released, stopped = threading.Event(), threading.Event(), threading.Event()
+
+    def answer_late(environ: dict[str, Any], start: Callable[..., Any]) -> list[bytes]:
+        begun.set()
+        assert released.wait(10)
+        start("200 OK", [("Content-Length", "2")])
+        return [b"ok"]
+
+    server = make_server(answer_late, "127.0.0.1", 0, RestLimits(queries=1))
+
+    def run_loop() -> None:
+        while not stopped.is_set():
+            server._map.handle_events(0.1)
+
+    loop = threading.Thread(target=run_loop)
+    loop.start()
+    with closing(http.client.HTTPConnection("127.0.0.1", server.effective_port)) as client:
+        client.request("GET", "/")
+        assert begun.wait(10)
+        # As a signal ends a service: the loop ends, then its threads in some seconds, or later.
+        stopped.set()
+        loop.join()
+        server.task_dispatcher.shutdown(timeout=0.1)
+        close_server(server)
+        threads = [thread for thread in threading.enumerate() if thread.name.startswith("waitress-")]
+        released.set()
+        assert threads
+        for thread in threads:
+            thread.join(10)
+    assert "Exception when servicing" not in caplog.text and "Traceback" not in caplog.text
