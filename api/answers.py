@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -59,7 +60,7 @@ def answer_timeline(service: QueryService, members: Mapping[str, Any]) -> dict[s
 
 
 def answer_find(service: QueryService, members: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns where a value occurs. ``members``: value; optional kind, sources, since and until."""
+    """Returns where a value or a pattern of values occurs. ``members``: value; optional kind, sources, since, until."""
     since, until = parse_time_range(members.get("since"), members.get("until"))
     found = service.find_sightings(members["value"], members.get("kind"), since, until, members.get("sources") or "*")
     rows = [
@@ -78,7 +79,7 @@ def answer_find(service: QueryService, members: Mapping[str, Any]) -> dict[str, 
         **_repeat_request({"value": members["value"]}, since, until),
         "kinds": list(found.kinds),
         "sightings": rows,
-        "not_looked_up": [{"source": source, "field": field} for source, field in found.not_looked_up],
+        "not_looked_up": [asdict(missed) for missed in found.not_looked_up],
     }
 
 

@@ -156,11 +156,13 @@ class ValueCounts(Protocol):
         """Returns the exact number of events that have the value."""
 
     def count_over_time(
-        self, reader: Reader, source: Source, term: FieldValue, width: int, since: int, until: int
-    ) -> Counter[int]:
-        """Returns exact counts of the events that have the value, by the start (µs) of their bucket.
+        self, reader: Reader, source: Source, condition: Condition, width: int, since: int, until: int
+    ) -> Counter[int] | None:
+        """Returns exact counts of the events that satisfy a condition, by the start (µs) of their bucket.
 
-        ``width`` (µs) is that of a bucket: a minute, an hour or a day.
+        An event counts once, also if several elements of its list satisfy the condition. ``width`` (µs) is that of a
+        bucket: a minute, an hour or a day. Returns None if the condition has too many index entries; an equality never
+        has.
         """
 
     def count_values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:

@@ -6,9 +6,10 @@ import math
 import re
 from collections.abc import Callable
 from datetime import datetime
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 from watchfloor.schema.field import FieldType
+from watchfloor.schema.meaning.forms import read_network
 from watchfloor.schema.text import shorten_value
 from watchfloor.schema.times import epoch_micros, from_micros, parse_time
 
@@ -38,13 +39,8 @@ def rank_value(value: Value) -> bytes | tuple[int, int] | float | datetime:
 
 
 def parse_network(value: Value) -> IPv4Network | IPv6Network | None:
-    """Returns the network that a word like ``10.0.0.0/8`` names; None for other values and for zones (``%eth0``)."""
-    if not isinstance(value, str) or "/" not in value or "%" in value:
-        return None
-    try:
-        return ip_network(value, strict=False)
-    except ValueError:
-        return None
+    """Returns the network that a value names (``read_network``); None for a value that is no text."""
+    return read_network(value) if isinstance(value, str) else None
 
 
 def _to_string(value: Value, now: int) -> Value:

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -63,12 +64,17 @@ class IndexHits:
 _HITS: Slot[RangeCache[tuple[str, Condition], IndexHits]] = Slot(RangeCache)
 
 
+def is_equality(condition: Condition) -> TypeGuard[Compare]:
+    """Returns whether a condition is ``field = value``, which has one row a shard."""
+    return isinstance(condition, Compare) and condition.op == "="
+
+
 def split_conditions(conditions: Iterable[Condition]) -> tuple[list[Compare], list[Condition]]:
     """Returns the equalities, which have one row a shard, and the conditions of many values, without repetitions."""
     equal: list[Compare] = []
     many: list[Condition] = []
     for condition in dict.fromkeys(conditions):
-        if isinstance(condition, Compare) and condition.op == "=":
+        if is_equality(condition):
             equal.append(condition)
         else:
             many.append(condition)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from watchfloor.schema.choices import BUCKETS
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.field import Field
-from watchfloor.schema.filter.tree import Condition, Value
+from watchfloor.schema.filter.tree import Compare, Condition, Value
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store.encoding.index_values import decode_index_value
@@ -123,8 +123,7 @@ class CountReader:
             raise UserError(f"unknown bucket {bucket!r}; known are {', '.join(BUCKETS)}")
         width = BUCKET_WIDTHS[bucket]
         if field is not None and value is not None:
-            found = self._layout.counts.count_over_time(self._reader, self._source, (field, value), width, since, until)
-            return sorted(found.items())
+            return self.count_matches_over_time(bucket, since, until, Compare(field.name, "=", value)) or []
         counts: Counter[int] = Counter()
         whole = (-(-since // width) * width, until // width * width)
         edges: tuple[Span, ...] = ((since, until),)
@@ -135,6 +134,18 @@ class CountReader:
         for span in edges:
             counts.update((self._read_times(span) // width * width).tolist())
         return sorted(counts.items())
+
+    def count_matches_over_time(
+        self, bucket: str, since: int, until: int, condition: Condition
+    ) -> list[tuple[int, int]] | None:
+        """Returns as ``count_over_time`` does the counts of the events that satisfy a condition on an indexed field.
+
+        The index must have the values that satisfy it next to each other: it is an equality, a network, or an ending
+        of a field with reversed values. Returns None if it has too many index entries.
+        """
+        width = BUCKET_WIDTHS[bucket]
+        found = self._layout.counts.count_over_time(self._reader, self._source, condition, width, since, until)
+        return None if found is None else sorted(found.items())
 
     def find_bounds(self) -> Span | None:
         """Returns the start of the oldest day with events and the end of the newest; None if there are no events."""

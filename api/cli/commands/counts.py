@@ -34,7 +34,7 @@ def register(add: AddCommand) -> None:
     _add_condition(parser)
     add_format(parser)
     parser = add("find", find_value, "where a value occurs: in which sources and fields, how often and when")
-    parser.add_argument("value", metavar="VALUE")
+    parser.add_argument("value", metavar="VALUE", help="a value, a network (10.1.0.0/16), or an ending '*.example.com'")
     parser.add_argument("--kind", metavar="K", help="ip, domain, user, hash, … (default: by the form of the value)")
     parser.add_argument("--sources", metavar="SOURCES", help="only these: names a,b or a pattern such as 'zeek.*'")
     add_range(parser)
@@ -84,9 +84,11 @@ def find_value(args: Namespace) -> None:
     print_rows(rows, ("source", "field", "kind", "count", "first", "last", "hours"), args.format)
     if not rows:
         print_message(f"nothing was found of the kinds {', '.join(answer['kinds'])}; name another with --kind")
-    if left := answer["not_looked_up"]:
-        names = ", ".join(f"{place['source']} {place['field']}" for place in left)
-        print_message(f"not looked up, for want of an index over all of this time: {names}")
+    names: dict[str, list[str]] = {}
+    for missed in answer["not_looked_up"]:
+        names.setdefault(missed["reason"], []).append(f"{missed['source']} {missed['field']}")
+    for reason, places in names.items():
+        print_message(f"not looked up ({reason}): {', '.join(places)}")
 
 
 def draw_counts(counts: Sequence[int]) -> str:

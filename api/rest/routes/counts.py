@@ -65,7 +65,7 @@ ROUTES = (
                 "value": {"type": "string"},
                 "kinds": declare_list({"enum": list(KINDS)}),
                 "sightings": declare_list(SIGHTING),
-                "not_looked_up": declare_list(declare_object({"source": NAME, "field": NAME})),
+                "not_looked_up": declare_list(declare_object({"source": NAME, "field": NAME, "reason": NAME})),
             },
             RANGE_ANSWER,
         ),

@@ -1,6 +1,7 @@
-"""Counts of ``field = value`` in the block layout: the index has the number of hits in each block.
+"""Counts of values in the block layout: the index has the number of hits in each block.
 
-Blocks that lie wholly in a time range are counted by the index alone; blocks across an end of it are read.
+Blocks that lie wholly in a time range are counted by the index alone; blocks across an end of it are read. Blocks with
+hits for several values of a list field are read too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from watchfloor.store.encoding.index_values import count_index_values
 from watchfloor.store.encoding.keys import SHARD_BYTES, index_prefix, index_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.index.count_buckets import widen_to_hours
-from watchfloor.store.index.index_hits import read_index_hits, split_conditions
+from watchfloor.store.index.index_hits import is_equality, read_index_hits, split_conditions
 from watchfloor.store.index.index_rows import make_index_ranges, make_index_suffixes
 from watchfloor.store.index.range_cache import RangeCache
 from watchfloor.store.layout import FieldValue, IndexCount, Layout, ReadRequest
@@ -211,19 +212,22 @@ class BlockCounts:
     def count_events(self, reader: Reader, source: Source, term: FieldValue, since: int, until: int) -> int:
         found = read_block_hits(reader, source, [_make_equality(term)], since, until)[0]
         whole = found.are_inside(since, until)
-        across = self._read_times(reader, source, term, found.select(~whole), since, until)
+        across = self._read_times(reader, source, _make_equality(term), found.select(~whole), since, until)
         return int(found.hits[whole].sum()) + sum(map(len, across))
 
     def count_over_time(
-        self, reader: Reader, source: Source, term: FieldValue, width: int, since: int, until: int
+        self, reader: Reader, source: Source, condition: Condition, width: int, since: int, until: int
     ) -> Counter[int]:
-        found = read_block_hits(reader, source, [_make_equality(term)], since, until)[0]
+        found = read_block_hits(reader, source, [condition], since, until)[0]
         starts = found.newest // width * width
         whole = found.are_inside(since, until) & (found.oldest >= starts)
+        if source.find_field(condition.field).is_list and not is_equality(condition):
+            # An event has a hit for each of its elements that fit, so that hits may be more than events.
+            whole[:] = False
         counts: Counter[int] = Counter()
         for start, count in zip(starts[whole].tolist(), found.hits[whole].tolist(), strict=True):
             counts[start] += count
-        for times in self._read_times(reader, source, term, found.select(~whole), since, until):
+        for times in self._read_times(reader, source, condition, found.select(~whole), since, until):
             counts.update((times // width * width).tolist())
         return counts
 
@@ -248,12 +252,10 @@ class BlockCounts:
         return counts
 
     def _read_times(
-        self, reader: Reader, source: Source, term: FieldValue, found: BlockHits, since: int, until: int
+        self, reader: Reader, source: Source, condition: Condition, found: BlockHits, since: int, until: int
     ) -> Iterator[np.ndarray]:
-        """Yields the times (int64 µs) of those events of some blocks that have the value, batch by batch."""
-        for events in self._fetch_column(
-            reader, source, found.ids, since, until, _make_equality(term), source.time_field
-        ):
+        """Yields the times (int64 µs) of those events of some blocks that satisfy the condition, batch by batch."""
+        for events in self._fetch_column(reader, source, found.ids, since, until, condition, source.time_field):
             yield events.column(0).cast(pa.int64()).to_numpy()
 
     def _fetch_column(

@@ -1,4 +1,4 @@
-"""Counts of ``field = value`` in the cell layout: from the aggregate table, and at the edges from index or events."""
+"""Counts of values in the cell layout: from the aggregate table, and at the edges from index or events."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from watchfloor.store.encoding.keys import (
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.index.count_buckets import (
     Span,
+    begin_counts,
     cover_range,
     drop_empty_spans,
     make_bucket_cells,
@@ -33,15 +34,18 @@ from watchfloor.store.index.count_buckets import (
     make_cover_cells,
     make_row_range,
     read_counts,
+    sum_buckets,
     widen_to_hours,
 )
-from watchfloor.store.index.index_hits import read_index_hits, split_conditions
-from watchfloor.store.index.index_rows import make_index_ranges, make_index_suffixes
+from watchfloor.store.index.index_hits import is_equality, read_index_hits, split_conditions
+from watchfloor.store.index.index_rows import find_value_rows, make_index_ranges, make_index_suffixes
 from watchfloor.store.layout import FieldValue, IndexCount, Layout, ReadRequest
 from watchfloor.store.reader import Reader
 
 from .event_rows import EVENT_KEYS
 
+MAX_HITS = 2_000_000
+"""The largest number of index entries that are read to count the events of a condition of many values."""
 _EDGE_ROWS = 4096
 
 
@@ -89,20 +93,24 @@ class CellCounts:
         return total + sum(len(_read_edge_times(reader, source, term, span)) for span in parts.edges)
 
     def count_over_time(
-        self, reader: Reader, source: Source, term: FieldValue, width: int, since: int, until: int
-    ) -> Counter[int]:
+        self, reader: Reader, source: Source, condition: Condition, width: int, since: int, until: int
+    ) -> Counter[int] | None:
         counts: Counter[int] = Counter()
         whole = (-(-since // width) * width, until // width * width)
         edges: tuple[Span, ...] = ((since, until),)
-        if whole[0] < whole[1] and width != MINUTE:  # Counts of values exist by hour and day only.
+        rows = _find_count_rows(source, condition)
+        # Counts of values exist by hour and day only.
+        if rows is not None and whole[0] < whole[1] and width != MINUTE:
             edges = drop_empty_spans((since, whole[0]), (whole[1], until))
-            cells = make_bucket_cells(width, whole)
-            for _, start, count in read_counts(
-                reader, source, make_row_range(make_bucket_row(source, term)), cells, "bucket"
-            ):
-                counts[start // width * width] += count
+            with begin_counts(reader, source, rows, make_bucket_cells(width, whole), "bucket") as read:
+                starts, sums = sum_buckets(read)
+            for start, count in zip((starts // width * width).tolist(), sums.tolist(), strict=True):
+                counts[start] += count
         for span in edges:
-            counts.update((_read_edge_times(reader, source, term, span) // width * width).tolist())
+            times = _read_times(reader, source, condition, span)
+            if times is None:
+                return None
+            counts.update((times // width * width).tolist())
         return counts
 
     def count_values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
@@ -125,6 +133,37 @@ class CellCounts:
 def _make_exact_count(count: int) -> IndexCount:
     """Returns the index's answer about an equality, which has an index entry for each event."""
     return IndexCount(count, count, count)
+
+
+def _find_count_rows(source: Source, condition: Condition) -> Ranges | None:
+    """Returns the aggregate rows of the values that satisfy a condition; None if their sum is no number of events.
+
+    There are no counts of reversed values, and an event counts once for each element of a list.
+    """
+    field = source.find_field(condition.field)
+    if is_equality(condition):
+        return make_row_range(make_bucket_row(source, (field, condition.value)))
+    rows = find_value_rows(condition, source)
+    if field.is_list or rows.reversed or rows.test is not None:
+        return None
+    ranges = Ranges()
+    for shard in shard_names(source.shards):
+        ranges.add_rows(shard + rows.start, shard + rows.end)
+    return ranges
+
+
+def _read_times(reader: Reader, source: Source, condition: Condition, span: Span) -> np.ndarray | None:
+    """Returns the times (int64 µs) of the events in ``span`` that satisfy a condition, each once, from the index.
+
+    Returns None for a condition of many values that has more index entries than ``MAX_HITS``.
+    """
+    if is_equality(condition):
+        return _read_edge_times(reader, source, (source.find_field(condition.field), condition.value), span)
+    hits = read_index_hits(reader, source, [condition], EVENT_KEYS, *span, MAX_HITS // source.shards)[0]
+    if not hits.complete:
+        return None
+    times = times_of_keys(hits.ids)
+    return times[(times >= span[0]) & (times < span[1])]
 
 
 def _read_edge_times(reader: Reader, source: Source, term: FieldValue, span: Span) -> np.ndarray:

@@ -19,6 +19,7 @@ from query_strategies import QUERY_PROFILE
 
 from watchfloor.api.answers import answer_find
 from watchfloor.query.service import QueryService
+from watchfloor.query.sightings import NotLookedUp
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import TimeRangeError, UserError
 from watchfloor.schema.meaning.forms import guess_kinds
@@ -125,7 +126,9 @@ def test_sightings_are_what_the_events_say(
         assert sighting.first_hour == min(expected[sighting.source, sighting.field])
         assert sighting.last_hour_end == max(expected[sighting.source, sighting.field]) + HOUR
     assert [s.count for s in found.found] == sorted((s.count for s in found.found), reverse=True)
-    assert found.not_looked_up == (((f"seen{RUN}.login", "nat"),) if "ip" in found.kinds else ())
+    assert found.not_looked_up == (
+        (NotLookedUp(f"seen{RUN}.login", "nat", "it has no index"),) if "ip" in found.kinds else ()
+    )
 
 
 def test_the_kind_may_be_named(service: QueryService) -> None:
@@ -139,7 +142,9 @@ def test_the_kind_may_be_named(service: QueryService) -> None:
 
 def test_the_answer_as_json(service: QueryService) -> None:
     answer = answer_find(service, {"value": "10.0.0.1", "sources": PATTERN})
-    assert answer["kinds"] == ["ip"] and answer["not_looked_up"] == [{"source": f"seen{RUN}.login", "field": "nat"}]
+    assert answer["kinds"] == ["ip"]
+    missed = {"source": f"seen{RUN}.login", "field": "nat", "reason": "it has no index"}
+    assert answer["not_looked_up"] == [missed]
     for row in answer["sightings"]:
         assert row["count"] == sum(hour["count"] for hour in row["hours"]) > 0
         assert row["first"] == row["hours"][0]["start"] < row["last"]
@@ -156,6 +161,15 @@ def test_the_answer_as_json(service: QueryService) -> None:
         ("a.b@example.com", ("email", "user")),
         ("example.com", ("domain", "host")),
         ("10.1.2", ("user", "host", "process", "file")),
+        ("10.1.0.0/16", ("ip",)),
+        ("2001:db8::/32", ("ip",)),
+        ("10.1.2.3/8", ("ip",)),
+        ("10.1.0.0/33", ("user", "host", "process", "file")),
+        ("/usr/bin", ("user", "host", "process", "file")),
+        ("*.example.com", ("domain", "host")),
+        ("*.com", ("domain", "host")),
+        ("*example.com", ("user", "host", "process", "file")),
+        ("w*.example.com", ("user", "host", "process", "file")),
         ("root", ("user", "host", "process", "file")),
         ("", ("user", "host", "process", "file")),
     ],

@@ -17,7 +17,7 @@ from watchfloor.api.rest.base.problems import KINDS, problem_type
 from watchfloor.api.tokens.token import Role, Token, hash_token
 from watchfloor.query.many.selection import choose_sources
 from watchfloor.query.preparation.request import QueryRequest
-from watchfloor.query.sightings import Sighting, Sightings
+from watchfloor.query.sightings import NotLookedUp, Sighting, Sightings
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UnknownSourceError, UserError
@@ -156,8 +156,9 @@ class FakeService:
         if self.error is not None:
             raise self.error
         choose_sources(sources, [SOURCE.name])
+        missed = NotLookedUp(SOURCE.name, "address", "it has no index")
         hours = ((1_767_870_000_000_000, 1), (1_767_873_600_000_000, 4))
-        return Sightings(("ip",), (Sighting(SOURCE.name, "client", "ip", hours),), ((SOURCE.name, "address"),))
+        return Sightings(("ip",), (Sighting(SOURCE.name, "client", "ip", hours),), (missed,))
 
     def _check(self, source: str) -> None:
         if self.error is not None:
