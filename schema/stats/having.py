@@ -1,0 +1,123 @@
+"""Keeps the rows of an answer that a filter over its columns holds for.
+
+The logic is that of filters (``filter/tree.py``): two-valued, null satisfies no condition, and a condition on a list
+holds if any element satisfies it.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from watchfloor.schema.filter import tree as f
+from watchfloor.schema.filter.values import rank_value
+
+_Test = Callable[[f.Value], bool]
+_ADDRESSES = (IPv4Address, IPv6Address)
+_COMPARE = {"<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal, "=": pc.equal}
+_RANK = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
+
+
+def filter_rows(table: pa.Table, where: f.Filter) -> pa.Table:
+    """Returns the rows of ``table`` that a filter holds for; the filter is typed against the columns of ``table``."""
+    return table.filter(pa.array(_find_rows(table, where)))
+
+
+def _find_rows(table: pa.Table, tree: f.Filter) -> np.ndarray:
+    """Returns for each row whether a filter holds."""
+    match tree:
+        case f.And(children):
+            return np.logical_and.reduce([_find_rows(table, child) for child in children])
+        case f.Or(children):
+            return np.logical_or.reduce([_find_rows(table, child) for child in children])
+        case f.Not(child):
+            return ~_find_rows(table, child)
+        case f.Compare(field, "!=", value):
+            return ~_find_rows(table, f.Compare(field, "=", value))
+    column = table.column(tree.field)
+    if isinstance(tree, f.Exists):
+        return _to_mask(pc.is_valid(column))
+    if not pa.types.is_list(column.type):
+        return _to_mask(_test_values(column, tree))
+    found = np.zeros(len(column), bool)
+    start = 0
+    for chunk in column.chunks:
+        rows = pc.list_parent_indices(chunk).to_numpy(zero_copy_only=False)
+        found[start + rows[_to_mask(_test_values(pc.list_flatten(chunk), tree))]] = True
+        start += len(chunk)
+    return found
+
+
+def _to_mask(values: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """Returns truth values with False for null."""
+    filled = pc.fill_null(values, False)
+    return filled.to_numpy() if isinstance(filled, pa.ChunkedArray) else filled.to_numpy(zero_copy_only=False)
+
+
+def _test_values(values: pa.Array | pa.ChunkedArray, tree: f.Condition) -> pa.Array | pa.ChunkedArray:
+    """Returns for each value, all of one type, whether a condition holds; null where the value is null."""
+    if (test := _make_address_test(tree)) is not None:
+        return _test_distinct(values, test)
+    if pa.types.is_floating(values.type):
+        values = pc.add(values, 0.0)  # -0.0 becomes 0.0, which a list of values would tell apart
+    match tree:
+        case f.Compare(_, op, value):
+            return _COMPARE[op](values, pa.scalar(value, values.type))
+        case f.In(_, members):
+            return pc.is_in(values, pa.array(members, values.type))
+        case f.Between(_, low, high):
+            above = pc.greater_equal(values, pa.scalar(low, values.type))
+            return pc.and_(above, pc.less_equal(values, pa.scalar(high, values.type)))
+        case f.Prefix(_, prefix):
+            return pc.starts_with(values, prefix)
+        case f.Matches(_, pattern, ignore_case):
+            return pc.match_substring_regex(values, pattern, ignore_case=ignore_case)
+        case f.Wildcard(_, pattern):
+            return pc.match_substring_regex(values, _to_regex(pattern))
+    raise TypeError(f"no values are tested with {type(tree).__name__}")
+
+
+def _make_address_test(tree: f.Condition) -> _Test | None:
+    """Returns the test of an address for a condition on addresses; None for other conditions."""
+    match tree:
+        case f.Cidr(_, network):
+            return lambda address: address in network
+        case f.Compare(_, op, value) if isinstance(value, _ADDRESSES):
+            compare, rank = _RANK[op], rank_value(value)
+            return lambda address: compare(rank_value(address), rank)
+        case f.In(_, values) if isinstance(values[0], _ADDRESSES):
+            members = frozenset(values)
+            return lambda address: address in members
+        case f.Between(_, low, high) if isinstance(low, _ADDRESSES):
+            least, most = rank_value(low), rank_value(high)
+            return lambda address: least <= rank_value(address) <= most  # type: ignore[operator]
+    return None
+
+
+def _test_distinct(values: pa.Array | pa.ChunkedArray, test: _Test) -> pa.Array:
+    """Returns for each address whether a test holds; each distinct one is parsed and tested once."""
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    encoded = array.dictionary_encode()
+    results = pa.array([test(ip_address(text)) for text in encoded.dictionary.to_pylist()], pa.bool_())
+    return results.take(encoded.indices)
+
+
+@lru_cache(maxsize=256)
+def _to_regex(wildcard: str) -> str:
+    """Returns the RE2 pattern that finds the strings that fit a wildcard."""
+    signs = {"*": ".*", "?": "."}
+    parts = re.findall(r"\\.|[^\\]", wildcard, re.DOTALL)
+    return "".join(["(?s)\\A", *(signs.get(part) or _quote_character(part[-1]) for part in parts), "\\z"])
+
+
+def _quote_character(character: str) -> str:
+    """Returns the RE2 pattern of one character; those that have a meaning in patterns, by their number."""
+    plain = character.isalnum() or character > "\x7f"
+    return character if plain else f"\\x{{{ord(character):x}}}"
