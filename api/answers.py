@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from watchfloor.query.service import QueryService
+from watchfloor.query.stats.request import StatsQuery
 from watchfloor.schema.choices import BUCKETS
 from watchfloor.schema.errors import UnknownSourceError, UserError
 from watchfloor.schema.source import Source
@@ -29,17 +30,26 @@ def answer_source(sources: Mapping[str, Source], name: str) -> dict[str, Any]:
 
 
 def answer_count(service: QueryService, members: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a count of events. ``members``: source; optional since, until, and field with value."""
+    """Returns a count of events. ``members``: source; optional since, until, and where, or field with value."""
     since, until = parse_time_range(members.get("since"), members.get("until"))
     field, value = read_condition(members)
-    count = service.count_events(members["source"], since, until, field, value)
+    if members.get("where") is None:
+        count = service.count_events(members["source"], since, until, field, value)
+    else:
+        (row,) = _count_matching(service, members, since, until, {})
+        count = row["count"]
     return {**_repeat_request(members, since, until), "count": count}
 
 
 def answer_top(service: QueryService, members: Mapping[str, Any], limit: int) -> dict[str, Any]:
-    """Returns the ``limit`` most frequent values. ``members``: source, field; optional since and until."""
+    """Returns the ``limit`` most frequent values. ``members``: source, field; optional since, until and where."""
     since, until = parse_time_range(members.get("since"), members.get("until"))
-    counts = service.rank_values(members["source"], members["field"], since, until, limit)
+    if members.get("where") is None:
+        counts = service.rank_values(members["source"], members["field"], since, until, limit)
+    else:
+        stages = [{"having": {"field": "value", "op": "exists"}}, {"sort": ["-count"]}, {"limit": limit}]
+        by = {"by": [{"field": members["field"], "as": "value"}], "stages": stages}
+        counts = [(row["value"], row["count"]) for row in _count_matching(service, members, since, until, by)]
     values = [{"value": to_json_value(value), "count": count} for value, count in counts]
     return {**_repeat_request(members, since, until), "values": values}
 
@@ -47,16 +57,33 @@ def answer_top(service: QueryService, members: Mapping[str, Any], limit: int) ->
 def answer_timeline(service: QueryService, members: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the buckets that have events, oldest first.
 
-    ``members``: source; optional since, until, bucket, and field with value.
+    ``members``: source; optional since, until, bucket, and where, or field with value.
     """
     since, until = parse_time_range(members.get("since"), members.get("until"))
     field, value = read_condition(members)
     bucket = members.get("bucket") or "hour"
     if bucket not in BUCKETS:
         raise UserError(f"unknown bucket {bucket!r}; known are {', '.join(BUCKETS)}")
-    counts = service.count_over_time(members["source"], since, until, bucket, field, value)
+    if members.get("where") is None:
+        counts = service.count_over_time(members["source"], since, until, bucket, field, value)
+    else:
+        by = {"by": [{"bucket": f"1{bucket[0]}", "as": "start"}], "stages": [{"sort": ["start"]}]}
+        found = _count_matching(service, members, since, until, by)
+        counts = [(to_micros(row["start"]), row["count"]) for row in found]
     rows = [{"start": format_micros(start), "count": count} for start, count in counts]
     return {**_repeat_request(members, since, until), "bucket": bucket, "buckets": rows}
+
+
+def _count_matching(
+    service: QueryService, members: Mapping[str, Any], since: int | None, until: int | None, by: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Returns the rows of a count of the events that satisfy ``where``, by the keys and stages of ``by``."""
+    if members.get("field") is not None and members.get("value") is not None:
+        raise UserError("where takes the place of field and value: give one or the other")
+    stats = {"aggregates": [{"function": "count"}], **by}
+    query = StatsQuery(members["source"], stats, members["where"], since, until)
+    rows: list[dict[str, Any]] = service.aggregate(query).to_pylist()
+    return rows
 
 
 def answer_find(service: QueryService, members: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.query.preparation.request import QueryRequest
+from watchfloor.query.stats.request import StatsQuery
 from watchfloor.schema.errors import TimeRangeError, UserError
 from watchfloor.schema.times import epoch_micros, format_micros, parse_time
 
@@ -43,6 +44,16 @@ def read_query_request(members: Mapping[str, Any]) -> QueryRequest:
     if "batching" in given:
         given["batching"] = read_batch_settings(given["batching"])
     return QueryRequest(**{"where": None, "columns": None, "limit": None, **given, "since": since, "until": until})
+
+
+def read_stats_query(members: Mapping[str, Any]) -> StatsQuery:
+    """Returns the aggregation that the members of a REST body, or flags of the same names, ask for.
+
+    Members that are missing or None keep their defaults. Raises ``UserError`` for a value that does not fit.
+    """
+    given = {name: value for name, value in members.items() if value is not None}
+    since, until = parse_time_range(given.pop("since", None), given.pop("until", None))
+    return StatsQuery(**given, since=since, until=until)
 
 
 def read_batch_settings(members: Mapping[str, Any]) -> BatchSettings:

@@ -17,7 +17,7 @@ from watchfloor.store.layout import ReadRequest
 from watchfloor.store.reader import Reader
 
 from .preparation.batched_query import BatchedQuery
-from .stop import QueryStop
+from .preparation.stop import QueryStop
 
 FIRST_ROWS = 20
 """The number of events after which a query hands over its first record batch: about a screen full."""

@@ -19,7 +19,7 @@ from .many.prepare import CheckedSources
 from .preparation.batched_query import BatchedQuery
 from .preparation.cursor import Cursor
 from .preparation.prepare import CheckedRequest, PreparedQuery
-from .stop import QueryStop
+from .preparation.stop import QueryStop
 
 LISTED_BATCHES = 50
 """The number of query batches that a summary lists; later ones are left out."""

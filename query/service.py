@@ -7,9 +7,13 @@ either, and ``statistics.py`` has the answers from counts alone.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
+
+import pyarrow as pa
 
 from watchfloor.schema.errors import StoreError
 from watchfloor.store.snapshot import Snapshot
@@ -21,10 +25,13 @@ from .many.prepare import CheckedSources, PreparedSources, check_sources
 from .many.selection import choose_sources, names_several
 from .preparation.prepare import CheckedRequest, check_request
 from .preparation.request import QueryRequest
+from .preparation.stop import QueryStop
 from .result import QueryResult
 from .sightings import Sightings, find_sightings
 from .statistics import count_events, count_over_time, rank_values
-from .stop import QueryStop
+from .stats.prepare import prepare_stats
+from .stats.request import StatsQuery, check_stats
+from .stats.run import StatsResult
 from .watch import Watch
 
 
@@ -65,6 +72,38 @@ class QueryService:
         if isinstance(query, PreparedSources):
             return SourcesExplanation(query, query.first_batch())
         return Explanation(query.plan, query.policy_name, query.first_batch())
+
+    def run_stats(self, query: StatsQuery) -> StatsResult:
+        """Starts an aggregation. Raises ``UserError`` if it does not fit and ``StoreError`` if the store is down."""
+        started = time.perf_counter()
+        checked = check_stats(self._store.catalog, query)
+        snapshot = self._store.snapshot()
+        spent = time.perf_counter() - started
+        stop = QueryStop(snapshot, None if query.deadline is None else max(0.0, query.deadline - spent))
+        try:
+            return StatsResult(prepare_stats(snapshot, checked), snapshot, stop, started)
+        except StoreError:
+            stop.cancel_deadline()
+            if stop.reason is None:
+                raise
+            return StatsResult(None, snapshot, stop, started)
+        except BaseException:
+            stop.cancel_deadline()
+            raise
+
+    def aggregate(self, query: StatsQuery) -> pa.Table:
+        """Returns the whole answer of an aggregation. Raises ``StoreError`` after ``count_seconds``, and as it does."""
+        result = self.run_stats(replace(query, deadline=self._count_seconds))
+        answers = deque(result, maxlen=1)
+        if result.summary["status"] != "complete":
+            raise StoreError(
+                f"the events were not counted within {self._count_seconds:g} s; try again, or ask for less"
+            )
+        return answers[0].rows
+
+    def explain_stats(self, query: StatsQuery) -> dict[str, Any]:
+        """Returns how ``run_stats`` would compute the answer now, as its summary says it. Raises as it does."""
+        return prepare_stats(self._store.snapshot(), check_stats(self._store.catalog, query)).describe()
 
     def watch(self, request: QueryRequest) -> Watch:
         """Starts to watch for events as they arrive. Raises ``UserError`` if the request does not fit."""

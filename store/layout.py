@@ -20,6 +20,8 @@ from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import KEY_COLUMN
 
 from .reader import Reader
+from .stats.answer import PartialGroups
+from .stats.program import StatsProgram
 from .store import Store
 
 FieldValue = tuple[Field, Value]
@@ -68,6 +70,16 @@ class ReadRequest:
     columns: Sequence[str]
     first_rows: int
     limit: int | None = None
+
+
+@dataclass(frozen=True)
+class StatsRequest:
+    """Asks for the groups, by ``program``, of the events in [since, until) (µs) that satisfy ``where``."""
+
+    since: int
+    until: int
+    where: Filter | None
+    program: StatsProgram
 
 
 def make_event_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
@@ -204,4 +216,12 @@ class Layout(Protocol):
         """Returns the requested events of sorted ``hits``, in the order and batches of ``scan_events``.
 
         The hits are some of those that ``find_hits`` returned for a time range that covers that of the request.
+        """
+
+    def aggregate_events(
+        self, reader: Reader, source: Source, request: StatsRequest, hits: pa.Array | None = None
+    ) -> Iterator[PartialGroups]:
+        """Returns the groups of the requested events, or of those of sorted ``hits``, as tablet servers compute them.
+
+        Each event is in the groups of one part of the answer. The parts come in no order.
         """

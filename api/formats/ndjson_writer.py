@@ -1,12 +1,14 @@
 """Record batches as JSON lines, encoded a column at a time.
 
 Nulls are left out. Times are ISO 8601 in UTC with microseconds and ``Z``. Lists are arrays, in which a null element is
-``null``. A float that JSON cannot write (NaN, infinity) is ``null``. Each column becomes a column of ``,"name":value``
-fragments, and the fragments of a row are joined, so the work per value stays inside Arrow.
+``null``. A struct is an object without its nulls. A float that JSON cannot write (NaN, infinity) is ``null``. Each
+column becomes a column of ``,"name":value`` fragments, and the fragments of a row are joined, so the work per value
+stays inside Arrow.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,13 +42,17 @@ def encode_ndjson(batch: pa.RecordBatch) -> bytes:
     """Encodes a batch as one JSON line per row; a row without any value is ``{}``."""
     if batch.num_rows == 0:
         return b""
-    members = [_encode_members(batch.column(i), name) for i, name in enumerate(batch.schema.names)]
-    if not members:
+    if not batch.num_columns:
         return b"{}\n" * batch.num_rows
-    rows = join_texts(*members)
-    lines = join_texts("{", pc.utf8_slice_codeunits(rows, 1), "}\n")
+    lines = join_texts(_join_members(batch.columns, batch.schema.names), "\n")
     buffer = lines.buffers()[2]
     return b"" if buffer is None else buffer.slice(0, pc.sum(pc.binary_length(lines)).as_py()).to_pybytes()
+
+
+def _join_members(columns: Sequence[pa.Array], names: Sequence[str]) -> pa.Array:
+    """Returns an object for each row of some columns, of which there is at least one."""
+    members = [_encode_members(column, name) for column, name in zip(columns, names, strict=True)]
+    return join_texts("{", pc.utf8_slice_codeunits(join_texts(*members), 1), "}")
 
 
 def _encode_members(column: pa.Array, name: str) -> pa.Array:
@@ -64,6 +70,8 @@ def _encode_values(column: pa.Array) -> pa.Array:
         return _encode_strings(column.cast(pa.string()))
     if pa.types.is_list(kind):
         return _encode_lists(column)
+    if pa.types.is_struct(kind):
+        return _encode_objects(column)
     if pa.types.is_floating(kind):
         return _encode_floats(column)
     return column.cast(pa.string())
@@ -92,6 +100,11 @@ def _encode_floats(column: pa.Array) -> pa.Array:
     texts = orjson.dumps(pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False), option=orjson.OPT_SERIALIZE_NUMPY)
     values = pa.array(texts[1:-1].decode().split(",") if len(column) else [], pa.string())
     return values if column.null_count == 0 else pc.if_else(column.is_valid(), values, _NULL)
+
+
+def _encode_objects(column: pa.StructArray) -> pa.Array:
+    objects = _join_members(column.flatten(), column.type.names)
+    return objects if column.null_count == 0 else pc.if_else(column.is_valid(), objects, _NULL)
 
 
 def _encode_lists(column: pa.Array) -> pa.Array:

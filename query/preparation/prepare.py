@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +40,25 @@ from .request import QueryRequest, check_limits, choose_columns
 UNBATCHED = BatchSettings(policy="none")
 STREAM_SECONDS = 0.05
 """Rows of a batch count as streaming if fewer seconds are spent on the index before the first row is fetched."""
+
+
+class CheckedFilter(Protocol):
+    """The filter of a request that fits its source, and its time range, as ``CheckedRequest`` has them."""
+
+    @property
+    def source(self) -> Source: ...
+
+    @property
+    def tree(self) -> Filter | None: ...
+
+    @property
+    def since(self) -> int | None: ...
+
+    @property
+    def until(self) -> int | None: ...
+
+    @property
+    def meanings(self) -> Mapping[str, tuple[str, ...]]: ...
 
 
 @dataclass(frozen=True)
@@ -117,21 +136,10 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
     Raises ``UserError`` for a scheme, planner or w that the planner does not know, and ``StoreError`` if the store is
     down or the scans of ``snapshot`` are ended meanwhile.
     """
-    request, layout = checked.request, checked.source.layout
-    plan_request = PlanRequest(
-        tree=checked.tree,
-        source=checked.source,
-        costs=find_layout(checked.source).costs.replace_measured(snapshot.catalog.find_costs(layout)),
-        since=checked.since,
-        scheme=request.scheme,
-        w=request.w,
-        limit=request.limit,
-        planner=request.planner,
+    request = checked.request
+    source, survey, plan = choose_plan(
+        snapshot, checked, scheme=request.scheme, w=request.w, limit=request.limit, planner=request.planner
     )
-    source = plan_request.usable_source
-    survey, counts = _read_counts(snapshot, checked, plan_request)
-    plan = make_plan(plan_request, counts)
-    plan = replace(plan, notes=(*describe_meanings(checked.meanings), *plan.notes))
     if plan.batched:
         batches = make_sequence(request.batching, survey.busy, _expect_matches(survey, plan))
     else:
@@ -149,10 +157,23 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
     )
 
 
-def _read_counts(snapshot: Snapshot, checked: CheckedRequest, plan_request: PlanRequest) -> tuple[EventSurvey, Counts]:
+def choose_plan(snapshot: Snapshot, checked: CheckedFilter, **options: Any) -> tuple[Source, EventSurvey, Plan]:
+    """Returns the source with the indexes that may be used, the survey of the range's events, and the plan of a filter.
+
+    ``options`` are members of ``PlanRequest``. Raises as ``prepare_query`` does.
+    """
+    costs = find_layout(checked.source).costs.replace_measured(snapshot.catalog.find_costs(checked.source.layout))
+    request = PlanRequest(tree=checked.tree, source=checked.source, costs=costs, since=checked.since, **options)
+    survey, counts = _read_counts(snapshot, checked, request)
+    plan = make_plan(request, counts)
+    plan = replace(plan, notes=(*describe_meanings(checked.meanings), *plan.notes))
+    return request.usable_source, survey, plan
+
+
+def _read_counts(snapshot: Snapshot, checked: CheckedFilter, plan_request: PlanRequest) -> tuple[EventSurvey, Counts]:
     """Returns the survey of the time range's events, and the counts of conditions for the planner."""
     # The schemes ``index`` and ``batched-index`` insist on the index, so even conditions that take long are counted.
-    thorough = checked.request.scheme.endswith("index")
+    thorough = plan_request.scheme.endswith("index")
     conditions = list_conditions(plan_request)
     reader = CountReader(snapshot, plan_request.usable_source)
     survey = reader.read_survey(conditions, checked.since, checked.until, thorough)

@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 
 from watchfloor.planner.access.paths import IndexUnion, Lookup, Scan, Term, list_lookups
 from watchfloor.planner.plan import Plan
-from watchfloor.schema.filter.tree import Condition
+from watchfloor.schema.filter.tree import Condition, Filter
 from watchfloor.schema.source import Source
-from watchfloor.store.layout import ReadRequest
+from watchfloor.store.layout import Layout, ReadRequest, StatsRequest
 from watchfloor.store.layouts.registry import find_layout
 from watchfloor.store.reader import Reader
+from watchfloor.store.stats.answer import PartialGroups
 
 
 def read_range(
@@ -30,12 +31,34 @@ def read_range(
     if isinstance(access, Scan):
         yield from layout.scan_events(snapshot, source, replace(request, where=plan.residual))
         return
+    hits = _find_hits(layout, snapshot, source, access, (request.since, request.until))
+    yield from layout.fetch_events(snapshot, source, hits, replace(request, where=_find_rest(layout, plan)))
+
+
+def aggregate_range(
+    snapshot: Reader, source: Source, plan: Plan, request: StatsRequest
+) -> Generator[PartialGroups, None, None]:
+    """Yields the groups of the events of one time range as ``read_range`` reads them."""
+    layout, snapshot = find_layout(source), snapshot.snapshot()
+    if isinstance(plan.access, Scan):
+        yield from layout.aggregate_events(snapshot, source, replace(request, where=plan.residual))
+        return
+    hits = _find_hits(layout, snapshot, source, plan.access, (request.since, request.until))
+    if len(hits):
+        yield from layout.aggregate_events(snapshot, source, replace(request, where=_find_rest(layout, plan)), hits)
+
+
+def _find_hits(layout: Layout, reader: Reader, source: Source, access: Term, span: tuple[int, int]) -> pa.Array:
+    """Returns the sorted IDs that an access path leads to in a time range [since, until)."""
     conditions = list(dict.fromkeys(term.condition for term in list_lookups(access)))
-    ids = layout.find_hits(snapshot, source, conditions, request.since, request.until)
-    hits = _combine_ids(access, dict(zip(conditions, ids, strict=True)))
+    ids = layout.find_hits(reader, source, conditions, *span)
+    return _combine_ids(access, dict(zip(conditions, ids, strict=True)))
+
+
+def _find_rest(layout: Layout, plan: Plan) -> Filter | None:
+    """Returns the filter that is evaluated on the hits of the index."""
     # Hits that are not exact may lead to events that the index was not asked for: the whole filter is evaluated.
-    where = plan.residual if layout.hits_exact else plan.tree
-    yield from layout.fetch_events(snapshot, source, hits, replace(request, where=where))
+    return plan.residual if layout.hits_exact else plan.tree
 
 
 def _combine_ids(term: Term, ids: Mapping[Condition, pa.Array]) -> pa.Array:

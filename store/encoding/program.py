@@ -47,7 +47,7 @@ def compile_filter(tree: Filter, source: Source) -> bytes:
         case Compare(name, "=", value):
             return (
                 bytes([_EQUAL])
-                + _encode_field(name, source)
+                + encode_field(name, source)
                 + _frame_bytes(encode_value(source.find_field(name).scalar, value))
             )
         case Compare(name, "!=", value):
@@ -63,7 +63,7 @@ def compile_filter(tree: Filter, source: Source) -> bytes:
         case In(name, values):
             kind = source.find_field(name).scalar
             constants = sorted({encode_value(kind, v) for v in values})
-            head = bytes([_IN]) + _encode_field(name, source) + struct.pack(">I", len(constants))
+            head = bytes([_IN]) + encode_field(name, source) + struct.pack(">I", len(constants))
             return head + b"".join(map(_frame_bytes, constants))
         case Between(name, low, high):
             kind = source.find_field(name).scalar
@@ -79,7 +79,7 @@ def compile_filter(tree: Filter, source: Source) -> bytes:
         case Wildcard(name, pattern):
             return _compile_regex(name, source, wildcard_regex(pattern), False)
         case Exists(name):
-            return bytes([_EXISTS]) + _encode_field(name, source)
+            return bytes([_EXISTS]) + encode_field(name, source)
     raise InternalError(f"no program for {tree!r}")
 
 
@@ -99,7 +99,7 @@ def _quote_regex(text: str) -> str:
 
 
 def _compile_regex(name: str, source: Source, pattern: str, ignore_case: bool) -> bytes:
-    return bytes([_REGEX]) + _encode_field(name, source) + bytes([ignore_case]) + _frame_bytes(pattern.encode())
+    return bytes([_REGEX]) + encode_field(name, source) + bytes([ignore_case]) + _frame_bytes(pattern.encode())
 
 
 def _compile_range(
@@ -114,10 +114,10 @@ def _compile_range(
     flags = (_HAS_LO | _LO_INCLUSIVE * lo_inclusive) * (lo is not None)
     flags |= (_HAS_HI | _HI_INCLUSIVE * hi_inclusive) * (hi is not None)
     bounds = b"".join(_frame_bytes(b) for b in (lo, hi) if b is not None)
-    return bytes([_RANGE]) + _encode_field(name, source) + bytes([flags]) + bounds
+    return bytes([_RANGE]) + encode_field(name, source) + bytes([flags]) + bounds
 
 
-def _encode_field(name: str, source: Source) -> bytes:
+def encode_field(name: str, source: Source) -> bytes:
     """Returns the kind of a field's values and its name, as the program has them before a condition."""
     kind = _TIME if name == source.time_field else _LIST if source.find_field(name).is_list else _SCALAR
     encoded = name.encode()

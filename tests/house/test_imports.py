@@ -38,6 +38,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
     ),
     "store": (
         "store/encoding",
+        "store/stats",
         "store/runtime",
         "store/bridge",
         "store/layouts/block/vectors",
@@ -83,6 +84,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "query/batches",
         "query/preparation",
         "query/many",
+        "query/stats",
         "query",
     ),
     "api": (

@@ -1,4 +1,4 @@
-"""``watchfloor count``, ``top``, ``timeline``, ``find``: answers from the aggregate table, without reading events."""
+"""``watchfloor count``, ``top``, ``timeline``, ``find``: answers from counts, and with ``--where`` from events."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ def register(add: AddCommand) -> None:
     parser.add_argument("source", metavar="SOURCE")
     add_range(parser)
     _add_condition(parser)
-    parser = add("top", list_top_values, "the most frequent values of an indexed field")
+    parser = add("top", list_top_values, "the most frequent values of a field")
     parser.add_argument("source", metavar="SOURCE")
     parser.add_argument("field", metavar="FIELD")
     add_range(parser)
+    _add_filter(parser)
     parser.add_argument("--limit", metavar="N", type=int, default=10, help="how many values (default 10)")
     add_format(parser)
     parser = add("timeline", show_timeline, "events per minute, hour or day")
@@ -50,7 +51,7 @@ def count_events(args: Namespace) -> None:
 
 
 def list_top_values(args: Namespace) -> None:
-    """Prints the most frequent values of an indexed field, with their counts."""
+    """Prints the most frequent values of a field, with their counts. Without a filter the field must be indexed."""
     from watchfloor.api.answers import answer_top
     from watchfloor.schema.errors import UserError
 
@@ -98,6 +99,11 @@ def draw_counts(counts: Sequence[int]) -> str:
     return "".join(BARS[(len(BARS) * bar - 1) // max(bars)] for bar in bars)
 
 
+def _add_filter(parser: ArgumentParser) -> None:
+    parser.add_argument("--where", metavar="FILTER", help="only events that satisfy this filter, which are read for it")
+
+
 def _add_condition(parser: ArgumentParser) -> None:
+    _add_filter(parser)
     parser.add_argument("--field", metavar="FIELD", help="only events in which this indexed field …")
     parser.add_argument("--value", metavar="VALUE", help="… has this value")

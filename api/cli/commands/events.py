@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from watchfloor.api.cli.terminal.command_group import OK, PARTLY, AddCommand
 from watchfloor.api.cli.terminal.context import open_service, print_message
 from watchfloor.api.cli.terminal.rows import add_format, add_range, default_format
 from watchfloor.schema.choices import OUTPUT_FORMATS, PLANNERS, SCHEMES
+from watchfloor.schema.errors import UserError
 
 if TYPE_CHECKING:
     from watchfloor.api.formats.writers import Writer
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 POSITION = 50
 MAX_SHOWN_BATCHES = 5
+MAX_PAGE = 4096
+"""Rows of an aggregation's answer that are written at once."""
 
 
 def register(add: AddCommand) -> None:
@@ -28,6 +32,11 @@ def register(add: AddCommand) -> None:
     )
     add_range(parser)
     parser.add_argument("--where", metavar="FILTER", help="only events that satisfy this filter")
+    parser.add_argument(
+        "--stats",
+        metavar="PIPE",
+        help="instead of events, statistics of them by groups, of one source: 'count() by domain | sort -count'",
+    )
     parser.add_argument(
         "--columns",
         metavar="A,B",
@@ -62,6 +71,8 @@ def run_query(args: Namespace) -> int:
     from watchfloor.api.formats.writers import open_output, open_writer
     from watchfloor.api.requests import read_query_request
 
+    if args.stats is not None:
+        return _run_stats(args)
     names = ("source", "since", "until", "where", "limit", "deadline", "cursor", "scheme", "w", "planner")
     columns = [name.strip() for name in args.columns.split(",")] if args.columns else None
     request = read_query_request({**{name: getattr(args, name) for name in names}, "columns": columns})
@@ -72,6 +83,47 @@ def run_query(args: Namespace) -> int:
             return OK
         writer = open_writer(form, out, all_columns=columns is not None, live=args.watch)
         return _print_watch(service, request, writer) if args.watch else _print_events(service, request, writer)
+
+
+def _run_stats(args: Namespace) -> int:
+    """Prints the answer of an aggregation, or with ``--explain`` how it would be computed."""
+    from watchfloor.api.formats.writers import open_output, open_writer
+    from watchfloor.api.requests import read_stats_query
+
+    for name in ("columns", "limit", "cursor", "w"):
+        if getattr(args, name) is not None:
+            raise UserError(f"--{name} is for events; the pipe of --stats has its own columns, sort and limit")
+    if args.watch:
+        raise UserError("--watch is for events; it does not go with --stats")
+    names = ("source", "since", "until", "where", "stats", "deadline", "scheme")
+    query = read_stats_query({name: getattr(args, name) for name in names})
+    form = args.format or default_format(args.output)
+    with open_service(args) as service, open_output(args.output) as out:
+        if args.explain:
+            out.write(service.explain_stats(query)["text"].encode() + b"\n")
+            return OK
+        result = service.run_stats(query)
+        answers = deque(result, maxlen=1)  # the last answer is the whole one, or the best that there is
+        writer = open_writer(form, out, all_columns=True)
+        for answer in answers:
+            for batch in answer.rows.to_batches(MAX_PAGE):
+                writer.write(batch)
+        writer.close()
+        print_message(format_stats_summary(result.summary))
+        return PARTLY if result.summary["status"] == "deadline" else OK
+
+
+def format_stats_summary(summary: dict[str, Any]) -> str:
+    """Returns the summary of an aggregation for people: ``3 rows of 1,200 events after 31 ms``, then the plan."""
+    parts = [
+        f"{_format_count(summary['rows'], 'row')} of {_format_count(summary['events'], 'event')} "
+        f"after {summary['seconds'] * 1000:,.0f} ms"
+    ]
+    if summary["status"] == "deadline":
+        parts.append(f"stopped at the deadline: THE ANSWER COVERS THE NEWEST {summary['share']:.1%} OF THE RANGE")
+    lines = [", ".join(parts)]
+    lines += [f"  {name} is approximate: {error}" for name, error in summary["approximate"].items()]
+    return "\n".join([*lines, *(f"  {line}" for line in summary["text"].splitlines())])
 
 
 def _print_events(service: QueryService, request: QueryRequest, writer: Writer) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from watchfloor.api.tokens.token import Token
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.query.stats.request import StatsQuery
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.runtime.disk_space import DiskSpace, read_disk_space
@@ -18,6 +19,8 @@ from .health import Health
 from .limits import RestLimits
 from .query_queue import QueryQueue
 from .stream import ClientWatcher
+
+Bounded = TypeVar("Bounded", QueryRequest, StatsQuery)
 
 
 class QueryServices(Protocol):
@@ -73,7 +76,7 @@ class RestContext:
         restarts = {} if self._settings is None else load_restarts(self._settings)
         return {name: entry.count for name, entry in restarts.items()}
 
-    def bound_deadline(self, request: QueryRequest) -> QueryRequest:
+    def bound_deadline(self, request: Bounded) -> Bounded:
         """Returns the request with a deadline of at most that of the limits."""
         if self._longest is None:
             return request

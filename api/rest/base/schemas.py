@@ -12,7 +12,16 @@ RANGE_PARAMETERS = {
     "since": {**TIME_PARAMETER, "description": f"from this time on: {TIME_TEXT}"},
     "until": {**TIME_PARAMETER, "description": f"up to and without this time: {TIME_TEXT}"},
 }
+FILTER_PARAMETER = {
+    "where": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 65_536,
+        "description": "only events that satisfy this filter",
+    }
+}
 CONDITION_PARAMETERS = {
+    **FILTER_PARAMETER,
     "field": {**TEXT_PARAMETER, "description": "only events in which this indexed field has ``value``"},
     "value": {**TEXT_PARAMETER, "description": "a value of ``field``"},
 }

@@ -9,6 +9,7 @@ from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import (
     CONDITION_PARAMETERS,
     COUNT_ANSWER,
+    FILTER_PARAMETER,
     RANGE_ANSWER,
     RANGE_PARAMETERS,
     TEXT_PARAMETER,
@@ -84,12 +85,13 @@ ROUTES = (
     Route(
         method="GET",
         path=f"{PREFIX}/top",
-        summary="The most frequent values of an indexed field",
+        summary="The most frequent values of a field, indexed if there is no filter",
         handler=list_top_values,
         parameters=declare_object(
             {"source": TEXT_PARAMETER, "field": TEXT_PARAMETER},
             {
                 **RANGE_PARAMETERS,
+                **FILTER_PARAMETER,
                 "limit": {"type": "integer", "minimum": 1, "maximum": MAX_TOP_VALUES, "default": 10},
             },
         ),

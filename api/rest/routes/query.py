@@ -17,6 +17,11 @@ TIME = {
     "description": TIME_TEXT,
     "anyOf": [{"type": "string", "minLength": 1, "maxLength": 100}, {"type": "number"}],
 }
+FILTER = {
+    "description": "A filter as text, or as a tree in its JSON form",
+    "anyOf": [{"type": "string", "maxLength": MAX_FILTER}, {"type": "object"}],
+}
+ONE_SOURCE = {"description": "A source's name", "type": "string", "minLength": 1, "maxLength": 200}
 QUERY_BODY = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "A Watchfloor query",
@@ -32,10 +37,7 @@ QUERY_BODY = {
         {
             "since": TIME,
             "until": TIME,
-            "where": {
-                "description": "A filter as text, or as a tree in its JSON form",
-                "anyOf": [{"type": "string", "maxLength": MAX_FILTER}, {"type": "object"}],
-            },
+            "where": FILTER,
             "columns": {
                 "type": "array",
                 "minItems": 1,

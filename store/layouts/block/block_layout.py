@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.filter.tree import And, Compare, Condition
+from watchfloor.schema.filter.tree import And, Compare, Condition, Filter
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import YEAR_10000, from_micros
-from watchfloor.store.bridge.requests import MANY_REQUESTS, EventScan, ServerOptions
+from watchfloor.store.bridge.requests import MANY_REQUESTS, EntryScan, EventScan, ServerIterator, ServerOptions
 from watchfloor.store.bridge.streams import NEXT_ROW
 from watchfloor.store.encoding.byte_arrays import join_bytes, to_binary_array, to_byte_rows
 from watchfloor.store.encoding.keys import (
@@ -35,7 +35,7 @@ from watchfloor.store.encoding.keys import (
 from watchfloor.store.encoding.program import compile_filter
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import bridge_type, to_arrow_type
-from watchfloor.store.layout import ReadRequest, make_event_schema
+from watchfloor.store.layout import ReadRequest, StatsRequest, make_event_schema
 from watchfloor.store.layouts.block.blocks.block_keys import (
     BLOCK_KEY_BYTES,
     FILE,
@@ -46,6 +46,7 @@ from watchfloor.store.layouts.block.blocks.block_keys import (
 from watchfloor.store.layouts.block.blocks.event_order import EventMerger, sort_newest_first
 from watchfloor.store.layouts.block.epochs.block_view import BlockView, find_view
 from watchfloor.store.reader import Batches, Reader
+from watchfloor.store.stats.answer import PartialGroups, read_answers
 
 from .block_counts import BlockCounts, read_block_hits
 from .block_encoder import BlockEncoder
@@ -53,6 +54,7 @@ from .costs import BLOCK_COSTS
 
 _STREAM = "watchfloor.block.BlockStream"
 """Java class that reads events. Column 0 of its batches is the block's row at each block's first event, else null."""
+_STATS_ITERATOR, _STATS_PRIORITY = "watchfloor.block.StatsIterator", 100
 # Two blocks first would bring the first rows in two thirds of the time, but all rows, which fit on a screen, a fifth
 # later.
 FEW_BLOCKS = 10
@@ -93,10 +95,7 @@ class BlockLayout:
     def scan_events(self, reader: Reader, source: Source, request: ReadRequest) -> Iterator[pa.RecordBatch]:
         if request.since >= request.until:
             return
-        low, high = find_block_bounds(request.since, request.until)
-        ranges = Ranges()
-        for shard in shard_names(source.shards):
-            ranges.add_rows(shard + low, shard + high)
+        ranges = _rows_of_range(source, request.since, request.until)
         blocks = _BlockReader(reader, source, request)
         runs = EventMerger()
         with blocks.begin_read(ranges, ordered=True) as begun:
@@ -125,6 +124,41 @@ class BlockLayout:
                     newest, _ = read_block_times(np.frombuffer(hits[done].as_py(), np.uint8).reshape(1, -1))
                     yield from runs.take_newer(int(newest[0]))
         yield from runs.take_newer()
+
+    def aggregate_events(
+        self, reader: Reader, source: Source, request: StatsRequest, hits: pa.Array | None = None
+    ) -> Iterator[PartialGroups]:
+        since, until = request.since, request.until
+        ranges = _rows_of_range(source, since, until) if hits is None else _rows_of_hits(hits)
+        view = find_view(reader, source)
+        options = {
+            "program": request.program.data,
+            "filter": _compile_within(source, since, until, request.where),
+            **view.make_options(*find_block_bounds(since, until)),
+        }
+        iterator = ServerIterator(_STATS_PRIORITY, "stats", _STATS_ITERATOR, options)
+        scan = EntryScan(event_table(source), ranges, (iterator,), ordered=False)
+        with reader.begin_scan(scan) as answers:
+            for batch in answers:
+                view.check_still_right(reader, source.name)
+                yield from read_answers(batch, request.program)
+        view.check_still_right(reader, source.name)
+
+
+def _rows_of_range(source: Source, since: int, until: int) -> Ranges:
+    """Returns a range of each shard, of the blocks that may have events in [since, until)."""
+    low, high = find_block_bounds(since, until)
+    ranges = Ranges()
+    for shard in shard_names(source.shards):
+        ranges.add_rows(shard + low, shard + high)
+    return ranges
+
+
+def _compile_within(source: Source, since: int, until: int, where: Filter | None) -> bytes:
+    """Returns the program of the filter that events satisfy which are in [since, until) and satisfy ``where``."""
+    time = source.time_field
+    inside = (Compare(time, ">=", _to_moment(since)), Compare(time, "<", _to_moment(until)))
+    return compile_filter(And((*inside, where) if where is not None else inside), source)
 
 
 def _look_up_blocks(
@@ -162,9 +196,8 @@ class _BlockReader:
         few = request.first_rows <= FEW_ROWS
         self.first_scanned, self.first_looked_up = (1, FIRST_BLOCKS) if few else (BATCH_BLOCKS, BATCH_BLOCKS)
         self._view = find_view(reader, source)
-        time, where = source.time_field, request.where
-        inside = (Compare(time, ">=", _to_moment(request.since)), Compare(time, "<", _to_moment(request.until)))
-        self._program = compile_filter(And((*inside, where) if where is not None else inside), source)
+        time = source.time_field
+        self._program = _compile_within(source, request.since, request.until, request.where)
         fields = [OFFSET_FIELD, *(source.find_field(name) for name in request.columns if name != time)]
         self._bridge_types = {time: bridge_type(source.find_field(time)), FILE: "bytes"} | {
             f.name: bridge_type(f) for f in fields

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.filter.tree import Condition
 from watchfloor.schema.source import Source
-from watchfloor.store.bridge.requests import EntryScan, EventScan, ServerOptions
+from watchfloor.store.bridge.requests import EntryScan, EventScan, ServerIterator, ServerOptions
 from watchfloor.store.encoding.byte_arrays import join_bytes, to_binary_array, to_byte_rows
 from watchfloor.store.encoding.keys import (
     KEY_BYTES,
@@ -27,8 +27,9 @@ from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import bridge_type, to_arrow_type
 from watchfloor.store.index.index_hits import read_index_hits, split_conditions
 from watchfloor.store.index.index_rows import make_index_ranges, make_index_suffixes
-from watchfloor.store.layout import FieldValue, ReadRequest, make_event_schema
+from watchfloor.store.layout import FieldValue, ReadRequest, StatsRequest, make_event_schema
 from watchfloor.store.reader import Reader
+from watchfloor.store.stats.answer import PartialGroups, read_answers
 
 from .cell_counts import CellCounts
 from .cell_encoder import CellEncoder
@@ -36,6 +37,7 @@ from .costs import CELL_COSTS
 from .event_rows import EVENT_KEYS, ROW_BYTES
 
 _STREAM = "watchfloor.cell.CellStream"
+_STATS_ITERATOR, _STATS_PRIORITY = "watchfloor.cell.CellStatsIterator", 100
 BATCH_ROWS = 4096
 """Number of events in a batch of results after the first batch."""
 
@@ -55,10 +57,7 @@ class CellLayout:
         return CellEncoder(source, file_id, item_id, again)
 
     def scan_events(self, reader: Reader, source: Source, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        low, high = key_bounds(request.since, request.until)
-        ranges = Ranges()
-        for shard in shard_names(source.shards):
-            ranges.add_rows(shard + low, shard + high)
+        ranges = _rows_of_range(source, request.since, request.until)
         events = _request_events(source, ranges, request, request.first_rows, ordered=True)
         yield from _read_events(reader, source, events, request.columns)
 
@@ -80,15 +79,40 @@ class CellLayout:
     ) -> Iterator[pa.RecordBatch]:
         start, step = 0, request.first_rows
         while start < len(hits):
-            keys = hits.slice(start, step)
-            rows = join_bytes(pc.binary_slice(keys, KEY_BYTES, ROW_BYTES), pc.binary_slice(keys, 0, KEY_BYTES))
-            looked_up = _request_events(source, Ranges.exact_rows(rows), request, BATCH_ROWS, ordered=False)
+            ranges = _rows_of_hits(hits.slice(start, step))
+            looked_up = _request_events(source, ranges, request, BATCH_ROWS, ordered=False)
             parts = list(_read_events(reader, source, looked_up, request.columns))
             if parts:
                 events = pa.concat_batches(parts)
                 yield events.take(pc.sort_indices(events.column(KEY_COLUMN)))
             start += step
             step = min(step * 4, BATCH_ROWS)
+
+    def aggregate_events(
+        self, reader: Reader, source: Source, request: StatsRequest, hits: pa.Array | None = None
+    ) -> Iterator[PartialGroups]:
+        ranges = _rows_of_range(source, request.since, request.until) if hits is None else _rows_of_hits(hits)
+        options: dict[str, str | bytes] = {"program": request.program.data}
+        if request.where is not None:
+            options["filter"] = compile_filter(request.where, source)
+        iterator = ServerIterator(_STATS_PRIORITY, "stats", _STATS_ITERATOR, options)
+        for batch in reader.scan(EntryScan(event_table(source), ranges, (iterator,), ordered=False)):
+            yield from read_answers(batch, request.program)
+
+
+def _rows_of_range(source: Source, since: int, until: int) -> Ranges:
+    """Returns a range of each shard, of the events in [since, until)."""
+    low, high = key_bounds(since, until)
+    ranges = Ranges()
+    for shard in shard_names(source.shards):
+        ranges.add_rows(shard + low, shard + high)
+    return ranges
+
+
+def _rows_of_hits(hits: pa.BinaryArray) -> Ranges:
+    """Returns a range for the row of each event in ``hits``."""
+    rows = join_bytes(pc.binary_slice(hits, KEY_BYTES, ROW_BYTES), pc.binary_slice(hits, 0, KEY_BYTES))
+    return Ranges.exact_rows(rows)
 
 
 def _request_events(source: Source, ranges: Ranges, request: ReadRequest, first_rows: int, ordered: bool) -> EventScan:

@@ -36,10 +36,21 @@ def list_command_lines(sources: Sequence[str], fields: Sequence[str]) -> Iterato
         "query": lambda source: (
             (source, *options)
             for field in fields
-            for options in ((), ("--limit", "3"), ("--where", f"{field} = 3"), ("--columns", field), ("--explain",))
+            for options in (
+                (),
+                ("--limit", "3"),
+                ("--where", f"{field} = 3"),
+                ("--columns", field),
+                ("--explain",),
+                ("--stats", f"count(), min({field}), values({field}) by {field}"),
+            )
         ),
-        "count": lambda source: ((source, *value) for f in fields for value in ((), ("--field", f, "--value", "3"))),
-        "top": lambda source: ((source, field) for field in fields),
+        "count": lambda source: (
+            (source, *value) for f in fields for value in ((), ("--field", f, "--value", "3"), ("--where", f"{f} = 3"))
+        ),
+        "top": lambda source: (
+            (source, field, *some) for field in fields for some in ((), ("--where", f"exists {field}"))
+        ),
         "find": lambda source: (
             (value, "--sources", pattern, *kind)
             for value in ("3", "a")

@@ -18,11 +18,14 @@ from watchfloor.api.tokens.token import Role, Token, hash_token
 from watchfloor.query.many.selection import choose_sources
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.sightings import NotLookedUp, Sighting, Sightings
+from watchfloor.query.stats.request import StatsQuery
+from watchfloor.query.stats.run import StatsPart
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import UnknownSourceError, UserError
 from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.source import Source
+from watchfloor.schema.stats.type_check import read_stats
 
 TOKEN = "a-token-for-tests"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -110,6 +113,25 @@ class FakeResult:
         self.closed.set()
 
 
+class FakeStats(FakeResult):
+    """An aggregation that answers with one row of nulls and zeros, first for a part of the range."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        super().__init__([])
+        known = [pa.types.is_integer(kind) or pa.types.is_timestamp(kind) for kind in schema.types]
+        arrays = [pa.array([0 if k else None], pa.int64()) for k in known]
+        columns = [
+            array.cast(kind) if is_known else pa.nulls(1, kind)
+            for array, kind, is_known in zip(arrays, schema.types, known, strict=True)
+        ]
+        self.row = pa.Table.from_arrays(columns, schema=schema)
+
+    def __iter__(self) -> Iterator[Any]:
+        yield StatsPart(self.row, 0.25, complete=False)
+        yield StatsPart(self.row, 1.0, complete=True)
+        self.status = "complete"
+
+
 @dataclass
 class FakeService:
     batches: list[Any] = field(default_factory=lambda: [events(0, 2), events(2, 3)])
@@ -135,6 +157,20 @@ class FakeService:
     def explain(self, request: QueryRequest) -> FakeExplanation:
         self.run(request)
         return FakeExplanation()
+
+    def run_stats(self, query: StatsQuery) -> FakeStats:
+        self._check(query.source)
+        read_filter(query.where, SOURCE)
+        typed = read_stats(query.stats, SOURCE)
+        self.results.append(FakeStats(typed.schema))
+        return self.results[-1]
+
+    def explain_stats(self, query: StatsQuery) -> dict[str, Any]:
+        self.run_stats(query)
+        return {"from": "counts", "plan": None, "text": "from      counts"}
+
+    def aggregate(self, query: StatsQuery) -> pa.Table:
+        return next(iter(self.run_stats(query))).rows
 
     def count_events(self, source: str, since: Any, until: Any, field: Any = None, value: Any = None) -> int:
         self._check(source)

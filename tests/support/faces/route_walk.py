@@ -54,6 +54,8 @@ def route_values(sources: Sequence[str], fields: Sequence[str], shown: str, sinc
         "limit": [3],
         "bucket": BUCKETS,
         "where": [*filters, f"exists {fields[-1]}", f"{shown} = a or {fields[1]} = 3", "no filter ("],
+        "stats": [f"count() by {field}" for field in fields] + [{"aggregates": [{"function": "count"}]}, "count() by"],
+        "partial": [True],
         "columns": [[shown], *([field] for field in fields)],
         "deadline": [60],
         "cursor": ["AAAA"],

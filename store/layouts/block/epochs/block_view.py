@@ -82,6 +82,24 @@ class BlockView:
         """Returns a boolean per block of ``rows``: whether the query sees it. None if it sees all."""
         return self.find_seen(np.roll(to_byte_rows(rows, BLOCK_ROW_BYTES), -SHARD_BYTES, axis=1))
 
+    def make_options(self, low: bytes, high: bytes) -> dict[str, str | bytes]:
+        """Returns the options by which tablet servers see the same blocks (Java's ``SeenBlocks``).
+
+        ``low`` (inclusive) and ``high`` (exclusive) are the bounds of the keys of the blocks that are read.
+        """
+        options: dict[str, str | bytes] = {"epoch": str(self.state.epoch)}
+        if self.state.aborted:
+            options["aborted"] = ",".join(map(str, self.state.aborted))
+        if len(self.died):
+            inside = pc.and_(
+                pc.greater_equal(self.died, pa.scalar(low, pa.binary())),
+                pc.less(self.died, pa.scalar(high, pa.binary())),
+            )
+            died = to_byte_rows(self.died.filter(inside), BLOCK_ROW_BYTES)
+            rows = np.roll(died, SHARD_BYTES, axis=1)
+            options["died"] = b"".join(sorted(row.tobytes() for row in rows))
+        return options
+
     def check_still_right(self, reader: Reader, name: str) -> None:
         """Raises ``StoreError`` if blocks of this view may have been deleted during a read that has just ended.
 

@@ -58,6 +58,8 @@ final class Block {
 
   private byte[] row;
   private int rows;
+  private long newest;
+  private long oldest;
   private final ValueBounds time = new ValueBounds();
   private final byte[] timeBytes = new byte[2 * Long.BYTES];
   /** The source has passed all qualifiers from this one to its position. */
@@ -124,11 +126,11 @@ final class Block {
     Arrays.fill(stored, null);
     Arrays.fill(known, false);
     Arrays.fill(wrapped, false);
-    long newest = Long.MAX_VALUE - BigEndian.getLong(row, TIME_AT);
+    newest = Long.MAX_VALUE - BigEndian.getLong(row, TIME_AT);
     int span = BigEndian.getInt(row, SPAN_AT);
     long micros = (span & 0xFFFF_FFFFL) * MICROS;
     boolean unbounded = span == SATURATED || newest < Long.MIN_VALUE + micros;
-    long oldest = unbounded ? Long.MIN_VALUE : newest - micros;
+    oldest = unbounded ? Long.MIN_VALUE : newest - micros;
     BigEndian.putLong(timeBytes, 0, oldest ^ Long.MIN_VALUE);
     BigEndian.putLong(timeBytes, Long.BYTES, newest ^ Long.MIN_VALUE);
     time.set(timeBytes, 0, Long.BYTES, Long.BYTES, 2 * Long.BYTES, false);
@@ -207,6 +209,16 @@ final class Block {
   /** Returns the bounds of the events' times, which the row ID tells. */
   ValueBounds time() {
     return time;
+  }
+
+  /** Returns the time (µs) of the newest event. */
+  long newest() {
+    return newest;
+  }
+
+  /** Returns a time (µs) that no event is before; Long.MIN_VALUE if the row does not tell one. */
+  long oldest() {
+    return oldest;
   }
 
   /** Returns the slots in the order of their cells. Reading them in this order is fastest. */

@@ -1,0 +1,60 @@
+"""A running aggregation as a stream of records, for JSON lines: each has some rows of an answer so far."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pyarrow as pa
+
+from watchfloor.query.stats.run import StatsPart, StatsResult
+
+RECORD_ROWS = 4096
+"""The largest number of rows of a record."""
+PARTIAL_ROWS = 1000
+"""The number of rows, the first, of an answer that another one replaces soon."""
+
+
+class StatsStream:
+    """An aggregation as record batches of one record each: ``part``, ``share``, ``complete`` and ``rows``.
+
+    Records with the same ``part`` hold the rows of one answer. A later part replaces an earlier one. ``share`` is the
+    share of the time range, its newest end, that the part covers. ``complete`` is true in the last record of the whole
+    answer.
+    """
+
+    def __init__(self, result: StatsResult, *, partial: bool) -> None:
+        """Without ``partial`` only the last answer is in the stream."""
+        self._result, self._partial = result, partial
+        self.close = result.close
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        return self._result.summary
+
+    def __iter__(self) -> Generator[pa.RecordBatch, None, None]:
+        number, held = 0, None
+        for part in self._result:
+            if self._partial or part.complete:
+                yield from _make_records(part, number)
+                number, held = number + 1, None
+            else:
+                held = part
+        if held is not None:  # the deadline came before the end of the range
+            yield from _make_records(held, number)
+
+
+def _make_records(part: StatsPart, number: int) -> Generator[pa.RecordBatch, None, None]:
+    """Yields the records of an answer."""
+    rows = part.rows if part.complete else part.rows.slice(0, PARTIAL_ROWS)
+    for start in range(0, max(1, len(rows)), RECORD_ROWS):
+        some = rows.slice(start, RECORD_ROWS)
+        structs = some.to_struct_array().combine_chunks() if len(some) else pa.array([], pa.struct(list(rows.schema)))
+        offsets = pa.array([0, len(structs)], pa.int32())
+        arrays = [
+            pa.array([number]),
+            pa.array([round(part.share, 6)]),
+            pa.array([part.complete and start + RECORD_ROWS >= len(rows)]),
+            pa.ListArray.from_arrays(offsets, structs),
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, ["part", "share", "complete", "rows"])
