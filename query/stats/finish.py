@@ -16,9 +16,8 @@ from watchfloor.schema.source import Source
 from watchfloor.schema.stats.having import filter_rows
 from watchfloor.schema.stats.tree import Aggregate, BucketKey, Having, Key, Limit, PrefixKey, Sort, Stats
 from watchfloor.schema.stats.type_check import TypedStats
-from watchfloor.store.encoding.numbers import from_numbers
 from watchfloor.store.encoding.values import decode_scalars
-from watchfloor.store.stats.answer import name_keys
+from watchfloor.store.stats.answer import decode_floats, decode_numbers, name_keys
 from watchfloor.store.stats.program import StateKind, StatePart, list_states
 
 from .merge import GroupMerger
@@ -180,13 +179,11 @@ class _AggregateReader:
         if rows is not None and len(rows):
             places = self._find_places(rows)
             counts += np.bincount(places, minlength=len(counts))
-            values = rows.column("value").combine_chunks()
-            for place, sketch in sketches.items():
-                more = values.filter(pa.array(places == place)).to_pylist()
-                counts[place] = count_distinct(sketch, more)
-        else:
-            for place, sketch in sketches.items():
-                counts[place] = count_distinct(sketch, ())
+        for place, sketch in sketches.items():
+            more = pa.array([], pa.binary())
+            if rows is not None and len(rows):
+                more = rows.column("value").combine_chunks().filter(pa.array(places == place))
+            counts[place] = count_distinct(sketch, more)
         return pa.array(counts), not sketches
 
     def _list_values(self, aggregate: Aggregate, state: StatePart) -> pa.Array:
@@ -220,17 +217,11 @@ class _AggregateReader:
         found = np.searchsorted(np.cumsum(counts), ranks)
         taken = np.where(totals > 0, found, 0)
         picked = numbers[taken] if len(numbers) else np.zeros(len(taken), np.uint64)
-        quantiles = _decode_numbers(kind, picked).to_pylist()
+        quantiles = decode_numbers(kind is FieldType.FLOAT, picked).to_pylist()
         for place, sketch in sketches.items():
             mine = places == place
-            values = _decode_numbers(kind, numbers[mine]).cast(pa.float64(), safe=False).to_pylist()
-            quantile = find_quantile(sketch, values, counts[mine].tolist(), share)
+            quantile = find_quantile(sketch, decode_floats(kind is FieldType.FLOAT, numbers[mine]), counts[mine], share)
             quantiles[place] = quantile if kind is FieldType.FLOAT else round(quantile)
             totals[place] = 1
         quantile_type = pa.float64() if kind is FieldType.FLOAT else pa.int64()
         return pa.array(quantiles, quantile_type, mask=totals == 0), not sketches
-
-
-def _decode_numbers(kind: FieldType, numbers: np.ndarray) -> pa.Array:
-    """Returns numbers as tablet servers encode them, in 8 bytes whatever their type."""
-    return from_numbers(FieldType.FLOAT if kind is FieldType.FLOAT else FieldType.INT, numbers)

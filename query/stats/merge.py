@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from watchfloor.schema.errors import UserError
-from watchfloor.store.stats.answer import PartialGroups, name_keys
+from watchfloor.store.stats.answer import PartialGroups, decode_floats, name_keys
 from watchfloor.store.stats.program import StateKind, StatsProgram
 
-from .sketches import merge_sketches
+from .sketches import EXACT_VALUES, merge_sketches, sketch_numbers, sketch_values
 
-MAX_GROUPS = 1_000_000
-"""The default for the largest number of groups of an answer."""
 MAX_VALUES = 8_000_000
 """The largest number of distinct values that are kept for all groups of a state together."""
 _LEAST_ROWS = 1 << 16
@@ -53,7 +52,7 @@ class GroupMerger:
     Raises ``UserError`` if there are more than ``max_groups`` groups.
     """
 
-    def __init__(self, program: StatsProgram, max_groups: int = MAX_GROUPS) -> None:
+    def __init__(self, program: StatsProgram, max_groups: int) -> None:
         self.program, self.events = program, 0
         self._keys = name_keys(program)
         many = (
@@ -106,12 +105,34 @@ class GroupMerger:
 
     def _merge_values(self, number: int, rows: pa.Table) -> pa.Table:
         kind = self.program.states[number].kind
-        if kind is StateKind.SET:
-            return rows.group_by([*self._keys, "value"], use_threads=False).aggregate([])
         if kind in _ORDERS:
             rows = rows.sort_by([("time", _ORDERS[kind]), ("value", _ORDERS[kind])])
             return self._aggregate(rows, [("time", "first"), ("value", "first")])
-        return self._aggregate(rows, [("count", "sum")], [*self._keys, "value"])
+        counts = [] if kind is StateKind.SET else [("count", "sum")]
+        return self._sketch_large(number, self._aggregate(rows, counts, [*self._keys, "value"]))
+
+    def _sketch_large(self, number: int, rows: pa.Table) -> pa.Table:
+        """Moves the values of groups that have more than ``EXACT_VALUES`` into sketches, and returns the others."""
+        if len(rows) <= EXACT_VALUES:
+            return rows
+        sizes = rows.group_by(self._keys, use_threads=False).aggregate([("value", "count")])
+        large = sizes.filter(pc.greater(sizes.column("value_count"), EXACT_VALUES)).select(self._keys)
+        if not len(large):
+            return rows
+        kind = self.program.states[number].kind
+        sketches = []
+        for group in large.to_pylist():
+            same = pc.equal(rows.column(self._keys[0]), pa.scalar(group[self._keys[0]], pa.binary()))
+            for key in self._keys[1:]:
+                same = pc.and_(same, pc.equal(rows.column(key), pa.scalar(group[key], pa.binary())))
+            mine, rows = rows.filter(same), rows.filter(pc.invert(same))
+            if kind is StateKind.SET:
+                sketches.append(sketch_values(mine.column("value")))
+            else:
+                floats = decode_floats(kind is StateKind.HISTOGRAM_FLOAT, mine.column("value").to_numpy())
+                sketches.append(sketch_numbers(floats, mine.column("count").to_numpy()))
+        self._find_sketches(number).add_rows(large.append_column("sketch", pa.array(sketches, pa.binary())))
+        return rows
 
     def _find_sketches(self, number: int) -> _MergedTable:
         if number not in self._sketches:

@@ -14,12 +14,16 @@ from watchfloor.schema.stats.type_check import TypedStats, read_stats
 from watchfloor.schema.times import clip_range
 from watchfloor.store.catalog import Catalog
 
+MAX_GROUPS = 1_000_000
+"""The default for the largest number of groups of an answer."""
+
 
 @dataclass(frozen=True)
 class StatsQuery:
     """A request for statistics of the events of one source that satisfy ``where``, in [since, until) (µs).
 
-    ``stats`` is a pipe as text or in its JSON form (``schema/stats``). The other members are as in ``QueryRequest``.
+    ``stats`` is a pipe as text or in its JSON form (``schema/stats``). More than ``max_groups`` groups are an error. The
+    other members are as in ``QueryRequest``.
     """
 
     source: str
@@ -28,6 +32,7 @@ class StatsQuery:
     since: int | None = None
     until: int | None = None
     scheme: str = "auto"
+    max_groups: int = MAX_GROUPS
     deadline: float | None = None
 
 

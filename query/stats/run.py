@@ -76,7 +76,7 @@ class StatsResult:
         yield from self._run_slices(prepared, prepared.access)
 
     def _run_slices(self, prepared: PreparedStats, access: EventsAccess) -> Generator[StatsPart, None, None]:
-        merger = GroupMerger(access.program)
+        merger = GroupMerger(access.program, prepared.checked.query.max_groups)
         for one in access.slices:
             request = StatsRequest(one.since, one.until, None, access.program)
             with closing(aggregate_range(self._snapshot, access.source, access.plan, request)) as parts:

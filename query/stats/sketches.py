@@ -6,8 +6,10 @@ Tablet servers make them with the Java library; here they are merged and read.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import datasketches
+import numpy as np
 import pyarrow as pa
 
 EXACT_VALUES = 4096
@@ -15,7 +17,8 @@ EXACT_VALUES = 4096
 LOG2_REGISTERS = 12
 DISTINCT_ERROR = 0.032
 """Relative error of a sketch's number of distinct values in 19 of 20 cases: two standard errors of 2^12 registers."""
-RANK_ERROR = datasketches.kll_doubles_sketch.get_normalized_rank_error(200, False)
+KLL_ACCURACY = 200
+RANK_ERROR = datasketches.kll_doubles_sketch.get_normalized_rank_error(KLL_ACCURACY, False)
 """Error of a quantile's rank, as a share of all values, in 99 of 100 cases."""
 
 
@@ -45,18 +48,31 @@ def _merge_kll(sketches: Sequence[bytes]) -> bytes:
     return bytes(first.serialize())
 
 
-def count_distinct(sketch: bytes, values: Sequence[bytes]) -> int:
+def sketch_values(values: pa.BinaryArray) -> bytes:
+    """Returns a sketch of distinct values, which are encoded."""
+    return bytes(_update_hll(datasketches.hll_sketch(LOG2_REGISTERS), values).serialize_compact())
+
+
+def sketch_numbers(numbers: np.ndarray, counts: np.ndarray) -> bytes:
+    """Returns a sketch of numbers, each of which occurs ``counts`` times."""
+    kll = datasketches.kll_doubles_sketch(KLL_ACCURACY)
+    kll.update(np.repeat(numbers, counts))
+    return bytes(kll.serialize())
+
+
+def count_distinct(sketch: bytes, values: pa.BinaryArray) -> int:
     """Returns the approximate number of distinct values of a sketch and of ``values``, which are encoded."""
-    hll = datasketches.hll_sketch.deserialize(sketch)
-    for value in values:
-        hll.update(value.decode("latin-1"))  # as Java's ValueSet does: a byte is a character
-    return round(hll.get_estimate())
+    return round(_update_hll(datasketches.hll_sketch.deserialize(sketch), values).get_estimate())
 
 
-def find_quantile(sketch: bytes, values: Sequence[float], counts: Sequence[int], share: float) -> float:
-    """Returns the approximate quantile of a sketch and of ``values``, each of which occurs ``counts`` times."""
+def find_quantile(sketch: bytes, numbers: np.ndarray, counts: np.ndarray, share: float) -> float:
+    """Returns the approximate quantile of a sketch and of ``numbers``, each of which occurs ``counts`` times."""
     kll = datasketches.kll_doubles_sketch.deserialize(sketch)
-    for value, count in zip(values, counts, strict=True):
-        for _ in range(count):
-            kll.update(value)
+    kll.update(np.repeat(numbers, counts))
     return float(kll.get_quantile(share, True))
+
+
+def _update_hll(hll: Any, values: pa.BinaryArray) -> Any:
+    for value in values.to_pylist():
+        hll.update(value.decode("latin-1"))  # as Java's ValueSet does: a byte is a character
+    return hll

@@ -13,6 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watchfloor.schema.field import FieldType
+from watchfloor.store.encoding.numbers import from_numbers
+
 from .program import StateKind, StatsProgram
 
 GROUP = "group"
@@ -124,6 +127,17 @@ def _read_keys(reader: _AnswerReader, program: StatsProgram, count: int) -> list
         values = pa.concat_arrays([values.cast(pa.binary()), pa.array([b""], pa.binary())])
         keys.append(values.take(pa.array(np.where(numbers < 0, len(values) - 1, numbers))))
     return keys
+
+
+def decode_numbers(is_float: bool, numbers: np.ndarray) -> pa.Array:
+    """Returns the numbers of histograms, which are encoded in 8 bytes whatever their type."""
+    return from_numbers(FieldType.FLOAT if is_float else FieldType.INT, numbers)
+
+
+def decode_floats(is_float: bool, numbers: np.ndarray) -> np.ndarray:
+    """Returns the numbers of histograms as floats, as sketches hold them."""
+    values: np.ndarray = decode_numbers(is_float, numbers).to_numpy(zero_copy_only=False).astype(np.float64)
+    return values
 
 
 def _make_table(program: StatsProgram, keys: list[pa.Array], columns: dict[str, pa.Array]) -> pa.Table:
