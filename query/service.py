@@ -113,7 +113,7 @@ class QueryService:
 
     def _check_request(self, request: QueryRequest) -> CheckedRequest | CheckedSources:
         """Returns the request, checked by its source, or by its sources if it names several."""
-        check = check_sources if names_several(request.source) else check_request
+        check = check_sources if request.own_columns or names_several(request.source) else check_request
         return check(self._store.catalog, request)
 
     def count_events(

@@ -38,11 +38,12 @@ class UserError(WatchfloorError):
 class FilterError(UserError):
     """A filter that does not parse or does not fit its source.
 
-    ``text`` is the whole filter, ``position`` the 0-based character that the error points to.
+    ``text`` is the whole filter, ``position`` the 0-based character that the error points to. ``reason`` is the message
+    as it is said where the source is named already.
     """
 
-    def __init__(self, message: str, text: str = "", position: int = 0) -> None:
-        self.message, self.text, self.position = message, text, position
+    def __init__(self, message: str, text: str = "", position: int = 0, reason: str = "") -> None:
+        self.message, self.text, self.position, self.reason = message, text, position, reason or message
         super().__init__(f"{message}\n{point_at(text, position)}" if text else message)
 
 
@@ -69,8 +70,8 @@ class UnknownFieldError(FilterError):
         further: Iterable[str] = (),
     ) -> None:
         named = shorten(field, _LONGEST_NAME + 1)
-        suggested = suggest_names(named, known, further)
-        super().__init__(f"source {source} has no field {named!r}{suggested}", text, position)
+        lack = f"has no field {named!r}{suggest_names(named, known, further)}"
+        super().__init__(f"source {source} {lack}", text, position, f"it {lack}")
 
 
 class TimeRangeError(UserError):

@@ -8,7 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from .column_texts import format_cells, format_times
+from watchfloor.query.texts.columns import format_times
+
+from .column_texts import format_cells
 
 
 class CsvWriter:
@@ -35,6 +37,8 @@ class CsvWriter:
 
 def _flatten_column(column: pa.Array) -> pa.Array:
     """Returns the column in a type that the CSV writer takes: times and lists become text."""
+    if isinstance(column.type, pa.JsonType):
+        return column.storage
     if pa.types.is_timestamp(column.type):
         return format_times(column)
     if pa.types.is_list(column.type):

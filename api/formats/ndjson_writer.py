@@ -1,27 +1,13 @@
-"""Record batches as JSON lines, encoded a column at a time.
-
-Nulls are left out. Times are ISO 8601 in UTC with microseconds and ``Z``. Lists are arrays, in which a null element is
-``null``. A struct is an object without its nulls. A float that JSON cannot write (NaN, infinity) is ``null``. Each
-column becomes a column of ``,"name":value`` fragments, and the fragments of a row are joined, so the work per value
-stays inside Arrow.
-"""
+"""Record batches as JSON lines: ``watchfloor.query.texts.json_objects`` says what each row looks like."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .column_texts import format_times, join_texts, make_scalar
-
-_NULL = pa.scalar(None, pa.string())
-# The bytes that a JSON string must escape: quotes, backslashes and C0 controls. DEL and C1 controls need no escape.
-_ESCAPED = np.zeros(256, bool)
-_ESCAPED[:0x20] = _ESCAPED[[0x22, 0x5C]] = True
+from watchfloor.query.texts.json_objects import encode_objects
 
 
 class NdjsonWriter:
@@ -39,78 +25,9 @@ class NdjsonWriter:
 
 
 def encode_ndjson(batch: pa.RecordBatch) -> bytes:
-    """Encodes a batch as one JSON line per row; a row without any value is ``{}``."""
+    """Encodes a batch as one JSON line per row."""
     if batch.num_rows == 0:
         return b""
-    if not batch.num_columns:
-        return b"{}\n" * batch.num_rows
-    lines = join_texts(_join_members(batch.columns, batch.schema.names), "\n")
+    lines = encode_objects(batch, "\n")
     buffer = lines.buffers()[2]
     return b"" if buffer is None else buffer.slice(0, pc.sum(pc.binary_length(lines)).as_py()).to_pybytes()
-
-
-def _join_members(columns: Sequence[pa.Array], names: Sequence[str]) -> pa.Array:
-    """Returns an object for each row of some columns, of which there is at least one."""
-    members = [_encode_members(column, name) for column, name in zip(columns, names, strict=True)]
-    return join_texts("{", pc.utf8_slice_codeunits(join_texts(*members), 1), "}")
-
-
-def _encode_members(column: pa.Array, name: str) -> pa.Array:
-    """Returns ``,"name":value`` for each row, and an empty text for a null."""
-    members = join_texts(f",{orjson.dumps(name).decode()}:", _encode_values(column))
-    return members if column.null_count == 0 else pc.fill_null(members, make_scalar(""))
-
-
-def _encode_values(column: pa.Array) -> pa.Array:
-    """Encodes each value as JSON text; null stays null."""
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        return join_texts('"', format_times(column), '"')
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _encode_strings(column.cast(pa.string()))
-    if pa.types.is_list(kind):
-        return _encode_lists(column)
-    if pa.types.is_struct(kind):
-        return _encode_objects(column)
-    if pa.types.is_floating(kind):
-        return _encode_floats(column)
-    return column.cast(pa.string())
-
-
-def _encode_strings(column: pa.Array) -> pa.Array:
-    if not _needs_escapes(column):
-        return join_texts('"', column, '"')
-    coded = column.dictionary_encode()
-    texts = pa.array([orjson.dumps(value).decode() for value in coded.dictionary.to_pylist()], pa.string())
-    return texts.take(coded.indices)
-
-
-def _needs_escapes(column: pa.Array) -> bool:
-    """Returns True if any byte of the strings must be escaped. Bytes behind null rows count too, which costs little."""
-    _, offsets, data = column.buffers()
-    if data is None:
-        return False
-    ends = np.frombuffer(offsets, np.int32)
-    start, stop = int(ends[column.offset]), int(ends[column.offset + len(column)])
-    return bool(_ESCAPED[np.frombuffer(data, np.uint8)[start:stop]].any())
-
-
-def _encode_floats(column: pa.Array) -> pa.Array:
-    """Encodes floats by orjson, so that 1.0 stays ``1.0`` and every value reads back as it was."""
-    texts = orjson.dumps(pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False), option=orjson.OPT_SERIALIZE_NUMPY)
-    values = pa.array(texts[1:-1].decode().split(",") if len(column) else [], pa.string())
-    return values if column.null_count == 0 else pc.if_else(column.is_valid(), values, _NULL)
-
-
-def _encode_objects(column: pa.StructArray) -> pa.Array:
-    objects = _join_members(column.flatten(), column.type.names)
-    return objects if column.null_count == 0 else pc.if_else(column.is_valid(), objects, _NULL)
-
-
-def _encode_lists(column: pa.Array) -> pa.Array:
-    lengths = pc.fill_null(pc.list_value_length(column), 0)
-    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
-    elements = pc.fill_null(_encode_values(column.flatten()), make_scalar("null"))
-    inner = pc.binary_join(pa.ListArray.from_arrays(offsets, elements), ",")
-    texts = join_texts("[", inner, "]")
-    return texts if column.null_count == 0 else pc.if_else(column.is_valid(), texts, _NULL)

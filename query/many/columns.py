@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watchfloor.query.preparation.request import choose_columns
 from watchfloor.schema.errors import UserError, suggest_names
 from watchfloor.schema.field import ARROW_TYPES, FieldType
 from watchfloor.schema.filter.names import find_fields
@@ -37,7 +38,7 @@ class CommonColumns:
     def list_fields(self, source: Source) -> tuple[str, ...]:
         """Returns the fields of a source that must be read for its columns."""
         if EVENT in self.types:
-            return (source.time_field, *(f.name for f in source.fields if f.name != source.time_field))
+            return choose_columns(source, None)
         fields = [source.time_field] if TIME in self.types else []
         fields += [f.name for name in self.types if name not in _SPECIAL for f in find_fields(source, name)]
         # A layout reads at least one field.
@@ -46,10 +47,7 @@ class CommonColumns:
     def convert_events(self, source: Source, events: pa.RecordBatch) -> pa.RecordBatch:
         """Returns events of a source in the common columns, with keys to which the source's name is added."""
         columns = [self._fill_column(name, kind, source, events) for name, kind in self.types.items()]
-        keys = pc.binary_join_element_wise(
-            events.column(KEY_COLUMN).cast(pa.binary()), pa.scalar(source.name.encode()), pa.scalar(b"")
-        )
-        return pa.RecordBatch.from_arrays([*columns, keys], names=[*self.types, KEY_COLUMN])
+        return pa.RecordBatch.from_arrays([*columns, extend_keys(source, events)], names=[*self.types, KEY_COLUMN])
 
     def _fill_column(self, name: str, kind: pa.DataType, source: Source, events: pa.RecordBatch) -> pa.Array:
         if name == TIME:
@@ -75,6 +73,12 @@ def choose_common_columns(
         raise UserError("columns is empty; name at least one, or leave it out")
     wanted = (TIME, SOURCE, *named, EVENT) if names is None else tuple(names)
     return CommonColumns({name: _SPECIAL.get(name) or _find_type(sources, name) for name in dict.fromkeys(wanted)})
+
+
+def extend_keys(source: Source, events: pa.RecordBatch) -> pa.Array:
+    """Returns the keys of a source's events with its name at their ends."""
+    keys = events.column(KEY_COLUMN).cast(pa.binary())
+    return pc.binary_join_element_wise(keys, pa.scalar(source.name.encode()), pa.scalar(b""))
 
 
 def to_texts(column: pa.Array) -> pa.Array:

@@ -25,7 +25,7 @@ from watchfloor.query.preparation.prepare import (
     resolve_range,
 )
 from watchfloor.query.preparation.request import QueryRequest, check_limits
-from watchfloor.schema.errors import FilterError
+from watchfloor.schema.errors import FilterError, UserError
 from watchfloor.schema.filter.tree import Filter, list_fields
 from watchfloor.schema.filter.type_check import TypedFilter, read_tree, read_typed_filter
 from watchfloor.schema.source import Source
@@ -37,7 +37,8 @@ from watchfloor.store.snapshot import Snapshot
 
 from .columns import CommonColumns, choose_common_columns
 from .merge import merge_streams
-from .selection import choose_sources
+from .own_columns import OwnColumns
+from .selection import choose_sources, names_several
 
 PLANNING = 16
 """The most sources that are planned at once."""
@@ -54,13 +55,13 @@ class CheckedSources:
     request: QueryRequest
     parts: tuple[CheckedRequest, ...]
     left_out: Mapping[str, str]
-    common: CommonColumns
+    columns: CommonColumns | OwnColumns
     tree: Filter | None
     cursor: Cursor | None
 
     @property
     def schema(self) -> pa.Schema:
-        return self.common.schema
+        return self.columns.schema
 
     def prepare(self, snapshot: Snapshot) -> PreparedSources:
         """Returns the prepared query; see ``prepare_sources``."""
@@ -68,7 +69,7 @@ class CheckedSources:
 
     def write_cursor(self, cursor: Cursor) -> str:
         """Returns the text by which a next query of the same sources and filter goes on."""
-        return cursor.to_text(self.request.source, self.tree)
+        return cursor.to_text(_name_sources(self.request), self.tree)
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class PreparedSources(BatchedQuery):
     ``left_out`` those that the filter does not fit, with the reason.
     """
 
-    common: CommonColumns
+    columns: CommonColumns | OwnColumns
     parts: tuple[PreparedQuery, ...]
     settled: tuple[str, ...]
     left_out: Mapping[str, str]
@@ -98,11 +99,11 @@ class PreparedSources(BatchedQuery):
     def _read_part(
         self, part: PreparedQuery, reader: Reader, request: ReadRequest
     ) -> Generator[pa.RecordBatch, None, None]:
-        """Yields the events of one source in the common columns."""
+        """Yields the events of one source in the columns of the result."""
         since, until = max(part.since, request.since), min(part.until, request.until)
         if since < until:
             for events in part.read_batch(reader, replace(request, since=since, until=until)):
-                yield self.common.convert_events(part.source, events)
+                yield self.columns.convert_events(part.source, events)
 
 
 def check_sources(catalog: Catalog, request: QueryRequest) -> CheckedSources:
@@ -111,15 +112,14 @@ def check_sources(catalog: Catalog, request: QueryRequest) -> CheckedSources:
     known = catalog.read_sources()
     sources = [known[name] for name in choose_sources(request.source, known)]
     tree = None if request.where is None else read_tree(request.where)
-    cursor, since, until = resolve_range(request, request.source, tree)
+    cursor, since, until = resolve_range(request, _name_sources(request), tree)
     fitting, left_out = _type_filters(request, sources)
-    named = sorted(list_fields(tree)) if tree is not None else []
-    common = choose_common_columns([source for source, _ in fitting], request.columns, named)
+    columns = _choose_columns(request, [source for source, _ in fitting], tree)
     parts = tuple(
         CheckedRequest(
             request=request,
             source=source,
-            columns=common.list_fields(source),
+            columns=columns.list_fields(source),
             schema=pa.schema([]),
             tree=None if typed is None else typed.tree,
             cursor=None,
@@ -129,7 +129,23 @@ def check_sources(catalog: Catalog, request: QueryRequest) -> CheckedSources:
         )
         for source, typed in fitting
     )
-    return CheckedSources(request, parts, left_out, common, tree, cursor)
+    return CheckedSources(request, parts, left_out, columns, tree, cursor)
+
+
+def _name_sources(request: QueryRequest) -> str:
+    """Returns the name by which cursors know the sources. No single source has it: the keys of its cursors differ."""
+    return request.source if names_several(request.source) else f"{request.source},"
+
+
+def _choose_columns(
+    request: QueryRequest, sources: Sequence[Source], tree: Filter | None
+) -> CommonColumns | OwnColumns:
+    """Returns the columns of the result. Raises ``UserError`` if the request names columns that do not fit."""
+    if not request.own_columns:
+        return choose_common_columns(sources, request.columns, sorted(list_fields(tree)) if tree is not None else [])
+    if request.columns is not None:
+        raise UserError("columns and own_columns exclude each other; give one of them")
+    return OwnColumns()
 
 
 def _type_filters(
@@ -148,7 +164,7 @@ def _type_filters(
             errors[source.name] = error
     if not fitting:
         raise next(iter(errors.values()))
-    return fitting, {name: error.message for name, error in errors.items()}
+    return fitting, {name: error.reason for name, error in errors.items()}
 
 
 def prepare_sources(snapshot: Snapshot, checked: CheckedSources) -> PreparedSources:
@@ -168,7 +184,7 @@ def prepare_sources(snapshot: Snapshot, checked: CheckedSources) -> PreparedSour
         limit=request.limit,
         batches=make_sequence(settings, busy, _add_distributions([query.batches.expected for query in parts])),
         first_width=suggest_first_width(sum(q.plan.matches for q in parts), since, until, request.batching, busy),
-        common=checked.common,
+        columns=checked.columns,
         parts=parts,
         settled=tuple(query.source.name for query in planned if query.plan.matches == 0),
         left_out=checked.left_out,

@@ -15,14 +15,15 @@ from watchfloor.schema.times import from_micros
 
 @dataclass(frozen=True)
 class QueryRequest:
-    """A request for events of one source, and the way in which the query is to run.
+    """A request for events of one source or several, and the way in which the query is to run.
 
     The time range is [since, until) in µs since 1970 UTC; None leaves an end open. ``where`` is a filter as text or in
-    its JSON form. ``columns`` names the fields of the result; None stands for all. ``limit`` is the largest number of
-    events; None stands for all. ``scheme`` is one of the planner's schemes, ``w`` its density factor, and ``planner``
-    the set of its rules: all (``full``), or those of the ``paper``. The query ends ``deadline`` seconds after it was
-    started, with the rows found by then; None sets no deadline. ``cursor`` is from the summary of an earlier query with
-    the same source and filter: this query then continues after the last row of that query, in that query's time range.
+    its JSON form. ``columns`` names the fields of the result; None stands for all. With ``own_columns`` the result has
+    each event as an object of its source's own fields instead. ``limit`` is the largest number of events; None stands
+    for all. ``scheme`` is one of the planner's schemes, ``w`` its density factor, and ``planner`` the set of its rules:
+    all (``full``), or those of the ``paper``. The query ends ``deadline`` seconds after it was started, with the rows
+    found by then; None sets no deadline. ``cursor`` is from the summary of an earlier query with the same source and
+    filter: this query then continues after the last row of that query, in that query's time range.
     """
 
     source: str
@@ -37,6 +38,7 @@ class QueryRequest:
     batching: BatchSettings = field(default_factory=BatchSettings)
     deadline: float | None = None
     cursor: str | None = None
+    own_columns: bool = False
 
 
 def check_limits(request: QueryRequest) -> None:

@@ -81,6 +81,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "ingest/intake",
     ),
     "query": (
+        "query/texts",
         "query/batches",
         "query/preparation",
         "query/many",

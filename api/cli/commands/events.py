@@ -42,6 +42,11 @@ def register(add: AddCommand) -> None:
         metavar="A,B",
         help="these fields, in this order (default: all; of several sources: time, _source, the filter's, event)",
     )
+    parser.add_argument(
+        "--own-columns",
+        action="store_true",
+        help="each event as an object of its source's own fields, beside _time and _source",
+    )
     parser.add_argument("--limit", metavar="N", type=int, help="stop after N events")
     parser.add_argument(
         "--deadline", metavar="SECONDS", type=float, help="end after so long with what has been found (exit status 1)"
@@ -75,7 +80,8 @@ def run_query(args: Namespace) -> int:
         return _run_stats(args)
     names = ("source", "since", "until", "where", "limit", "deadline", "cursor", "scheme", "w", "planner")
     columns = [name.strip() for name in args.columns.split(",")] if args.columns else None
-    request = read_query_request({**{name: getattr(args, name) for name in names}, "columns": columns})
+    chosen = {"columns": columns, "own_columns": args.own_columns}
+    request = read_query_request({**{name: getattr(args, name) for name in names}, **chosen})
     form = args.format or default_format(args.output)
     with open_service(args) as service, open_output(args.output) as out:
         if args.explain:
@@ -93,8 +99,9 @@ def _run_stats(args: Namespace) -> int:
     for name in ("columns", "limit", "cursor", "w"):
         if getattr(args, name) is not None:
             raise UserError(f"--{name} is for events; the pipe of --stats has its own columns, sort and limit")
-    if args.watch:
-        raise UserError("--watch is for events; it does not go with --stats")
+    for name in ("watch", "own_columns"):
+        if getattr(args, name):
+            raise UserError(f"--{name.replace('_', '-')} is for events; it does not go with --stats")
     names = ("source", "since", "until", "where", "stats", "deadline", "scheme")
     query = read_stats_query({name: getattr(args, name) for name in names})
     form = args.format or default_format(args.output)
@@ -195,7 +202,7 @@ def _list_sources(summary: dict[str, Any]) -> list[str]:
     lines = [f"{name}: {plan['scheme']}, {plan['rule']}" for name, plan in summary.get("sources", {}).items()]
     if settled := summary.get("settled"):
         lines.append(f"not read, as the counts say that nothing matches: {', '.join(settled)}")
-    return lines + [f"left out: {because}" for because in summary.get("left_out", {}).values()]
+    return lines + [f"{name}: left out, {because}" for name, because in summary.get("left_out", {}).items()]
 
 
 def _format_batch(batch: dict[str, Any]) -> str:

@@ -45,6 +45,10 @@ QUERY_BODY = {
                 "uniqueItems": True,
                 "items": {"type": "string", "minLength": 1, "maxLength": 200},
             },
+            "own_columns": {
+                "description": "each event as an object of its source's own fields, beside _time and _source",
+                "type": "boolean",
+            },
             "limit": {"type": "integer", "minimum": 1, "maximum": 1_000_000_000},
             "deadline": {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_DEADLINE},
             "cursor": {"type": "string", "minLength": 1, "maxLength": 200},

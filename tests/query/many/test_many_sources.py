@@ -18,6 +18,7 @@ from ingest_support import RUN
 from loaded import batch_of, write
 from query_strategies import QUERY_BATCHINGS, QUERY_PROFILE
 
+from watchfloor.api.cli.commands.events import format_summary
 from watchfloor.query.many.selection import choose_sources, names_several
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
@@ -202,11 +203,15 @@ def test_a_column_may_be_an_ecs_name_or_a_kind(service: QueryService) -> None:
 def test_the_summary_says_which_sources_are_left_out_and_why(service: QueryService) -> None:
     rows, summary = run(service, QueryRequest(f"{PREFIX}.web,{PREFIX}.host", where="who = a"))
     assert {row["_source"] for row in rows} == {f"{PREFIX}.web"}
-    assert "has no field 'who'" in summary["left_out"][f"{PREFIX}.host"]
+    assert summary["left_out"][f"{PREFIX}.host"].startswith("it has no field 'who'; ")
+    assert f"  {PREFIX}.host: left out, it has no field 'who'; " in format_summary(summary)
+    _, summary = run(service, QueryRequest(f"{PREFIX}.web,{PREFIX}.mail", where="size = 1.5"))
+    assert summary["left_out"] == {f"{PREFIX}.web": "field size is an int: '1.5' is not a whole number"}
     rows, summary = run(service, QueryRequest(f"{PREFIX}.web,{PREFIX}.mail", where="who = nobody"))
     assert not rows and summary["settled"] == [f"{PREFIX}.mail", f"{PREFIX}.web"]
     explained = service.explain(QueryRequest(pattern("web,mail,host"), where="who = a"))
-    for words in (f"{PREFIX}.web\n  scheme", "left out: source", "batching "):
+    assert explained.to_text().count(f"{PREFIX}.host") == 1
+    for words in (f"{PREFIX}.web\n  scheme", "left out: it has no field", "batching "):
         assert words in explained.to_text()
 
 

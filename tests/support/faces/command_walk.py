@@ -41,6 +41,7 @@ def list_command_lines(sources: Sequence[str], fields: Sequence[str]) -> Iterato
                 ("--limit", "3"),
                 ("--where", f"{field} = 3"),
                 ("--columns", field),
+                ("--own-columns",),
                 ("--explain",),
                 ("--stats", f"count(), min({field}), values({field}) by {field}"),
             )

@@ -57,6 +57,7 @@ def route_values(sources: Sequence[str], fields: Sequence[str], shown: str, sinc
         "stats": [f"count() by {field}" for field in fields] + [{"aggregates": [{"function": "count"}]}, "count() by"],
         "partial": [True],
         "columns": [[shown], *([field] for field in fields)],
+        "own_columns": [True],
         "deadline": [60],
         "cursor": ["AAAA"],
         "watch": [True],
