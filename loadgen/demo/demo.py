@@ -1,8 +1,8 @@
 """``watchfloor demo``: the main job from end to end, on real servers, in a few minutes.
 
 Starts the stack, obtains real logs and generates events for volume, lets master, queue and two workers load them, then
-asks: counts, a timeline, top values, three queries from dense to rare, and the same over REST. Every step prints the
-command that does it.
+asks: counts, a timeline, top values, three queries from dense to rare, a sighting, a query of all sources, statistics,
+and the same over REST. Every step prints the command that does it.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ def main(argv: Sequence[str]) -> int:
         show_counts(settings)
         print_title("Three queries: a dense, a middling and a rare value")
         show_queries(settings, generated)
+        print_title("Where a value occurs, the same in all sources, and statistics of what matches")
+        show_analysis(settings, generated)
         print_title("The same over REST")
         query_rest(settings, generated)
     finally:
@@ -166,6 +168,14 @@ def show_queries(settings: Settings, generated: GenerationSummary) -> None:
         arguments += ["--columns", "ts,src_ip,user,domain,status"]
         print(f"\n{frequency.events:,} events have {frequency.value}")
         run_command(settings, *arguments, *TABLE)
+
+
+def show_analysis(settings: Settings, generated: GenerationSummary) -> None:
+    """Looks for the rare value in all sources, reads its events, and counts errors by domain."""
+    run_command(settings, "find", generated.rare.value, *TABLE)
+    run_command(settings, "query", "*", "--where", f"domain = {generated.rare.value}", "--limit", "3", *TABLE)
+    pipe = "count(), distinct(user), p95(duration_ms) by domain | sort -count | limit 5"
+    run_command(settings, "query", "proxy.events", "--where", "status >= 500", "--stats", pipe, *TABLE)
 
 
 def query_rest(settings: Settings, generated: GenerationSummary) -> None:

@@ -42,7 +42,7 @@ def finish_groups(merger: GroupMerger, typed: TypedStats, source: Source) -> Sta
         if typed.stats.keys:
             return StatsTable(apply_stages(typed.schema.empty_table(), typed.stats), ())
         groups = pa.table({keys[0]: pa.array([b""], pa.binary())})
-    groups = groups.sort_by([(key, "ascending") for key in keys])
+    groups = groups.take(_order_groups(groups, keys))
     columns: list[pa.Array] = [
         _decode_key(key, groups.column(name).combine_chunks(), source)
         for key, name in zip(typed.stats.keys, keys, strict=False)
@@ -58,19 +58,29 @@ def finish_groups(merger: GroupMerger, typed: TypedStats, source: Source) -> Sta
 
 
 def apply_stages(table: pa.Table, stats: Stats) -> pa.Table:
-    """Returns the rows that the stages of a pipe leave, in their order. Equal rows stay in the order of their keys."""
+    """Returns the rows that the stages of a pipe leave, in their order. Equal rows stay in the order of ``table``."""
     for stage in stats.stages:
         match stage:
             case Sort(orders):
                 given = [(o.column, "descending" if o.descending else "ascending") for o in orders]
-                named = {order.column for order in orders}
-                keys = [(key.name, "ascending") for key in stats.keys if key.name not in named]
-                table = table.sort_by([*given, *keys])
+                table = table.take(pc.sort_indices(table, given))  # which is stable
             case Limit(rows):
                 table = table.slice(0, rows)
             case Having(where):
                 table = filter_rows(table, where)
     return table
+
+
+def _order_groups(groups: pa.Table, keys: list[str]) -> pa.Array:
+    """Returns the places of the groups in the order of their keys."""
+    ranks = []
+    for key in keys:
+        coded = groups.column(key).combine_chunks().dictionary_encode()
+        order = pc.sort_indices(coded.dictionary).to_numpy()
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        ranks.append(rank[coded.indices.to_numpy()])
+    return pa.array(np.lexsort(ranks[::-1]))
 
 
 def _decode_key(key: Key, column: pa.Array, source: Source) -> pa.Array:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,7 +27,7 @@ class _MergedTable:
 
     def __init__(self, merge: Callable[[pa.Table], pa.Table], limit: int, error: str) -> None:
         """Raises ``UserError(error)`` if more than ``limit`` rows are left after merging."""
-        self._merge, self._limit, self._error = merge, limit, error
+        self.merge, self._limit, self._error = merge, limit, error
         self._merged: pa.Table | None = None
         self._waiting: list[pa.Table] = []
 
@@ -35,11 +37,17 @@ class _MergedTable:
         if sum(table.num_rows for table in self._waiting) > max(_LEAST_ROWS, merged):
             self.read_rows()
 
+    def copy(self, merge: Callable[[pa.Table], pa.Table]) -> _MergedTable:
+        """Returns a table with the same rows, which are merged by ``merge``."""
+        other = _MergedTable(merge, self._limit, self._error)
+        other._merged, other._waiting = self._merged, [*self._waiting]
+        return other
+
     def read_rows(self) -> pa.Table | None:
         """Returns all rows, merged; None if none were ever added."""
         if self._waiting:
             parts = [] if self._merged is None else [self._merged]
-            self._merged = self._merge(pa.concat_tables([*parts, *self._waiting]))
+            self._merged = self.merge(pa.concat_tables([*parts, *self._waiting]))
             self._waiting = []
             if self._merged.num_rows > self._limit:
                 raise UserError(self._error)
@@ -62,6 +70,17 @@ class GroupMerger:
         self._groups = _MergedTable(self._merge_groups, max_groups, many)
         self._values: dict[int, _MergedTable] = {}
         self._sketches: dict[int, _MergedTable] = {}
+
+    def copy(self) -> GroupMerger:
+        """Returns a merger with the same groups, to which parts can be added without a change of this one."""
+        other = copy.copy(self)
+        other._groups = self._groups.copy(other._merge_groups)
+        other._sketches, other._values = {}, {}
+        for number in self._values:
+            other._values[number] = self._values[number].copy(partial(other._merge_values, number))
+        for number in self._sketches:
+            other._sketches[number] = self._sketches[number].copy(self._sketches[number].merge)
+        return other
 
     def add_part(self, part: PartialGroups) -> None:
         """Adds the groups of some events, which no other part holds."""
@@ -100,7 +119,7 @@ class GroupMerger:
                 f"the groups have more than {MAX_VALUES:,} values of {field} together; narrow the filter or the time "
                 f"range, or group by fewer fields"
             )
-            self._values[number] = _MergedTable(lambda rows: self._merge_values(number, rows), MAX_VALUES, many)
+            self._values[number] = _MergedTable(partial(self._merge_values, number), MAX_VALUES, many)
         return self._values[number]
 
     def _merge_values(self, number: int, rows: pa.Table) -> pa.Table:

@@ -22,8 +22,8 @@ MAX_GROUPS = 1_000_000
 class StatsQuery:
     """A request for statistics of the events of one source that satisfy ``where``, in [since, until) (µs).
 
-    ``stats`` is a pipe as text or in its JSON form (``schema/stats``). More than ``max_groups`` groups are an error. The
-    other members are as in ``QueryRequest``.
+    ``stats`` is a pipe as text or in its JSON form (``schema/stats``). More than ``max_groups`` groups are an error.
+    The other members are as in ``QueryRequest``.
     """
 
     source: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import pyarrow as pa
@@ -25,14 +26,24 @@ from .sketches import DISTINCT_ERROR, EXACT_VALUES, RANK_ERROR
 
 @dataclass(frozen=True)
 class StatsPart:
-    """An answer so far: the rows of all events of the newest ``share`` of the time range.
+    """An answer so far: that of all events of the newest ``share`` of the time range; ``make_table`` makes its rows."""
 
-    ``complete`` says that it is the whole answer.
-    """
-
-    rows: pa.Table
+    make_table: Callable[[], StatsTable]
     share: float
-    complete: bool
+
+    @property
+    def complete(self) -> bool:
+        """True if it is the whole answer."""
+        return self.share >= 1
+
+    @cached_property
+    def table(self) -> StatsTable:
+        """The rows, which are made when they are asked for first. Raises ``UserError`` if they cannot be made."""
+        return self.make_table()
+
+    @property
+    def rows(self) -> pa.Table:
+        return self.table.table
 
 
 class StatsResult:
@@ -46,10 +57,10 @@ class StatsResult:
         """``prepared`` is None if the deadline passed before; ``started`` is a time of ``time.perf_counter``."""
         self._prepared, self._snapshot, self._stop, self._started = prepared, snapshot, stop, started
         self._status = "running"
-        self._share, self._events, self._rows = 0.0, 0, 0
+        self._events = 0
+        self._last: StatsPart | None = None
         self._first_seconds: float | None = None
         self._seconds: float | None = None
-        self._approximate: tuple[str, ...] = ()
 
     def __iter__(self) -> Generator[StatsPart, None, None]:
         try:
@@ -71,7 +82,8 @@ class StatsResult:
             return
         if isinstance(prepared.access, CountsAccess):
             rows, self._events = prepared.access.read_rows(self._snapshot, prepared.checked)
-            yield self._make_part(StatsTable(apply_stages(rows, prepared.checked.typed.stats), ()), 1.0)
+            found = StatsTable(apply_stages(rows, prepared.checked.typed.stats), ())
+            yield self._make_part(lambda: found, 1.0)
             return
         yield from self._run_slices(prepared, prepared.access)
 
@@ -86,15 +98,15 @@ class StatsResult:
             if self._stop.reason is not None:
                 return
             share = (prepared.until - one.since) / (prepared.until - prepared.since)
-            yield self._make_part(finish_groups(merger, prepared.checked.typed, access.source), share)
+            yield self._make_part(partial(finish_groups, merger.copy(), prepared.checked.typed, access.source), share)
         if not access.slices:
-            yield self._make_part(finish_groups(merger, prepared.checked.typed, access.source), 1.0)
+            yield self._make_part(partial(finish_groups, merger, prepared.checked.typed, access.source), 1.0)
 
-    def _make_part(self, found: StatsTable, share: float) -> StatsPart:
-        self._share, self._rows, self._approximate = share, found.table.num_rows, found.approximate
+    def _make_part(self, make_table: Callable[[], StatsTable], share: float) -> StatsPart:
         if self._first_seconds is None:
             self._first_seconds = time.perf_counter() - self._started
-        return StatsPart(found.table, share, complete=share >= 1)
+        self._last = StatsPart(make_table, share)
+        return self._last
 
     def close(self) -> None:
         """Ends the aggregation, on the servers too; does nothing if it has ended. Any thread may call it."""
@@ -109,9 +121,9 @@ class StatsResult:
         seconds = self._seconds if self._seconds is not None else time.perf_counter() - self._started
         return {
             "status": self._status,
-            "rows": self._rows,
+            "rows": 0 if self._last is None else len(self._last.rows),
             "events": self._events,
-            "share": round(self._share, 6),
+            "share": 0.0 if self._last is None else round(self._last.share, 6),
             "seconds": round(seconds, 6),
             "first_seconds": None if self._first_seconds is None else round(self._first_seconds, 6),
             "approximate": self._describe_errors(),
@@ -120,10 +132,10 @@ class StatsResult:
 
     def _describe_errors(self) -> dict[str, str]:
         """Returns the error bound of each column that comes from sketches in some groups."""
-        if self._prepared is None:
+        if self._prepared is None or self._last is None:
             return {}
         functions = {a.name: a.function for a in self._prepared.checked.typed.stats.aggregates}
-        return {name: _describe_error(functions[name]) for name in self._approximate}
+        return {name: _describe_error(functions[name]) for name in self._last.table.approximate}
 
     def _end(self, status: str) -> None:
         if self._status == "running":

@@ -18,6 +18,7 @@ from watchfloor.api.tokens.token import Role, Token, hash_token
 from watchfloor.query.many.selection import choose_sources
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.sightings import NotLookedUp, Sighting, Sightings
+from watchfloor.query.stats.finish import StatsTable
 from watchfloor.query.stats.request import StatsQuery
 from watchfloor.query.stats.run import StatsPart
 from watchfloor.schema.choices import SCHEMES
@@ -127,8 +128,8 @@ class FakeStats(FakeResult):
         self.row = pa.Table.from_arrays(columns, schema=schema)
 
     def __iter__(self) -> Iterator[Any]:
-        yield StatsPart(self.row, 0.25, complete=False)
-        yield StatsPart(self.row, 1.0, complete=True)
+        for share in (0.25, 1.0):
+            yield StatsPart(lambda: StatsTable(self.row, ()), share)
         self.status = "complete"
 
 
