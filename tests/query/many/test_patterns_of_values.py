@@ -5,6 +5,8 @@ In `make test`: it is short, on the stack of the run.
 
 from __future__ import annotations
 
+import csv
+import io
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from ipaddress import ip_address, ip_network
 from typing import Any
 
 import pytest
+from command_line import run_command
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ingest_support import RUN
@@ -192,3 +195,15 @@ def test_what_has_too_many_index_entries_is_left_out(service: QueryService, monk
         reasons = list_reasons(found, "cell")
         for name in set(expected) - set(kept):
             assert reasons[name] == "too many index entries fit in this time; ask for less of it"
+
+
+def test_the_command_says_what_was_not_looked_up_and_why(service: QueryService, store_settings: Settings) -> None:
+    status, out, said = run_command(
+        store_settings, "find", "10.1.0.0/16", "--sources", f"{PREFIX}.*", "--format", "csv"
+    )
+    expected = look_everywhere("10.1.0.0/16", COMPLETE["network"], 0, LAST)
+    counts = {(row["source"], row["field"]): int(row["count"]) for row in csv.DictReader(io.StringIO(out))}
+    assert status == 0 and counts == {
+        (f"{PREFIX}.{layout}", field): hours.total() for layout in LAYOUTS for field, hours in expected.items()
+    }
+    assert f"not looked up (it has no index): {PREFIX}.block nat, {PREFIX}.cell nat\n" in said
