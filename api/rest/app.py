@@ -40,6 +40,7 @@ def create_app(
     """
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
+    app.url_map.merge_slashes = False  # else a path with two of them is answered by a redirect, in HTML
     context = RestContext(services, tokens, limits or RestLimits(), settings)
     roles: dict[str, Role | None] = {}
     for route in find_routes():

@@ -21,6 +21,7 @@ from rest_fakes import (
     FakeTokens,
     check_problem,
     events,
+    good_body,
     list_routes,
     read_lines,
 )
@@ -92,8 +93,13 @@ def test_every_route_fails_in_the_one_shape(app: Flask, client: FlaskClient, ser
             asks += "?value=192.0.2.1" if path.endswith("/find") else ""
             fresh = create_app(FakeServices(service), FakeTokens()).test_client()
             headers = OPERATOR if path.endswith("/status") else BEARER
-            problem = check_problem(fresh.open(asks, method=method, json=GOOD, headers=headers), kind)
+            problem = check_problem(fresh.open(asks, method=method, json=good_body(path), headers=headers), kind)
             assert "secret" not in problem["detail"]
+
+
+@pytest.mark.parametrize("path", ["/api/v1/sources/%2F0", "/api/v1//count", "//healthz", "/api/v1/sources/", "/%2F"])
+def test_slashes_are_not_mended(client: FlaskClient, path: str) -> None:
+    check_problem(client.get(path, headers=BEARER), "not-found")
 
 
 def test_a_filter_error_has_its_place(client: FlaskClient) -> None:

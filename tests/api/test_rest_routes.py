@@ -17,10 +17,10 @@ from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 from rest_fakes import (
     BEARER,
-    GOOD,
     OPERATOR,
     FakeServices,
     FakeTokens,
+    good_body,
     list_routes,
     read_lines,
 )
@@ -60,7 +60,7 @@ def test_answers_fit_their_schemas(client: FlaskClient, route: Route) -> None:
         path = route.path.replace("<name>", "web.access")
         headers = OPERATOR if route.role == "operator" else BEARER
         response = client.open(
-            path, method=route.method, query_string=asked, json=GOOD if route.body else None, headers=headers
+            path, method=route.method, query_string=asked, json=good_body(path) if route.body else None, headers=headers
         )
         assert (response.status_code, response.content_type) == (200, route.answer_type)
         for answer in read_lines(response.data):

@@ -33,6 +33,13 @@ BEARER = {"Authorization": f"Bearer {TOKEN}"}
 OPERATOR = {"Authorization": f"Bearer {TOKEN}-operator"}
 QUERY = "/api/v1/query"
 GOOD = {"source": "web.access"}
+
+
+def good_body(path: str) -> dict[str, Any]:
+    """Returns a body with which a route of this path answers."""
+    return GOOD | ({"stats": "count() by status"} if "/stats" in path else {})
+
+
 SOURCE = parse_definition(
     {
         "name": "web.access",
