@@ -19,7 +19,7 @@ from watchfloor.store.encoding.program import compile_filter, encode_field
 
 
 class StateKind(IntEnum):
-    """What is kept for each group; Java's ``StatsProgram.StateKind`` describes each."""
+    """The kinds of states of a group; Java's ``StatsProgram.StateKind`` describes each."""
 
     EVENTS = 0
     EVENTS_WITH = 1
