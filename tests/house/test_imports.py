@@ -136,6 +136,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/engines/peers",
         "loadgen/experiments/peers",
         "loadgen/experiments/blocks",
+        "loadgen/experiments/stats",
         "loadgen/experiments",
         "loadgen/suite",
         "loadgen/commands",

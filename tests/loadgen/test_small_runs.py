@@ -44,6 +44,7 @@ SMALL = {
     "rest-load": ["--events", "5000", "--load-seconds", "2", "--servers", "watchfloor"],
     "readers": ["--events", "2000", "--repeats", "1"],
     "responsiveness": ["--events", "10000", "--turns", "1", "--layout", "block", "--seconds", "0.3"],
+    "stats": ["--events", "10000", "--repeats", "1"],
 }
 
 
@@ -64,7 +65,7 @@ def test_small_runs_write_all_and_leave_nothing(
     path = tmp_path / "out.json"
     assert bench.main([name, "--home", str(store_settings.home), "--json", str(path), *SMALL[name]]) == 0
     written = json.loads(path.read_text())
-    unmeasured = {"peer_to_block"} if all(map(explain_missing, SQL_PEERS)) else set()
+    unmeasured = {"peer_to_block", "watchfloor_to_peer"} if all(map(explain_missing, SQL_PEERS)) else set()
     unmeasured |= {"peer_to_watchfloor"} if all(map(explain_missing, PEERS)) else set()
     assert {f["metric"] for f in written["figures"]} == {m.name for m in load_experiment(name).metrics} - unmeasured
     assert all(f["samples"] for f in written["figures"])

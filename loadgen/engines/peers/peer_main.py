@@ -1,4 +1,6 @@
-"""The process of one other engine: ``python -m watchfloor.loadgen.engines.peers.peer_main NAME FOLDER``.
+"""The process of one other engine: ``python -m watchfloor.loadgen.engines.peers.peer_main NAME FOLDER FEED``.
+
+FEED is the built-in definition of the events that it holds.
 
 It reads one JSON request per line and answers each with one line of JSON, until its input ends. ``peer_process`` is the
 other side; it makes and removes the folder.
@@ -20,10 +22,9 @@ import pyarrow as pa
 from watchfloor.loadgen.engines.answer import EngineAnswer, build_table, check_answer
 from watchfloor.loadgen.engines.engine import PeerEngine
 from watchfloor.loadgen.engines.question import EngineQuestion, QuestionKind
+from watchfloor.loadgen.engines.sql.sql_engine import SqlEngine
 from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.source import Source
-
-SOURCE = "proxy.events"
 
 
 def open_engine(name: str, folder: Path, source: Source) -> PeerEngine:
@@ -47,7 +48,7 @@ def open_engine(name: str, folder: Path, source: Source) -> PeerEngine:
     raise ValueError(f"no engine is called {name}")
 
 
-def main(name: str, folder: Path) -> None:
+def main(name: str, folder: Path, feed: str) -> None:
     """Opens the engine and answers requests until standard input ends."""
     # Output of an engine must not mix with the answers.
     answers = os.fdopen(os.dup(1), "wb")
@@ -57,7 +58,7 @@ def main(name: str, folder: Path) -> None:
         answers.write(orjson.dumps(answer) + b"\n")
         answers.flush()
 
-    source = builtin_definitions()[SOURCE]
+    source = builtin_definitions()[feed]
     try:
         engine = open_engine(name, folder, source)
     except Exception as error:
@@ -77,7 +78,7 @@ def _describe_error(error: Exception) -> str:
 
 
 def answer_request(engine: PeerEngine, source: Source, request: dict[str, Any]) -> dict[str, Any]:
-    """Loads a file or asks a question, and returns the fields of a ``PeerLoad`` or an ``EngineAnswer``."""
+    """Loads a file, asks a question or runs SQL; returns the fields of a ``PeerLoad`` or an ``EngineAnswer``."""
     if "load" in request:
         # Dropping and creating the table is not timed, as in Watchfloor's own load.
         engine.recreate_table()
@@ -86,6 +87,8 @@ def answer_request(engine: PeerEngine, source: Source, request: dict[str, Any]) 
         seconds = time.perf_counter() - started
         engine.finish_merges()
         return {"seconds": seconds, "rows": engine.count_events(), "bytes": engine.measure_disk()}
+    if "sql" in request:
+        return asdict(_answer_sql(engine, request["sql"], request["keep"]))
     question = EngineQuestion(**{**request["ask"], "kind": QuestionKind(request["ask"]["kind"])})
     if question.kind is QuestionKind.COUNT:
         return asdict(_answer_count(engine, question))
@@ -96,6 +99,19 @@ def _answer_count(engine: PeerEngine, question: EngineQuestion) -> EngineAnswer:
     started = time.perf_counter()
     count = engine.count_matches(question)
     return EngineAnswer(time.perf_counter() - started, 1, str(count))
+
+
+def _answer_sql(engine: PeerEngine, sql: str, keep: str | None) -> EngineAnswer:
+    """Runs a statement. Its rows are written to the file ``keep`` in Arrow's format for files, if there is one."""
+    if not isinstance(engine, SqlEngine):
+        raise TypeError("this engine is not asked in SQL")
+    started = time.perf_counter()
+    rows = engine.run_sql(sql)
+    seconds = time.perf_counter() - started
+    if keep is not None:
+        with pa.ipc.new_file(keep, rows.schema) as file:
+            file.write_table(rows)
+    return EngineAnswer(seconds, len(rows))
 
 
 def _answer_rows(engine: PeerEngine, question: EngineQuestion, source: Source, check: bool) -> EngineAnswer:
@@ -115,4 +131,4 @@ def _answer_rows(engine: PeerEngine, question: EngineQuestion, source: Source, c
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

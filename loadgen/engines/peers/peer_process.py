@@ -25,6 +25,8 @@ from watchfloor.schema.errors import StackError
 SQL_PEERS = ("duckdb", "chdb")
 PEERS = (*SQL_PEERS, "tantivy", "opensearch")
 """The names of the engines: ``opensearch`` is a server, the others are names of packages."""
+FEED = "proxy.events"
+"""The events that engines hold if no others are named."""
 _STOP_SECONDS = 20
 _POLL_SECONDS = 0.05
 
@@ -44,14 +46,14 @@ class PeerLoad:
 class PeerProcess:
     """One engine in its process. Its methods raise StackError when the engine fails or its process dies."""
 
-    def __init__(self, name: str) -> None:
-        """Starts the process without waiting for it."""
+    def __init__(self, name: str, feed: str = FEED) -> None:
+        """Starts the process without waiting for it. ``feed`` is the built-in definition of its events."""
         self.name, self._is_open = name, False
         # The folder is outside the experiment's own folder, which only its owner may enter, because a server may have
         # to run as another user. It is made and removed here because the process may have to be killed.
         self._folder = TemporaryDirectory(prefix=f"watchfloor-{name}-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "watchfloor.loadgen.engines.peers.peer_main", name, self._folder.name],
+            [sys.executable, "-m", "watchfloor.loadgen.engines.peers.peer_main", name, self._folder.name, feed],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             # Ctrl-C reaches only the experiment, which then ends its peers and all processes that they have started.
@@ -69,11 +71,15 @@ class PeerProcess:
             self._is_open = True
 
     def load_file(self, path: Path) -> PeerLoad:
-        """Loads a file of proxy events into a fresh table."""
+        """Loads a file of the feed's events into a fresh table."""
         return PeerLoad(**self._call_peer(load=str(path)))
 
     def ask_question(self, question: EngineQuestion, check: bool) -> EngineAnswer:
         return EngineAnswer(**self._call_peer(ask=question, check=check))
+
+    def run_sql(self, sql: str, keep: Path | None = None) -> EngineAnswer:
+        """Runs a statement in an engine that is asked in SQL. ``keep`` is an Arrow file for its rows."""
+        return EngineAnswer(**self._call_peer(sql=sql, keep=None if keep is None else str(keep)))
 
     def close(self) -> None:
         """Ends the process and all that it started, and removes their folder. A second call does nothing."""
@@ -130,8 +136,8 @@ def explain_missing(name: str) -> str:
 
 
 @contextmanager
-def open_peers(names: Sequence[str]) -> Iterator[tuple[list[PeerProcess], list[str]]]:
-    """Yields a peer for each engine of ``names`` that is installed and starts.
+def open_peers(names: Sequence[str], feed: str = FEED) -> Iterator[tuple[list[PeerProcess], list[str]]]:
+    """Yields a peer for each engine of ``names`` that is installed and starts, to hold events of ``feed``.
 
     Also yields a line with the reason for each other engine.
 
@@ -140,7 +146,9 @@ def open_peers(names: Sequence[str]) -> Iterator[tuple[list[PeerProcess], list[s
     with ExitStack() as stack:
         remedies = {name: explain_missing(name) for name in names}
         left_out = [f"{name}: {remedy}" for name, remedy in remedies.items() if remedy]
-        started = [stack.enter_context(closing(PeerProcess(name))) for name, remedy in remedies.items() if not remedy]
+        started = [
+            stack.enter_context(closing(PeerProcess(name, feed))) for name, remedy in remedies.items() if not remedy
+        ]
         peers: list[PeerProcess] = []
         for peer in started:
             try:

@@ -13,9 +13,9 @@ from watchfloor.schema.source import Source
 
 from .sql_engine import SqlEngine
 
-_HIGH_CARDINALITY = ("path", "query")
+_HIGH_CARDINALITY = ("path", "query", "session")
 """String fields with more than 10,000 values, for which LowCardinality is not advised."""
-_BLOOM_FILTERED = ("src_ip", "user", "dest_ip", "domain")
+_BLOOM_FILTERED = ("src_ip", "user", "dest_ip", "dst_ip", "domain", "host")
 """Indexed fields of many values: they get Bloom filters, as ClickHouse's own log tables have."""
 _TYPES = {
     FieldType.STRING: "LowCardinality(String)",
@@ -40,7 +40,8 @@ class ChDbEngine(SqlEngine):
             f"{field.name} {'String' if field.name in _HIGH_CARDINALITY else _TYPES[field.type]}"
             for field in source.fields
         )
-        self._filters = ", ".join(f"INDEX {name}_seen {name} TYPE bloom_filter(0.001)" for name in _BLOOM_FILTERED)
+        filtered = [field.name for field in source.fields if field.is_indexed and field.name in _BLOOM_FILTERED]
+        self._filters = ", ".join(f"INDEX {name}_seen {name} TYPE bloom_filter(0.001)" for name in filtered)
         for setting, value in (
             ("max_threads", THREADS),
             ("max_insert_threads", THREADS),

@@ -1,0 +1,1 @@
+"""``bench stats``: aggregations beside DuckDB and chDB. Read ``run.py`` first."""
