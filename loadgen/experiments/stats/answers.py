@@ -93,9 +93,10 @@ class ServiceAsker:
         started = time.perf_counter()
         result = self._service.run_stats(StatsQuery(self._source, question.stats, question.where))
         *_, last = result
+        rows = last.rows  # which are made now
         seconds = time.perf_counter() - started
         _check_summary(question, result.summary)
-        return TimedAnswer(seconds, read_rows(last.rows) if check else ())
+        return TimedAnswer(seconds, read_rows(rows) if check else ())
 
 
 class SqlAsker:
