@@ -33,20 +33,19 @@ class StatsStream:
         return self._result.summary
 
     def __iter__(self) -> Generator[pa.RecordBatch, None, None]:
-        number, held = 0, None
-        for part in self._result:
-            if self._partial or part.complete:
-                yield from _make_records(part, number)
-                number, held = number + 1, None
-            else:
-                held = part
-        if held is not None:  # the deadline came before the end of the range
-            yield from _make_records(held, number)
+        number, last = 0, None
+        for last in self._result:
+            if self._partial or last.complete:
+                yield from _make_records(last, number, None if last.complete else PARTIAL_ROWS)
+                number += 1
+        # The deadline came before the end of the range: the last part is the answer.
+        if last is not None and not last.complete and not (self._partial and len(last.rows) <= PARTIAL_ROWS):
+            yield from _make_records(last, number, None)
 
 
-def _make_records(part: StatsPart, number: int) -> Generator[pa.RecordBatch, None, None]:
-    """Yields the records of an answer."""
-    rows = part.rows if part.complete else part.rows.slice(0, PARTIAL_ROWS)
+def _make_records(part: StatsPart, number: int, most: int | None) -> Generator[pa.RecordBatch, None, None]:
+    """Yields the records of an answer, of which the first ``most`` rows are wanted (None: all)."""
+    rows = part.rows.slice(0, most)
     for start in range(0, max(1, len(rows)), RECORD_ROWS):
         some = rows.slice(start, RECORD_ROWS)
         structs = some.to_struct_array().combine_chunks() if len(some) else pa.array([], pa.struct(list(rows.schema)))
