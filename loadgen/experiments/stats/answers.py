@@ -80,7 +80,7 @@ class RestAsker:
         *lines, last = map(orjson.loads, [first, *rest])
         _check_summary(question, last["summary"])
         rows = [list(row.values()) for line in lines for row in line["rows"]] if check else []
-        return TimedAnswer(seconds, rows, first_seconds, not lines[0]["complete"])
+        return TimedAnswer(seconds, rows, first_seconds, lines[0]["share"] < 1)
 
 
 class ServiceAsker:
