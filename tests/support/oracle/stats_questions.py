@@ -68,6 +68,7 @@ def check_answer(
     try:
         for part in result:
             parts.append(part)
+        rows = parts[-1].rows.to_pylist()
     except UserError as error:
         assert "does not fit into 64 bits" in str(error)
         columns = [i for i, aggregate in enumerate(stats.aggregates) if aggregate.function == "sum"]
@@ -76,7 +77,7 @@ def check_answer(
     note(result.summary["text"])
     assert result.summary["status"] == "complete" and [part.complete for part in parts].count(True) == 1
     assert parts[-1].complete and result.summary["events"] == len(events)
-    found = group_rows(parts[-1].rows.to_pylist(), stats)
+    found = group_rows(rows, stats)
     missing, surplus = wanted.keys() - found.keys(), found.keys() - wanted.keys()
     assert not missing and not surplus, f"{stats}: {len(missing)} missing: {missing}; {len(surplus)} surplus: {surplus}"
     for group, values in wanted.items():
