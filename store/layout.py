@@ -177,8 +177,14 @@ class ValueCounts(Protocol):
         has.
         """
 
-    def count_values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
-        """Returns the exact count of every value of an indexed field, by the value as it stands in index rows."""
+    def count_values(
+        self, reader: Reader, source: Source, field: Field, since: int, until: int, most: int | None
+    ) -> Counter[bytes] | None:
+        """Returns the exact count of every value of an indexed field, by the value as it stands in index rows.
+
+        The answer is None if the field has more than ``most`` values at any time, because reading is given up there.
+        With ``most`` None no reading is given up.
+        """
 
 
 class Layout(Protocol):

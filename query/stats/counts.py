@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -20,18 +21,22 @@ from watchfloor.store.snapshot import Snapshot
 
 from .request import CheckedStats
 
+MOST_VALUES = 256
+"""The number of values of a field up to which they are counted from the index: of more, a scan is sooner at its end."""
+
 
 @dataclass(frozen=True)
 class CountsAccess:
     """An answer from counts: of all events, or of those with ``term``; by ``key``, which is a bucket, a field, or None.
 
-    ``because`` says why counts are enough.
+    ``because`` says why counts are enough. ``values`` are the counts of the values of a field that is the key.
     """
 
     source: Source
     key: Key | None
     term: tuple[Field, Value] | None
     because: str
+    values: Mapping[Any, int] | None = None
 
     def read_rows(self, snapshot: Snapshot, checked: CheckedStats) -> tuple[pa.Table, int]:
         """Returns the rows of the answer before the stages of its pipe, and the number of events."""
@@ -57,15 +62,11 @@ class CountsAccess:
             for start, count in reader.count_over_time(_find_bucket(self.key.width), since, until, *term):
                 counts[EPOCH + timedelta(microseconds=start // self.key.width * self.key.width)] += count
             return counts
-        assert isinstance(self.key, FieldKey)
-        found = reader.rank_values(self.source.find_field(self.key.field), since, until, 1 << 62)
-        values = dict(found)
-        missing = reader.count_events(since, until) - sum(values.values())
-        return {**values, None: missing} if missing else values
+        return dict(self.values or {})
 
 
-def find_counts(checked: CheckedStats) -> CountsAccess | None:
-    """Returns the way to answer from counts alone; None if events must be read."""
+def find_counts(snapshot: Snapshot, checked: CheckedStats) -> CountsAccess | None:
+    """Returns the way to answer from counts alone; None if events must be read, or if a field has many values."""
     stats, source = checked.typed.stats, checked.source
     if len(stats.keys) > 1 or any(a.function != "count" or a.field or a.where for a in stats.aggregates):
         return None
@@ -87,8 +88,23 @@ def find_counts(checked: CheckedStats) -> CountsAccess | None:
             field = source.find_field(name)
             # Of a list, counts do not tell how many events have none of its values.
             if field.is_covered(checked.since) and not field.is_list:
-                return CountsAccess(source, key, None, f"{name} is indexed, so its values are counted already")
+                return _count_few_values(snapshot, checked, field, key)
     return None
+
+
+def _count_few_values(snapshot: Snapshot, checked: CheckedStats, field: Field, key: Key) -> CountsAccess | None:
+    """Returns the counts of an indexed field's values; None if it has many."""
+    reader = CountReader(snapshot, checked.source)
+    span = reader.find_span(checked.since, checked.until)
+    # Counted before its values: events that arrive meanwhile then are no events without a value.
+    total = 0 if span is None else reader.count_events(*span)
+    values = {} if span is None else reader.count_few_values(field, *span, MOST_VALUES)
+    if values is None:
+        return None
+    if (missing := total - sum(values.values())) > 0:
+        values[None] = missing
+    because = f"{field.name} is indexed and has at most {MOST_VALUES} values, which are counted already"
+    return CountsAccess(checked.source, key, None, because, values)
 
 
 def _find_bucket(width: int) -> str:

@@ -58,7 +58,7 @@ class PreparedStats:
 def prepare_stats(snapshot: Snapshot, checked: CheckedStats) -> PreparedStats:
     """Returns the prepared request. Raises ``StoreError`` if the store is down."""
     # A scheme that was asked for is for events.
-    counts = find_counts(checked) if checked.query.scheme == "auto" else None
+    counts = find_counts(snapshot, checked) if checked.query.scheme == "auto" else None
     if counts is not None:
         return PreparedStats(checked, counts, checked.since or 0, checked.until or 0)
     source, survey, plan = choose_plan(snapshot, checked, scheme=checked.query.scheme)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from watchfloor.store.encoding.ranges import Ranges
 
+BATCH_ROWS = 4096
+"""The number of entries in a batch of a scan for entries, unless another is asked for."""
 MANY_REQUESTS = 8
 """Simultaneous requests of a scan that may return much: several to a tablet server that has several tablets."""
 
@@ -43,7 +45,7 @@ class EntryScan:
     ranges: Ranges
     iterators: Sequence[ServerIterator] = ()
     ordered: bool = True
-    batch_rows: int = 4096
+    batch_rows: int = BATCH_ROWS
     requests: int = MANY_REQUESTS
 
 

@@ -167,9 +167,16 @@ class CountReader:
 
     def rank_values(self, field: Field, since: int, until: int, limit: int) -> list[tuple[object, int]]:
         """Returns the values of an indexed field with the most events in [since, until), exactly; ties by value."""
-        counts = self._layout.counts.count_values(self._reader, self._source, field, since, until)
+        counts = self._layout.counts.count_values(self._reader, self._source, field, since, until, None) or Counter()
         best = heapq.nsmallest(limit, counts.items(), key=lambda item: (-item[1], item[0]))
         return [(decode_index_value(field.scalar, value), count) for value, count in best]
+
+    def count_few_values(self, field: Field, since: int, until: int, most: int) -> dict[object, int] | None:
+        """Returns the exact count of every value of an indexed field; None if it has more than ``most`` values."""
+        counts = self._layout.counts.count_values(self._reader, self._source, field, since, until, most)
+        if counts is None:
+            return None
+        return {decode_index_value(field.scalar, value): count for value, count in counts.items()}
 
     def _read_totals(self, cells: bytes, by: str) -> list[tuple[bytes, int, int]]:
         """Returns (row, start of the bucket, count) of these cells of the row that counts all events."""

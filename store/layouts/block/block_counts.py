@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from watchfloor.schema.field import Field
 from watchfloor.schema.filter.tree import Compare, Condition, Filter
 from watchfloor.schema.source import Source
-from watchfloor.store.bridge.requests import MANY_REQUESTS, EntryScan, ServerIterator
+from watchfloor.store.bridge.requests import BATCH_ROWS, MANY_REQUESTS, EntryScan, ServerIterator
 from watchfloor.store.encoding.byte_arrays import to_binary_array, to_byte_rows, unpack_byte_rows
 from watchfloor.store.encoding.index_values import count_index_values
 from watchfloor.store.encoding.keys import SHARD_BYTES, index_prefix, index_table, shard_names
@@ -147,7 +147,7 @@ def _read_hits_by_suffix(
 
 
 def _scan_seen_hits(
-    reader: Reader, source: Source, ranges: Ranges, requests: int = MANY_REQUESTS
+    reader: Reader, source: Source, ranges: Ranges, requests: int = MANY_REQUESTS, batch_rows: int = BATCH_ROWS
 ) -> Iterator[tuple[list[bytes], np.ndarray, BlockHits]]:
     """Yields the hits of blocks that the reader's view sees, batch by batch.
 
@@ -155,7 +155,10 @@ def _scan_seen_hits(
     hits may be several times in a batch.
     """
     view = find_view(reader, source)
-    for batch in reader.scan(EntryScan(index_table(source), ranges, [_PACK_HITS], ordered=False, requests=requests)):
+    request = EntryScan(
+        index_table(source), ranges, [_PACK_HITS], ordered=False, requests=requests, batch_rows=batch_rows
+    )
+    for batch in reader.scan(request):
         view.check_still_right(reader, source.name)
         rows, packed = batch.column("row"), batch.column("value")
         places = np.repeat(np.arange(len(batch)), pc.binary_length(packed).to_numpy() // _HIT_BYTES)
@@ -231,14 +234,22 @@ class BlockCounts:
             counts.update((times // width * width).tolist())
         return counts
 
-    def count_values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
+    def count_values(
+        self, reader: Reader, source: Source, field: Field, since: int, until: int, most: int | None
+    ) -> Counter[bytes] | None:
         prefix = index_prefix(field.name)
         ranges = Ranges()
         for shard in shard_names(source.shards) if since < until else ():
             ranges.add_prefix(shard + prefix)
         counts: Counter[bytes] = Counter()
+        values: set[bytes] = set()
         edges = [pa.array([], pa.binary())]
-        for rows, places, found in _scan_seen_hits(reader, source, ranges):
+        few = {} if most is None else {"batch_rows": most}
+        for rows, places, found in _scan_seen_hits(reader, source, ranges, **few):
+            if most is not None:
+                values.update(row[SHARD_BYTES:] for row in rows)
+                if len(values) > most:
+                    return None
             whole = found.are_inside(since, until)
             across = (found.newest >= since) & (found.oldest < until) & ~whole
             edges.append(pc.unique(found.ids.filter(pa.array(across))))

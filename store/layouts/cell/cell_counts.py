@@ -113,7 +113,9 @@ class CellCounts:
             counts.update((times // width * width).tolist())
         return counts
 
-    def count_values(self, reader: Reader, source: Source, field: Field, since: int, until: int) -> Counter[bytes]:
+    def count_values(
+        self, reader: Reader, source: Source, field: Field, since: int, until: int, most: int | None
+    ) -> Counter[bytes] | None:
         counts: Counter[bytes] = Counter()
         parts = cover_range(since, until)
         prefix = index_prefix(field.name)
@@ -124,6 +126,8 @@ class CellCounts:
                 ranges.add_prefix(shard + prefix)
             for row, _, count in read_counts(reader, source, ranges, cells, "row"):
                 counts[row[SHARD_BYTES + len(prefix) :]] += count
+                if most is not None and len(counts) > most:
+                    return None
         for span in parts.edges:
             for batch in self._layout.scan_events(reader, source, ReadRequest(*span, None, [field.name], _EDGE_ROWS)):
                 count_index_values(field, batch.column(0), counts)
