@@ -95,6 +95,14 @@ def _list_counts() -> list[StatsQuestion]:
             "top 10 domain",
             _write_sql("SELECT domain, count(*) AS n FROM events GROUP BY domain ORDER BY n DESC, domain LIMIT 10"),
             in_order=True,
+        ),
+        StatsQuestion(
+            "top statuses",
+            feed,
+            None,
+            "top 10 status",
+            _write_sql("SELECT status, count(*) AS n FROM events GROUP BY status ORDER BY n DESC, status LIMIT 10"),
+            in_order=True,
             from_counts=True,
         ),
     ]
