@@ -15,11 +15,9 @@ from watchfloor.schema.field import ARROW_TYPES, FieldType
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import KEY_COLUMN
 
-from .columns import EVENT, SOURCE, extend_keys
+from .columns import EVENT, SOURCE, TIME, extend_keys
 
-OWN_TIME = "_time"
-"""The column with the event's time, beside the object with the source's own name for it."""
-_SCHEMA = pa.schema([(OWN_TIME, ARROW_TYPES[FieldType.TIME]), (SOURCE, pa.string()), (EVENT, pa.json_(pa.string()))])
+_SCHEMA = pa.schema([(TIME, ARROW_TYPES[FieldType.TIME]), (SOURCE, pa.string()), (EVENT, pa.json_(pa.string()))])
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def register(add: AddCommand) -> None:
     parser.add_argument(
         "--own-columns",
         action="store_true",
-        help="each event as an object of its source's own fields, beside _time and _source",
+        help="each event as an object of its source's own fields, beside time and _source",
     )
     parser.add_argument("--limit", metavar="N", type=int, help="stop after N events")
     parser.add_argument(

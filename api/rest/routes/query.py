@@ -46,7 +46,7 @@ QUERY_BODY = {
                 "items": {"type": "string", "minLength": 1, "maxLength": 200},
             },
             "own_columns": {
-                "description": "each event as an object of its source's own fields, beside _time and _source",
+                "description": "each event as an object of its source's own fields, beside time and _source",
                 "type": "boolean",
             },
             "limit": {"type": "integer", "minimum": 1, "maximum": 1_000_000_000},

@@ -34,7 +34,7 @@ from watchfloor.store.store import Store
 MIDNIGHT = datetime(2024, 3, 1, tzinfo=UTC)
 PREFIX = f"own{RUN}"
 ALL = f"{PREFIX}.*"
-# ``size`` has another type in each, and ``_time`` and ``event`` are names of fields.
+# ``size`` has another type in each, and ``time`` and ``event`` are names of fields.
 FIELDS: dict[str, list[dict[str, Any]]] = {
     "flow": [
         {"name": "id.orig_h", "type": "ip", "indexed": True},
@@ -46,7 +46,7 @@ FIELDS: dict[str, list[dict[str, Any]]] = {
         {"name": "size", "type": "string"},
         {"name": "to", "type": "list", "items": "string"},
         {"name": "sent", "type": "time"},
-        {"name": "_time", "type": "string"},
+        {"name": "time", "type": "string"},
     ],
     "bare": [{"name": "spam", "type": "bool"}],
 }
@@ -78,7 +78,7 @@ def make_event(name: str, number: int) -> dict[str, Any]:
         "@name": ("a", 'b"\n', "ü,{}", None)[number % 4],
         "to": (["x", 'y"'], [], None)[number % 3],
         "sent": time + timedelta(seconds=1) if number % 2 else None,
-        "_time": "own",
+        "time": "own",
         "spam": (True, False, None)[number % 3],
     }
     return {TIMES[name]: time, **values}
@@ -137,13 +137,13 @@ def test_each_object_is_what_its_source_alone_prints(service: QueryService, requ
         rows, summary = ask(service, request)
     except UnknownFieldError:
         return
-    assert [row["_time"] for row in rows] == sorted((row["_time"] for row in rows), reverse=True)
-    assert all(list(row) == ["_time", "_source", "event"] for row in rows)
+    assert [row["time"] for row in rows] == sorted((row["time"] for row in rows), reverse=True)
+    assert all(list(row) == ["time", "_source", "event"] for row in rows)
     asked_of = set(summary["sources"]) | set(summary["settled"])
     for name in asked_of:
         own = [row for row in rows if row["_source"] == name]
         assert [row["event"] for row in own] == singly[name]
-        assert [row["_time"] for row in own] == [event[TIMES[name.rpartition(".")[2]]] for event in singly[name]]
+        assert [row["time"] for row in own] == [event[TIMES[name.rpartition(".")[2]]] for event in singly[name]]
     assert len(rows) == sum(len(singly[name]) for name in asked_of) == summary["rows"]
 
 
@@ -187,13 +187,13 @@ def test_other_formats_have_the_object_as_json_text(service: QueryService) -> No
     objects = [row["event"] for row in rows]
     lines = list(csv.DictReader(io.StringIO(print_result(service.run(request), "csv").decode(), newline="")))
     assert [json.loads(line["event"]) for line in lines] == objects
-    assert [(line["_time"], line["_source"]) for line in lines] == [(row["_time"], row["_source"]) for row in rows]
+    assert [(line["time"], line["_source"]) for line in lines] == [(row["time"], row["_source"]) for row in rows]
     table = pa.ipc.open_stream(print_result(service.run(request), "arrow")).read_all()
     assert table.schema.field("event").type == pa.json_(pa.string())
     assert [json.loads(text) for text in table["event"].to_pylist()] == objects
     # The first page decides how wide the columns are.
     header, *printed = print_result(service.run(replace(request, limit=20)), "table").decode().splitlines()
-    assert header.split() == ["_time", "_source", "event"]
+    assert header.split() == ["time", "_source", "event"]
     assert [json.loads(line[line.index("{") :]) for line in printed] == objects[:20]
 
 
