@@ -1,4 +1,4 @@
-"""Makes the columns of an answer from merged groups, and applies the stages of its pipe."""
+"""Makes the columns of an answer from merged groups."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.field import FieldType
 from watchfloor.schema.source import Source
-from watchfloor.schema.stats.having import filter_rows
-from watchfloor.schema.stats.tree import Aggregate, BucketKey, Having, Key, Limit, PrefixKey, Sort, Stats
+from watchfloor.schema.stats.tree import Aggregate, BucketKey, Key, PrefixKey
 from watchfloor.schema.stats.type_check import TypedStats
 from watchfloor.store.encoding.values import decode_scalars
 from watchfloor.store.stats.answer import decode_floats, decode_numbers, name_keys
@@ -22,6 +21,7 @@ from watchfloor.store.stats.program import StateKind, StatePart, list_states
 
 from .merge import GroupMerger
 from .sketches import count_distinct, find_quantile
+from .stages import apply_stages
 
 _INT64 = 1 << 63
 
@@ -40,7 +40,7 @@ def finish_groups(merger: GroupMerger, typed: TypedStats, source: Source) -> Sta
     keys = name_keys(merger.program)
     if groups is None:
         if typed.stats.keys:
-            return StatsTable(apply_stages(typed.schema.empty_table(), typed.stats), ())
+            return StatsTable(apply_stages(typed.schema.empty_table(), typed.stats, source), ())
         groups = pa.table({keys[0]: pa.array([b""], pa.binary())})
     groups = groups.take(_order_groups(groups, keys))
     columns: list[pa.Array] = [
@@ -54,21 +54,9 @@ def finish_groups(merger: GroupMerger, typed: TypedStats, source: Source) -> Sta
         if not is_exact:
             approximate.append(aggregate.name)
     arrays = [column.cast(field.type) for column, field in zip(columns, typed.schema, strict=True)]
-    return StatsTable(apply_stages(pa.Table.from_arrays(arrays, schema=typed.schema), typed.stats), tuple(approximate))
-
-
-def apply_stages(table: pa.Table, stats: Stats) -> pa.Table:
-    """Returns the rows that the stages of a pipe leave, in their order. Equal rows stay in the order of ``table``."""
-    for stage in stats.stages:
-        match stage:
-            case Sort(orders):
-                given = [(o.column, "descending" if o.descending else "ascending") for o in orders]
-                table = table.take(pc.sort_indices(table, given))  # which is stable
-            case Limit(rows):
-                table = table.slice(0, rows)
-            case Having(where):
-                table = filter_rows(table, where)
-    return table
+    return StatsTable(
+        apply_stages(pa.Table.from_arrays(arrays, schema=typed.schema), typed.stats, source), tuple(approximate)
+    )
 
 
 def _order_groups(groups: pa.Table, keys: list[str]) -> pa.Array:

@@ -18,10 +18,11 @@ from watchfloor.store.layout import StatsRequest
 from watchfloor.store.snapshot import Snapshot
 
 from .counts import CountsAccess
-from .finish import StatsTable, apply_stages, finish_groups
+from .finish import StatsTable, finish_groups
 from .merge import GroupMerger
 from .prepare import EventsAccess, PreparedStats
 from .sketches import DISTINCT_ERROR, EXACT_VALUES, RANK_ERROR
+from .stages import apply_stages
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ class StatsResult:
             return
         if isinstance(prepared.access, CountsAccess):
             rows, self._events = prepared.access.read_rows(self._snapshot, prepared.checked)
-            found = StatsTable(apply_stages(rows, prepared.checked.typed.stats), ())
+            checked = prepared.checked
+            found = StatsTable(apply_stages(rows, checked.typed.stats, checked.source), ())
             yield self._make_part(lambda: found, 1.0)
             return
         yield from self._run_slices(prepared, prepared.access)

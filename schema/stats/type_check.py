@@ -136,24 +136,28 @@ class _StatsTyper:
         places = parsed.stages or ((),) * len(parsed.tree.stages)
         typed: list[s.Stage] = []
         for stage, parts in zip(parsed.tree.stages, places, strict=True):
+            shown = format_stage(stage)
             match stage:
                 case s.Sort(orders):
                     for index, order in enumerate(orders):
-                        self.check_column(order.column, known, parts[index] if parts else None, stage)
+                        place = parts[index] if parts else None
+                        self.check_column(order.column, known, place, shown)
+                        if columns[known.index(order.column)].is_list:
+                            raise self.make_error(f"{order.column} is a list, and lists have no order", place, shown)
                 case s.Having(where):
                     conditions = parts[0].conditions if parts else ()
                     for index, name in enumerate(_list_names(where)):
                         place = PartPlace(conditions[index].field) if conditions else None
-                        self.check_column(name, known, place, stage)
+                        self.check_column(name, known, place, shown)
                     stage = s.Having(rows.type_node(where, 1))
             typed.append(stage)
         return tuple(typed)
 
-    def check_column(self, name: str, known: list[str], place: PartPlace | None, stage: s.Stage) -> None:
+    def check_column(self, name: str, known: list[str], place: PartPlace | None, shown: str) -> None:
         """Raises ``FilterError`` with near names if the answer has no column of a name."""
         if name not in known:
             message = f"the answer has no column {shorten_value(name)}{suggest_names(name[:200], known)}"
-            raise self.make_error(message, place, format_stage(stage))
+            raise self.make_error(message, place, shown)
 
     def make_error(self, reason: str, place: PartPlace | None, shown: str) -> FilterError:
         """Returns the error for a reason, at its place in the text, or with the part that is ``shown``."""
