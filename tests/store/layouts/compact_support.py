@@ -13,6 +13,7 @@ import pyarrow as pa
 from watchfloor.query.batches.settings import BatchSettings
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.query.stats.request import StatsQuery
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding import keys
@@ -100,7 +101,13 @@ def answers(service: QueryService, source: Source, ends: tuple[int, int], host: 
         assert [row[0] for row in rows] == sorted((row[0] for row in rows), reverse=True)
         return Counter((*row[:3], None if row[3] is None else tuple(row[3]), row[4]) for row in rows)
 
+    def aggregated(scheme: str) -> dict[int, tuple[int, int]]:
+        stats = f"count(), distinct({COLUMNS[4]}) as texts by bucket(1h)"
+        rows = list(service.run_stats(StatsQuery(name, stats, where, since, until, scheme)))[-1].rows.to_pylist()
+        return {(row["bucket"] - EPOCH) // timedelta(microseconds=1): (row["count"], row["texts"]) for row in rows}
+
     return {
+        "stats": aggregated("index" if turn % 2 else "scan"),
         "scan": found("batched-scan" if turn % 2 else "scan"),
         "index": found("batched-index" if turn % 2 else "index"),
         "count": service.count_events(name, since, until, "host", host),
@@ -114,7 +121,17 @@ def expected(events: list[Event], ends: tuple[int, int], host: str) -> dict[str,
     inside = [e for e in events if ends[0] <= e[0] < ends[1] and e[1] == host]
     rows = Counter((EPOCH + timedelta(microseconds=t), *rest) for t, *rest in inside)
     hours = Counter(t // keys.HOUR * keys.HOUR for t, *_ in inside)
-    return {"scan": rows, "index": rows, "count": len(inside), "top": len(inside), "timeline": dict(hours)}
+    texts: dict[int, set[str]] = {}
+    for time, *_, text in inside:
+        texts.setdefault(time // keys.HOUR * keys.HOUR, set()).add(text)
+    return {
+        "stats": {hour: (hours[hour], len(some)) for hour, some in texts.items()},
+        "scan": rows,
+        "index": rows,
+        "count": len(inside),
+        "top": len(inside),
+        "timeline": dict(hours),
+    }
 
 
 def assert_right(service: QueryService, fed: Fed, seed: int, turns: int = 2) -> None:
