@@ -96,9 +96,9 @@ class StatsResult:
             with closing(aggregate_range(self._snapshot, access.source, access.plan, request)) as parts:
                 for part in parts:
                     merger.add_part(part)
-                    self._events = merger.events
             if self._stop.reason is not None:
                 return
+            self._events = merger.events
             share = (prepared.until - one.since) / (prepared.until - prepared.since)
             yield self._make_part(partial(finish_groups, merger.copy(), prepared.checked.typed, access.source), share)
         if not access.slices:
@@ -119,7 +119,7 @@ class StatsResult:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Status, rows of the last answer, events that matched, share of the range, seconds, and how it is computed."""
+        """Status, rows and events of the last answer, its share of the range, seconds, and how it is computed."""
         seconds = self._seconds if self._seconds is not None else time.perf_counter() - self._started
         return {
             "status": self._status,
