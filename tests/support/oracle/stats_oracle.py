@@ -16,6 +16,7 @@ from typing import Any
 from hypothesis import strategies as st
 from oracle import Event, holds
 
+from watchfloor.query.stats.sketches import DISTINCT_ERROR, EXACT_VALUES, RANK_ERROR
 from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.filter.tree import Filter
 from watchfloor.schema.source import Source
@@ -31,6 +32,22 @@ class RoundedSum:
 
     value: float
     scale: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number of distinct values, or with a ``share`` a quantile, of so many values that a sketch may be taken."""
+
+    ordered: tuple[Any, ...]
+    share: float | None = None
+
+    def fits(self, found: Any) -> bool:
+        """Returns whether a found value is within twice the stated error."""
+        if self.share is None:
+            return bool(abs(found - len(self.ordered)) <= 2 * DISTINCT_ERROR * len(self.ordered))
+        below = sum(value < found for value in self.ordered) / len(self.ordered)
+        up_to = sum(value <= found for value in self.ordered) / len(self.ordered)
+        return bool(below - 2 * RANK_ERROR <= self.share <= up_to + 2 * RANK_ERROR)
 
 
 def aggregate_events(stats: Stats, source: Source, events: Iterable[Event]) -> dict[GroupKey, list[Any]]:
@@ -80,7 +97,8 @@ def compute_aggregate(aggregate: Aggregate, source: Source, events: Sequence[Eve
     order = _order_of(source.find_field(name))
     values = [value for event in events for value in list_values(event, name)]
     if aggregate.function == "distinct":
-        return len(set(values))
+        distinct = set(values)
+        return len(distinct) if len(distinct) <= EXACT_VALUES else Estimate(tuple(distinct))
     if aggregate.function == "values":
         return sorted(set(values), key=order)
     if not values:
@@ -89,6 +107,8 @@ def compute_aggregate(aggregate: Aggregate, source: Source, events: Sequence[Eve
         timed = [(event[source.time_field], order(v), v) for event in events for v in list_values(event, name)]
         pick = min if aggregate.function == "first" else max
         return pick(timed, key=lambda one: one[:2])[2]
+    if aggregate.function == "quantile" and len(set(values)) > EXACT_VALUES:
+        return Estimate(tuple(sorted(values)), aggregate.share)
     if aggregate.function == "quantile":
         rank = max(1, math.ceil((aggregate.share or 0) * len(values)))
         return sorted(values, key=order)[rank - 1]
@@ -163,7 +183,9 @@ def _make_stats(aggregates: Sequence[tuple[Any, ...]], keys: Sequence[tuple[Any,
 
 
 def differ(found: Any, wanted: Any) -> bool:
-    """Returns whether two values of an aggregate differ by more than the rounding of sums."""
+    """Returns whether two values of an aggregate differ by more than rounding and the errors of sketches explain."""
+    if isinstance(wanted, Estimate):
+        return not wanted.fits(found)
     if isinstance(wanted, RoundedSum):
         if not math.isfinite(wanted.value):
             return str(found) != str(wanted.value)
