@@ -2,7 +2,7 @@
 
 Every plan is drawn (counts where they answer, index, scan), with drawn filters and time ranges.
 
-In `make test`: each kind of source some ten pipes of each kind of source; `test_stats_at_length.py` asks many more.
+In `make test`: some ten pipes of each kind of source; `test_stats_at_length.py` asks many more.
 """
 
 from __future__ import annotations
