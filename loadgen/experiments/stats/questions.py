@@ -234,10 +234,10 @@ def _list_netflow() -> list[StatsQuestion]:
             "longest connections",
             feed,
             "duration_ms >= 30000",
-            "max(duration_ms) by src_ip, dst_ip | sort -max_duration_ms, src_ip, dst_ip | limit 10",
+            "max(duration_ms), sum(bytes_out) by src_ip, dst_ip | sort -max_duration_ms, -sum_bytes_out | limit 10",
             _write_sql(
-                "SELECT src_ip, dst_ip, max(duration_ms) AS longest FROM events WHERE duration_ms >= 30000 "
-                "GROUP BY src_ip, dst_ip ORDER BY longest DESC, src_ip, dst_ip LIMIT 10"
+                "SELECT src_ip, dst_ip, max(duration_ms) AS longest, sum(bytes_out) AS sent FROM events "
+                "WHERE duration_ms >= 30000 GROUP BY src_ip, dst_ip ORDER BY longest DESC, sent DESC LIMIT 10"
             ),
             keys=2,
             in_order=True,
