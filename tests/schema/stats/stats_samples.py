@@ -101,13 +101,14 @@ def draw_key(draw: st.DrawFn, name: str) -> Key:
 
 @st.composite
 def draw_stage(draw: st.DrawFn, columns: tuple[Field, ...]) -> Stage:
-    kind = draw(st.sampled_from(["sort", "limit", "having"]))
+    ordered = [column.name for column in columns if not column.is_list]
+    kind = draw(st.sampled_from(["sort", "limit", "having"] if ordered else ["limit", "having"]))
     if kind == "limit":
         return Limit(draw(st.integers(1, 10**6)))
     if kind == "having":
         return Having(draw(trees(st.one_of([leaves(column, ()) for column in columns]), max_leaves=3)))
-    names = st.sampled_from([column.name for column in columns])
-    return Sort(draw(st.lists(st.builds(Order, names, st.booleans()), min_size=1, max_size=3).map(tuple)))
+    orders = st.builds(Order, st.sampled_from(ordered), st.booleans())
+    return Sort(draw(st.lists(orders, min_size=1, max_size=3).map(tuple)))
 
 
 @st.composite
