@@ -237,7 +237,11 @@ final class Feed {
   }
 
   Value value() {
-    return takenValues[at];
+    Value value = takenValues[at];
+    if (value == null) {
+      throw new CancellationException("closed");
+    }
+    return value;
   }
 
   /** Stops the reader and the servers' work. May be called from any thread. */
@@ -246,6 +250,9 @@ final class Feed {
     long wait;
     synchronized (this) {
       giveBack();
+      // The reader's thread may hold this feed for as long as a server takes to answer.
+      Arrays.fill(values, null);
+      Arrays.fill(takenValues, null);
       if (closed || done) {
         closed = true;
         return;
