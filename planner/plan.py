@@ -135,7 +135,13 @@ def _list_lines(term: Access | Term, depth: int = 0) -> list[str]:
 
 
 def _describe_lookup(term: Lookup) -> str:
-    how = {"value": "", "range": "", "suffix": ", by reversed values", "values": ", by testing values"}[term.kind]
+    how = {
+        "value": "",
+        "range": "",
+        "suffix": ", by reversed values",
+        "values": ", by testing values",
+        "list": ", by the list",
+    }[term.kind]
     return f"{term.text}: {format_number(term.count, 'event')}, {format_percent(term.density)}{how}"
 
 

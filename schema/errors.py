@@ -3,8 +3,9 @@
 WatchfloorError
 ├── UserError                the request must change (REST: 4xx; command line: exit 2)
 │   ├── FilterError          a filter's text, with the place (``position``) and a caret in its message
+│   │   ├── UnknownFieldError  with the nearest names
+│   │   └── ListError        a list, or a query within the filter, that cannot be used
 │   ├── UnknownSourceError
-│   ├── UnknownFieldError    with the nearest names
 │   ├── TimeRangeError
 │   ├── DefinitionError      a source definition that breaks its schema
 │   └── InputFileError       a log file that cannot be read, or whose kind is not known
@@ -72,6 +73,10 @@ class UnknownFieldError(FilterError):
         named = shorten(field, _LONGEST_NAME + 1)
         lack = f"has no field {named!r}{suggest_names(named, known, further)}"
         super().__init__(f"source {source} {lack}", text, position, f"it {lack}")
+
+
+class ListError(FilterError):
+    """A list, or a query within a filter, that cannot be used, whatever the source of the filter."""
 
 
 class TimeRangeError(UserError):

@@ -59,6 +59,8 @@ def find_lookup_kind(tree: f.Filter, source: Source) -> LookupKind | None:
     match tree:
         case f.Compare(_, op):
             return "value" if op == "=" else None if op == "!=" else "range"
+        case f.InList() | f.InQuery():
+            return "list"
         case f.Between() | f.Cidr() | f.Prefix():
             return "range"
         case f.Wildcard(_, pattern):

@@ -10,11 +10,11 @@ from typing import Literal, Union
 from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import Condition
 
-LookupKind = Literal["value", "range", "suffix", "values"]
+LookupKind = Literal["value", "range", "suffix", "values", "list"]
 """The kinds of look-up by which the index answers a condition.
 
-``value`` reads one index row a shard, ``range`` a range of sorted values, ``suffix`` a range of reversed values, and
-``values`` tests the values of the field one after the other.
+``value`` reads one index row a shard, ``range`` a range of sorted values, ``suffix`` a range of reversed values,
+``values`` tests the values of the field one after the other, and ``list`` looks for those of a sorted list.
 """
 
 

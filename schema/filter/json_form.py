@@ -6,6 +6,8 @@
 {"field": "method", "op": "in", "values": ["GET", "PUT"]}
 {"field": "status", "op": "in", "from": 500, "to": 599}
 {"field": "src", "op": "in", "value": "10.0.0.0/8"}
+{"field": "src", "op": "in", "list": "bad_ips"}
+{"field": "uid", "op": "in", "query": {"source": "zeek.notice", "where": FILTER, "column": "uid"}}
 {"field": "user", "op": "exists"}
 """
 
@@ -20,15 +22,17 @@ from watchfloor.schema.errors import FilterError
 from watchfloor.schema.text import shorten_value
 
 from . import tree as f
-from .parse import check_depth, check_terms
+from .parse import check_depth, check_is_flat, check_terms
 from .print import format_value
+from .value_list import is_list_name
 from .values import parse_network
 
 _MOST_BITS = 1_024
 """The largest number of bits in a whole number; no finite float is larger."""
 OPERATORS = (*f.COMPARISONS, "in", "startswith", "endswith", "contains", "~", "like", "exists")
 # The keys that an operator allows beside field and op; other operators allow value.
-_KEYS = {"in": {"value", "values", "from", "to"}, "~": {"value", "ignore_case"}, "exists": set[str]()}
+_OTHER_KEYS_OF_IN = {"values", "from", "to", "list", "query"}
+_KEYS = {"in": {"value"} | _OTHER_KEYS_OF_IN, "~": {"value", "ignore_case"}, "exists": set[str]()}
 
 
 def to_json(tree: f.Filter) -> dict[str, Any]:
@@ -44,6 +48,11 @@ def to_json(tree: f.Filter) -> dict[str, Any]:
             return {"field": field, "op": op, "value": _to_plain_value(value)}
         case f.In(field, values):
             return {"field": field, "op": "in", "values": [_to_plain_value(value) for value in values]}
+        case f.InList(field, name):
+            return {"field": field, "op": "in", "list": name}
+        case f.InQuery(field, source, where, column):
+            filtered = {} if where is None else {"where": to_json(where)}
+            return {"field": field, "op": "in", "query": {"source": source, **filtered, "column": column}}
         case f.Between(field, low, high):
             return {"field": field, "op": "in", "from": _to_plain_value(low), "to": _to_plain_value(high)}
         case f.Cidr(field, network):
@@ -102,17 +111,8 @@ def _read_condition(form: dict[str, Any], at: str) -> tuple[f.Filter, int]:
     reject_other_keys(form, {"field", "op"} | _KEYS.get(op, {"value"}), at)
     if op == "exists":
         return f.Exists(field), 1
-    if op == "in" and "values" in form:
-        reject_other_keys(form, {"field", "op", "values"}, at)
-        values = form["values"]
-        if not isinstance(values, list) or not values:
-            raise FilterError(f"{at}.values: a list of one or more values was expected")
-        return f.In(field, tuple(_read_value(value, f"{at}.values[{i}]") for i, value in enumerate(values))), len(
-            values
-        )
-    if op == "in" and ("from" in form or "to" in form):
-        reject_other_keys(form, {"field", "op", "from", "to"}, at)
-        return f.Between(field, _read_value(form.get("from"), f"{at}.from"), _read_value(form.get("to"), f"{at}.to")), 1
+    if op == "in" and form.keys() & _OTHER_KEYS_OF_IN:
+        return _read_in(field, form, at)
     value = _read_value(form.get("value"), f"{at}.value")
     if op in f.COMPARISONS:
         return f.Compare(field, op, value), 1
@@ -132,6 +132,42 @@ def _read_condition(form: dict[str, Any], at: str) -> tuple[f.Filter, int]:
     if not isinstance(ignore_case, bool):
         raise FilterError(f"{at}.ignore_case: true or false was expected")
     return f.Matches(field, value, ignore_case), 1
+
+
+def _read_in(field: str, form: dict[str, Any], at: str) -> tuple[f.Filter, int]:
+    """Returns the condition of an object with the operator ``in`` that names no network, and its number of terms."""
+    if "list" in form:
+        reject_other_keys(form, {"field", "op", "list"}, at)
+        name = form["list"]
+        if not isinstance(name, str) or not is_list_name(name):
+            found = shorten_value(name) if isinstance(name, str) else describe_kind(name)
+            raise FilterError(f"{at}.list: the name of a list was expected, such as bad_ips, found {found}")
+        return f.InList(field, name), 1
+    if "query" in form:
+        reject_other_keys(form, {"field", "op", "query"}, at)
+        return _read_query(field, form["query"], f"{at}.query")
+    if "from" in form or "to" in form:
+        reject_other_keys(form, {"field", "op", "from", "to"}, at)
+        return f.Between(field, _read_value(form.get("from"), f"{at}.from"), _read_value(form.get("to"), f"{at}.to")), 1
+    reject_other_keys(form, {"field", "op", "values"}, at)
+    values = form.get("values")
+    if not isinstance(values, list) or not values:
+        raise FilterError(f"{at}.values: a list of one or more values was expected")
+    return f.In(field, tuple(_read_value(value, f"{at}.values[{i}]") for i, value in enumerate(values))), len(values)
+
+
+def _read_query(field: str, form: Any, at: str) -> tuple[f.Filter, int]:
+    """Returns the condition with the query that an object describes, and its number of terms."""
+    if not isinstance(form, dict):
+        raise FilterError(f"{at}: an object was expected, found {describe_kind(form)}")
+    reject_other_keys(form, {"source", "where", "column"}, at)
+    for key in ("source", "column"):
+        if not isinstance(form.get(key), str):
+            raise FilterError(f"{at}.{key}: a name was expected, found {describe_kind(form.get(key))}")
+    where, terms = (None, 0) if form.get("where") is None else _read_node(form["where"], f"{at}.where", 1)
+    if where is not None:
+        check_is_flat(where)
+    return f.InQuery(field, form["source"], where, form["column"]), 2 + terms
 
 
 def _read_network(value: str, at: str) -> IPv4Network | IPv6Network:

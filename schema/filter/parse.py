@@ -38,6 +38,8 @@ class ConditionPlace:
 
     field: int
     values: tuple[int, ...] = ()
+    inner: tuple[ConditionPlace, ...] = ()
+    """The places of the conditions of a query within this condition."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ def parse_with_places(text: str) -> ParsedFilter:
 
 def check_places(places: Sequence[ConditionPlace], text: str) -> None:
     """Raises ``FilterError`` if the conditions at ``places`` have more than ``MAX_TERMS`` terms together."""
-    terms = [term for place in places for term in (place.values or (place.field,))]
+    every = [one for place in places for one in (place, *place.inner)]
+    terms = [term for place in every for term in (place.values or (place.field,))]
     check_terms(len(terms), text, terms)
 
 
@@ -94,6 +97,15 @@ def check_depth(depth: int, text: str = "", position: int = 0) -> None:
     """Raises ``FilterError`` if a filter is nested deeper than ``MAX_DEPTH`` levels."""
     if depth > MAX_DEPTH:
         raise FilterError(f"the filter is nested deeper than {MAX_DEPTH} levels", text, position)
+
+
+def check_is_flat(where: f.Filter, text: str = "", position: int = 0) -> None:
+    """Raises ``FilterError`` if the filter of a query within a filter has such a query itself."""
+    if any(isinstance(condition, f.InQuery) for condition in f.list_conditions(where)):
+        message = (
+            "a query within a query within a filter goes too deep; put its values in a list (watchfloor lists put)"
+        )
+        raise FilterError(message, text, position)
 
 
 @dataclass(frozen=True)
@@ -131,6 +143,7 @@ class _Test:
 
     make: Callable[[str], f.Condition]
     values: tuple[int, ...]
+    inner: tuple[ConditionPlace, ...] = ()
 
 
 @v_args(inline=True)
@@ -163,7 +176,7 @@ class FilterBuilder(Transformer[Token, Any]):
         return node if op == "=" else self.negate_filter(node)
 
     def apply_test(self, field: Word, test: _Test) -> FilterNode:
-        return FilterNode(test.make(field.text), (ConditionPlace(field.position, test.values),), 1)
+        return FilterNode(test.make(field.text), (ConditionPlace(field.position, test.values, test.inner),), 1)
 
     def negate_test(self, field: Word, test: _Test) -> FilterNode:
         return self.negate_filter(self.apply_test(field, test))
@@ -171,6 +184,20 @@ class FilterBuilder(Transformer[Token, Any]):
     def test_members(self, *values: Word) -> _Test:
         words = tuple(value.text for value in values)
         return _Test(lambda field: f.In(field, words), tuple(value.position for value in values))
+
+    def test_list(self, token: Token) -> _Test:
+        return _Test(lambda field: f.InList(field, token[1:]), (token.start_pos or 0,))
+
+    def test_query(self, source: Word, *parts: FilterNode | Word) -> _Test:
+        *filters, column = parts
+        inner = next((node for node in filters if isinstance(node, FilterNode)), None)
+        assert isinstance(column, Word)
+        if inner is not None:
+            check_is_flat(inner.tree, "", inner.position)
+        places = () if inner is None else inner.places
+        where = None if inner is None else inner.tree
+        positions = (source.position, column.position)
+        return _Test(lambda field: f.InQuery(field, source.text, where, column.text), positions, places)
 
     def test_network(self, word: Word) -> _Test:
         if "/" not in word.text:

@@ -13,6 +13,7 @@ from . import tree as f
 from .syntax.quoting import quote_pattern, quote_text
 
 _FIELD = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@-]*")
+_SOURCE = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 _KEYWORDS = frozenset(("and", "or", "not", "in", "like", "startswith", "endswith", "contains", "exists"))
 
 
@@ -32,6 +33,10 @@ def to_text(tree: f.Filter) -> str:
             return f"{format_field(field)} {op} {format_value(value)}"
         case f.In(field, values):
             return f"{format_field(field)} in ({', '.join(format_value(value) for value in values)})"
+        case f.InList(field, name):
+            return f"{format_field(field)} in @{name}"
+        case f.InQuery(field):
+            return f"{format_field(field)} in ({format_query(tree)})"
         case f.Between(field, low, high):
             return f"{format_field(field)} in {format_value(low)}..{format_value(high)}"
         case f.Cidr(field, network):
@@ -44,6 +49,13 @@ def to_text(tree: f.Filter) -> str:
             return f"{format_field(field)} like {quote_text(pattern)}"
         case f.Exists(field):
             return f"exists {format_field(field)}"
+
+
+def format_query(tree: f.InQuery) -> str:
+    """Returns the query within a condition as the language writes it: ``source where filter | column``."""
+    source = tree.source if _SOURCE.fullmatch(tree.source) else quote_text(tree.source)
+    where = "" if tree.where is None else f" where {to_text(tree.where)}"
+    return f"{source}{where} | {format_field(tree.column)}"
 
 
 def to_short_text(tree: f.Filter) -> str:

@@ -11,10 +11,13 @@ been typed against a source (``watchfloor.schema.filter.type_check``) values may
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Union
+
+from .value_list import ValueList
 
 Address = Union[IPv4Address, IPv6Address]
 Network = Union[IPv4Network, IPv6Network]
@@ -59,6 +62,32 @@ class In:
 
     field: str
     values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class InList:
+    """``field in @name``: a value of the named list, or an address within a network of it.
+
+    ``values`` is the version of the list that the filter means; a typed tree has it.
+    """
+
+    field: str
+    name: str
+    values: ValueList | None = None
+
+
+@dataclass(frozen=True)
+class InQuery:
+    """``field in (source where filter | column)``: a value that ``column`` has in an event of another query.
+
+    ``where`` None stands for all events. ``values`` are what the query found; None until it has run.
+    """
+
+    field: str
+    source: str
+    where: Filter | None
+    column: str
+    values: ValueList | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +142,7 @@ class Exists:
     field: str
 
 
-Condition = Union[Compare, In, Between, Cidr, Prefix, Matches, Wildcard, Exists]
+Condition = Union[Compare, In, InList, InQuery, Between, Cidr, Prefix, Matches, Wildcard, Exists]
 Filter = Union[And, Or, Not, Condition]
 
 
@@ -155,10 +184,24 @@ def _escape_literal(text: str) -> str:
     return re.sub(r"[*?\\]", r"\\\g<0>", text)
 
 
+def list_conditions(tree: Filter) -> Iterator[Condition]:
+    """Yields the conditions of ``tree``, left to right; not those of queries within it."""
+    if isinstance(tree, (And, Or)):
+        for child in tree.children:
+            yield from list_conditions(child)
+    elif isinstance(tree, Not):
+        yield from list_conditions(tree.child)
+    else:
+        yield tree
+
+
 def list_fields(tree: Filter) -> set[str]:
     """Returns the names of all fields in ``tree``."""
-    if isinstance(tree, (And, Or)):
-        return set().union(*(list_fields(child) for child in tree.children))
-    if isinstance(tree, Not):
-        return list_fields(tree.child)
-    return {tree.field}
+    return {condition.field for condition in list_conditions(tree)}
+
+
+def list_value_lists(tree: Filter | None) -> tuple[ValueList, ...]:
+    """Returns the lists to which a typed tree refers, each once, in the order of their names."""
+    conditions = () if tree is None else list_conditions(tree)
+    found = {c.values for c in conditions if isinstance(c, (InList, InQuery)) and c.values is not None}
+    return tuple(sorted(found, key=lambda values: (values.name, values.version)))

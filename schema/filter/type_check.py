@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from watchfloor.schema.errors import FilterError, TimeRangeError
+from watchfloor.schema.errors import FilterError, ListError, TimeRangeError, UserError
 from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.source import Source
 
 from . import tree as f
 from .json_form import from_json
-from .names import resolve_name
-from .parse import ConditionPlace, check_depth, check_terms, parse_with_places
+from .names import find_single_field, resolve_name
+from .parse import ConditionPlace, check_depth, check_is_flat, check_terms, parse_with_places
 from .patterns import MAX_PATTERNS, check_regex, check_wildcard, measure_pattern
-from .print import format_value, to_text
+from .print import format_query, format_value, to_text
+from .value_list import FilterCatalog, ValueList
 from .values import convert_value, parse_network, rank_value
 
 MAX_VALUES = 1_048_576
@@ -44,13 +45,19 @@ def read_filter(where: str | Mapping[str, Any] | None, source: Source, now: int 
 
 
 def read_typed_filter(
-    where: str | Mapping[str, Any] | None, source: Source, now: int | None = None
+    where: str | Mapping[str, Any] | None,
+    source: Source,
+    now: int | None = None,
+    catalog: FilterCatalog | None = None,
 ) -> TypedFilter | None:
-    """Returns as ``read_filter`` does, together with the fields that ECS names and kinds in the filter stand for."""
+    """Returns as ``read_filter`` does, together with the fields that ECS names and kinds in the filter stand for.
+
+    Without a ``catalog`` the filter may name no list and have no query in it.
+    """
     if where is None:
         return None
     tree = read_tree(where)
-    typer = _open_typer(tree, source, where if isinstance(where, str) else "", now)
+    typer = _open_typer(tree, source, where if isinstance(where, str) else "", now, catalog)
     return TypedFilter(typer.type_node(tree, 1), typer.list_meanings())
 
 
@@ -73,13 +80,15 @@ def type_filter(tree: f.Filter, source: Source, text: str = "", now: int | None 
     return _open_typer(tree, source, text, now).type_node(tree, 1)
 
 
-def _open_typer(tree: f.Filter, source: Source, text: str, now: int | None) -> TreeTyper:
+def _open_typer(
+    tree: f.Filter, source: Source, text: str, now: int | None, catalog: FilterCatalog | None = None
+) -> TreeTyper:
     """Returns a typer for ``tree``, which finds its places in ``text`` if that is the tree's."""
     places: tuple[ConditionPlace, ...] = ()
     if text:
         parsed = parse_with_places(text)
         places = parsed.places if parsed.tree == tree else ()
-    return TreeTyper(source, text, places, time.time_ns() // 1000 if now is None else now)
+    return TreeTyper(source, text, places, time.time_ns() // 1000 if now is None else now, catalog)
 
 
 class TreeTyper:
@@ -88,11 +97,40 @@ class TreeTyper:
     It may type several trees one after another, which are then bounded together.
     """
 
-    def __init__(self, source: Source, text: str, places: tuple[ConditionPlace, ...], now: int) -> None:
-        self.source, self.text, self.now = source, text, now
+    def __init__(
+        self,
+        source: Source,
+        text: str,
+        places: tuple[ConditionPlace, ...],
+        now: int,
+        catalog: FilterCatalog | None = None,
+    ) -> None:
+        self.source, self.text, self.now, self.catalog = source, text, now, catalog
         self.places = iter(places)
         self.terms = self.patterns = self.characters = 0
         self._meanings: dict[str, dict[str, None]] = {}
+        self._lists: dict[str, ValueList] = {}
+
+    def find_list(self, name: str) -> ValueList:
+        """Returns a named list, which is looked up once. Raises ``UserError`` if there is none."""
+        if self.catalog is None:
+            raise UserError("a named list does not go here")
+        if name not in self._lists:
+            self._lists[name] = self.catalog.find_list(name)
+        return self._lists[name]
+
+    def type_query(self, tree: f.InQuery, place: ConditionPlace | None) -> tuple[f.InQuery, Field]:
+        """Returns the typed form of a query within the filter, and its column. Raises ``UserError``."""
+        if self.catalog is None:
+            raise UserError("a query within a filter does not go here")
+        source = self.catalog.find_source(tree.source)
+        inner = TreeTyper(source, self.text, place.inner if place else (), self.now, self.catalog)
+        inner.terms, inner.patterns, inner.characters = self.terms, self.patterns, self.characters
+        where = None if tree.where is None else inner.type_node(tree.where, 1)
+        self.terms, self.patterns, self.characters = inner.terms, inner.patterns, inner.characters
+        text, position = (self.text, place.values[1]) if place else ("", 0)
+        column = find_single_field(source, tree.column, text, position)
+        return f.InQuery(tree.field, source.name, where, column.name, tree.values), column
 
     def type_node(self, tree: f.Filter, depth: int) -> f.Filter:
         """Returns the typed form of a node; raises ``FilterError`` if it is too deep or does not fit the source."""
@@ -123,6 +161,8 @@ class TreeTyper:
         for scalar in dict.fromkeys(field.scalar for field in fields):
             try:
                 typed[scalar] = typers[scalar].type_condition()
+            except ListError:
+                raise
             except FilterError as fault:
                 faults.append(fault)
         if not typed:
@@ -195,6 +235,10 @@ class _ConditionTyper:
                 return f.Compare(field.name, self.check_operator(op), self.convert_value(value, 0))
             case f.In():
                 return self.type_members(tree)
+            case f.InList():
+                return self.type_list(tree)
+            case f.InQuery():
+                return self.type_query(tree)
             case f.Between(_, low, high):
                 return self.type_range(self.convert_value(low, 0), self.convert_value(high, 1))
             case f.Cidr():
@@ -228,6 +272,37 @@ class _ConditionTyper:
                 networks.append(f.Cidr(tree.field, network))
         parts = [*networks, *([f.In(tree.field, tuple(addresses))] if addresses else [])]
         return parts[0] if len(parts) == 1 else f.Or(tuple(parts))
+
+    def type_list(self, tree: f.InList) -> f.InList:
+        """Returns the condition with the values of its list; raises ``FilterError`` if they do not fit the field."""
+        try:
+            values = tree.values or self.typer.find_list(tree.name)
+        except UserError as error:
+            raise self.make_list_error(error) from None
+        if values.scalar is not self.field.scalar:
+            raise self.make_error(f"the list @{tree.name} is of the type {values.scalar.value}")
+        return f.InList(self.field.name, tree.name, values)
+
+    def type_query(self, tree: f.InQuery) -> f.InQuery:
+        """Returns the typed condition; raises ``FilterError`` if its query cannot be run or does not fit the field."""
+        if tree.where is not None:
+            check_is_flat(tree.where)
+        try:
+            typed, column = self.typer.type_query(tree, self.place)
+        except UserError as error:
+            raise self.make_list_error(error) from None
+        if column.scalar is not self.field.scalar:
+            raise self.make_error(f"{column.name} of {typed.source} has values of the type {column.scalar.value}")
+        return replace(typed, field=self.field.name)
+
+    def make_list_error(self, error: UserError) -> ListError:
+        """Returns the error for a list or a query that cannot be used, at its place in the text."""
+        if isinstance(error, FilterError):
+            where = f" (in: {format_query(self.tree)[:200]})" if isinstance(self.tree, f.InQuery) else ""
+            return ListError(error.message + ("" if error.text else where), error.text, error.position)
+        if self.place is None:
+            return ListError(f"{error} (in: {to_text(self.tree)[:200]})")
+        return ListError(str(error), self.typer.text, self.place.values[0])
 
     def type_range(self, low: f.Value, high: f.Value) -> f.Filter:
         """Returns a typed range; raises ``FilterError`` if the field has no order or the range is empty."""

@@ -43,7 +43,7 @@ HINTS: tuple[Hint, ...] = (
     (r"!~", {"_TILDE"}, "write FIELD not ~ /…/"),
     (r"!", {"FIELD"}, "write not"),
     (r"&&?", {"_AND"}, "write and"),
-    (r"\|\|?", {"_OR"}, "write or"),
+    (r"\|\|?", {"_OR", "RPAR", "$END"}, "write or"),
     (r"\*|\?", {"WORD", "_AND"}, "put the value in quotes"),
     (r"(?:and|or|not)\b", {"WORD", "LIKE_WORD"}, "the word is reserved; put it in quotes if it is meant as a value"),
     (r"(?:in|like|startswith|endswith|contains|exists)\b", {"FIELD"}, "put a field of that name in backticks"),
@@ -69,6 +69,8 @@ def make_syntax_error(
     position = len(text.rstrip()) if ended else error.pos_in_stream or 0
     accepted = set(accepts)
     expected = list(dict.fromkeys(name for terminal, name in names.items() if terminal in accepted))
+    if "VBAR" in accepted and not expected:
+        expected = ["| and a field, whose values the query finds"]
     message = f"expected {join_words(expected, 'or')}, found {_describe_found(text, position, names['$END'])}"
     hint = _find_hint(text, position, accepted, hints)
     return FilterError(f"{message}; {hint}" if hint else message, text, position)

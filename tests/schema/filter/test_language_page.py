@@ -17,7 +17,9 @@ from watchfloor.schema.field import FieldType
 from watchfloor.schema.filter.json_form import OPERATORS, from_json
 from watchfloor.schema.filter.parse import MAX_DEPTH, MAX_LENGTH, MAX_TERMS
 from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_PATTERNS, MAX_STARS
-from watchfloor.schema.filter.type_check import MAX_VALUES, read_filter
+from watchfloor.schema.filter.type_check import MAX_VALUES, read_filter, read_typed_filter
+from watchfloor.schema.filter.value_list import ValueList
+from watchfloor.schema.source import Source
 from watchfloor.schema.times import parse_time
 
 PAGE = (Path(__file__).parents[3] / "docs/using/query-language.md").read_text("utf-8")
@@ -52,9 +54,20 @@ def examples() -> list[str]:
     ]
 
 
+class Shown:
+    """A catalog with the one source, and a list of any name."""
+
+    def find_list(self, name: str) -> ValueList:
+        return ValueList(name, 1, FieldType.IP, 1, None)
+
+    def find_source(self, name: str) -> Source:
+        assert name == SOURCE.name
+        return SOURCE
+
+
 @pytest.mark.parametrize("text", examples())
 def test_examples_fit_a_source(text: str) -> None:
-    assert read_filter(text, SOURCE) is not None
+    assert read_typed_filter(text, SOURCE, catalog=Shown()) is not None
 
 
 def test_every_form_has_an_example() -> None:
@@ -92,4 +105,4 @@ def test_the_json_form_is_so() -> None:
     block = PAGE[PAGE.index("## JSON form") : PAGE.index("## Inside")]
     forms = [line.strip() for line in block.splitlines() if line.startswith('    {"field"')]
     trees = [from_json(json.JSONDecoder().raw_decode(form)[0]) for form in forms]
-    assert len(set(map(type, trees))) == 6
+    assert len(set(map(type, trees))) == 8
