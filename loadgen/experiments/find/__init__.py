@@ -1,0 +1,1 @@
+"""``bench find``: a value in every source, by the number of sources."""

@@ -1,0 +1,83 @@
+"""Loads the sources of ``bench find``: a few large ones, more of middling size, and many small ones."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+
+from watchfloor.ingest.reading.item_reader import ReadTask, read_item
+from watchfloor.loadgen.generator.generate import generate_events
+from watchfloor.loadgen.harness.loads import LoadCase, LogFile, load_file
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
+from watchfloor.query.service import QueryService
+from watchfloor.query.stats.request import StatsQuery
+
+FEEDS = ("proxy.events", "auth.events", "dns.events", "netflow.events")
+ADDRESS = "src_ip"
+"""The field of all feeds from which the values are taken."""
+_LARGE, _MIDDLING = 30, 8
+"""One of so many sources is large, and one of so many middling."""
+_IN_PROCESS = 200_000
+"""The largest number of events that are loaded without workers, which take seconds to start."""
+
+
+@dataclass(frozen=True)
+class LoadedSources:
+    """The names of the sources, the largest first, and the number of events of each."""
+
+    names: tuple[str, ...]
+    events: tuple[int, ...]
+
+
+def choose_sizes(sources: int, least: int, most: int) -> list[int]:
+    """Returns the numbers of events of the sources, the largest first."""
+    large, middling = math.ceil(sources / _LARGE), sources // _MIDDLING
+    sizes = [most] * large + [round(math.sqrt(least * most))] * middling
+    return (sizes + [least] * sources)[:sources]
+
+
+def load_sources(session: BenchSession, sizes: Sequence[int], seed: int) -> LoadedSources:
+    """Loads a source of each size; the feeds take turns. Sources of a feed and a size have the same events."""
+    files: dict[tuple[str, int], LogFile] = {}
+    names = []
+    for events, feed in zip(sizes, cycle(FEEDS), strict=False):
+        if (feed, events) not in files:
+            files[feed, events] = _write_feed(session.folder / f"{feed}-{events}.json", feed, events, seed)
+        names.append(_load_source(session, files[feed, events]))
+        print_progress(f"source {len(names)} of {len(sizes)}: {events:,} events of {feed}")
+    for file in files.values():
+        file.path.unlink()
+    return LoadedSources(tuple(names), tuple(sizes))
+
+
+def _write_feed(path: Path, feed: str, events: int, seed: int) -> LogFile:
+    with path.open("wb") as out:
+        generated = generate_events(out, events, seed, source=feed)
+    return LogFile(path, feed, generated.events, generated.bytes)
+
+
+def _load_source(session: BenchSession, file: LogFile) -> str:
+    source = session.create_source(file.feed)
+    if file.events > _IN_PROCESS:
+        load_file(session, source, file, LoadCase("block", file="whole", workers=2))
+    else:
+        with session.store.sink() as sink:
+            read_item(ReadTask(session.store, sink, session.make_item(file.path, source)))
+    return source.name
+
+
+def choose_values(service: QueryService, sources: LoadedSources) -> dict[str, str]:
+    """Returns addresses by how many events have them: ``common`` in all feeds, ``rare`` in the largest source, none."""
+    ranks: Counter[str] = Counter()
+    for name in sources.names[-len(FEEDS) :]:
+        for place, (value, _) in enumerate(service.rank_values(name, ADDRESS, limit=1000)):
+            # An address that one more feed has goes before every other.
+            ranks[str(value)] += 2000 - place
+    *_, last = service.run_stats(
+        StatsQuery(sources.names[0], f"count() by {ADDRESS} | sort count, {ADDRESS} | limit 1")
+    )
+    return {"common": ranks.most_common(1)[0][0], "rare": str(last.rows[ADDRESS][0].as_py()), "absent": "192.0.2.200"}

@@ -1,0 +1,139 @@
+"""``bench find``: where a value occurs, and its newest events in all sources, by the number of sources.
+
+files ─▶ sources of several sizes ─▶ the largest, the first few … all of them asked, turn by turn ─▶ figures
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+
+from watchfloor.loadgen.harness.background import run_rest_service
+from watchfloor.loadgen.harness.cpu_usage import await_rest
+from watchfloor.loadgen.harness.experiment import Experiment, add_count
+from watchfloor.loadgen.harness.measurement.figure import Figure
+from watchfloor.loadgen.harness.measurement.metric import Goal, Metric
+from watchfloor.loadgen.harness.session import BenchSession, print_progress
+from watchfloor.loadgen.harness.turns import shuffle_cases
+from watchfloor.query.service import QueryService
+from watchfloor.store.store import Store
+
+from .asking import LIMIT, FindClient, find_in_process
+from .loading import LoadedSources, choose_sizes, choose_values, load_sources
+
+FIND = Metric("find_ms", "ms", "over REST, from the question where an address occurs to its sightings")
+FIND_DIRECT = Metric("find_in_process_ms", "ms", "the same from the query service in the process")
+FIRST = Metric(
+    "first_rows_ms", "ms", f"over REST, from the query for the {LIMIT} newest events of an address to the first line"
+)
+PAGE = Metric("page_ms", "ms", "the same to the last line")
+PER_SOURCE = Metric(
+    "ms_per_source",
+    "ms",
+    "(median of all sources - median of the largest one) / (sources - 1), by figure; samples: turn by turn",
+)
+SIGHTINGS = Metric("sightings", "", "fields of the sources in which the address occurs", exact=True)
+
+WARM_UP = 5
+GOALS_FROM = 60
+"""The number of sources from which on the goals apply."""
+_GOALS = {FIND: Goal(60, at_most=True), FIRST: Goal(100, at_most=True)}
+_TIMED = (FIND, FIND_DIRECT, FIRST, PAGE)
+
+Case = tuple[str, int]
+"""The name of the address, and the number of sources asked."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    sources: LoadedSources
+    values: dict[str, str]
+    numbers: tuple[int, ...]
+    samples: dict[tuple[Metric, Case], list[float]]
+    sightings: dict[Case, int]
+
+
+def add_options(parser: ArgumentParser) -> None:
+    add_count(parser, "--sources", 60, "sources to ask")
+    add_count(parser, "--least", 100_000, "events of the smallest sources")
+    add_count(parser, "--most", 10_000_000, "events of the largest sources")
+    add_count(parser, "--turns", 20, "samples of each case")
+
+
+def run(session: BenchSession, options: Namespace) -> list[Figure]:
+    sizes = choose_sizes(options.sources, options.least, options.most)
+    sources = load_sources(session, sizes, options.seed)
+    await_rest(session.settings)
+    return list(_make_figures(_ask_sources(session, sources, options.turns)))
+
+
+def _ask_sources(session: BenchSession, sources: LoadedSources, turns: int) -> _Asked:
+    """Asks all cases turn by turn, after turns that warm up."""
+    with ExitStack() as stack:
+        store = stack.enter_context(Store.open(session.settings, role="query"))
+        rest = stack.enter_context(run_rest_service(session.settings, session.folder / "serve.log"))
+        client = stack.enter_context(closing(FindClient(rest)))
+        service = QueryService(store)
+        numbers = tuple(dict.fromkeys(n for n in (1, 4, 15, len(sources.names)) if n <= len(sources.names)))
+        asked = _Asked(sources, choose_values(service, sources), numbers, defaultdict(list), {})
+        cases = [(value, number) for value in asked.values for number in numbers]
+        for turn in range(-WARM_UP, turns):
+            for case in shuffle_cases(cases, turn):
+                _ask_case(client, service, asked, case, turn >= 0)
+            print_progress(f"turn {turn + 1} of {turns}" if turn >= 0 else "warming up")
+    return asked
+
+
+def _ask_case(client: FindClient, service: QueryService, asked: _Asked, case: Case, keep: bool) -> None:
+    names, value = asked.sources.names[: case[1]], asked.values[case[0]]
+    find, asked.sightings[case] = client.find_value(names, value)
+    direct = find_in_process(service, names, value)
+    first, page, _ = client.query_value(names, value)
+    if keep:
+        for metric, seconds in zip(_TIMED, (find, direct, first, page), strict=True):
+            asked.samples[metric, case].append(seconds * 1000)
+
+
+def _make_figures(asked: _Asked) -> Iterator[Figure]:
+    for (metric, (value, number)), samples in asked.samples.items():
+        goal = _GOALS.get(metric) if number >= GOALS_FROM else None
+        yield Figure(metric, tuple(samples), _label(asked.sources, value, number), goal)
+    for case, found in asked.sightings.items():
+        yield Figure(SIGHTINGS, (float(found),), _label(asked.sources, *case))
+    if len(asked.numbers) > 1:
+        for metric in _TIMED:
+            for value in asked.values:
+                yield _make_slope(asked, metric, value)
+
+
+def _label(sources: LoadedSources, value: str, number: int) -> dict[str, str]:
+    return {"address": value, "sources": str(number), "events": f"{sum(sources.events[:number]):,}"}
+
+
+def _make_slope(asked: _Asked, metric: Metric, value: str) -> Figure:
+    """Makes the figure of what one more source adds."""
+    one, all_of_them = asked.numbers[0], asked.numbers[-1]
+    few, many = (Figure(metric, tuple(asked.samples[metric, (value, number)])) for number in (one, all_of_them))
+    turns = _divide(many.samples, few.samples, all_of_them - one)
+    (whole,) = _divide([many.value], [few.value], all_of_them - one)
+    return Figure(PER_SOURCE, turns, {"address": value, "of": metric.name}, derived=whole)
+
+
+def _divide(many: Sequence[float], few: Sequence[float], sources: int) -> tuple[float, ...]:
+    return tuple((a - b) / sources for a, b in zip(many, few, strict=True))
+
+
+EXPERIMENT = Experiment(
+    name="find",
+    summary="where a value occurs, and its newest events in all sources, by the number of sources",
+    metrics=(*_TIMED, PER_SOURCE, SIGHTINGS),
+    quick_options=("--sources", "8", "--least", "2000", "--most", "20000", "--turns", "3"),
+    quick_seconds=40,
+    add_options=add_options,
+    run=run,
+    heap="512m",
+    tserver_heap="3g",
+)
