@@ -22,6 +22,7 @@ from watchfloor.schema.filter import tree as f
 from watchfloor.schema.read_costs import ReadCosts
 from watchfloor.schema.source import Source
 
+_PATTERNS = (f.Matches, f.Wildcard, f.ExpressionTest, f.ExpressionCompare)
 PAGE = 100
 """The number of rows of a first page."""
 FIRST_PLACES = 2
@@ -140,7 +141,7 @@ def _estimate_share(tree: f.Filter, source: Source, counts: Counts) -> _Share:
         case f.Or(children):
             parts = [_estimate_share(child, source, counts) for child in children]
             return _join_shares(min(1.0, sum(part.share for part in parts)), min(part.newer for part in parts), parts)
-        case f.Not():
+        case f.Not() | f.ExpressionTest() | f.ExpressionCompare():
             return _Share()
         case f.In():
             values = list_alternatives(tree, source)
@@ -156,7 +157,7 @@ def _join_shares(share: float, newer: int, parts: Sequence[_Share]) -> _Share:
 
 
 def _count_patterns(tree: f.Filter) -> int:
-    """Returns the number of conditions in ``tree`` that are patterns."""
+    """Returns the number of conditions in ``tree`` that are patterns, or on expressions, which take about as long."""
     if isinstance(tree, (f.And, f.Or)):
         return sum(map(_count_patterns, tree.children))
-    return _count_patterns(tree.child) if isinstance(tree, f.Not) else isinstance(tree, (f.Matches, f.Wildcard))
+    return _count_patterns(tree.child) if isinstance(tree, f.Not) else isinstance(tree, _PATTERNS)

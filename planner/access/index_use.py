@@ -54,7 +54,9 @@ def find_lookup_kind(tree: f.Filter, source: Source) -> LookupKind | None:
     Lists are indexed by their elements. An event with an empty list has no index entries, like an event without the
     list, so the index does not answer ``exists`` of a list.
     """
-    if isinstance(tree, (f.And, f.Or, f.Not, f.In)) or not (field := source.find_field(tree.field)).is_indexed:
+    if isinstance(tree, (f.And, f.Or, f.Not, f.In, f.ExpressionTest, f.ExpressionCompare)):
+        return None
+    if not (field := source.find_field(tree.field)).is_indexed:
         return None
     match tree:
         case f.Compare(_, op):

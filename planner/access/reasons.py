@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from watchfloor.schema.filter.print import to_short_text
-from watchfloor.schema.filter.tree import And, Compare, Filter, Not, Or
+from watchfloor.schema.filter.tree import And, Compare, ExpressionCompare, ExpressionTest, Filter, Not, Or
 from watchfloor.schema.text import format_number, format_percent
 
 from .paths import Lookup
@@ -32,6 +32,8 @@ def describe_kind(tree: Filter | None) -> str:
             return "an equality"
         case Compare(op=op):
             return f"a comparison by {op}"
+        case ExpressionTest() | ExpressionCompare():
+            return "a condition on an expression"
         case _:
             return "a condition other than ="
 

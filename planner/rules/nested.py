@@ -86,7 +86,7 @@ def _find_part(tree: f.Filter, source: Source) -> _Part | None:
         case f.Or(children):
             parts = [_find_part(child, source) for child in children]
             return None if None in parts else _AnyOf(tuple(part for part in parts if part is not None))
-        case f.Not():
+        case f.Not() | f.ExpressionTest() | f.ExpressionCompare():
             return None
         case f.In():
             values = list_alternatives(tree, source)

@@ -10,7 +10,7 @@ from watchfloor.planner.access.paths import IndexUnion, LookupKind
 from watchfloor.planner.access.reasons import NO_FILTER, describe_finds, say_no_conjunct
 from watchfloor.planner.access.rule import Question, Refusal, Rule, RuleAnswer
 from watchfloor.schema.filter.print import to_short_text
-from watchfloor.schema.filter.tree import And, Condition, Not, Or
+from watchfloor.schema.filter.tree import And, Condition, ExpressionCompare, ExpressionTest, Not, Or
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class MultiValueRule:
         return [
             child
             for child in list_conjuncts(question.tree)
-            if not isinstance(child, (And, Or, Not)) and find_lookup_kind(child, question.source) == self.kind
+            if not isinstance(child, (And, Or, Not, ExpressionTest, ExpressionCompare))
+            and find_lookup_kind(child, question.source) == self.kind
         ]
 
     def apply(self, question: Question, counts: RuleCounts) -> RuleAnswer | Refusal:

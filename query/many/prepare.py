@@ -26,6 +26,7 @@ from watchfloor.query.preparation.prepare import (
 )
 from watchfloor.query.preparation.request import QueryRequest, check_limits
 from watchfloor.schema.errors import FilterError, UserError
+from watchfloor.schema.filter.names import find_fields
 from watchfloor.schema.filter.tree import Filter, list_fields
 from watchfloor.schema.filter.type_check import TypedFilter, read_tree, read_typed_filter
 from watchfloor.schema.source import Source
@@ -142,7 +143,10 @@ def _choose_columns(
 ) -> CommonColumns | OwnColumns:
     """Returns the columns of the result. Raises ``UserError`` if the request names columns that do not fit."""
     if not request.own_columns:
-        return choose_common_columns(sources, request.columns, sorted(list_fields(tree)) if tree is not None else [])
+        named = sorted(list_fields(tree)) if tree is not None else []
+        # The name ``any`` is no column.
+        known = [name for name in named if any(find_fields(source, name) for source in sources)]
+        return choose_common_columns(sources, request.columns, known)
     if request.columns is not None:
         raise UserError("columns and own_columns exclude each other; give one of them")
     return OwnColumns()

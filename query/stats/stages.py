@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,24 +17,24 @@ from watchfloor.store.encoding.addresses import encode_addresses
 
 def apply_stages(table: pa.Table, stats: Stats, source: Source) -> pa.Table:
     """Returns the rows that the stages leave, in their order. Equal rows stay in the order of ``table``."""
+    types = {column.name: column.scalar for column in list_columns(stats, source)}
     for stage in stats.stages:
         match stage:
             case Sort():
-                table = table.take(_order_rows(table, stage, stats, source))
+                table = table.take(_order_rows(table, stage, types))
             case Limit(rows):
                 table = table.slice(0, rows)
             case Having(where):
-                table = filter_rows(table, where)
+                table = filter_rows(table, where, types)
     return table
 
 
-def _order_rows(table: pa.Table, sort: Sort, stats: Stats, source: Source) -> pa.Array:
+def _order_rows(table: pa.Table, sort: Sort, types: Mapping[str, FieldType]) -> pa.Array:
     """Returns the places of the rows in their new order, null last. Addresses are ordered as numbers."""
-    kinds = {column.name: column.scalar for column in list_columns(stats, source)}
     columns = {}
     for number, order in enumerate(sort.orders):
         column = table.column(order.column)
-        if kinds[order.column] is FieldType.IP:
+        if types[order.column] is FieldType.IP:
             column = encode_addresses(column.combine_chunks())
         columns[str(number)] = column
     orders = [(str(n), "descending" if order.descending else "ascending") for n, order in enumerate(sort.orders)]

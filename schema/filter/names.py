@@ -1,7 +1,7 @@
 """Resolves names to fields of a source: its own field names, ECS names, and kinds of values.
 
 A source's own field name wins. Else an ECS name (``source.ip``) stands for the fields that have it, and else a kind
-(``ip``) for all fields whose values are of it.
+(``ip``) for all fields whose values are of it. In conditions ``any`` stands for all fields of strings.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from watchfloor.schema.errors import FilterError, UnknownFieldError
-from watchfloor.schema.field import Field
+from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.source import Source
+
+ANY = "any"
+"""The name that stands for all fields of strings, and of lists of strings, unless a field has it."""
 
 
 def resolve_name(source: Source, name: str, text: str = "", position: int = 0) -> tuple[Field, ...]:
@@ -19,6 +22,10 @@ def resolve_name(source: Source, name: str, text: str = "", position: int = 0) -
     Raises ``UnknownFieldError`` for a name that stands for nothing here; it points to ``position`` in ``text``.
     """
     found = find_fields(source, name)
+    if not found and name == ANY:
+        found = tuple(field for field in source.fields if field.scalar is FieldType.STRING)
+        if not found:
+            raise FilterError(f"source {source.name} has no field of strings, for which {ANY} stands", text, position)
     if not found:
         raise UnknownFieldError(name, source.name, source.fields_by_name, text, position, source.fields_by_meaning)
     return found

@@ -12,34 +12,39 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
 
-from lark import Lark, Token, Transformer, UnexpectedInput, v_args
+from lark import Lark, Token, UnexpectedInput, v_args
 
 from watchfloor.schema.errors import FilterError
 from watchfloor.schema.text import shorten_value
 
 from . import tree as f
-from .syntax.quoting import unquote_pattern, unquote_starred, unquote_text
+from .expressions.nodes import Expression, FieldValue
+from .expressions.parse import ExpressionBuilder, ExpressionNode, Word
+from .syntax.limits import MAX_LENGTH, check_depth, check_terms
+from .syntax.quoting import unquote_pattern, unquote_starred
 from .syntax.syntax_errors import make_syntax_error
 from .values import parse_network
-
-MAX_LENGTH = 65_536
-"""The largest number of characters in a filter's text."""
-MAX_DEPTH = 64
-"""The largest number of levels in which ``and``, ``or`` and ``not`` may be nested."""
-MAX_TERMS = 4_096
-"""The largest number of terms of a filter, which are its conditions and the values of its ``in`` lists."""
 
 
 @dataclass(frozen=True)
 class ConditionPlace:
-    """The 0-based positions of one condition's field and values in the text, in characters."""
+    """The 0-based positions of one condition's field and values in the text, in characters.
+
+    If it has expressions, ``parts`` are the positions of their nodes, left to right, each before its operands.
+    """
 
     field: int
     values: tuple[int, ...] = ()
     inner: tuple[ConditionPlace, ...] = ()
     """The places of the conditions of a query within this condition."""
+    parts: tuple[int, ...] = ()
+
+    @property
+    def terms(self) -> tuple[int, ...]:
+        """The positions of all that counts as a term."""
+        own = (*self.parts, *self.values) or (self.field,)
+        return (*own, *(term for place in self.inner for term in place.terms))
 
 
 @dataclass(frozen=True)
@@ -81,22 +86,8 @@ def parse_with_places(text: str) -> ParsedFilter:
 
 def check_places(places: Sequence[ConditionPlace], text: str) -> None:
     """Raises ``FilterError`` if the conditions at ``places`` have more than ``MAX_TERMS`` terms together."""
-    every = [one for place in places for one in (place, *place.inner)]
-    terms = [term for place in every for term in (place.values or (place.field,))]
+    terms = [term for place in places for term in place.terms]
     check_terms(len(terms), text, terms)
-
-
-def check_terms(terms: int, text: str = "", places: Sequence[int] = ()) -> None:
-    """Raises ``FilterError`` if there are more than ``MAX_TERMS`` terms; ``places`` are their positions in ``text``."""
-    if terms > MAX_TERMS:
-        message = f"the filter has {terms:,} terms (conditions and listed values); at most {MAX_TERMS:,} fit"
-        raise FilterError(message, text, places[MAX_TERMS] if places else 0)
-
-
-def check_depth(depth: int, text: str = "", position: int = 0) -> None:
-    """Raises ``FilterError`` if a filter is nested deeper than ``MAX_DEPTH`` levels."""
-    if depth > MAX_DEPTH:
-        raise FilterError(f"the filter is nested deeper than {MAX_DEPTH} levels", text, position)
 
 
 def check_is_flat(where: f.Filter, text: str = "", position: int = 0) -> None:
@@ -122,14 +113,6 @@ class FilterNode:
 
 
 @dataclass(frozen=True)
-class Word:
-    """A word or quoted string of the text."""
-
-    text: str
-    position: int
-
-
-@dataclass(frozen=True)
 class _Operand:
     """The right side of a comparison: the texts before, between and after its stars."""
 
@@ -147,7 +130,7 @@ class _Test:
 
 
 @v_args(inline=True)
-class FilterBuilder(Transformer[Token, Any]):
+class FilterBuilder(ExpressionBuilder):
     """Builds the tree's nodes while the text is parsed, so that deep nesting does not overflow the stack.
 
     The parser calls a method for each rule that it has recognized. The methods have the names of rules and aliases in
@@ -164,22 +147,26 @@ class FilterBuilder(Transformer[Token, Any]):
         check_depth(node.depth + 1, position=node.position)
         return FilterNode(f.Not(node.tree), node.places, node.depth + 1)
 
-    def make_exists(self, field: Word) -> FilterNode:
-        return FilterNode(f.Exists(field.text), (ConditionPlace(field.position),), 1)
+    def make_exists(self, node: ExpressionNode) -> FilterNode:
+        return _join_condition(node, f.Exists, ())
 
-    def make_compare(self, field: Word, op: Token, operand: _Operand) -> FilterNode:
-        place = ConditionPlace(field.position, (operand.position,))
+    def make_compare(self, left: ExpressionNode, op: Token, operand: _Operand | ExpressionNode) -> FilterNode:
+        if isinstance(operand, ExpressionNode):
+            place = ConditionPlace(left.position, parts=(*left.places, *operand.places))
+            tree = f.ExpressionCompare(left.expression, str(op), operand.expression)
+            return FilterNode(tree, (place,), max(left.depth, operand.depth))
         # Only = and != take stars as wildcards; other operators compare with the text as it is.
         if len(operand.parts) == 1 or op not in ("=", "!="):
-            return FilterNode(f.Compare(field.text, str(op), "*".join(operand.parts)), (place,), 1)
-        node = FilterNode(f.make_starred(field.text, *operand.parts), (place,), 1)
+            value = "*".join(operand.parts)
+            return _join_condition(left, lambda field: f.Compare(field, str(op), value), (operand.position,))
+        node = _join_condition(left, lambda field: f.make_starred(field, *operand.parts), (operand.position,))
         return node if op == "=" else self.negate_filter(node)
 
-    def apply_test(self, field: Word, test: _Test) -> FilterNode:
-        return FilterNode(test.make(field.text), (ConditionPlace(field.position, test.values, test.inner),), 1)
+    def apply_test(self, left: ExpressionNode, test: _Test) -> FilterNode:
+        return _join_condition(left, test.make, test.values, test.inner)
 
-    def negate_test(self, field: Word, test: _Test) -> FilterNode:
-        return self.negate_filter(self.apply_test(field, test))
+    def negate_test(self, left: ExpressionNode, test: _Test) -> FilterNode:
+        return self.negate_filter(self.apply_test(left, test))
 
     def test_members(self, *values: Word) -> _Test:
         words = tuple(value.text for value in values)
@@ -238,22 +225,40 @@ class FilterBuilder(Transformer[Token, Any]):
         pattern, ignore_case = unquote_pattern(str(token), position)
         return _Test(lambda field: f.Matches(field, pattern, ignore_case), (position,))
 
-    def operand(self, token: Token) -> _Operand:
-        position = token.start_pos or 0
-        parts = unquote_starred(str(token), position) if token.type == "QUOTED" else str(token).split("*")
-        return _Operand(tuple(parts), position)
+    def operand(self, content: Token | Word | ExpressionNode) -> _Operand | ExpressionNode:
+        if isinstance(content, ExpressionNode):
+            return content
+        if isinstance(content, Word):
+            return _Operand((content.text,), content.position)
+        position = content.start_pos or 0
+        starred = unquote_starred(str(content), position) if content.type == "QUOTED" else content.split("*")
+        return _Operand(tuple(starred), position)
 
     def bound(self, token: Token) -> Word:
         return self.value(token)
 
-    def field(self, token: Token) -> Word:
-        if token.type == "BACKTICKED":
-            return Word(token[1:-1], token.start_pos or 0)
-        return self.value(token)
 
-    def value(self, token: Token) -> Word:
-        position = token.start_pos or 0
-        return Word(unquote_text(str(token), position) if token.type == "QUOTED" else str(token), position)
+def join_condition(expression: Expression, make: Callable[[str], f.Condition]) -> f.Condition | f.ExpressionTest:
+    """Returns the condition that ``make`` returns for a field, on a field or on another expression."""
+    if isinstance(expression, FieldValue):
+        return make(expression.name)
+    return f.ExpressionTest(expression, make(""))
+
+
+def _join_condition(
+    node: ExpressionNode,
+    make: Callable[[str], f.Condition],
+    values: tuple[int, ...],
+    inner: tuple[ConditionPlace, ...] = (),
+) -> FilterNode:
+    """Returns the condition that ``make`` returns for a field, on an expression.
+
+    ``values`` and ``inner`` are the places of its values and of the conditions of a query in it.
+    """
+    is_field = isinstance(node.expression, FieldValue)
+    position, parts = (node.places[0], ()) if is_field else (node.position, node.places)
+    place = ConditionPlace(position, values, inner, parts)
+    return FilterNode(join_condition(node.expression, make), (place,), node.depth)
 
 
 def _join_nodes(kind: type[f.And] | type[f.Or], nodes: tuple[FilterNode, ...]) -> FilterNode:

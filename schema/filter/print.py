@@ -10,11 +10,10 @@ from watchfloor.schema.text import shorten
 from watchfloor.schema.times import format_moment
 
 from . import tree as f
+from .expressions.print import enclose_sum, format_expression, format_field, format_right_side
 from .syntax.quoting import quote_pattern, quote_text
 
-_FIELD = re.compile(r"[A-Za-z_@][A-Za-z0-9_.@-]*")
 _SOURCE = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
-_KEYWORDS = frozenset(("and", "or", "not", "in", "like", "startswith", "endswith", "contains", "exists"))
 
 
 def to_text(tree: f.Filter) -> str:
@@ -29,26 +28,39 @@ def to_text(tree: f.Filter) -> str:
             return " or ".join(_enclose_operand(child) for child in children)
         case f.Not(child):
             return f"not {_enclose_operand(child)}"
-        case f.Compare(field, op, value):
-            return f"{format_field(field)} {op} {format_value(value)}"
-        case f.In(field, values):
-            return f"{format_field(field)} in ({', '.join(format_value(value) for value in values)})"
-        case f.InList(field, name):
-            return f"{format_field(field)} in @{name}"
-        case f.InQuery(field):
-            return f"{format_field(field)} in ({format_query(tree)})"
-        case f.Between(field, low, high):
-            return f"{format_field(field)} in {format_value(low)}..{format_value(high)}"
-        case f.Cidr(field, network):
-            return f"{format_field(field)} in {network}"
-        case f.Prefix(field, prefix):
-            return f"{format_field(field)} startswith {quote_text(prefix)}"
-        case f.Matches(field, pattern, ignore_case):
-            return f"{format_field(field)} ~ {quote_pattern(pattern, ignore_case)}"
-        case f.Wildcard(field, pattern):
-            return f"{format_field(field)} like {quote_text(pattern)}"
-        case f.Exists(field):
-            return f"exists {format_field(field)}"
+        case f.ExpressionTest(expression, condition):
+            if isinstance(condition, f.Exists):
+                return f"exists {enclose_sum(expression)}"
+            return _format_condition(condition, format_expression(expression))
+        case f.ExpressionCompare(left, op, right):
+            return f"{format_expression(left)} {op} {format_right_side(right)}"
+        case _:
+            return _format_condition(tree, format_field(tree.field))
+
+
+def _format_condition(condition: f.Condition, subject: str) -> str:
+    """Returns the text of a condition on what ``subject`` is the text of."""
+    match condition:
+        case f.Compare(_, op, value):
+            return f"{subject} {op} {format_value(value)}"
+        case f.In(_, values):
+            return f"{subject} in ({', '.join(format_value(value) for value in values)})"
+        case f.InList(_, name):
+            return f"{subject} in @{name}"
+        case f.InQuery():
+            return f"{subject} in ({format_query(condition)})"
+        case f.Between(_, low, high):
+            return f"{subject} in {format_value(low)}..{format_value(high)}"
+        case f.Cidr(_, network):
+            return f"{subject} in {network}"
+        case f.Prefix(_, prefix):
+            return f"{subject} startswith {quote_text(prefix)}"
+        case f.Matches(_, pattern, ignore_case):
+            return f"{subject} ~ {quote_pattern(pattern, ignore_case)}"
+        case f.Wildcard(_, pattern):
+            return f"{subject} like {quote_text(pattern)}"
+        case f.Exists():
+            return f"exists {subject}"
 
 
 def format_query(tree: f.InQuery) -> str:
@@ -61,13 +73,6 @@ def format_query(tree: f.InQuery) -> str:
 def to_short_text(tree: f.Filter) -> str:
     """Returns the filter's text, cut to 60 characters."""
     return shorten(to_text(tree))
-
-
-def format_field(name: str) -> str:
-    """Returns a field's name, in backticks if it is a keyword, in quotes if it has characters that names lack."""
-    if _FIELD.fullmatch(name):
-        return f"`{name}`" if name.lower() in _KEYWORDS else name
-    return quote_text(name)
 
 
 def format_value(value: f.Value) -> str:

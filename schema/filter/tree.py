@@ -1,7 +1,8 @@
 """The filter tree: a statement about one event of a source.
 
 Logic is two-valued. A field that an event lacks satisfies no condition. ``f != v`` means ``not f = v``, so it holds for
-an event that lacks ``f``. A condition on a list field holds if any element satisfies it.
+an event that lacks ``f``. A condition on a list field holds if any element satisfies it. Expressions
+(``expressions/nodes.py``) have the same logic.
 
 Values are Python values of the field's type: ``str`` (string), ``int`` (int, port), ``float``, ``bool``, an aware
 ``datetime`` (time), ``ipaddress`` addresses (ip); list fields take values of their element type. Before a tree has
@@ -17,6 +18,7 @@ from datetime import datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Union
 
+from .expressions.nodes import Expression, list_names
 from .value_list import ValueList
 
 Address = Union[IPv4Address, IPv6Address]
@@ -142,8 +144,28 @@ class Exists:
     field: str
 
 
+@dataclass(frozen=True)
+class ExpressionTest:
+    """A condition on the value of an expression that is more than a field; the field of ``condition`` is empty."""
+
+    expression: Expression
+    condition: Condition
+
+
+@dataclass(frozen=True)
+class ExpressionCompare:
+    """``left op right`` with expressions on both sides, of which at least one has a field."""
+
+    left: Expression
+    op: str
+    right: Expression
+
+
 Condition = Union[Compare, In, InList, InQuery, Between, Cidr, Prefix, Matches, Wildcard, Exists]
-Filter = Union[And, Or, Not, Condition]
+"""A condition on a field."""
+Computed = Union[ExpressionTest, ExpressionCompare]
+"""A condition on expressions. No index answers it."""
+Filter = Union[And, Or, Not, Condition, Computed]
 
 
 def make_starred(field: str, *parts: str) -> Wildcard:
@@ -184,7 +206,7 @@ def _escape_literal(text: str) -> str:
     return re.sub(r"[*?\\]", r"\\\g<0>", text)
 
 
-def list_conditions(tree: Filter) -> Iterator[Condition]:
+def list_conditions(tree: Filter) -> Iterator[Condition | Computed]:
     """Yields the conditions of ``tree``, left to right; not those of queries within it."""
     if isinstance(tree, (And, Or)):
         for child in tree.children:
@@ -197,7 +219,18 @@ def list_conditions(tree: Filter) -> Iterator[Condition]:
 
 def list_fields(tree: Filter) -> set[str]:
     """Returns the names of all fields in ``tree``."""
-    return {condition.field for condition in list_conditions(tree)}
+    return set().union(*map(list_condition_fields, list_conditions(tree)))
+
+
+def list_condition_fields(condition: Condition | Computed) -> set[str]:
+    """Returns the names of the fields of a condition."""
+    match condition:
+        case ExpressionTest(expression):
+            return list_names(expression)
+        case ExpressionCompare(left, _, right):
+            return list_names(left) | list_names(right)
+        case _:
+            return {condition.field}
 
 
 def list_value_lists(tree: Filter | None) -> tuple[ValueList, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
@@ -16,31 +16,49 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watchfloor.schema.field import ARROW_TYPES, FieldType
 from watchfloor.schema.filter import tree as f
+from watchfloor.schema.filter.expressions.evaluate import compare_values, evaluate
+from watchfloor.schema.filter.expressions.functions import find_type
 from watchfloor.schema.filter.values import rank_value
 
+Types = Mapping[str, FieldType]
 _Test = Callable[[f.Value], bool]
 _ADDRESSES = (IPv4Address, IPv6Address)
 _COMPARE = {"<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal, "=": pc.equal}
 _RANK = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
 
 
-def filter_rows(table: pa.Table, where: f.Filter) -> pa.Table:
-    """Returns the rows of ``table`` that a filter holds for; the filter is typed against the columns of ``table``."""
-    return table.filter(pa.array(_find_rows(table, where)))
+def filter_rows(table: pa.Table, where: f.Filter, types: Types) -> pa.Table:
+    """Returns the rows of ``table`` that a filter holds for; the filter is typed against the columns of ``table``.
+
+    ``types`` are the types of the columns' values, by name.
+    """
+    return table.filter(pa.array(_find_rows(table, where, types)))
 
 
-def _find_rows(table: pa.Table, tree: f.Filter) -> np.ndarray:
+def _find_rows(table: pa.Table, tree: f.Filter, types: Types) -> np.ndarray:
     """Returns for each row whether a filter holds."""
     match tree:
         case f.And(children):
-            return np.logical_and.reduce([_find_rows(table, child) for child in children])
+            return np.logical_and.reduce([_find_rows(table, child, types) for child in children])
         case f.Or(children):
-            return np.logical_or.reduce([_find_rows(table, child) for child in children])
+            return np.logical_or.reduce([_find_rows(table, child, types) for child in children])
         case f.Not(child):
-            return ~_find_rows(table, child)
+            return ~_find_rows(table, child, types)
         case f.Compare(field, "!=", value):
-            return ~_find_rows(table, f.Compare(field, "=", value))
+            return ~_find_rows(table, f.Compare(field, "=", value), types)
+        case f.ExpressionCompare(left, "!=", right):
+            return ~_find_rows(table, f.ExpressionCompare(left, "=", right), types)
+        case f.ExpressionCompare(left, op, right):
+            rows = table.select(sorted(f.list_fields(tree))).to_pylist()
+            return np.array([compare_values(left, op, right, row, types) for row in rows], bool)
+        case f.ExpressionTest(expression, condition):
+            rows = table.select(sorted(f.list_fields(tree))).to_pylist()
+            values = [list(evaluate(expression, row, types)) or None for row in rows]
+            kind = ARROW_TYPES[find_type(expression, types)]
+            # The condition is on a field without a name.
+            return _find_rows(pa.table({"": pa.array(values, pa.list_(kind))}), condition, types)
     column = table.column(tree.field)
     if isinstance(tree, f.Exists):
         return _to_mask(pc.is_valid(column))

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from watchfloor.schema.errors import FilterError
 from watchfloor.schema.filter.json_form import describe_kind, read_filter_form, reject_other_keys
 from watchfloor.schema.filter.json_form import to_json as filter_to_json
-from watchfloor.schema.filter.parse import check_terms
+from watchfloor.schema.filter.syntax.limits import check_terms
 from watchfloor.schema.filter.tree import Filter
 from watchfloor.schema.text import shorten_value
 from watchfloor.schema.times import format_width

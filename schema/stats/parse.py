@@ -15,11 +15,11 @@ from typing import TypeVar
 from lark import Lark, Token, UnexpectedInput, v_args
 
 from watchfloor.schema.errors import FilterError, suggest_names
+from watchfloor.schema.filter.expressions.parse import ExpressionNode, Word
 from watchfloor.schema.filter.parse import (
     ConditionPlace,
     FilterBuilder,
     FilterNode,
-    Word,
     check_places,
     load_grammar,
 )
@@ -163,6 +163,12 @@ class StatsBuilder(FilterBuilder):
 
     def aggregate(self, part: _Part, name: Word | None = None) -> _Part:
         return _name_part(part, name)
+
+    def apply_function(self, name: Token, node: ExpressionNode) -> ExpressionNode:
+        if name.lower() in names.FUNCTIONS:
+            reason = "a filter has a column's name, such as sum_bytes for sum(bytes)"
+            raise FilterError(reason, "", name.start_pos or 0)
+        return super().apply_function(name, node)
 
     def call_filter(self, function: Token, node: FilterNode) -> _Part:
         position = function.start_pos or 0

@@ -34,7 +34,7 @@ HINTS: tuple[Hint, ...] = (
         {"FUNCTION"},
         "a function's field goes in parentheses, as in sum(bytes)",
     ),
-    (r"\(", {"COMPARE"}, "write the column's name, such as sum_bytes for sum(bytes)"),
+    (r"\)", {"FIELD"}, "a filter has a column's name, such as count for count()"),
     (r"\*", {"FUNCTION", "FIELD"}, "events are counted with count()"),
     (r"(?:desc|asc)\b", {"VBAR"}, "descending order is written -COLUMN"),
     (r"(?:where|filter|search)\b", {"_HAVING"}, "rows are kept with having FILTER"),

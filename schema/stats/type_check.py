@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +12,9 @@ import pyarrow as pa
 from watchfloor.schema.errors import FilterError, suggest_names
 from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.filter import tree as f
-from watchfloor.schema.filter.names import find_single_field
-from watchfloor.schema.filter.type_check import TreeTyper
+from watchfloor.schema.filter.expressions.nodes import Expression, FieldValue, walk
+from watchfloor.schema.filter.names import ANY, find_single_field
+from watchfloor.schema.filter.type_tree import TreeTyper
 from watchfloor.schema.source import Source
 from watchfloor.schema.text import join_words, shorten, shorten_value
 
@@ -146,14 +147,16 @@ class _StatsTyper:
                             raise self.make_error(f"{order.column} is a list, and lists have no order", place, shown)
                 case s.Having(where):
                     conditions = parts[0].conditions if parts else ()
-                    for index, name in enumerate(_list_names(where)):
-                        place = PartPlace(conditions[index].field) if conditions else None
-                        self.check_column(name, known, place, shown)
+                    for index, names in enumerate(_list_names(where)):
+                        at = conditions[index] if conditions else None
+                        for node, name in names.items():
+                            place = PartPlace(at.parts[node] if at.parts else at.field) if at else None
+                            self.check_column(name, (*known, ANY), place, shown)
                     stage = s.Having(rows.type_node(where, 1))
             typed.append(stage)
         return tuple(typed)
 
-    def check_column(self, name: str, known: list[str], place: PartPlace | None, shown: str) -> None:
+    def check_column(self, name: str, known: Sequence[str], place: PartPlace | None, shown: str) -> None:
         """Raises ``FilterError`` with near names if the answer has no column of a name."""
         if name not in known:
             message = f"the answer has no column {shorten_value(name)}{suggest_names(name[:200], known)}"
@@ -197,13 +200,21 @@ def _make_answer_source(columns: tuple[Field, ...]) -> Source:
     return Source("answer", "", columns, "", "", {}, "", "", 1, "", {})
 
 
-def _list_names(tree: f.Filter) -> Iterable[str]:
-    """Yields the names in a filter, left to right, one for each condition."""
+def _list_names(tree: f.Filter) -> Iterable[Mapping[int, str]]:
+    """Yields for each condition of a filter, left to right, its names by the numbers of their expressions' nodes."""
     match tree:
         case f.And(children) | f.Or(children):
             for child in children:
                 yield from _list_names(child)
         case f.Not(child):
             yield from _list_names(child)
+        case f.ExpressionTest(expression):
+            yield _number_names(walk(expression))
+        case f.ExpressionCompare(left, _, right):
+            yield _number_names((*walk(left), *walk(right)))
         case _:
-            yield tree.field
+            yield {0: tree.field}
+
+
+def _number_names(nodes: Iterable[Expression]) -> dict[int, str]:
+    return {number: node.name for number, node in enumerate(nodes) if isinstance(node, FieldValue)}

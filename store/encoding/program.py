@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterator
 
 from watchfloor.schema.errors import InternalError
+from watchfloor.schema.field import FieldType
+from watchfloor.schema.filter.expressions.functions import find_type
+from watchfloor.schema.filter.expressions.nodes import Expression
 from watchfloor.schema.filter.tree import (
     And,
     Between,
     Cidr,
     Compare,
+    Condition,
     Exists,
+    ExpressionCompare,
+    ExpressionTest,
     Filter,
     In,
     Matches,
@@ -27,60 +34,94 @@ from watchfloor.schema.filter.tree import (
 from watchfloor.schema.source import Source
 
 from .addresses import network_bounds
+from .expressions import ExpressionCompiler, encode_tables
 from .ranges import prefix_end
 from .values import encode_value
 
 _AND, _OR, _NOT, _RANGE, _IN, _REGEX, _EXISTS, _EQUAL = 0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x13, 0x14
 _HAS_LO, _LO_INCLUSIVE, _HAS_HI, _HI_INCLUSIVE = 1, 2, 4, 8
-_SCALAR, _LIST, _TIME = 0, 1, 2
+_COMPARE, _TABLES = 0x16, 0x20
+_SCALAR, _LIST, _TIME, _EXPRESSION = 0, 1, 2, 3
+_OPERATORS = ("=", "<", "<=", ">", ">=")
 
 
 def compile_filter(tree: Filter, source: Source) -> bytes:
     """Returns the program of a tree that has been typed against ``source``."""
+    expressions = list(_list_expressions(tree))
+    compiled = _compile_node(tree, source)
+    return bytes([_TABLES]) + encode_tables(expressions) + compiled if expressions else compiled
+
+
+def _list_expressions(tree: Filter) -> Iterator[Expression]:
+    """Yields the expressions in a tree."""
+    match tree:
+        case And(children) | Or(children):
+            for child in children:
+                yield from _list_expressions(child)
+        case Not(child):
+            yield from _list_expressions(child)
+        case ExpressionTest(expression):
+            yield expression
+        case ExpressionCompare(left, _, right):
+            yield from (left, right)
+
+
+def _compile_node(tree: Filter, source: Source) -> bytes:
+    """Returns the program of a node."""
     match tree:
         case And(children):
-            return struct.pack(">BH", _AND, len(children)) + b"".join(compile_filter(c, source) for c in children)
+            return struct.pack(">BH", _AND, len(children)) + b"".join(_compile_node(c, source) for c in children)
         case Or(children):
-            return struct.pack(">BH", _OR, len(children)) + b"".join(compile_filter(c, source) for c in children)
+            return struct.pack(">BH", _OR, len(children)) + b"".join(_compile_node(c, source) for c in children)
         case Not(child):
-            return bytes([_NOT]) + compile_filter(child, source)
-        case Compare(name, "=", value):
-            return (
-                bytes([_EQUAL])
-                + encode_field(name, source)
-                + _frame_bytes(encode_value(source.find_field(name).scalar, value))
-            )
+            return bytes([_NOT]) + _compile_node(child, source)
+        case ExpressionTest(expression, condition):
+            compiler = ExpressionCompiler(source, encode_field)
+            subject = bytes([_EXPRESSION]) + compiler.compile(expression)
+            return _compile_condition(condition, subject, find_type(expression, compiler.types))
+        case ExpressionCompare(left, "!=", right):
+            return bytes([_NOT]) + _compile_node(ExpressionCompare(left, "=", right), source)
+        case ExpressionCompare(left, op, right):
+            sides = ExpressionCompiler(source, encode_field).compile_pair(left, right)
+            return bytes([_COMPARE, _OPERATORS.index(op)]) + sides
+        case _:
+            return _compile_condition(tree, encode_field(tree.field, source), source.find_field(tree.field).scalar)
+
+
+def _compile_condition(condition: Condition, subject: bytes, kind: FieldType) -> bytes:
+    """Returns the program of a condition on ``subject``, a field or an expression whose values are of ``kind``."""
+    match condition:
+        case Compare(_, "=", value):
+            return bytes([_EQUAL]) + subject + _frame_bytes(encode_value(kind, value))
         case Compare(name, "!=", value):
-            return compile_filter(Not(Compare(name, "=", value)), source)
-        case Compare(name, op, value):
-            constant = encode_value(source.find_field(name).scalar, value)
+            return bytes([_NOT]) + _compile_condition(Compare(name, "=", value), subject, kind)
+        case Compare(_, op, value):
+            constant = encode_value(kind, value)
             inclusive = op.endswith("=")
             return (
-                _compile_range(name, source, hi=constant, hi_inclusive=inclusive)
+                _compile_range(subject, hi=constant, hi_inclusive=inclusive)
                 if op[0] == "<"
-                else _compile_range(name, source, lo=constant, lo_inclusive=inclusive)
+                else _compile_range(subject, lo=constant, lo_inclusive=inclusive)
             )
-        case In(name, values):
-            kind = source.find_field(name).scalar
+        case In(_, values):
             constants = sorted({encode_value(kind, v) for v in values})
-            head = bytes([_IN]) + encode_field(name, source) + struct.pack(">I", len(constants))
+            head = bytes([_IN]) + subject + struct.pack(">I", len(constants))
             return head + b"".join(map(_frame_bytes, constants))
-        case Between(name, low, high):
-            kind = source.find_field(name).scalar
+        case Between(_, low, high):
             bounds = encode_value(kind, low), encode_value(kind, high)
-            return _compile_range(name, source, lo=bounds[0], hi=bounds[1], hi_inclusive=True)
-        case Cidr(name, network):
+            return _compile_range(subject, lo=bounds[0], hi=bounds[1], hi_inclusive=True)
+        case Cidr(_, network):
             first, last = network_bounds(network)
-            return _compile_range(name, source, lo=first, hi=last, hi_inclusive=True)
-        case Prefix(name, prefix):
-            return _compile_range(name, source, lo=prefix.encode(), hi=prefix_end(prefix.encode()))
-        case Matches(name, pattern, ignore_case):
-            return _compile_regex(name, source, pattern, ignore_case)
-        case Wildcard(name, pattern):
-            return _compile_regex(name, source, wildcard_regex(pattern), False)
-        case Exists(name):
-            return bytes([_EXISTS]) + encode_field(name, source)
-    raise InternalError(f"no program for {tree!r}")
+            return _compile_range(subject, lo=first, hi=last, hi_inclusive=True)
+        case Prefix(_, prefix):
+            return _compile_range(subject, lo=prefix.encode(), hi=prefix_end(prefix.encode()))
+        case Matches(_, pattern, ignore_case):
+            return _compile_regex(subject, pattern, ignore_case)
+        case Wildcard(_, pattern):
+            return _compile_regex(subject, wildcard_regex(pattern), False)
+        case Exists():
+            return bytes([_EXISTS]) + subject
+    raise InternalError(f"no program for {condition!r}")
 
 
 def wildcard_regex(pattern: str) -> str:
@@ -98,13 +139,12 @@ def _quote_regex(text: str) -> str:
     return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", text)
 
 
-def _compile_regex(name: str, source: Source, pattern: str, ignore_case: bool) -> bytes:
-    return bytes([_REGEX]) + encode_field(name, source) + bytes([ignore_case]) + _frame_bytes(pattern.encode())
+def _compile_regex(subject: bytes, pattern: str, ignore_case: bool) -> bytes:
+    return bytes([_REGEX]) + subject + bytes([ignore_case]) + _frame_bytes(pattern.encode())
 
 
 def _compile_range(
-    name: str,
-    source: Source,
+    subject: bytes,
     lo: bytes | None = None,
     hi: bytes | None = None,
     lo_inclusive: bool = True,
@@ -114,7 +154,7 @@ def _compile_range(
     flags = (_HAS_LO | _LO_INCLUSIVE * lo_inclusive) * (lo is not None)
     flags |= (_HAS_HI | _HI_INCLUSIVE * hi_inclusive) * (hi is not None)
     bounds = b"".join(_frame_bytes(b) for b in (lo, hi) if b is not None)
-    return bytes([_RANGE]) + encode_field(name, source) + bytes([flags]) + bounds
+    return bytes([_RANGE]) + subject + bytes([flags]) + bounds
 
 
 def encode_field(name: str, source: Source) -> bytes:

@@ -32,6 +32,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "schema/visibility",
         "schema/files",
         "schema/filter/syntax",
+        "schema/filter/expressions",
         "schema/filter",
         "schema/stats",
         "schema/settings",

@@ -16,7 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loaded import LAYOUTS
-from oracle_questions import QUERY_PROFILE, REAL, TYPES, StoredSource, check_many, check_that_enough_was_asked, micros
+from oracle_questions import (
+    EXPRESSIONS,
+    QUERY_PROFILE,
+    REAL,
+    TYPES,
+    StoredSource,
+    check_many,
+    check_that_enough_was_asked,
+    micros,
+)
 
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
@@ -32,7 +41,7 @@ ROUNDS = {"cell": 1, "block": 3}
 REAL_EXAMPLES = {"cell": 1, "block": 3}
 
 
-@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("name", (*TYPES, EXPRESSIONS))
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_operator_on_every_type(
     layout: str,

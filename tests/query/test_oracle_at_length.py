@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 from loaded import LAYOUTS
-from oracle_questions import REAL, TYPES, StoredSource, check_many, check_that_enough_was_asked
+from oracle_questions import EXPRESSIONS, REAL, TYPES, StoredSource, check_many, check_that_enough_was_asked
 
 from watchfloor.store.store import Store
 
@@ -25,7 +25,7 @@ ROUNDS = {"cell": 2, "block": 6}
 REAL_EXAMPLES = {"cell": 4, "block": 10}
 
 
-@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("name", (*TYPES, EXPRESSIONS))
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_operator_on_every_type(
     layout: str,

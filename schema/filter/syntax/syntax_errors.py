@@ -68,6 +68,8 @@ def make_syntax_error(
     ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
     position = len(text.rstrip()) if ended else error.pos_in_stream or 0
     accepted = set(accepts)
+    if "WORD" in accepted:
+        accepted.discard("LPAR")  # An expression may stand there too, but a value is what is mostly meant.
     expected = list(dict.fromkeys(name for terminal, name in names.items() if terminal in accepted))
     if "VBAR" in accepted and not expected:
         expected = ["| and a field, whose values the query finds"]

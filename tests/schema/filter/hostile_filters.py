@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from watchfloor.schema.filter.parse import MAX_DEPTH, MAX_LENGTH, MAX_TERMS
 from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_PATTERNS
+from watchfloor.schema.filter.syntax.limits import MAX_DEPTH, MAX_LENGTH, MAX_TERMS
 
 _FOLDER = Path(__file__).parents[2] / "fixtures" / "hostile_filters"
 _ODD_CHARACTERS = (

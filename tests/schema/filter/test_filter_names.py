@@ -22,11 +22,13 @@ from watchfloor.schema.errors import FilterError, UnknownFieldError, UserError
 from watchfloor.schema.field import Field, FieldType
 from watchfloor.schema.filter.json_form import from_json, to_json
 from watchfloor.schema.filter.names import describe_meanings, find_single_field, resolve_name
-from watchfloor.schema.filter.parse import MAX_DEPTH, MAX_TERMS, parse_filter
+from watchfloor.schema.filter.parse import parse_filter
 from watchfloor.schema.filter.patterns import MAX_PATTERNS
 from watchfloor.schema.filter.print import to_text
+from watchfloor.schema.filter.syntax.limits import MAX_DEPTH, MAX_TERMS
 from watchfloor.schema.filter.tree import And, Cidr, Compare, Exists, Filter, In, Not, Or, list_fields
-from watchfloor.schema.filter.type_check import MAX_VALUES, read_filter, read_typed_filter, type_filter
+from watchfloor.schema.filter.type_check import read_filter, read_typed_filter, type_filter
+from watchfloor.schema.filter.type_tree import MAX_VALUES
 
 NOW = 1_456_833_600_000_000
 PAGE = (Path(__file__).parents[3] / "docs/using/fields.md").read_text("utf-8")
@@ -186,7 +188,7 @@ def test_limits_hold_for_what_a_filter_stands_for() -> None:
         read_filter({**half, "values": list(range(MAX_TERMS // 2 + 1))}, SOURCE)
     one_fits = {"field": "ip", "op": "in", "values": [f"h{n}" for n in range(MAX_TERMS)]}
     assert read_filter(one_fits, SOURCE) is not None, "fields that are left out do not count"
-    pattern = " or ".join(["domain like a*bbbbbb"] * (MAX_PATTERNS // 16))
+    pattern = " or ".join(["domain like a*bbbbbb"] * (MAX_PATTERNS // 8))
     assert read_filter(pattern, SOURCE)
     with pytest.raises(FilterError, match="the filter's patterns have 10,0"):
         read_filter(f"{pattern} or domain like a*bbbbbb", SOURCE)

@@ -13,10 +13,12 @@ from filter_samples import NOW, SOURCE
 
 from watchfloor.schema.errors import FilterError, UnknownFieldError
 from watchfloor.schema.filter.json_form import from_json
-from watchfloor.schema.filter.parse import MAX_TERMS, parse_filter
+from watchfloor.schema.filter.parse import parse_filter
 from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_PATTERNS
+from watchfloor.schema.filter.syntax.limits import MAX_TERMS
 from watchfloor.schema.filter.tree import Between, Cidr, Compare, Filter, In, Or, Prefix, Wildcard
-from watchfloor.schema.filter.type_check import MAX_VALUES, read_filter, type_filter
+from watchfloor.schema.filter.type_check import read_filter, type_filter
+from watchfloor.schema.filter.type_tree import MAX_VALUES
 from watchfloor.schema.times import from_micros
 
 CONVERSIONS: list[tuple[str, Filter]] = [

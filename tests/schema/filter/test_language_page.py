@@ -14,10 +14,15 @@ import pytest
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import FilterError
 from watchfloor.schema.field import FieldType
-from watchfloor.schema.filter.json_form import OPERATORS, from_json
-from watchfloor.schema.filter.parse import MAX_DEPTH, MAX_LENGTH, MAX_TERMS
+from watchfloor.schema.filter.expressions.functions import FIELD_FUNCTION, FUNCTIONS
+from watchfloor.schema.filter.expressions.nodes import OPERATORS as ARITHMETIC
+from watchfloor.schema.filter.json_form import OPERATORS, from_json, to_json
+from watchfloor.schema.filter.names import ANY
+from watchfloor.schema.filter.parse import parse_filter
 from watchfloor.schema.filter.patterns import MAX_PATTERN, MAX_PATTERNS, MAX_STARS
-from watchfloor.schema.filter.type_check import MAX_VALUES, read_filter, read_typed_filter
+from watchfloor.schema.filter.syntax.limits import MAX_DEPTH, MAX_LENGTH, MAX_TERMS
+from watchfloor.schema.filter.type_check import read_filter, read_typed_filter
+from watchfloor.schema.filter.type_tree import MAX_VALUES
 from watchfloor.schema.filter.value_list import ValueList
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import parse_time
@@ -25,8 +30,9 @@ from watchfloor.schema.times import parse_time
 PAGE = (Path(__file__).parents[3] / "docs/using/query-language.md").read_text("utf-8")
 KEYWORDS = ("and", "or", "not", "in", "like", "startswith", "endswith", "contains", "exists")
 TYPES = {
-    "ts": "time", "status": "int", "bytes": "int", "in": "int", "src": "ip", "id.orig_h": "ip", "tags": "list",
-    **dict.fromkeys(("method", "uri", "user", "domain", "agent", "host", "@version"), "string"),
+    **dict.fromkeys(("ts", "seen"), "time"), **dict.fromkeys(("orig_bytes", "resp_bytes", "status"), "int"),
+    "duration": "float", "bytes": "int", "in": "int", "src": "ip", "id.orig_h": "ip", "tags": "list",
+    **dict.fromkeys(("method", "uri", "user", "domain", "agent", "host", "@version", "owner", "sni"), "string"),
 }  # fmt: skip
 SOURCE = parse_definition(
     {
@@ -73,8 +79,10 @@ def test_examples_fit_a_source(text: str) -> None:
 def test_every_form_has_an_example() -> None:
     shown = " ".join(examples())
     assert len(examples()) >= 28
-    for word in (*OPERATORS, *KEYWORDS):
+    for word in (*OPERATORS, *ARITHMETIC, *KEYWORDS, ANY):
         assert f" {word} " in f" {shown} ", word
+    for function in (*FUNCTIONS, FIELD_FUNCTION):
+        assert f"{function}(" in shown, function
     assert f"`{' '.join(KEYWORDS)}`" in PAGE
     assert {kind.value for kind in FieldType} <= set(re.findall(r"\w+", PAGE))
 
@@ -94,7 +102,7 @@ def test_times_are_times() -> None:
 def test_errors_are_said_so() -> None:
     block = PAGE[PAGE.index("## Errors") : PAGE.index("## JSON form")]
     lines = [line[4:] for line in block.splitlines() if line.startswith("    ")]
-    assert len(lines) == 9
+    assert len(lines) == 15
     for message, text, caret in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
         with pytest.raises(FilterError) as caught:
             read_filter(text.strip(), SOURCE)
@@ -106,3 +114,7 @@ def test_the_json_form_is_so() -> None:
     forms = [line.strip() for line in block.splitlines() if line.startswith('    {"field"')]
     trees = [from_json(json.JSONDecoder().raw_decode(form)[0]) for form in forms]
     assert len(set(map(type, trees))) == 8
+    (computed,) = (line.strip() for line in block.splitlines() if line.startswith('    {"left": {'))
+    (text,) = re.findall(r"So `(.*)` is", block)
+    assert from_json(json.loads(computed)) == parse_filter(text)
+    assert to_json(from_json(json.loads(computed))) == json.loads(computed)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from schema_strategies import JSON
 
 from watchfloor.schema.errors import FilterError
-from watchfloor.schema.filter.parse import MAX_TERMS
+from watchfloor.schema.filter.syntax.limits import MAX_TERMS
 from watchfloor.schema.stats.json_form import from_json, to_json
 from watchfloor.schema.stats.names import FUNCTIONS, MAX_AGGREGATES, MAX_STAGES
 from watchfloor.schema.stats.parse import parse_stats

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from watchfloor.schema.errors import FilterError
-from watchfloor.schema.filter.parse import MAX_TERMS
+from watchfloor.schema.filter.syntax.limits import MAX_TERMS
 from watchfloor.schema.filter.tree import And, Compare, Exists, Matches, Not, Or
 from watchfloor.schema.stats.json_form import from_json, to_json
 from watchfloor.schema.stats.names import FUNCTIONS, MAX_AGGREGATES, MAX_LENGTH, MAX_NAME, MAX_STAGES
@@ -186,7 +186,8 @@ ERRORS: list[tuple[str, int, str]] = [
     ("count() | limit 1000001", 16, "1,000,001 is outside"),
     ("count() | limit 1.5", 16, "'1.5' is not a whole number"),
     ("count() | having", 16, "expected a field, exists, not or an opening parenthesis, found the end"),
-    ("count() | having sum(a) > 5", 20, "write the column's name, such as sum_bytes for sum(bytes)"),
+    ("count() | having sum(a) > 5", 17, "a filter has a column's name, such as sum_bytes for sum(bytes)"),
+    ("count() | having count() > 5", 23, "a filter has a column's name, such as count for count()"),
     ("count() | having a = 1 limit 5", 23, "expected and, or, | or the end, found 'limit'"),
     ("top user", 4, "expected a number, found 'user'"),
     ("top 1x user", 4, "'1x' is not a whole number"),

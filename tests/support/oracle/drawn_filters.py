@@ -8,10 +8,12 @@ from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
+from drawn_expressions import DrawnExpressions
 from hypothesis import strategies as st
 from oracle import Event, rank
 
 from watchfloor.schema.field import Field, FieldType
+from watchfloor.schema.filter.expressions.nodes import Expression
 from watchfloor.schema.filter.patterns import check_regex
 from watchfloor.schema.filter.tree import (
     COMPARISONS,
@@ -19,8 +21,10 @@ from watchfloor.schema.filter.tree import (
     Between,
     Cidr,
     Compare,
+    Computed,
     Condition,
     Exists,
+    ExpressionTest,
     Filter,
     In,
     Matches,
@@ -68,7 +72,7 @@ def operator_of(condition: Condition) -> str:
             return "exists"
 
 
-def conditions_of(tree: Filter) -> Iterator[Condition]:
+def conditions_of(tree: Filter) -> Iterator[Condition | Computed]:
     """The leaves of a filter."""
     if isinstance(tree, (And, Or)):
         for child in tree.children:
@@ -93,7 +97,23 @@ def pools_of(source: Source, events: Sequence[Event], most: int = 200) -> dict[s
 
 def filters(source: Source, pools: Pools, max_leaves: int = 6) -> st.SearchStrategy[Filter]:
     """Typed filters for ``source`` whose values are mostly from ``pools`` (field name → values of its events)."""
-    return trees(st.one_of([leaves(field, pools.get(field.name, ())) for field in source.fields]), max_leaves)
+    on_fields = st.one_of([leaves(field, pools.get(field.name, ())) for field in source.fields])
+    computed = st.one_of(list(expressions(source, pools).values()))
+    return trees(st.one_of(on_fields, on_fields, computed), max_leaves)
+
+
+def expressions(source: Source, pools: Pools) -> dict[str, st.SearchStrategy[Filter]]:
+    """Typed conditions on expressions, by what they have."""
+    return DrawnExpressions(source, pools, _test_expression).of_each_kind()
+
+
+def _test_expression(
+    expression: Expression, kind: FieldType, values: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Filter]:
+    """Conditions on the values of an expression."""
+    field = Field("", kind)
+    conditions = st.sampled_from(operators_of(kind)).flatmap(lambda operator: condition(field, operator, values))
+    return conditions.map(lambda test: ExpressionTest(expression, test))
 
 
 def trees(leaf: st.SearchStrategy[Filter], max_leaves: int = 6) -> st.SearchStrategy[Filter]:

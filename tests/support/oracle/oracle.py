@@ -8,7 +8,7 @@ aware datetimes, lists as lists, None for a field that the event lacks.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from expression_oracle import pair_holds, values_of
 
 from watchfloor.schema.filter.tree import (
     And,
@@ -23,6 +24,8 @@ from watchfloor.schema.filter.tree import (
     Cidr,
     Compare,
     Exists,
+    ExpressionCompare,
+    ExpressionTest,
     Filter,
     In,
     Matches,
@@ -30,19 +33,30 @@ from watchfloor.schema.filter.tree import (
     Or,
     Prefix,
     Wildcard,
+    list_fields,
 )
 
 Event = Mapping[str, Any]
 
 
-def holds(tree: Filter, event: Event) -> bool:
-    """Returns whether ``tree`` is true of ``event``."""
+def holds(tree: Filter, event: Event, addresses: Collection[str] = ()) -> bool:
+    """Returns whether ``tree`` is true of ``event``.
+
+    ``addresses`` are the names of the fields of addresses, which expressions do not tell from strings.
+    """
     if isinstance(tree, And):
-        return all(holds(child, event) for child in tree.children)
+        return all(holds(child, event, addresses) for child in tree.children)
     if isinstance(tree, Or):
-        return any(holds(child, event) for child in tree.children)
+        return any(holds(child, event, addresses) for child in tree.children)
     if isinstance(tree, Not):
-        return not holds(tree.child, event)
+        return not holds(tree.child, event, addresses)
+    if isinstance(tree, ExpressionCompare):
+        if tree.op == "!=":
+            return not pair_holds(tree.left, "=", tree.right, event, addresses)
+        return pair_holds(tree.left, tree.op, tree.right, event, addresses)
+    if isinstance(tree, ExpressionTest):
+        # The condition is on a field without a name.
+        return holds(tree.condition, {"": values_of(tree.expression, event, addresses) or None})
     value = event.get(tree.field)
     if isinstance(tree, Exists):
         return value is not None
@@ -130,7 +144,8 @@ def _fits(wildcard: str, value: str) -> bool:
 class Rows:
     """Events by column. Tells of all of them at once whether a filter holds; each distinct value is asked once."""
 
-    def __init__(self, names: Sequence[str], events: Sequence[Event]) -> None:
+    def __init__(self, names: Sequence[str], events: Sequence[Event], addresses: Collection[str] = ()) -> None:
+        self._addresses = addresses
         self._columns: dict[str, tuple[list[Any], np.ndarray]] = {}
         for name in names:
             known: dict[Any, int] = {}
@@ -146,8 +161,19 @@ class Rows:
             return np.logical_or.reduce([self.holding(child) for child in tree.children])
         if isinstance(tree, Not):
             return ~self.holding(tree.child)
+        if isinstance(tree, (ExpressionTest, ExpressionCompare)):
+            return self._holding_computed(tree)
         values, codes = self._columns[tree.field]
         return np.array([holds(tree, {tree.field: value}) for value in values])[codes]
+
+    def _holding_computed(self, tree: ExpressionTest | ExpressionCompare) -> np.ndarray:
+        """Asks each distinct combination of the values of the fields in ``tree`` once."""
+        names = sorted(list_fields(tree))
+        codes = np.stack([self._columns[name][1] for name in names])
+        distinct, which = np.unique(codes, axis=1, return_inverse=True)
+        pools = [self._columns[name][0] for name in names]
+        events = [{n: pool[c] for n, pool, c in zip(names, pools, row, strict=True)} for row in distinct.T]
+        return np.array([holds(tree, event, self._addresses) for event in events])[which.reshape(-1)]
 
 
 def _hashable(value: Any) -> Any:

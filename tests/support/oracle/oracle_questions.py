@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from drawn_expressions import OPERATORS, parts_of
 from drawn_filters import (
     condition,
     conditions_of,
+    expressions,
     filters,
     leaves,
     operator_of,
@@ -40,14 +42,16 @@ from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.field import Field, FieldType
+from watchfloor.schema.filter.expressions.functions import FUNCTIONS
 from watchfloor.schema.filter.json_form import to_json
-from watchfloor.schema.filter.tree import Filter
+from watchfloor.schema.filter.tree import ExpressionCompare, ExpressionTest, Filter
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MIXED_EVENTS = 1_200
 REAL = ("conn", "dns", "http")
+EXPRESSIONS = "expressions"
 TYPES = tuple(f"{kind}{scalar}" for scalar in SCALARS for kind in ("", "list of "))
 FILTERS_AT_ONCE = 4
 
@@ -72,7 +76,8 @@ class StoredSource:
         names = [field.name for field in loaded.source.fields]
         times = np.array([micros(event["ts"]) for event in loaded.events])
         table = pa.Table.from_batches([loaded.batch]).select(names)
-        return cls(loaded, Rows(names, loaded.events), table, times)
+        addresses = {field.name for field in loaded.source.fields if field.scalar is FieldType.IP}
+        return cls(loaded, Rows(names, loaded.events, addresses), table, times)
 
 
 class QuestionLog:
@@ -82,6 +87,8 @@ class QuestionLog:
         self.tests: set[tuple[str, str]] = set()
         self.filters: set[str] = set()
         self.conditions: Counter[tuple[str, str, str]] = Counter()
+        self.parts: set[tuple[str, str]] = set()
+        """By layout the functions and operators of expressions."""
         self.queries = 0
 
 
@@ -126,6 +133,8 @@ def strategies(
     others = st.one_of([leaves(field, values[field.name]) for field in (*fields, *(f for f in fields if f.is_indexed))])
     for name in TYPES:
         made[name] = _of_each_operator([field for field in fields if field.type_name == name], values, others)
+    each = [shapes(one, others) for one in expressions(stored["cell"]["mixed"].loaded.source, values).values()]
+    made[EXPRESSIONS] = st.tuples(*each)
     return made
 
 
@@ -204,7 +213,10 @@ def check(
         question_log.queries += 1
     question_log.filters.add(json.dumps(to_json(tree)))
     for leaf in conditions_of(tree):
-        question_log.conditions[layout, operator_of(leaf), source.find_field(leaf.field).type_name] += 1
+        if isinstance(leaf, (ExpressionTest, ExpressionCompare)):
+            question_log.parts.update((layout, part) for part in parts_of(leaf))
+        else:
+            question_log.conditions[layout, operator_of(leaf), source.find_field(leaf.field).type_name] += 1
 
 
 def shown(known: StoredSource, numbers: np.ndarray) -> dict[str, Any] | None:
@@ -212,8 +224,9 @@ def shown(known: StoredSource, numbers: np.ndarray) -> dict[str, Any] | None:
 
 
 def check_that_enough_was_asked(filters: int) -> None:
-    """Fails unless so many distinct filters were asked, and every operator of every type of field in each layout."""
-    if question_log.tests != {(layout, name) for layout in LAYOUTS for name in (*TYPES, *REAL)}:
+    """Fails unless so many distinct filters were asked, in each layout with every operator of every type of field, and
+    with every function and operator of expressions."""
+    if question_log.tests != {(layout, name) for layout in LAYOUTS for name in (*TYPES, EXPRESSIONS, *REAL)}:
         pytest.skip("only a part of this file was run")
     assert len(question_log.filters) >= filters
     assert question_log.queries >= 3 * filters
@@ -224,3 +237,4 @@ def check_that_enough_was_asked(filters: int) -> None:
         for operator in operators_of(FieldType(name.removeprefix("list of ")))
     }
     assert not pairs - set(question_log.conditions)
+    assert question_log.parts >= {(layout, part) for layout in LAYOUTS for part in (*FUNCTIONS, *OPERATORS)}

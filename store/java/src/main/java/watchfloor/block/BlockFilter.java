@@ -6,6 +6,7 @@ import java.util.List;
 import watchfloor.block.filter.VectorFilter;
 import watchfloor.block.vector.Vector;
 import watchfloor.iterators.filter.ValueBounds;
+import watchfloor.iterators.filter.Computed;
 import watchfloor.iterators.filter.Condition;
 import watchfloor.iterators.filter.FilterProgram;
 import watchfloor.iterators.filter.Verdict;
@@ -254,11 +255,35 @@ final class BlockFilter {
     }
   }
 
+  /** A condition on expressions. It takes longer than any other, so others narrow the selection first. */
+  private static final class Computation extends Node {
+    private final BlockValues values;
+    private final Computed condition;
+
+    Computation(BlockValues values, Computed condition) {
+      super(200);
+      this.values = values;
+      this.condition = condition;
+    }
+
+    @Override
+    Verdict within(ValueBounds time) {
+      return Verdict.SOME;
+    }
+
+    @Override
+    int select(Block block, int[] rows, int count) throws IOException {
+      return condition.select(values, rows, count);
+    }
+  }
+
   private static final class Nodes implements FilterProgram.Builder<Node> {
     private final Block block;
+    private final BlockValues values;
 
     Nodes(Block block) {
       this.block = block;
+      values = new BlockValues(block);
     }
 
     @Override
@@ -285,6 +310,16 @@ final class BlockFilter {
     public Node field(FilterProgram.Kind kind, String field, Condition condition) {
       int slot = block.slot(field);
       return kind == FilterProgram.Kind.TIME ? new Time(slot, condition) : new Field(slot, condition);
+    }
+
+    @Override
+    public int slot(FilterProgram.Kind kind, String field) {
+      return block.slot(field);
+    }
+
+    @Override
+    public Node computed(Computed condition) {
+      return new Computation(values, condition);
     }
   }
 }

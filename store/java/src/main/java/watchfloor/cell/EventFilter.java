@@ -1,13 +1,17 @@
 package watchfloor.cell;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.List;
 import watchfloor.iterators.BigEndian;
+import watchfloor.iterators.expression.FieldValues;
+import watchfloor.iterators.filter.Computed;
 import watchfloor.iterators.filter.Condition;
 import watchfloor.iterators.filter.FilterProgram;
 
 /** A filter that is evaluated on the encoded values of one event's cells. No value is decoded. */
 final class EventFilter {
-  private static final int NULL_ELEMENT = -1;
+  static final int NULL_ELEMENT = -1;
 
   private final Node root;
 
@@ -39,9 +43,11 @@ final class EventFilter {
 
   private static final class Nodes implements FilterProgram.Builder<Node> {
     private final EventCells cells;
+    private final CellValues values;
 
     Nodes(EventCells cells) {
       this.cells = cells;
+      values = new CellValues(cells);
     }
 
     @Override
@@ -87,9 +93,27 @@ final class EventFilter {
       return kind == FilterProgram.Kind.LIST ? onList(slot, condition) : onScalar(slot, condition);
     }
 
-    private int slot(FilterProgram.Kind kind, String field) {
+    @Override
+    public int slot(FilterProgram.Kind kind, String field) {
       return kind == FilterProgram.Kind.TIME ? cells.timeSlot() : cells.slot(field);
     }
+
+    @Override
+    public Node computed(Computed condition) {
+      return onEvent(condition, values);
+    }
+  }
+
+  /** Returns the node of a condition on expressions; an event is the only row of its values. */
+  private static Node onEvent(Computed condition, FieldValues values) {
+    int[] rows = {0};
+    return event -> {
+      try {
+        return condition.select(values, rows, 1) == 1;
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    };
   }
 
   private static Node onScalar(int slot, Condition condition) {

@@ -15,6 +15,7 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import watchfloor.iterators.filter.Computed;
 import watchfloor.iterators.filter.Condition;
 import watchfloor.iterators.filter.FilterProgram;
 
@@ -231,6 +232,16 @@ public class IndexHitsIterator extends AnswerIterator {
     @Override
     public Condition field(FilterProgram.Kind kind, String field, Condition condition) {
       return condition;
+    }
+
+    @Override
+    public int slot(FilterProgram.Kind kind, String field) {
+      return 0;
+    }
+
+    @Override
+    public Condition computed(Computed condition) {
+      return and(List.of());
     }
   }
 }

@@ -328,6 +328,18 @@ class EventFilterIteratorTest {
     }
     byte[] deep = new byte[100_000];
     Arrays.fill(deep, (byte) 3);
+    byte[] deepExpression = new byte[100_000];
+    Arrays.fill(deepExpression, (byte) 5);
+    deepExpression[0] = 0x16;
+    byte[] sum = join(new byte[] {0x06, 0x01, 1}, scalar("n"), new byte[] {0x02}, number(1));
+    byte[] host = join(new byte[] {0x01, 0}, scalar("host"));
+    byte[] length = join(new byte[] {0x0A}, host);
+    byte[] computed = and(join(new byte[] {0x16, 3}, sum, length), exists(join(new byte[] {3}, length)));
+    FilterProgram.check(computed);
+    for (int cutAt = 0; cutAt < computed.length; cutAt++) {
+      byte[] cut = Arrays.copyOf(computed, cutAt);
+      assertThrows(IllegalArgumentException.class, () -> FilterProgram.check(cut));
+    }
     for (byte[] bad :
         List.of(
             join(whole, new byte[1]),
@@ -337,6 +349,16 @@ class EventFilterIteratorTest {
             exists(Programs.field(9, "host")),
             join(new byte[] {0x14}, scalar("n"), u32(-1)),
             join(new byte[] {0x11}, scalar("n"), u32(Integer.MAX_VALUE)),
+            join(new byte[] {0x16, 0}, sum, host),
+            join(new byte[] {0x16, 9}, sum, length),
+            join(new byte[] {0x16, 0, 0x09}, length, length, length),
+            join(new byte[] {0x16, 0, 0x0D}, host, sum),
+            join(new byte[] {0x16, 0, 0x7F}, host, sum),
+            join(new byte[] {0x16, 0, 0x0C}, host, host),
+            join(new byte[] {0x16, 0, 0x01, 9}, scalar("n"), sum),
+            join(new byte[] {0x20, 1, 1}, u32(3), text("abc"), computed),
+            join(new byte[] {0x20, 1, 9}, u32(0), computed),
+            deepExpression,
             deep)) {
       assertThrows(IllegalArgumentException.class, () -> FilterProgram.check(bad));
     }

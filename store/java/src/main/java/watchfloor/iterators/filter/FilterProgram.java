@@ -6,7 +6,13 @@ import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import watchfloor.iterators.expression.Comparison;
+import watchfloor.iterators.expression.Expression;
+import watchfloor.iterators.expression.ExpressionReader;
+import watchfloor.iterators.expression.ValueTest;
 
 /** The byte form of a filter, a preorder walk of its tree. A {@link Builder} turns it into nodes of its own type. */
 public final class FilterProgram {
@@ -19,11 +25,20 @@ public final class FilterProgram {
   private static final int EXISTS = 0x13;
   private static final int EQ = 0x14;
   private static final int TRUE = 0x15;
+  private static final int COMPARE = 0x16;
+  /** Before the root: the tables that functions in expressions need. */
+  private static final int TABLES = 0x20;
+
+  /** In the place of a field's kind: the condition is on the expression that follows. */
+  private static final int EXPRESSION = 3;
 
   /**
    * The greatest depth of nesting. A deeper program is refused, so that no filter can exhaust a tablet server's stack.
    */
   private static final int MAX_DEPTH = 500;
+
+  /** The condition that every value satisfies. */
+  private static final Condition ANY = new Condition.Interval(null, true, null, true);
 
   /** The kind of a field: one value, a list, or the event's time, which the row has. */
   public enum Kind {
@@ -46,6 +61,11 @@ public final class FilterProgram {
     N exists(Kind kind, String field);
 
     N field(Kind kind, String field, Condition condition);
+
+    /** Returns the number by which expressions read a field. */
+    int slot(Kind kind, String field);
+
+    N computed(Computed condition);
   }
 
   private FilterProgram() {}
@@ -58,7 +78,7 @@ public final class FilterProgram {
   public static <N> N decode(byte[] program, Builder<N> builder) {
     ByteBuffer in = ByteBuffer.wrap(program);
     try {
-      N root = node(in, builder, 0);
+      N root = new Reader<>(in, builder).root();
       if (in.hasRemaining()) {
         throw new IllegalArgumentException("filter program: " + in.remaining() + " bytes too many");
       }
@@ -101,62 +121,135 @@ public final class FilterProgram {
     public Void field(Kind kind, String field, Condition condition) {
       return null;
     }
-  }
 
-  private static <N> N node(ByteBuffer in, Builder<N> builder, int depth) {
-    if (depth > MAX_DEPTH) {
-      throw new IllegalArgumentException("filter program: nested deeper than " + MAX_DEPTH);
+    @Override
+    public int slot(Kind kind, String field) {
+      return 0;
     }
-    int code = in.get() & 0xFF;
-    switch (code) {
-      case AND:
-        return builder.and(children(in, builder, depth));
-      case OR:
-        return builder.or(children(in, builder, depth));
-      case NOT:
-        return builder.not(node(in, builder, depth + 1));
-      case TRUE:
-        return builder.and(List.of());
-      case RANGE:
-      case IN:
-      case REGEX:
-      case EXISTS:
-      case EQ:
-        return field(code, in, builder);
-      default:
-        throw new IllegalArgumentException("filter program: unknown node " + code + " at byte " + (in.position() - 1));
+
+    @Override
+    public Void computed(Computed condition) {
+      return null;
     }
   }
 
-  private static <N> List<N> children(ByteBuffer in, Builder<N> builder, int depth) {
-    int count = in.getShort() & 0xFFFF;
-    List<N> children = new ArrayList<>();
-    for (int i = 0; i < count; i++) {
-      children.add(node(in, builder, depth + 1));
-    }
-    return children;
-  }
+  /** Reads one program. */
+  private static final class Reader<N> {
+    private final ByteBuffer in;
+    private final Builder<N> builder;
+    private final ExpressionReader expressions;
+    /** The patterns by their bytes: one that several fields are tested with is compiled once. */
+    private final Map<ByteBuffer, Condition> patterns = new HashMap<>();
 
-  private static <N> N field(int code, ByteBuffer in, Builder<N> builder) {
-    int kind = in.get() & 0xFF;
-    String name = new String(raw(in, in.getShort() & 0xFFFF), StandardCharsets.UTF_8);
-    if (kind >= Kind.values().length) {
-      throw new IllegalArgumentException("filter program: unknown kind " + kind + " of field " + name);
+    Reader(ByteBuffer in, Builder<N> builder) {
+      this.in = in;
+      this.builder = builder;
+      expressions = new ExpressionReader(this::part, MAX_DEPTH);
     }
-    Kind known = Kind.values()[kind];
-    return code == EXISTS ? builder.exists(known, name) : builder.field(known, name, condition(code, in));
-  }
 
-  private static Condition condition(int code, ByteBuffer in) {
-    switch (code) {
-      case RANGE:
-        return range(in);
-      case IN:
-        return in(in);
-      case REGEX:
-        return regex(in);
-      default:
-        return new Condition.Equal(bytes(in));
+    N root() {
+      if (in.hasRemaining() && in.get(0) == TABLES) {
+        in.get();
+        expressions.readTables(in);
+      }
+      return node(0);
+    }
+
+    private N node(int depth) {
+      if (depth > MAX_DEPTH) {
+        throw new IllegalArgumentException("filter program: nested deeper than " + MAX_DEPTH);
+      }
+      int code = in.get() & 0xFF;
+      switch (code) {
+        case AND:
+          return builder.and(children(depth));
+        case OR:
+          return builder.or(children(depth));
+        case NOT:
+          return builder.not(node(depth + 1));
+        case TRUE:
+          return builder.and(List.of());
+        case COMPARE:
+          return builder.computed(comparison(depth)::select);
+        case RANGE:
+        case IN:
+        case REGEX:
+        case EXISTS:
+        case EQ:
+          return condition(code, depth);
+        default:
+          throw new IllegalArgumentException(
+              "filter program: unknown node " + code + " at byte " + (in.position() - 1));
+      }
+    }
+
+    private List<N> children(int depth) {
+      int count = in.getShort() & 0xFFFF;
+      List<N> children = new ArrayList<>();
+      for (int i = 0; i < count; i++) {
+        children.add(node(depth + 1));
+      }
+      return children;
+    }
+
+    private Comparison comparison(int depth) {
+      int operator = in.get();
+      if (operator < 0 || operator >= Comparison.Operator.values().length) {
+        throw new IllegalArgumentException("filter program: unknown comparison " + operator);
+      }
+      Expression left = expressions.read(in, depth + 1);
+      return new Comparison(left, Comparison.Operator.values()[operator], expressions.read(in, depth + 1));
+    }
+
+    /** Reads a condition on a field or on an expression. */
+    private N condition(int code, int depth) {
+      if (in.hasRemaining() && in.get(in.position()) == EXPRESSION) {
+        in.get();
+        Expression expression = expressions.read(in, depth + 1);
+        Condition condition = code == EXISTS ? ANY : condition(code);
+        return builder.computed(new ValueTest(expression, new EncodedTest(condition))::select);
+      }
+      Kind kind = kind();
+      String name = name();
+      return code == EXISTS ? builder.exists(kind, name) : builder.field(kind, name, condition(code));
+    }
+
+    private ExpressionReader.FieldPart part(ByteBuffer program) {
+      Kind kind = kind();
+      return new ExpressionReader.FieldPart(builder.slot(kind, name()), kind == Kind.LIST);
+    }
+
+    private Kind kind() {
+      int kind = in.get() & 0xFF;
+      if (kind >= Kind.values().length) {
+        throw new IllegalArgumentException("filter program: unknown kind " + kind + " of a field");
+      }
+      return Kind.values()[kind];
+    }
+
+    private String name() {
+      return new String(raw(in, in.getShort() & 0xFFFF), StandardCharsets.UTF_8);
+    }
+
+    private Condition condition(int code) {
+      switch (code) {
+        case RANGE:
+          return range(in);
+        case IN:
+          return in(in);
+        case REGEX:
+          return pattern();
+        default:
+          return new Condition.Equal(bytes(in));
+      }
+    }
+
+    private Condition pattern() {
+      int from = in.position();
+      int flags = (in.get() & 1) != 0 ? Pattern.CASE_INSENSITIVE : 0;
+      String pattern = new String(bytes(in), StandardCharsets.UTF_8);
+      ByteBuffer key = in.duplicate().position(from).limit(in.position());
+      return patterns.computeIfAbsent(key, any -> new Condition.Match(Pattern.compile(pattern, flags)));
     }
   }
 
@@ -177,11 +270,6 @@ public final class FilterProgram {
       values[i] = bytes(in);
     }
     return new Condition.Member(values);
-  }
-
-  private static Condition regex(ByteBuffer in) {
-    int flags = (in.get() & 1) != 0 ? Pattern.CASE_INSENSITIVE : 0;
-    return new Condition.Match(Pattern.compile(new String(bytes(in), StandardCharsets.UTF_8), flags));
   }
 
   private static byte[] bytes(ByteBuffer in) {
