@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
@@ -13,6 +14,7 @@ from watchfloor.schema.choices import BUCKETS
 from watchfloor.schema.errors import UnknownSourceError, UserError
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import format_micros, to_micros
+from watchfloor.store.value_lists import StoredList
 
 from .requests import parse_time_range
 
@@ -27,6 +29,20 @@ def answer_source(sources: Mapping[str, Source], name: str) -> dict[str, Any]:
     if name not in sources:
         raise UnknownSourceError(name, sources)
     return {**_outline_source(sources[name]), "definition": sources[name].definition}
+
+
+def outline_list(stored: StoredList) -> dict[str, Any]:
+    """Returns what is known of a named list without its entries."""
+    return {
+        "name": stored.name,
+        "type": stored.type,
+        "values": stored.values,
+        "networks": stored.networks,
+        "version": format_micros(stored.version),
+        "expires": None if stored.expires is None else format_micros(stored.expires),
+        "label": stored.label,
+        "state": "expired" if stored.is_expired(time.time_ns() // 1000) else "in force",
+    }
 
 
 def answer_count(service: QueryService, members: Mapping[str, Any]) -> dict[str, Any]:

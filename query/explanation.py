@@ -11,6 +11,7 @@ from watchfloor.schema.text import format_duration, format_number
 from watchfloor.schema.times import format_micros
 
 from .many.prepare import PreparedSources
+from .preparation.subquery import Subquery
 
 
 @dataclass(frozen=True)
@@ -20,15 +21,18 @@ class Explanation:
     plan: Plan
     policy_name: str
     first_batch: Batch | None
+    within: tuple[Subquery, ...] = ()
+    """The queries within the filter, which have run."""
 
     def to_text(self) -> str:
-        """Returns the plan, and below it the batching, as lines for people."""
-        return f"{self.plan.to_text()}\n{'batching':<9} {self.policy_name}: {self._describe_first_batch()}"
+        """Returns the queries within the filter, the plan, and below it the batching, as lines for people."""
+        batching = f"{'batching':<9} {self.policy_name}: {self._describe_first_batch()}"
+        return "\n".join([*(one.to_text() for one in self.within), self.plan.to_text(), batching])
 
     def to_json(self) -> dict[str, Any]:
         """Returns the explanation as JSON values: times in ISO 8601, widths in seconds, None for unknown values."""
         batching = {"policy": self.policy_name, "first": _batch_to_json(self.first_batch)}
-        return {"plan": self.plan.to_json(), "batching": batching, "text": self.to_text()}
+        return {"plan": self.plan.to_json(), "batching": batching, "text": self.to_text(), **_to_json(self.within)}
 
     def _describe_first_batch(self) -> str:
         return _describe_batch(self.first_batch, not self.plan.estimate.matches or self.plan.estimate.certain)
@@ -40,10 +44,11 @@ class SourcesExplanation:
 
     query: PreparedSources
     first_batch: Batch | None
+    within: tuple[Subquery, ...] = ()
 
     def to_text(self) -> str:
         """Returns the plan of each source, below its name, and the batching, as lines for people."""
-        lines = []
+        lines = [one.to_text() for one in self.within]
         for part in self.query.parts:
             lines += [part.source.name, *(f"  {line}" for line in part.plan.to_text().splitlines())]
         lines += [f"{name}\n  not read: the counts say that nothing matches" for name in self.query.settled]
@@ -55,7 +60,13 @@ class SourcesExplanation:
     def to_json(self) -> dict[str, Any]:
         """Returns the explanation as JSON values; ``sources`` has the plan of each source that is read."""
         batching = {"policy": self.query.policy_name, "first": _batch_to_json(self.first_batch)}
-        return {**self.query.describe_plans(), "batching": batching, "text": self.to_text()}
+        described = self.query.describe_plans()
+        return {**described, "batching": batching, "text": self.to_text(), **_to_json(self.within)}
+
+
+def _to_json(within: tuple[Subquery, ...]) -> dict[str, Any]:
+    """Returns the member of an explanation that has the queries within the filter; none if there are none."""
+    return {"within": [one.to_json() for one in within]} if within else {}
 
 
 def _batch_to_json(batch: Batch | None) -> dict[str, Any] | None:

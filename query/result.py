@@ -46,7 +46,10 @@ class QueryResult:
         batches: Iterator[pa.RecordBatch],
         started: float,
     ) -> None:
-        """``query`` is None if it was not prepared by the deadline; ``started`` is a time of ``time.perf_counter``."""
+        """``query`` is None if it was not prepared by the deadline, or is prepared when the first batch is taken.
+
+        ``started`` is a time of ``time.perf_counter``.
+        """
         self.schema = checked.schema
         self._checked, self._query = checked, query
         self._progress, self._stop, self._batches, self._started = progress, stop, batches, started
@@ -55,6 +58,11 @@ class QueryResult:
         self._plan_seconds = time.perf_counter() - started
         # A thread holds this lock while it takes the next of ``_batches``.
         self._reading = threading.Lock()
+
+    def adopt_query(self, checked: CheckedRequest | CheckedSources, query: BatchedQuery) -> None:
+        """Takes the query that is about to run, which was prepared after this result was made."""
+        self._checked, self._query = checked, query
+        self._plan_seconds = time.perf_counter() - self._started
 
     @property
     def plan(self) -> Plan | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -18,11 +18,13 @@ import pyarrow as pa
 from watchfloor.schema.errors import StoreError
 from watchfloor.store.snapshot import Snapshot
 from watchfloor.store.store import Store
+from watchfloor.store.value_lists import StoredList
 
 from .executor import QueryProgress, execute_query
 from .explanation import Explanation, SourcesExplanation
 from .many.prepare import CheckedSources, PreparedSources, check_sources
 from .many.selection import choose_sources, names_several
+from .named_lists import ListEntry, outline_lists, read_entries
 from .preparation.prepare import CheckedRequest, check_request
 from .preparation.request import QueryRequest
 from .preparation.stop import QueryStop
@@ -32,6 +34,7 @@ from .statistics import count_events, count_over_time, rank_values
 from .stats.prepare import prepare_stats
 from .stats.request import StatsQuery, check_stats
 from .stats.run import StatsResult
+from .subqueries import has_subqueries, resolve_stats_filter, resolve_subqueries
 from .watch import Watch
 
 
@@ -52,6 +55,8 @@ class QueryService:
         spent = time.perf_counter() - started
         stop = QueryStop(snapshot, None if request.deadline is None else max(0.0, request.deadline - spent))
         progress = QueryProgress()
+        if has_subqueries(checked):
+            return _run_later(checked, snapshot, progress, stop, started)
         try:
             query = checked.prepare(snapshot)
         except StoreError:
@@ -68,10 +73,12 @@ class QueryService:
 
     def explain(self, request: QueryRequest) -> Explanation | SourcesExplanation:
         """Returns the explanation of how ``run`` would answer the request now. Raises as ``run`` does."""
-        query = self._check_request(request).prepare(self._store.snapshot())
+        with self._open_snapshot() as snapshot:
+            checked, within = resolve_subqueries(snapshot, self._check_request(request))
+            query = checked.prepare(snapshot)
         if isinstance(query, PreparedSources):
-            return SourcesExplanation(query, query.first_batch())
-        return Explanation(query.plan, query.policy_name, query.first_batch())
+            return SourcesExplanation(query, query.first_batch(), within)
+        return Explanation(query.plan, query.policy_name, query.first_batch(), within)
 
     def run_stats(self, query: StatsQuery) -> StatsResult:
         """Starts an aggregation. Raises ``UserError`` if it does not fit and ``StoreError`` if the store is down."""
@@ -81,6 +88,10 @@ class QueryService:
         spent = time.perf_counter() - started
         stop = QueryStop(snapshot, None if query.deadline is None else max(0.0, query.deadline - spent))
         try:
+            if has_subqueries(checked):
+                return StatsResult(
+                    lambda: prepare_stats(snapshot, *resolve_stats_filter(snapshot, checked)), snapshot, stop, started
+                )
             return StatsResult(prepare_stats(snapshot, checked), snapshot, stop, started)
         except StoreError:
             stop.cancel_deadline()
@@ -103,7 +114,9 @@ class QueryService:
 
     def explain_stats(self, query: StatsQuery) -> dict[str, Any]:
         """Returns how ``run_stats`` would compute the answer now, as its summary says it. Raises as it does."""
-        return prepare_stats(self._store.snapshot(), check_stats(self._store.catalog, query)).describe()
+        with self._open_snapshot() as snapshot:
+            checked, within = resolve_stats_filter(snapshot, check_stats(self._store.catalog, query))
+            return prepare_stats(snapshot, checked, within).describe()
 
     def watch(self, request: QueryRequest) -> Watch:
         """Starts to watch for events as they arrive. Raises ``UserError`` if the request does not fit."""
@@ -162,6 +175,16 @@ class QueryService:
             chosen = [known[name] for name in choose_sources(sources, known)] if known else []
             return find_sightings(snapshot, chosen, value, kind, since, until)
 
+    def outline_lists(self) -> list[StoredList]:
+        """Returns the named lists, without their entries."""
+        with self._open_snapshot() as snapshot:
+            return outline_lists(snapshot)
+
+    def read_list(self, name: str, limit: int | None = None) -> tuple[StoredList, list[ListEntry]]:
+        """Returns a named list with its first entries; None stands for all. Raises ``UnknownListError``."""
+        with self._open_snapshot() as snapshot:
+            return read_entries(snapshot, name, limit)
+
     @contextmanager
     def _open_snapshot(self) -> Iterator[Snapshot]:
         """Yields a snapshot whose scans end after ``count_seconds``."""
@@ -175,3 +198,34 @@ class QueryService:
             raise StoreError(f"the counts were not read within {self._count_seconds:g} s; try again") from None
         finally:
             stop.cancel_deadline()
+
+
+def _run_later(
+    checked: CheckedRequest | CheckedSources,
+    snapshot: Snapshot,
+    progress: QueryProgress,
+    stop: QueryStop,
+    started: float,
+) -> QueryResult:
+    """Returns a query that begins when its first rows are asked for.
+
+    So ``close`` ends the queries within its filter too, which run before it is planned.
+    """
+
+    def run() -> Generator[pa.RecordBatch, None, None]:
+        try:
+            resolved, _ = resolve_subqueries(snapshot, checked)
+            query = resolved.prepare(snapshot)
+        except StoreError:
+            stop.cancel_deadline()
+            if stop.reason is None:
+                raise
+            return
+        except BaseException:
+            stop.cancel_deadline()
+            raise
+        result.adopt_query(resolved, query)
+        yield from execute_query(snapshot, query, progress, stop)
+
+    result = QueryResult(checked, None, progress, stop, run(), started)
+    return result

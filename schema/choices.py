@@ -25,3 +25,8 @@ MAX_DEADLINE = 7 * 86_400
 """The longest deadline of a query, in seconds."""
 TOKEN_ROLES = ("analyst", "operator")
 """Roles of bearer tokens. An analyst asks for sources, events and counts; an operator for the state of the service."""
+LIST_SCALARS = ("ip", "string", "int", "float", "port", "time", "bool")
+LIST_KINDS = ("domain", "hash", "url", "email", "mac")
+"""Kinds of strings that are told by their form."""
+LIST_TYPES = (*LIST_SCALARS, *LIST_KINDS)
+"""Types of the values of named lists."""

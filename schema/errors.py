@@ -5,7 +5,7 @@ WatchfloorError
 │   ├── FilterError          a filter's text, with the place (``position``) and a caret in its message
 │   │   ├── UnknownFieldError  with the nearest names
 │   │   └── ListError        a list, or a query within the filter, that cannot be used
-│   ├── UnknownSourceError
+│   ├── UnknownSourceError, UnknownListError
 │   ├── TimeRangeError
 │   ├── DefinitionError      a source definition that breaks its schema
 │   └── InputFileError       a log file that cannot be read, or whose kind is not known
@@ -73,6 +73,14 @@ class UnknownFieldError(FilterError):
         named = shorten(field, _LONGEST_NAME + 1)
         lack = f"has no field {named!r}{suggest_names(named, known, further)}"
         super().__init__(f"source {source} {lack}", text, position, f"it {lack}")
+
+
+class UnknownListError(UserError):
+    """A name that no list has which the reader sees."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        named = shorten(name, _LONGEST_NAME + 1)
+        super().__init__(f"unknown list {named!r}{suggest_names(named, known)}")
 
 
 class ListError(FilterError):

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from watchfloor.schema.coverage import complete_indexes, cover_all, cover_from, has_started_index, start_indexes
 from watchfloor.schema.definition import add_fields, parse_definition
 from watchfloor.schema.errors import UnknownSourceError
+from watchfloor.schema.filter.value_list import ValueList
 from watchfloor.schema.source import Source
 from watchfloor.schema.visibility.restrict import restrict_sources
 from watchfloor.store.admin.tables import SOURCES_TABLE
@@ -27,6 +28,7 @@ from watchfloor.store.encoding.ranges import Ranges
 
 from .newest_event import newest_event
 from .reader import CatalogRow, Reader
+from .value_lists import find_list
 
 _DEFINITION_FAMILY = b""
 # Measured costs of reading stand in a row whose name no source can have.
@@ -115,6 +117,10 @@ class Catalog:
                 raise UnknownSourceError(name, known)
             found = known[name]
         return found
+
+    def find_list(self, name: str, version: int | None = None) -> ValueList:
+        """Returns a version of a named list (None: the one in force); see ``value_lists.find_list``."""
+        return find_list(self._reader, name, version)
 
     def read_row(self, name: str, max_age: float = 0.0) -> CatalogRow:
         """Returns a source's entries, as they were read at most ``max_age`` seconds ago."""

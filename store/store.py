@@ -164,7 +164,12 @@ class Store:
         readers = [self.settings.read_credentials("query").user]
         try:
             tables.create_source_tables(self.connection, source, readers)
-            with self._granting:  # A grant reads all labels of a user and writes them back with the new ones.
-                labels.grant_labels(self.connection, [self.user, *readers], labels.collect_labels(source))
+            self.grant_labels(labels.collect_labels(source))
         except Exception as error:
             raise StoreError(f"cannot make the tables of {source.name}: {error}") from error
+
+    def grant_labels(self, granted: set[str]) -> None:
+        """Grants labels to the users of both roles, who keep the labels that they have."""
+        readers = [self.settings.read_credentials("query").user]
+        with self._granting:  # A grant reads all labels of a user and writes them back with the new ones.
+            labels.grant_labels(self.connection, [self.user, *readers], granted)

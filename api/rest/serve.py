@@ -19,10 +19,13 @@ from watchfloor.api.tokens.tokens_in_force import TokensInForce
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import OperatorError, StoreError
 from watchfloor.schema.files.paths import show_path
+from watchfloor.schema.lists.list_file import ListValues
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.connection import is_memory_short
+from watchfloor.store.put_list import put_list, remove_list
 from watchfloor.store.store import Store
+from watchfloor.store.value_lists import StoredList
 
 from .app import create_app
 from .connections import close_server, guard_connections, make_server
@@ -57,6 +60,14 @@ class StoreServices:
 
     def read_sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
         return self._open_store(authorizations).catalog.read_sources()
+
+    def put_list(self, name: str, values: ListValues, label: str | None, expires: int | None) -> StoredList:
+        with Store.open(self._settings, role="ingest") as store:
+            return put_list(store, name, values, label, expires)
+
+    def remove_list(self, name: str) -> None:
+        with Store.open(self._settings, role="ingest") as store:
+            remove_list(store, name)
 
     def is_memory_short(self) -> bool:
         return is_memory_short()

@@ -74,4 +74,11 @@ RULES: tuple[Rule, ...] = (
         "a pattern, or exists, of an indexed field",
         "tested on the values in the index it finds",
     ),
+    # Named lists, and what a query within the filter has found: both they and the index are sorted.
+    MultiValueRule(
+        "list",
+        "list",
+        "a list of many values of an indexed field",
+        "the index, read where the sorted list has values, finds its",
+    ),
 )

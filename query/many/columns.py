@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watchfloor.query.preparation.matched import MATCHED
 from watchfloor.query.preparation.request import choose_columns
 from watchfloor.schema.errors import UserError, suggest_names
 from watchfloor.schema.field import ARROW_TYPES, FieldType
@@ -22,7 +23,10 @@ from watchfloor.store.encoding.keys import KEY_COLUMN
 
 TIME, SOURCE, EVENT = "time", "_source", "event"
 """The columns that every source has: the event's time, the name of its source, and a rendering of the whole event."""
-_SPECIAL = {TIME: ARROW_TYPES[FieldType.TIME], SOURCE: pa.string(), EVENT: pa.string()}
+_SPECIAL = {
+    TIME: ARROW_TYPES[FieldType.TIME],
+    **dict.fromkeys((SOURCE, EVENT, MATCHED), pa.string()),
+}
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,8 @@ class CommonColumns:
             return events.column(source.time_field)
         if name == SOURCE:
             return pa.repeat(source.name, len(events))
+        if name == MATCHED:
+            return events.column(MATCHED)
         if name == EVENT:
             return _render_events(source, events)
         columns = [events.column(field.name) for field in find_fields(source, name)]

@@ -17,15 +17,18 @@ from watchfloor.query.batches.distribution import MatchDistribution
 from watchfloor.query.batches.sequence import make_sequence, suggest_first_width
 from watchfloor.query.preparation.batched_query import BatchedQuery
 from watchfloor.query.preparation.cursor import Cursor
+from watchfloor.query.preparation.lists import QueryLists, open_lists
+from watchfloor.query.preparation.matched import MATCHED, MatchedColumn
 from watchfloor.query.preparation.prepare import (
     UNBATCHED,
     CheckedRequest,
     PreparedQuery,
     prepare_query,
+    read_pins,
     resolve_range,
 )
 from watchfloor.query.preparation.request import QueryRequest, check_limits
-from watchfloor.schema.errors import FilterError, UserError
+from watchfloor.schema.errors import FilterError, ListError, UserError
 from watchfloor.schema.filter.names import find_fields
 from watchfloor.schema.filter.tree import Filter, list_fields
 from watchfloor.schema.filter.type_check import TypedFilter, read_tree, read_typed_filter
@@ -70,7 +73,8 @@ class CheckedSources:
 
     def write_cursor(self, cursor: Cursor) -> str:
         """Returns the text by which a next query of the same sources and filter goes on."""
-        return cursor.to_text(_name_sources(self.request), self.tree)
+        part = self.parts[0]  # The lists are the same in all of them.
+        return part.pins.append_to(cursor.to_text(_name_sources(self.request), self.tree), part.tree)
 
 
 @dataclass(frozen=True)
@@ -114,23 +118,34 @@ def check_sources(catalog: Catalog, request: QueryRequest) -> CheckedSources:
     sources = [known[name] for name in choose_sources(request.source, known)]
     tree = None if request.where is None else read_tree(request.where)
     cursor, since, until = resolve_range(request, _name_sources(request), tree)
-    fitting, left_out = _type_filters(request, sources)
+    fitting, left_out = _type_filters(request, sources, open_lists(catalog, request.where, request.cursor))
     columns = _choose_columns(request, [source for source, _ in fitting], tree)
+    pins, show_matched = read_pins(request), MATCHED in columns.schema.names
     parts = tuple(
         CheckedRequest(
             request=request,
             source=source,
-            columns=columns.list_fields(source),
+            columns=_list_read_fields(columns, source, typed if show_matched else None),
             schema=pa.schema([]),
             tree=None if typed is None else typed.tree,
             cursor=None,
             since=since,
             until=until,
             meanings={} if typed is None else typed.meanings,
+            pins=pins,
+            show_matched=show_matched,
         )
         for source, typed in fitting
     )
     return CheckedSources(request, parts, left_out, columns, tree, cursor)
+
+
+def _list_read_fields(
+    columns: CommonColumns | OwnColumns, source: Source, typed: TypedFilter | None
+) -> tuple[str, ...]:
+    """Returns the fields of a source that are read, with those that ``_matched`` needs if ``typed`` is given."""
+    fields = columns.list_fields(source)
+    return fields if typed is None else tuple(dict.fromkeys((*fields, *MatchedColumn(source, typed.tree).fields)))
 
 
 def _name_sources(request: QueryRequest) -> str:
@@ -153,7 +168,7 @@ def _choose_columns(
 
 
 def _type_filters(
-    request: QueryRequest, sources: Sequence[Source]
+    request: QueryRequest, sources: Sequence[Source], lists: QueryLists
 ) -> tuple[list[tuple[Source, TypedFilter | None]], dict[str, str]]:
     """Returns the sources that the filter fits, with its typed trees, and the reasons for the others.
 
@@ -163,7 +178,9 @@ def _type_filters(
     errors: dict[str, FilterError] = {}
     for source in sources:
         try:
-            fitting.append((source, read_typed_filter(request.where, source)))
+            fitting.append((source, read_typed_filter(request.where, source, catalog=lists)))
+        except ListError:
+            raise
         except FilterError as error:
             errors[source.name] = error
     if not fitting:

@@ -7,6 +7,7 @@ the cursor and fixes the time range; ``prepare_query`` reads the counts, chooses
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -34,8 +35,10 @@ from watchfloor.store.snapshot import Snapshot
 
 from .batched_query import BatchedQuery
 from .cursor import Cursor, read_cursor
+from .lists import ListPins, check_pins, describe_lists, open_lists, split_cursor
+from .matched import MATCHED, MatchedColumn, choose_shown_columns
 from .read_range import read_range
-from .request import QueryRequest, check_limits, choose_columns
+from .request import QueryRequest, check_limits
 
 UNBATCHED = BatchSettings(policy="none")
 STREAM_SECONDS = 0.05
@@ -68,7 +71,8 @@ class CheckedRequest:
     ``tree`` is the typed filter and ``schema`` the Arrow schema of the result's columns. [since, until), in µs, is the
     time range, cut to the times that events can have; None leaves an end open. With a ``cursor`` the range begins where
     that of the cursor's query began, and ends with the cursor's microsecond. ``meanings`` are the fields that each ECS
-    name and each kind in the filter stands for.
+    name and each kind in the filter stands for. ``columns`` are the fields that are read. ``pins`` has the range and
+    the lists of the first page. If ``show_matched``, the column ``_matched`` is added to what is read.
     """
 
     request: QueryRequest
@@ -80,6 +84,8 @@ class CheckedRequest:
     since: int | None
     until: int | None
     meanings: Mapping[str, tuple[str, ...]]
+    pins: ListPins
+    show_matched: bool = False
 
     def prepare(self, snapshot: Snapshot) -> PreparedQuery:
         """Returns the prepared query; see ``prepare_query``."""
@@ -87,7 +93,7 @@ class CheckedRequest:
 
     def write_cursor(self, cursor: Cursor) -> str:
         """Returns the text by which a next query of the same source and filter goes on."""
-        return cursor.to_text(self.source.name, self.tree)
+        return self.pins.append_to(cursor.to_text(self.source.name, self.tree), self.tree)
 
 
 @dataclass(frozen=True)
@@ -97,9 +103,12 @@ class PreparedQuery(BatchedQuery):
     source: Source
     columns: tuple[str, ...]
     plan: Plan
+    matched: MatchedColumn | None
 
     def read_batch(self, reader: Reader, request: ReadRequest) -> Generator[pa.RecordBatch, None, None]:
-        return read_range(reader, self.source, self.plan, replace(request, columns=self.columns))
+        with closing(read_range(reader, self.source, self.plan, replace(request, columns=self.columns))) as batches:
+            for events in batches:
+                yield events if self.matched is None else self.matched.add_to(reader, events)
 
     def describe_plans(self) -> dict[str, Any]:
         return {"plan": self.plan.to_json()}
@@ -108,13 +117,32 @@ class PreparedQuery(BatchedQuery):
 def check_request(catalog: Catalog, request: QueryRequest) -> CheckedRequest:
     """Returns the request, checked and resolved by its source. Raises ``UserError`` if it does not fit."""
     source = catalog.find_source(request.source)
-    columns = choose_columns(source, request.columns)
+    shown, columns = choose_shown_columns(source, request.columns)
     check_limits(request)
-    typed = read_typed_filter(request.where, source)
+    typed = read_typed_filter(request.where, source, catalog=open_lists(catalog, request.where, request.cursor))
     tree, meanings = (None, {}) if typed is None else (typed.tree, typed.meanings)
     cursor, since, until = resolve_range(request, source.name, tree)
-    schema = pa.schema([pa.field(name, source.find_field(name).arrow) for name in columns])
-    return CheckedRequest(request, source, columns, schema, tree, cursor, since, until, meanings)
+    if MATCHED in shown:
+        columns = tuple(dict.fromkeys((*columns, *MatchedColumn(source, tree).fields)))
+    return CheckedRequest(
+        request=request,
+        source=source,
+        columns=columns,
+        schema=pa.schema(list(shown.items())),
+        tree=tree,
+        cursor=cursor,
+        since=since,
+        until=until,
+        meanings=meanings,
+        pins=read_pins(request),
+        show_matched=MATCHED in shown,
+    )
+
+
+def read_pins(request: QueryRequest) -> ListPins:
+    """Returns the range and the lists of the first page of a query. Raises ``UserError`` if its cursor is damaged."""
+    pins = None if request.cursor is None else split_cursor(request.cursor)[1]
+    return pins or ListPins(*clip_range(request.since, request.until))
 
 
 def resolve_range(
@@ -126,7 +154,7 @@ def resolve_range(
     """
     if request.cursor is None:
         return (None, *clip_range(request.since, request.until))
-    cursor = read_cursor(request.cursor, source, tree)
+    cursor = read_cursor(split_cursor(request.cursor)[0], source, tree)
     return cursor, cursor.since, cursor.time + 1
 
 
@@ -137,6 +165,7 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
     down or the scans of ``snapshot`` are ended meanwhile.
     """
     request = checked.request
+    check_pins(checked.pins, checked.tree)
     source, survey, plan = choose_plan(
         snapshot, checked, scheme=request.scheme, w=request.w, limit=request.limit, planner=request.planner
     )
@@ -147,6 +176,7 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
     return PreparedQuery(
         source=source,
         columns=checked.columns,
+        matched=MatchedColumn(source, checked.tree) if checked.show_matched else None,
         cursor=checked.cursor,
         since=survey.since,
         until=survey.until,
@@ -166,7 +196,8 @@ def choose_plan(snapshot: Snapshot, checked: CheckedFilter, **options: Any) -> t
     request = PlanRequest(tree=checked.tree, source=checked.source, costs=costs, since=checked.since, **options)
     survey, counts = _read_counts(snapshot, checked, request)
     plan = make_plan(request, counts)
-    plan = replace(plan, notes=(*describe_meanings(checked.meanings), *plan.notes))
+    notes = (*describe_meanings(checked.meanings), *describe_lists(checked.tree), *plan.notes)
+    plan = replace(plan, notes=notes)
     return request.usable_source, survey, plan
 
 

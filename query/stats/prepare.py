@@ -11,6 +11,7 @@ from typing import Any
 
 from watchfloor.planner.plan import Plan
 from watchfloor.query.preparation.prepare import choose_plan
+from watchfloor.query.preparation.subquery import Subquery
 from watchfloor.schema.filter.names import describe_meanings
 from watchfloor.schema.source import Source
 from watchfloor.schema.stats.print import to_text
@@ -40,10 +41,12 @@ class PreparedStats:
     access: CountsAccess | EventsAccess
     since: int
     until: int
+    within: tuple[Subquery, ...] = ()
+    """The queries within the filter, which have run."""
 
     def describe(self) -> dict[str, Any]:
         """Returns the members of a summary that say how the answer is computed."""
-        lines = [f"stats     {to_text(self.checked.typed.stats)}"]
+        lines = [*(one.to_text() for one in self.within), f"stats     {to_text(self.checked.typed.stats)}"]
         if isinstance(self.access, CountsAccess):
             lines += [f"from      counts: {self.access.because}"]
             lines += [f"{'':<9} {note}" for note in describe_meanings(self.checked.meanings)]
@@ -55,15 +58,18 @@ class PreparedStats:
         return {"from": origin, "plan": self.access.plan.to_json(), "text": "\n".join(lines)}
 
 
-def prepare_stats(snapshot: Snapshot, checked: CheckedStats) -> PreparedStats:
-    """Returns the prepared request. Raises ``StoreError`` if the store is down."""
+def prepare_stats(snapshot: Snapshot, checked: CheckedStats, within: tuple[Subquery, ...] = ()) -> PreparedStats:
+    """Returns the prepared request; ``within`` are the queries within its filter.
+
+    Raises ``StoreError`` if the store is down.
+    """
     # A scheme that was asked for is for events.
     counts = find_counts(snapshot, checked) if checked.query.scheme == "auto" else None
     if counts is not None:
-        return PreparedStats(checked, counts, checked.since or 0, checked.until or 0)
+        return PreparedStats(checked, counts, checked.since or 0, checked.until or 0, within)
     source, survey, plan = choose_plan(snapshot, checked, scheme=checked.query.scheme)
     stats = checked.typed.stats
     states = dict.fromkeys(state for aggregate in stats.aggregates for state in list_states(aggregate, source))
     program = compile_program(stats.keys, tuple(states), source)
     slices = tuple(cut_slices(survey.since, survey.until, survey.hours, survey.events))
-    return PreparedStats(checked, EventsAccess(source, plan, program, slices), survey.since, survey.until)
+    return PreparedStats(checked, EventsAccess(source, plan, program, slices), survey.since, survey.until, within)

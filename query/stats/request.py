@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from watchfloor.query.preparation.lists import QueryLists
 from watchfloor.query.preparation.request import QueryRequest, check_limits
 from watchfloor.schema.filter.tree import Filter
 from watchfloor.schema.filter.type_check import read_typed_filter
@@ -53,8 +54,9 @@ def check_stats(catalog: Catalog, query: StatsQuery) -> CheckedStats:
     """Returns the request, checked and resolved by its source. Raises ``UserError`` if it does not fit."""
     source = catalog.find_source(query.source)
     check_limits(QueryRequest(query.source, query.since, query.until, deadline=query.deadline))
-    filtered = read_typed_filter(query.where, source)
-    typed = read_stats(query.stats, source)
+    lists = QueryLists(catalog)
+    filtered = read_typed_filter(query.where, source, catalog=lists)
+    typed = read_stats(query.stats, source, catalog=lists)
     tree, meanings = (None, {}) if filtered is None else (filtered.tree, filtered.meanings)
     since, until = clip_range(query.since, query.until)
     return CheckedStats(query, source, typed, tree, since, until, {**meanings, **typed.meanings})

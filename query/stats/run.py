@@ -54,9 +54,20 @@ class StatsResult:
     only a part of the range), ``failed`` or ``cancelled``.
     """
 
-    def __init__(self, prepared: PreparedStats | None, snapshot: Snapshot, stop: QueryStop, started: float) -> None:
-        """``prepared`` is None if the deadline passed before; ``started`` is a time of ``time.perf_counter``."""
-        self._prepared, self._snapshot, self._stop, self._started = prepared, snapshot, stop, started
+    def __init__(
+        self,
+        prepared: PreparedStats | Callable[[], PreparedStats] | None,
+        snapshot: Snapshot,
+        stop: QueryStop,
+        started: float,
+    ) -> None:
+        """``prepared`` is None if the deadline passed before; a function is called when the first answer is asked for.
+
+        ``started`` is a time of ``time.perf_counter``.
+        """
+        self._prepare = prepared if callable(prepared) else None
+        self._prepared = None if callable(prepared) else prepared
+        self._snapshot, self._stop, self._started = snapshot, stop, started
         self._status = "running"
         self._events = 0
         self._last: StatsPart | None = None
@@ -78,6 +89,8 @@ class StatsResult:
         self._end(self._stop.reason or "complete")
 
     def _run(self) -> Generator[StatsPart, None, None]:
+        if self._prepare is not None:
+            self._prepared = self._prepare()
         prepared = self._prepared
         if prepared is None:
             return

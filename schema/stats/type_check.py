@@ -15,6 +15,7 @@ from watchfloor.schema.filter import tree as f
 from watchfloor.schema.filter.expressions.nodes import Expression, FieldValue, walk
 from watchfloor.schema.filter.names import ANY, find_single_field
 from watchfloor.schema.filter.type_tree import TreeTyper
+from watchfloor.schema.filter.value_list import FilterCatalog
 from watchfloor.schema.source import Source
 from watchfloor.schema.text import join_words, shorten, shorten_value
 
@@ -45,14 +46,17 @@ class TypedStats:
     meanings: Mapping[str, tuple[str, ...]]
 
 
-def read_stats(stats: str | Mapping[str, Any], source: Source, now: int | None = None) -> TypedStats:
+def read_stats(
+    stats: str | Mapping[str, Any], source: Source, now: int | None = None, catalog: FilterCatalog | None = None
+) -> TypedStats:
     """Returns the typed form of stats as text or in JSON form. Raises ``FilterError``.
 
-    ``now`` (µs since 1970 UTC; default: the clock) is the moment that relative times in filters count from.
+    ``now`` (µs since 1970 UTC; default: the clock) is the moment that relative times in filters count from. ``catalog``
+    has the lists that the filters of ``count_if`` may name.
     """
     if isinstance(stats, str):
-        return _StatsTyper(parse_stats_with_places(stats), source, stats, now).type_stats()
-    return type_stats(from_json(stats), source, now)
+        return _StatsTyper(parse_stats_with_places(stats), source, stats, now, catalog).type_stats()
+    return _StatsTyper(ParsedStats(from_json(stats)), source, "", now, catalog).type_stats()
 
 
 def type_stats(tree: s.Stats, source: Source, now: int | None = None) -> TypedStats:
@@ -69,8 +73,15 @@ def list_columns(stats: s.Stats, source: Source) -> tuple[Field, ...]:
 class _StatsTyper:
     """Types stats in the order of their text. Errors point to ``text``, or show the part if there is none."""
 
-    def __init__(self, parsed: ParsedStats, source: Source, text: str, now: int | None) -> None:
-        self.parsed, self.source, self.text = parsed, source, text
+    def __init__(
+        self,
+        parsed: ParsedStats,
+        source: Source,
+        text: str,
+        now: int | None,
+        catalog: FilterCatalog | None = None,
+    ) -> None:
+        self.parsed, self.source, self.text, self.catalog = parsed, source, text, catalog
         self.now = time.time_ns() // 1000 if now is None else now
         self._meanings: dict[str, dict[str, None]] = {}
 
@@ -96,7 +107,7 @@ class _StatsTyper:
     def open_typer(self, source: Source, places: Iterable[PartPlace]) -> TreeTyper:
         """Returns a typer of the filters at ``places``, in their order; the filters' bounds hold for all together."""
         conditions = tuple(condition for place in places for condition in place.conditions)
-        return TreeTyper(source, self.text, conditions, self.now)
+        return TreeTyper(source, self.text, conditions, self.now, self.catalog)
 
     def type_aggregate(self, aggregate: s.Aggregate, place: PartPlace | None, filters: TreeTyper) -> s.Aggregate:
         """Returns an aggregate with the names of fields; raises ``FilterError`` if its function does not fit."""

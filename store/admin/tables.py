@@ -17,6 +17,7 @@ SOURCES_TABLE = "watchfloor.sources"
 ITEMS_TABLE = "watchfloor.items"
 QUARANTINE_TABLE = "watchfloor.quarantine"
 DEAD_LETTERS_TABLE = "watchfloor.dead_letters"
+LISTS_TABLE = "watchfloor.lists"
 
 _PROPERTIES: Mapping[str, str] = {
     "table.file.compress.type": "snappy",
@@ -43,9 +44,9 @@ def create_source_tables(connection: Connection, source: Source, readers: Sequen
 
 
 def create_instance_tables(connection: Connection, readers: Sequence[str]) -> None:
-    """Creates the tables of sources and of ingest's records if they do not exist; ``readers`` may read."""
+    """Creates the tables of sources, of lists and of ingest's records if they do not exist; ``readers`` may read."""
     _create_namespace(connection, "watchfloor", readers)
-    for table in (SOURCES_TABLE, ITEMS_TABLE, QUARANTINE_TABLE, DEAD_LETTERS_TABLE):
+    for table in (SOURCES_TABLE, ITEMS_TABLE, QUARANTINE_TABLE, DEAD_LETTERS_TABLE, LISTS_TABLE):
         _create_table(connection, table, (), _PROPERTIES)
 
 

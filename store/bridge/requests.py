@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.encoding.value_sets import ValueSet
 
 BATCH_ROWS = 4096
 """The number of entries in a batch of a scan for entries, unless another is asked for."""
@@ -18,17 +19,21 @@ MANY_REQUESTS = 8
 """Simultaneous requests of a scan that may return much: several to a tablet server that has several tablets."""
 
 
+ServerOption = str | bytes | tuple[ValueSet, ...]
+"""The value of an iterator's option."""
+
+
 @dataclass(frozen=True)
 class ServerIterator:
     """An iterator that the tablet servers run over a scan: its priority, name, Java class and options.
 
-    An option of type bytes is sent in base64.
+    An option of type bytes is sent in base64. Sets of values are an option each, whatever the name of all together.
     """
 
     priority: int
     name: str
     java_class: str
-    options: Mapping[str, str | bytes] = field(default_factory=dict)
+    options: Mapping[str, ServerOption] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -54,12 +59,13 @@ class ServerOptions:
     """Options of the iterator on the tablet servers that answers with events; an option of None is not sent.
 
     ``filter`` is the compiled filter program, ``time`` the source's time field. ``most`` is the largest number of
-    events wanted of a block, its newest ones.
+    events wanted of a block, its newest ones. ``sets`` are the sets of values to which the filter refers.
     """
 
     filter: bytes | None = None
     time: str | None = None
     most: int | None = None
+    sets: tuple[ValueSet, ...] = ()
 
 
 @dataclass(frozen=True)

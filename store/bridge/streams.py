@@ -6,16 +6,18 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jpype
 import pyarrow as pa
 
 from watchfloor.store.encoding.ranges import Ranges
+from watchfloor.store.encoding.value_sets import ValueSet
 
 from . import jvm
 from .call import BatchTransfer, JavaResource, call_java, to_java_strings
 from .connection import Connection
-from .requests import EntryScan, EventScan, ServerIterator, ServerOptions
+from .requests import EntryScan, EventScan, ServerIterator, ServerOption, ServerOptions
 
 NEXT_ROW = b"next row"
 """Key in the metadata of a batch of ordered blocks. Its value is a row in hexadecimal; no later row is less."""
@@ -23,6 +25,9 @@ NEXT_ROW = b"next row"
 _STEP_MILLIS = 200
 # Java's ScanStream.END and LAST_BATCH; 0 means that no batch is there yet.
 _END, _LAST_BATCH = 1, 3
+# Java's ValueSets.PREFIX.
+_SET_PREFIX = "set:"
+_SET_TEXTS: WeakKeyDictionary[ValueSet, Any] = WeakKeyDictionary()
 
 
 class ScanStream(JavaResource):
@@ -100,9 +105,21 @@ def _describe_iterator(iterator: ServerIterator) -> list[str]:
     return [str(iterator.priority), iterator.name, iterator.java_class, *_flatten_options(iterator.options)]
 
 
-def _flatten_options(options: Mapping[str, str | bytes | int]) -> list[str]:
-    """Returns names and values alternately, as strings; bytes become base64."""
-    flat = []
+def _flatten_options(options: Mapping[str, ServerOption | int]) -> list[Any]:
+    """Returns names and values alternately, as strings; bytes and sets become base64."""
+    flat: list[Any] = []
     for name, option in options.items():
-        flat += [name, base64.b64encode(option).decode() if isinstance(option, bytes) else str(option)]
+        if isinstance(option, tuple):
+            for one in option:
+                flat += [_SET_PREFIX + one.digest.hex(), _to_java_text(one)]
+        else:
+            flat += [name, base64.b64encode(option).decode() if isinstance(option, bytes) else str(option)]
     return flat
+
+
+def _to_java_text(values: ValueSet) -> Any:
+    """Returns a packed set in base64 as a Java string, which is made once: a conversion takes longer than a scan."""
+    if values not in _SET_TEXTS:
+        encoder = jpype.JClass("java.util.Base64").getEncoder()
+        _SET_TEXTS[values] = encoder.encodeToString(jpype.JArray(jpype.JByte)(values.packed))
+    return _SET_TEXTS[values]

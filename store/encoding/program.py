@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from watchfloor.schema.errors import InternalError
 from watchfloor.schema.field import FieldType
@@ -25,31 +25,44 @@ from watchfloor.schema.filter.tree import (
     ExpressionTest,
     Filter,
     In,
+    InList,
+    InQuery,
     Matches,
     Not,
     Or,
     Prefix,
     Wildcard,
+    list_value_lists,
 )
+from watchfloor.schema.filter.value_list import ValueList
 from watchfloor.schema.source import Source
 
 from .addresses import network_bounds
 from .expressions import ExpressionCompiler, encode_tables
 from .ranges import prefix_end
+from .value_sets import ValueSet, read_content
 from .values import encode_value
 
 _AND, _OR, _NOT, _RANGE, _IN, _REGEX, _EXISTS, _EQUAL = 0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x13, 0x14
 _HAS_LO, _LO_INCLUSIVE, _HAS_HI, _HI_INCLUSIVE = 1, 2, 4, 8
-_COMPARE, _TABLES = 0x16, 0x20
+_COMPARE, _LISTED, _TABLES, _SETS = 0x16, 0x17, 0x20, 0x21
 _SCALAR, _LIST, _TIME, _EXPRESSION = 0, 1, 2, 3
 _OPERATORS = ("=", "<", "<=", ">", ">=")
 
 
 def compile_filter(tree: Filter, source: Source) -> bytes:
-    """Returns the program of a tree that has been typed against ``source``."""
+    """Returns the program of a tree that has been typed against ``source``; ``list_sets`` are sent beside it."""
     expressions = list(_list_expressions(tree))
-    compiled = _compile_node(tree, source)
-    return bytes([_TABLES]) + encode_tables(expressions) + compiled if expressions else compiled
+    lists = list_value_lists(tree)
+    tables = bytes([_TABLES]) + encode_tables(expressions) if expressions else b""
+    digests = b"".join(read_content(values).digest for values in lists)
+    sets = struct.pack(">BH", _SETS, len(lists)) + digests if lists else b""
+    return tables + sets + _compile_node(tree, source, lists)
+
+
+def list_sets(tree: Filter | None) -> tuple[ValueSet, ...]:
+    """Returns the sets of values to which the program of a typed tree refers, each once."""
+    return tuple(read_content(values) for values in list_value_lists(tree))
 
 
 def _list_expressions(tree: Filter) -> Iterator[Expression]:
@@ -66,24 +79,26 @@ def _list_expressions(tree: Filter) -> Iterator[Expression]:
             yield from (left, right)
 
 
-def _compile_node(tree: Filter, source: Source) -> bytes:
-    """Returns the program of a node."""
+def _compile_node(tree: Filter, source: Source, lists: Sequence[ValueList]) -> bytes:
+    """Returns the program of a node; conditions name the set of a list by its place in ``lists``."""
     match tree:
         case And(children):
-            return struct.pack(">BH", _AND, len(children)) + b"".join(_compile_node(c, source) for c in children)
+            return struct.pack(">BH", _AND, len(children)) + b"".join(_compile_node(c, source, lists) for c in children)
         case Or(children):
-            return struct.pack(">BH", _OR, len(children)) + b"".join(_compile_node(c, source) for c in children)
+            return struct.pack(">BH", _OR, len(children)) + b"".join(_compile_node(c, source, lists) for c in children)
         case Not(child):
-            return bytes([_NOT]) + _compile_node(child, source)
+            return bytes([_NOT]) + _compile_node(child, source, lists)
         case ExpressionTest(expression, condition):
             compiler = ExpressionCompiler(source, encode_field)
             subject = bytes([_EXPRESSION]) + compiler.compile(expression)
             return _compile_condition(condition, subject, find_type(expression, compiler.types))
         case ExpressionCompare(left, "!=", right):
-            return bytes([_NOT]) + _compile_node(ExpressionCompare(left, "=", right), source)
+            return bytes([_NOT]) + _compile_node(ExpressionCompare(left, "=", right), source, lists)
         case ExpressionCompare(left, op, right):
             sides = ExpressionCompiler(source, encode_field).compile_pair(left, right)
             return bytes([_COMPARE, _OPERATORS.index(op)]) + sides
+        case InList(name, _, values) | InQuery(name, values=values) if values is not None:
+            return bytes([_LISTED]) + encode_field(name, source) + struct.pack(">H", lists.index(values))
         case _:
             return _compile_condition(tree, encode_field(tree.field, source), source.find_field(tree.field).scalar)
 

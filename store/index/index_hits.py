@@ -17,13 +17,14 @@ import pyarrow as pa
 
 from watchfloor.schema.filter.tree import Compare, Condition
 from watchfloor.schema.source import Source
-from watchfloor.store.bridge.requests import EntryScan, ServerIterator
+from watchfloor.store.bridge.requests import EntryScan, ServerIterator, ServerOption
 from watchfloor.store.encoding.index_values import CUT_BYTES, CUT_DIGEST
 from watchfloor.store.encoding.keys import SHARD_BYTES, index_table, shard_names
+from watchfloor.store.encoding.program import list_sets
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.reader import Batches, Reader, Slot
 
-from .index_rows import ValueRows, find_value_rows
+from .index_rows import find_value_rows
 from .range_cache import RangeCache
 
 # A shard's answer begins with whether reading was given up and the number of entries read; hits follow.
@@ -101,8 +102,7 @@ def read_index_hits(
     new, bounds = cache.find_missing(named, since, until), keys.bounds(since, until)
     with ExitStack() as stack:
         scans = [
-            stack.enter_context(_begin_scan(reader, source, find_value_rows(condition, source), bounds, max_entries))
-            for _, condition in new
+            stack.enter_context(_begin_scan(reader, source, condition, bounds, max_entries)) for _, condition in new
         ]
         for name, scan in zip(new, scans, strict=True):
             found[name] = hits = _sum_hits(scan, keys.width)
@@ -112,17 +112,18 @@ def read_index_hits(
 
 
 def _begin_scan(
-    reader: Reader, source: Source, rows: ValueRows, bounds: tuple[bytes, bytes], max_entries: int | None
+    reader: Reader, source: Source, condition: Condition, bounds: tuple[bytes, bytes], max_entries: int | None
 ) -> Batches:
     """Begins to read the hits of one condition in all shards."""
+    rows = find_value_rows(condition, source)
     ranges = Ranges()
     if rows.start < rows.end:
         for shard in shard_names(source.shards):
             ranges.add_rows(shard + rows.start, shard + rows.end)
     low, high = bounds
-    options: dict[str, str | bytes] = {"skip": str(SHARD_BYTES + rows.skip), "low": low, "high": high}
+    options: dict[str, ServerOption] = {"skip": str(SHARD_BYTES + rows.skip), "low": low, "high": high}
     if rows.test is not None:
-        options |= {"test": rows.test, "cut": str(CUT_BYTES + CUT_DIGEST)}
+        options |= {"test": rows.test, "cut": str(CUT_BYTES + CUT_DIGEST), "sets": list_sets(condition)}
     if rows.reversed:
         options["reversed"] = "true"
     if max_entries is not None:

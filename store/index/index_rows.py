@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from watchfloor.schema.errors import InternalError
 from watchfloor.schema.filter.tree import (
@@ -13,6 +13,8 @@ from watchfloor.schema.filter.tree import (
     Compare,
     Condition,
     Exists,
+    InList,
+    InQuery,
     Matches,
     Prefix,
     Wildcard,
@@ -24,6 +26,7 @@ from watchfloor.store.encoding.index_values import CUT_BYTES, to_index_value
 from watchfloor.store.encoding.keys import index_prefix, reversed_prefix, shard_names
 from watchfloor.store.encoding.program import compile_filter
 from watchfloor.store.encoding.ranges import Ranges, prefix_end
+from watchfloor.store.encoding.value_sets import read_content
 from watchfloor.store.encoding.values import encode_value
 from watchfloor.store.layout import FieldValue
 
@@ -69,6 +72,8 @@ def find_value_rows(condition: Condition, source: Source) -> ValueRows:
             bound = encode_value(kind, value)
             above = op[0] == ">"
             return _rows_between(condition, bound if above else b"", None if above else bound, op == ">", op != "<")
+        case InList(values=values) | InQuery(values=values) if values is not None:
+            return _rows_of_list(condition, source, read_content(values).bounds)
         case Between(_, low, high):
             return _rows_between(condition, encode_value(kind, low), encode_value(kind, high))
         case Cidr(_, network):
@@ -88,6 +93,13 @@ def find_value_rows(condition: Condition, source: Source) -> ValueRows:
         case Exists():
             return _rows_with_prefix(condition, b"", None)
     raise InternalError(f"the index has no range of rows for {condition!r}")
+
+
+def _rows_of_list(condition: Condition, source: Source, bounds: tuple[bytes, bytes] | None) -> ValueRows:
+    """Returns the rows from the first to the last value of a list; the servers look for those between them."""
+    if bounds is None:
+        return ValueRows(b"", b"", 0)
+    return replace(_rows_between(condition, *bounds), test=compile_filter(condition, source))
 
 
 def _rows_with_prefix(condition: Condition, start: bytes, test: bytes | None, backwards: bool = False) -> ValueRows:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from watchfloor.schema.choices import BUCKETS
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.field import Field
-from watchfloor.schema.filter.tree import Compare, Condition, Value
+from watchfloor.schema.filter.tree import Compare, Condition, InList, InQuery, Value
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store.encoding.index_values import decode_index_value
@@ -44,6 +44,10 @@ from .registry import find_layout
 BUCKET_WIDTHS = dict(zip(BUCKETS, (MINUTE, HOUR, DAY), strict=True))
 """Width of a bucket in microseconds, by name."""
 _EDGE_ROWS = 4096
+LIST_ENTRY_SECONDS = 1.5e-6
+"""Seconds in which an index entry is read, or skipped, while a list is looked for."""
+LIST_SHARE = 0.5
+"""Share of the time of a scan that planning may spend on the index entries of a list."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,22 +87,41 @@ class CountReader:
         Everything is read at the same time. Reading a condition of many values is given up if it has more index entries
         than the layout finds worth reading, unless ``thorough``.
         """
-        max_entries = None if thorough else self._layout.max_entries
+        lists = [condition for condition in conditions if isinstance(condition, (InList, InQuery))]
+        others = [condition for condition in conditions if condition not in lists]
         low, high = 0 if since is None else since, END_OF_TIME if until is None else until
         hours = make_bucket_cells(HOUR, widen_to_hours(low, high))
         with begin_counts(
             self._reader, self._source, make_row_range(make_bucket_row(self._source, None)), hours, "bucket"
         ) as read:
-            found = self._layout.counts.estimate_conditions(
-                self._reader, self._source, conditions, low, high, max_entries
-            )
+            found = self._estimate(others, low, high, None if thorough else self._layout.max_entries)
             buckets, events = sum_buckets(read)
+        found |= self._estimate(lists, low, high, None if thorough else self._bound_list_entries(int(events.sum())))
         busy = _merge_hours(buckets)
         # An end that is not given is taken from the events; the range is never negative.
         newest, oldest = (busy[0][1], busy[-1][0]) if busy else (0, 0)
         since = oldest if since is None else since
         until = max(since, newest) if until is None else until
-        return EventSurvey(since, until, buckets, events, busy, int(events.sum()), found)
+        counts = [found[condition] for condition in conditions]
+        return EventSurvey(since, until, buckets, events, busy, int(events.sum()), counts)
+
+    def _estimate(
+        self, conditions: Sequence[Condition], since: int, until: int, max_entries: int | None
+    ) -> dict[Condition, IndexCount | None]:
+        """Returns the index's answer about each condition; None if it has more entries in a shard than allowed."""
+        if not conditions:
+            return {}
+        counts = self._layout.counts
+        found = counts.estimate_conditions(self._reader, self._source, conditions, since, until, max_entries)
+        return dict(zip(conditions, found, strict=True))
+
+    def _bound_list_entries(self, events: int) -> int:
+        """Returns the number of index entries of a shard after which reading those of a long list is given up.
+
+        Reading them then takes about half of the time of a scan of all ``events``, at most.
+        """
+        entries = events * self._layout.costs.event * LIST_SHARE / LIST_ENTRY_SECONDS / self._source.shards
+        return max(self._layout.max_entries, int(entries))
 
     def count_events(self, since: int, until: int, field: Field | None = None, value: Value | None = None) -> int:
         """Returns the exact number of events in [since, until), or of those events that have the value."""

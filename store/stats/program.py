@@ -15,7 +15,8 @@ from watchfloor.schema.field import FieldType
 from watchfloor.schema.filter.tree import Filter
 from watchfloor.schema.source import Source
 from watchfloor.schema.stats.tree import Aggregate, BucketKey, FieldKey, Key, PrefixKey
-from watchfloor.store.encoding.program import compile_filter, encode_field
+from watchfloor.store.encoding.program import compile_filter, encode_field, list_sets
+from watchfloor.store.encoding.value_sets import ValueSet
 
 
 class StateKind(IntEnum):
@@ -47,11 +48,12 @@ class StatePart:
 
 @dataclass(frozen=True)
 class StatsProgram:
-    """The groups and their states, and the bytes by which servers compute them."""
+    """The groups and their states, the bytes by which servers compute them, and the sets that their filters name."""
 
     keys: tuple[Key, ...]
     states: tuple[StatePart, ...]
     data: bytes
+    sets: tuple[ValueSet, ...]
 
 
 def compile_program(keys: Sequence[Key], states: Sequence[StatePart], source: Source) -> StatsProgram:
@@ -77,7 +79,8 @@ def compile_program(keys: Sequence[Key], states: Sequence[StatePart], source: So
         elif state.field is not None:
             of = names.index(state.field)
         parts.append(struct.pack(">BH", state.kind, of))
-    return StatsProgram(tuple(keys), tuple(states), b"".join(parts))
+    sets = tuple(dict.fromkeys(one for tree in filters for one in list_sets(tree)))
+    return StatsProgram(tuple(keys), tuple(states), b"".join(parts), sets)
 
 
 def list_states(aggregate: Aggregate, source: Source) -> tuple[StatePart, ...]:

@@ -10,10 +10,12 @@ from watchfloor.api.tokens.token import Token
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.query.stats.request import StatsQuery
+from watchfloor.schema.lists.list_file import ListValues
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.runtime.disk_space import DiskSpace, read_disk_space
 from watchfloor.store.stack.supervision.restarts import load_restarts
+from watchfloor.store.value_lists import StoredList
 
 from .health import Health
 from .limits import RestLimits
@@ -32,6 +34,14 @@ class QueryServices(Protocol):
 
     def read_sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
         """Returns all sources by name, as the store has them now."""
+        ...
+
+    def put_list(self, name: str, values: ListValues, label: str | None, expires: int | None) -> StoredList:
+        """Stores a named list with the rights of the ingest user; see ``store/put_list.py``."""
+        ...
+
+    def remove_list(self, name: str) -> None:
+        """Removes a named list with the rights of the ingest user."""
         ...
 
     def is_memory_short(self) -> bool:

@@ -51,7 +51,7 @@ QUERY_BODY = {
             },
             "limit": {"type": "integer", "minimum": 1, "maximum": 1_000_000_000},
             "deadline": {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_DEADLINE},
-            "cursor": {"type": "string", "minLength": 1, "maxLength": 200},
+            "cursor": {"type": "string", "minLength": 1, "maxLength": 400},
             "watch": {"type": "boolean"},
             "scheme": {"enum": list(SCHEMES)},
             "w": {"type": "number", "minimum": 1, "maximum": 1_000_000},
@@ -79,6 +79,7 @@ EXPLAIN_ANSWER = declare_object(
         "text": {"type": "string", "description": "the plan for people"},
     },
     {
+        "within": {"type": "array", "description": "the queries within the filter, which have run"},
         "sources": {"type": "object", "description": "the plan of each source that is read, by name"},
         "settled": {"type": "array", "description": "sources of which the counts say that nothing matches"},
         "left_out": {"type": "object", "description": "why a source does not fit the query, by name"},

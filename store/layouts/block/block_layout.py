@@ -32,7 +32,7 @@ from watchfloor.store.encoding.keys import (
     shard_names,
     time_of_row,
 )
-from watchfloor.store.encoding.program import compile_filter
+from watchfloor.store.encoding.program import compile_filter, list_sets
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import bridge_type, to_arrow_type
 from watchfloor.store.layout import ReadRequest, StatsRequest, make_event_schema
@@ -134,6 +134,7 @@ class BlockLayout:
         options = {
             "program": request.program.data,
             "filter": _compile_within(source, since, until, request.where),
+            "sets": (*request.program.sets, *list_sets(request.where)),
             **view.make_options(*find_block_bounds(since, until)),
         }
         iterator = ServerIterator(_STATS_PRIORITY, "stats", _STATS_ITERATOR, options)
@@ -198,6 +199,7 @@ class _BlockReader:
         self._view = find_view(reader, source)
         time = source.time_field
         self._program = _compile_within(source, request.since, request.until, request.where)
+        self._sets = list_sets(request.where)
         fields = [OFFSET_FIELD, *(source.find_field(name) for name in request.columns if name != time)]
         self._bridge_types = {time: bridge_type(source.find_field(time)), FILE: "bytes"} | {
             f.name: bridge_type(f) for f in fields
@@ -214,7 +216,7 @@ class _BlockReader:
             BATCH_BLOCKS if ordered else FETCH_BLOCKS,
             ordered,
             max(1, min(MANY_REQUESTS, len(ranges) // REQUEST_BLOCKS)),
-            ServerOptions(self._program, self._source.time_field, self._limit),
+            ServerOptions(self._program, self._source.time_field, self._limit, self._sets),
         )
         return self._reader.begin_events(request)
 

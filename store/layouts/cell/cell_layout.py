@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.filter.tree import Condition
 from watchfloor.schema.source import Source
-from watchfloor.store.bridge.requests import EntryScan, EventScan, ServerIterator, ServerOptions
+from watchfloor.store.bridge.requests import EntryScan, EventScan, ServerIterator, ServerOption, ServerOptions
 from watchfloor.store.encoding.byte_arrays import join_bytes, to_binary_array, to_byte_rows
 from watchfloor.store.encoding.keys import (
     KEY_BYTES,
@@ -22,7 +22,7 @@ from watchfloor.store.encoding.keys import (
     shard_names,
     times_of_keys,
 )
-from watchfloor.store.encoding.program import compile_filter
+from watchfloor.store.encoding.program import compile_filter, list_sets
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import bridge_type, to_arrow_type
 from watchfloor.store.index.index_hits import read_index_hits, split_conditions
@@ -92,7 +92,8 @@ class CellLayout:
         self, reader: Reader, source: Source, request: StatsRequest, hits: pa.Array | None = None
     ) -> Iterator[PartialGroups]:
         ranges = _rows_of_range(source, request.since, request.until) if hits is None else _rows_of_hits(hits)
-        options: dict[str, str | bytes] = {"program": request.program.data}
+        sets = (*request.program.sets, *list_sets(request.where))
+        options: dict[str, ServerOption] = {"program": request.program.data, "sets": sets}
         if request.where is not None:
             options["filter"] = compile_filter(request.where, source)
         iterator = ServerIterator(_STATS_PRIORITY, "stats", _STATS_ITERATOR, options)
@@ -126,7 +127,7 @@ def _request_events(source: Source, ranges: Ranges, request: ReadRequest, first_
         first_rows=first_rows,
         batch_rows=BATCH_ROWS,
         ordered=ordered,
-        server=ServerOptions(program, source.time_field),
+        server=ServerOptions(program, source.time_field, sets=list_sets(request.where)),
     )
 
 

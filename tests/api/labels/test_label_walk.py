@@ -16,6 +16,7 @@ import pytest
 from command_walk import ask_command, list_command_lines, query_user
 from flask.testing import FlaskClient
 from hidden_data import HIDDEN, NEARLY_HIDDEN, NEITHER, SECRET, SHOWN, STAFF, write_hidden, write_shown
+from ingest_support import RUN
 from route_walk import Values, ask, list_requests, route_values
 
 from watchfloor.api.rest.app import create_app, find_routes
@@ -23,8 +24,10 @@ from watchfloor.api.rest.base.route import Route
 from watchfloor.api.rest.serve import StoreServices
 from watchfloor.api.tokens.token_file import TokenFile
 from watchfloor.api.tokens.tokens_in_force import TokensInForce
+from watchfloor.schema.lists.list_file import ListFormat, read_list
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store import catalog
+from watchfloor.store.put_list import put_list
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
@@ -33,11 +36,14 @@ HOLDERS = {"nothing": (), "staff": (STAFF,)}
 """The labels of the tokens whose answers must not change."""
 SOURCES = (*SHOWN.values(), HIDDEN, NEARLY_HIDDEN, NEITHER)
 FIELDS = ("who", "size", "sizes", "late")
+SHOWN_LIST, HIDDEN_LIST = f"walked_{RUN}", f"hidden_{RUN}"
 Answers = dict[str, str]
 
 
 def walk_values() -> Values:
-    return route_values(SOURCES, FIELDS, "who", "2024-02-29", "2024-03-01T00:10:30Z")
+    values = route_values(SOURCES, FIELDS, "who", "2024-02-29", "2024-03-01T00:10:30Z")
+    lists = {"name": [SHOWN_LIST, HIDDEN_LIST], "where": [f"who in @{SHOWN_LIST}", f"who in @{HIDDEN_LIST}"]}
+    return {**values, **{name: [*values[name], *more] for name, more in lists.items()}}
 
 
 class Walk:
@@ -88,9 +94,11 @@ def asked_twice(
         query_user(store.connection, STAFF, tmp_path_factory.mktemp("user")) as permit,
     ):
         write_shown(store)
+        put_list(store, SHOWN_LIST, read_list(b"a", ListFormat()))
         permit(tuple(SHOWN.values()))
         before = {**walk.ask_all((*HOLDERS, "no token")), "commands": ask_commands()}
         write_hidden(store)
+        put_list(store, HIDDEN_LIST, read_list(b"a", ListFormat()), SECRET)
         permit((*SHOWN.values(), HIDDEN, NEARLY_HIDDEN))
         after = {**walk.ask_all((*HOLDERS, "no token", "unknown", "secret")), "commands": ask_commands()}
     return before, after
@@ -120,7 +128,8 @@ def test_the_walk_sees_data_and_errors(with_hidden: dict[str, Answers]) -> None:
     answers = {request: json.loads(answer) for request, answer in with_hidden["staff"].items()}
     routes = {request.partition(" {")[0] for request, (status, *_) in answers.items() if status == 200}
     walked = [route for route in find_routes() if route.role != "operator"]
-    assert {f"{route.method} {route.path.replace('<name>', SHOWN['block'])}" for route in walked} <= routes
+    names = [(route, SHOWN_LIST if "/lists/" in route.path else SHOWN["block"]) for route in walked]
+    assert {f"{route.method} {route.path.replace('<name>', name)}" for route, name in names} <= routes
     assert {200, 400, 404} <= {status for status, *_ in answers.values()} <= {200, 400, 403, 404}
     assert any("cursor" in str(lines) for _, _, lines in answers.values())
 
@@ -138,6 +147,8 @@ def test_who_has_the_label_sees_what_it_hides(with_hidden: dict[str, Answers]) -
     assert json.loads(with_hidden["secret"][asked])[2][0]["count"] == 50
     assert json.loads(with_hidden["staff"][asked])[0] == 404
     assert HIDDEN in with_hidden["secret"]["GET /api/v1/sources {} null"]
+    listed = f"GET /api/v1/lists/{HIDDEN_LIST} {{}} null"
+    assert [json.loads(with_hidden[holder][listed])[0] for holder in ("secret", "staff")] == [200, 404]
     differing = [r for r, answer in with_hidden["staff"].items() if answer != with_hidden["secret"][r]]
     assert len(differing) > 100
 

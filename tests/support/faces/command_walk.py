@@ -22,6 +22,7 @@ from watchfloor.store.encoding.keys import source_namespace
 OPERATING = {
     *("up", "down", "status", "sources check", "sources add", "sources index", "master", "worker", "load", "compact"),
     *("items", "quarantine", "quarantine list", "quarantine show", "quarantine retry"),
+    *("lists put", "lists remove"),
     *("serve", "token", "token list", "token create", "token rotate", "token revoke"),
     *("generate", "replay", "bench", "report", "compare", "calibrate", "demo"),
 }
@@ -33,6 +34,8 @@ def list_command_lines(sources: Sequence[str], fields: Sequence[str]) -> Iterato
     """Yields command lines of each command that reads data. Raises ``LookupError`` for a command that is not known."""
     reading: dict[str, Callable[[str], Iterator[tuple[str, ...]]]] = {
         "sources show": lambda source: iter([(source,)]),
+        "lists": lambda source: iter([()]),
+        "lists show": lambda source: iter([(), (source,)]),
         "query": lambda source: (
             (source, *options)
             for field in fields

@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,6 +16,7 @@ from flask import Flask
 from watchfloor.api.rest.base.problems import KINDS, problem_type
 from watchfloor.api.tokens.token import Role, Token, hash_token
 from watchfloor.query.many.selection import choose_sources
+from watchfloor.query.named_lists import ListEntry
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.sightings import NotLookedUp, Sighting, Sightings
 from watchfloor.query.stats.finish import StatsTable
@@ -23,10 +24,12 @@ from watchfloor.query.stats.request import StatsQuery
 from watchfloor.query.stats.run import StatsPart
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.definition import parse_definition
-from watchfloor.schema.errors import UnknownSourceError, UserError
+from watchfloor.schema.errors import UnknownListError, UnknownSourceError, UserError
 from watchfloor.schema.filter.type_check import read_filter
+from watchfloor.schema.lists.list_file import ListValues
 from watchfloor.schema.source import Source
 from watchfloor.schema.stats.type_check import read_stats
+from watchfloor.store.value_lists import StoredList
 
 TOKEN = "a-token-for-tests"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -37,6 +40,8 @@ GOOD = {"source": "web.access"}
 
 def good_body(path: str) -> dict[str, Any]:
     """Returns a body with which a route of this path answers."""
+    if "/lists" in path:
+        return {"text": "192.0.2.1"}
     return GOOD | ({"stats": "count() by status"} if "/stats" in path else {})
 
 
@@ -55,6 +60,8 @@ SOURCE = parse_definition(
         ],
     }
 )
+# Named as the source is, so that one name answers on every path with a variable.
+LIST = StoredList("web.access", 1_767_870_000_000_000, "ip", "ip", 2, 0, "", None, "00", 1, 1)
 NEWEST = datetime(2026, 1, 8, 12, tzinfo=UTC)
 
 
@@ -204,6 +211,18 @@ class FakeService:
         hours = ((1_767_870_000_000_000, 1), (1_767_873_600_000_000, 4))
         return Sightings(("ip",), (Sighting(SOURCE.name, "client", "ip", hours),), (missed,))
 
+    def outline_lists(self) -> list[StoredList]:
+        if self.error is not None:
+            raise self.error
+        return [LIST]
+
+    def read_list(self, name: str, limit: int | None = None) -> tuple[StoredList, list[ListEntry]]:
+        if self.error is not None:
+            raise self.error
+        if name != LIST.name:
+            raise UnknownListError(name, [LIST.name])
+        return LIST, [ListEntry("192.0.2.1", "a host"), ListEntry("192.0.2.2", "")][:limit]
+
     def _check(self, source: str) -> None:
         if self.error is not None:
             raise self.error
@@ -221,6 +240,14 @@ class FakeServices:
     def open_service(self, authorizations: tuple[str, ...] | None) -> Any:
         self.authorizations.append(authorizations)
         return self.service
+
+    def put_list(self, name: str, values: ListValues, label: str | None, expires: int | None) -> StoredList:
+        if self.service.error is not None:
+            raise self.service.error
+        return replace(LIST, name=name, values=len(values.values), expires=expires, label=label or "")
+
+    def remove_list(self, name: str) -> None:
+        self.service.read_list(name)
 
     def is_memory_short(self) -> bool:
         return self.memory_is_short

@@ -65,6 +65,13 @@ def route_values(sources: Sequence[str], fields: Sequence[str], shown: str, sinc
         "w": [2.0],
         "planner": PLANNERS,
         "batching": [{"policy": "none"}, {"policy": "nonsense"}],
+        "text": ["3"],
+        "type": ["int"],
+        "column": ["1"],
+        "comment": ["2"],
+        "label": [""],
+        "expires": ["1d"],
+        "skip_bad": [True],
     }
 
 
@@ -75,12 +82,12 @@ TOGETHER: Mapping[str, Mapping[str, Any]] = {"watch": {"limit": 3, "since": None
 def list_requests(routes: Iterable[Route], values: Values) -> Iterator[RouteRequest]:
     """Yields requests of each route: its required members in all combinations, and each other member beside them."""
     for route in routes:
-        schema = route.body if route.body is not None else route.parameters
-        properties = (schema or {}).get("properties", {})
+        schemas = [schema for schema in (route.parameters, route.body) if schema is not None]
+        properties = {name: one for schema in schemas for name, one in schema.get("properties", {}).items()}
         unknown = [name for name in {*properties, *re.findall("<(.*?)>", route.path)} if name not in values]
         if unknown:
             raise LookupError(f"{route.method} {route.path}: the walk has no values for {', '.join(sorted(unknown))}")
-        required = list((schema or {}).get("required", ()))
+        required = [name for schema in schemas for name in schema.get("required", ())]
         others = [name for name in properties if name not in required]
         for chosen in itertools.product(*(values[name] for name in required)):
             base = dict(zip(required, chosen, strict=True))

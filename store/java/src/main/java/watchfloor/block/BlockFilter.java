@@ -215,9 +215,10 @@ final class BlockFilter {
     }
 
     private static int costOf(Condition condition) {
-      return condition instanceof Condition.Equal
-          ? 1
-          : condition instanceof Condition.Interval ? 2 : condition instanceof Condition.Member ? 3 : 100;
+      if (condition instanceof Condition.Interval) {
+        return condition instanceof Condition.Equal ? 1 : 2;
+      }
+      return condition instanceof Condition.Member || condition instanceof Condition.Listed ? 3 : 100;
     }
 
     @Override

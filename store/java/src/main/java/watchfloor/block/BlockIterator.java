@@ -3,6 +3,7 @@ package watchfloor.block;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
@@ -14,8 +15,10 @@ import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import watchfloor.block.vector.VectorWriter;
 import watchfloor.iterators.AnswerIterator;
 import watchfloor.iterators.AnswerKeys;
-import watchfloor.iterators.Heartbeat;
 import watchfloor.iterators.EventOptions;
+import watchfloor.iterators.Heartbeat;
+import watchfloor.iterators.filter.ValueSet;
+import watchfloor.iterators.filter.ValueSets;
 import watchfloor.iterators.filter.Verdict;
 
 /**
@@ -32,6 +35,8 @@ import watchfloor.iterators.filter.Verdict;
  */
 public class BlockIterator extends AnswerIterator implements OptionDescriber {
   private Map<String, String> options;
+  /** Kept as long as the filters that refer to them. */
+  private List<ValueSet> sets;
   private SortedKeyValueIterator<Key, Value> source;
   private Block block;
   /** Null if all events match. */
@@ -48,6 +53,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
       SortedKeyValueIterator<Key, Value> source, Map<String, String> options, IteratorEnvironment environment) {
     this.source = source;
     this.options = Map.copyOf(options);
+    sets = ValueSets.load(options);
     block = new Block();
     byte[] program = EventOptions.filter(options);
     filter = program == null ? null : BlockFilter.decode(program, block);

@@ -3,6 +3,7 @@ package watchfloor.block;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
@@ -15,6 +16,8 @@ import watchfloor.iterators.AnswerKeys;
 import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.Heartbeat;
 import watchfloor.iterators.StatsOptions;
+import watchfloor.iterators.filter.ValueSet;
+import watchfloor.iterators.filter.ValueSets;
 import watchfloor.iterators.filter.Verdict;
 import watchfloor.stats.StatsProgram;
 import watchfloor.stats.StatsTable;
@@ -29,6 +32,8 @@ import watchfloor.stats.StatsTable;
  */
 public class StatsIterator extends AnswerIterator {
   private Map<String, String> options;
+  /** Kept as long as the filters that refer to them. */
+  private List<ValueSet> sets;
   private SortedKeyValueIterator<Key, Value> source;
   private Block block;
   /** Null if all events match. */
@@ -45,6 +50,7 @@ public class StatsIterator extends AnswerIterator {
       SortedKeyValueIterator<Key, Value> source, Map<String, String> options, IteratorEnvironment environment) {
     this.source = source;
     this.options = Map.copyOf(options);
+    sets = ValueSets.load(options);
     StatsProgram program = StatsOptions.program(options);
     block = new Block();
     byte[] given = EventOptions.filter(options);

@@ -3,6 +3,7 @@ package watchfloor.cell;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
@@ -16,6 +17,8 @@ import watchfloor.iterators.AnswerKeys;
 import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.Heartbeat;
 import watchfloor.iterators.StatsOptions;
+import watchfloor.iterators.filter.ValueSet;
+import watchfloor.iterators.filter.ValueSets;
 import watchfloor.stats.StatsProgram;
 import watchfloor.stats.StatsTable;
 
@@ -28,6 +31,8 @@ public class CellStatsIterator extends AnswerIterator {
   private static final int MOST = 1024;
 
   private Map<String, String> options;
+  /** Kept as long as the filters that refer to them. */
+  private List<ValueSet> sets;
   private SortedKeyValueIterator<Key, Value> source;
   private EventCells cells;
   private EventFilter filter;
@@ -41,6 +46,7 @@ public class CellStatsIterator extends AnswerIterator {
       SortedKeyValueIterator<Key, Value> source, Map<String, String> options, IteratorEnvironment environment) {
     this.source = source;
     this.options = Map.copyOf(options);
+    sets = ValueSets.load(options);
     StatsProgram program = StatsOptions.program(options);
     cells = new EventCells();
     byte[] given = EventOptions.filter(options);

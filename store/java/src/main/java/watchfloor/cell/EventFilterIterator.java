@@ -17,9 +17,11 @@ import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import org.apache.accumulo.core.iterators.user.WholeRowIterator;
 import watchfloor.iterators.AnswerKeys;
-import watchfloor.iterators.Heartbeat;
 import watchfloor.iterators.BigEndian;
 import watchfloor.iterators.EventOptions;
+import watchfloor.iterators.Heartbeat;
+import watchfloor.iterators.filter.ValueSet;
+import watchfloor.iterators.filter.ValueSets;
 
 /**
  * Gives one answer for each event that satisfies a filter, with the requested fields. Events that do not match never
@@ -37,6 +39,8 @@ public class EventFilterIterator extends WholeRowIterator {
   private static final byte[] EMPTY = new byte[0];
 
   private Map<String, String> options;
+  /** Kept as long as the filters that refer to them. */
+  private List<ValueSet> sets;
   private EventCells cells;
   private EventFilter program;
   private String[] columns;
@@ -50,6 +54,7 @@ public class EventFilterIterator extends WholeRowIterator {
       throws IOException {
     super.init(source, options, environment);
     this.options = Map.copyOf(options);
+    sets = ValueSets.load(options);
     cells = new EventCells();
     byte[] filter = EventOptions.filter(options);
     program = filter == null ? EventFilter.all() : EventFilter.decode(filter, cells);

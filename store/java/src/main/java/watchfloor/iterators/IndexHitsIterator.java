@@ -18,10 +18,12 @@ import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import watchfloor.iterators.filter.Computed;
 import watchfloor.iterators.filter.Condition;
 import watchfloor.iterators.filter.FilterProgram;
+import watchfloor.iterators.filter.ValueSet;
+import watchfloor.iterators.filter.ValueSets;
 
 /**
  * Sums the hits of index entries over many values at once: it reads all rows of a range whose value passes a test, and
- * answers with each qualifier once and the sum of its hits.
+ * answers with each qualifier once and the sum of its hits. If the test is a list, it seeks the list's values.
  *
  * <p>An index entry's qualifier is its place: an event or a block of events. Its value is the number of hits in 4
  * bytes, or empty for one hit. An answer's value is {@code [u8 given up][u32 entries read]} and, for each place, the
@@ -46,12 +48,17 @@ public class IndexHitsIterator extends AnswerIterator {
   /** Option: the number of entries after which the range is given up; without it all are read. */
   public static final String MOST = "most";
 
+  /** The number of bytes of a cut value that are a hash of the whole. */
+  private static final int HASH = 16;
+
   /** The greatest number of places in an answer. */
   private static final int PLACES = 4096;
   /** Number of entries that are skipped one by one before a seek is cheaper. A seek counts as that many entries. */
   private static final int STEPS_BEFORE_SEEK = 10;
 
   private Map<String, String> options;
+  /** Kept as long as the filters that refer to them. */
+  private List<ValueSet> sets;
   private SortedKeyValueIterator<Key, Value> source;
   private int skip;
   private byte[] low;
@@ -74,6 +81,7 @@ public class IndexHitsIterator extends AnswerIterator {
       SortedKeyValueIterator<Key, Value> source, Map<String, String> options, IteratorEnvironment environment) {
     this.source = source;
     this.options = Map.copyOf(options);
+    sets = ValueSets.load(options);
     skip = Integer.parseInt(options.get(SKIP));
     low = Base64.getDecoder().decode(options.get(LOW));
     high = Base64.getDecoder().decode(options.get(HIGH));
@@ -107,7 +115,7 @@ public class IndexHitsIterator extends AnswerIterator {
       if (!Arrays.equals(next, row)) {
         row = next;
         if (!passes()) {
-          skipTo(last.followingKey(PartialKey.ROW));
+          skipValues(last.followingKey(PartialKey.ROW));
           continue;
         }
       }
@@ -148,6 +156,28 @@ public class IndexHitsIterator extends AnswerIterator {
       value[i] = row[row.length - 1 - i];
     }
     return test.test(value, 0, length);
+  }
+
+  /**
+   * Moves the source to the next row whose value may pass: at least to {@code following}, and to the next value of the
+   * list if the test is one. So of the rows and of the list, which both ascend, each is read only where the other is.
+   */
+  private void skipValues(Key following) throws IOException {
+    if (!(test instanceof Condition.Listed) || reversed) {
+      skipTo(following);
+      return;
+    }
+    byte[] next = ((Condition.Listed) test).next(row, skip, row.length);
+    if (next == null) {
+      range = null;
+      return;
+    }
+    // A value that is cut in the index begins as the whole one does.
+    int kept = cut < 0 ? next.length : Math.min(next.length, cut - HASH);
+    byte[] target = Arrays.copyOf(row, skip + kept);
+    System.arraycopy(next, 0, target, skip, kept);
+    Key key = AnswerKeys.key(target);
+    skipTo(key.compareTo(following) > 0 ? key : following);
   }
 
   private static int compare(ByteSequence place, byte[] bound) {

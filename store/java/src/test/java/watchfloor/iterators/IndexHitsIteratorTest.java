@@ -14,10 +14,12 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.junit.jupiter.api.Test;
+import watchfloor.iterators.filter.ValueSets;
 
 class IndexHitsIteratorTest {
   private static final int HEADER = 1 + Integer.BYTES;
@@ -38,6 +40,11 @@ class IndexHitsIteratorTest {
 
   private void test(byte[] program) {
     options.put(IndexHitsIterator.TEST, Base64.getEncoder().encodeToString(program));
+  }
+
+  private void list(byte[] set) {
+    options.put(ValueSets.PREFIX + ValueSets.digest(set), Programs.base64(set));
+    test(join(Programs.named(set), Programs.listed(Programs.scalar("f"), 0)));
   }
 
   private void add(String value, long place, int hits) {
@@ -106,6 +113,44 @@ class IndexHitsIteratorTest {
     test(Programs.regex(Programs.scalar("f"), "[3-9]$", false));
     assertTrue(expected.size() > 500, "too few to be of use");
     assertEquals(expected, places());
+  }
+
+  @Test
+  void aListIsWalkedTogetherWithTheRows() throws IOException {
+    Random random = new Random(5);
+    for (int turn = 0; turn < 40; turn++) {
+      table.clear();
+      TreeSet<String> listed = new TreeSet<>();
+      for (int i = random.nextInt(1 << random.nextInt(10)); i >= 0; i--) {
+        listed.add(String.valueOf(random.nextInt(5_000)));
+      }
+      Map<Long, Integer> expected = new TreeMap<>();
+      for (int i = 0; i < 1 << random.nextInt(12); i++) {
+        String value = String.valueOf(random.nextInt(5_000));
+        add(value, i, 1);
+        boolean inRange = value.compareTo("30") >= 0 && value.compareTo("3100") <= 0;
+        if (listed.contains(value) || inRange) {
+          expected.put((long) i, 1);
+        }
+      }
+      byte[][] values = listed.stream().map(Programs::text).toArray(byte[][]::new);
+      list(Programs.set(values, new byte[][] {text("30")}, new byte[][] {text("3100")}));
+      assertEquals(expected, places());
+    }
+  }
+
+  @Test
+  void aCutValueOfAListIsNotPassedOver() throws IOException {
+    String whole = "b".repeat(30);
+    add("a", 1, 1);
+    add(whole.substring(0, 4) + "~hash-of-it-all.", 2, 1);
+    for (int i = 0; i < 40; i++) {
+      add("b" + (char) ('0' + i), 3, 1);
+    }
+    options.put(IndexHitsIterator.CUT, "20");
+    byte[][] none = {};
+    list(Programs.set(new byte[][] {text(whole)}, none, none));
+    assertEquals(Map.of(2L, 1), places());
   }
 
   @Test

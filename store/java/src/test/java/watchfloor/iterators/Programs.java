@@ -3,7 +3,11 @@ package watchfloor.iterators;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Base64;
+import java.util.HexFormat;
+import java.util.zip.Deflater;
+import watchfloor.iterators.filter.ValueSets;
 
 /** Builds filter programs and encoded values, as the Python side does. */
 public final class Programs {
@@ -99,6 +103,40 @@ public final class Programs {
       out = join(out, bytes(value));
     }
     return out;
+  }
+
+  /** A packed set: values, and ranges by their first and their last values; all sorted. */
+  public static byte[] set(byte[][] values, byte[][] lows, byte[][] highs) {
+    byte[] body = join(u32(values.length), u32(lows.length));
+    byte[] data = {};
+    for (byte[][] part : new byte[][][] {values, lows, highs}) {
+      for (byte[] value : part) {
+        body = join(body, u32(value.length));
+      }
+      data = join(data, join(part));
+    }
+    return packed(join(body, data));
+  }
+
+  /** The beginning of a program with one set. */
+  public static byte[] named(byte[] set) {
+    return join(new byte[] {0x21}, u16(1), HexFormat.of().parseHex(ValueSets.digest(set)));
+  }
+
+  /** Bytes after their number, compressed. */
+  public static byte[] packed(byte[] body) {
+    Deflater deflater = new Deflater();
+    deflater.setInput(body);
+    deflater.finish();
+    byte[] out = new byte[body.length + 64];
+    int size = deflater.deflate(out);
+    deflater.end();
+    return join(u32(body.length), Arrays.copyOf(out, size));
+  }
+
+  /** The condition that a value is in a set. */
+  public static byte[] listed(byte[] field, int set) {
+    return join(new byte[] {0x17}, field, u16(set));
   }
 
   public static byte[] regex(byte[] field, String pattern, boolean ignoreCase) {

@@ -174,6 +174,30 @@ public abstract class Condition {
     }
   }
 
+  /** One of the values of a set. */
+  public static final class Listed extends Condition {
+    private final ValueSet set;
+
+    public Listed(ValueSet set) {
+      this.set = set;
+    }
+
+    @Override
+    public boolean test(byte[] bytes, int from, int to) {
+      return set.contains(bytes, from, to);
+    }
+
+    @Override
+    public Verdict within(ValueBounds bounds) {
+      return set.within(bounds);
+    }
+
+    /** Returns the least value that satisfies the condition and is not less than the bytes [from, to); null if none. */
+    public byte[] next(byte[] bytes, int from, int to) {
+      return set.next(bytes, from, to);
+    }
+  }
+
   /** Text in which a pattern is found. */
   public static final class Match extends Condition {
     private final Pattern pattern;

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import watchfloor.iterators.expression.Comparison;
@@ -26,8 +27,11 @@ public final class FilterProgram {
   private static final int EQ = 0x14;
   private static final int TRUE = 0x15;
   private static final int COMPARE = 0x16;
+  private static final int LISTED = 0x17;
   /** Before the root: the tables that functions in expressions need. */
   private static final int TABLES = 0x20;
+  /** Before the root, behind tables: the digests of the sets to which conditions refer. */
+  private static final int SETS = 0x21;
 
   /** In the place of a field's kind: the condition is on the expression that follows. */
   private static final int EXPRESSION = 3;
@@ -73,12 +77,17 @@ public final class FilterProgram {
   /**
    * Reads a program and returns the builder's node of its root.
    *
-   * @throws IllegalArgumentException if the bytes are no program, or hold a pattern that is not RE2
+   * @throws IllegalArgumentException if the bytes are no program, hold a pattern that is not RE2, or name a set of values
+   *     that is not known ({@link ValueSets})
    */
   public static <N> N decode(byte[] program, Builder<N> builder) {
+    return decode(program, builder, true);
+  }
+
+  private static <N> N decode(byte[] program, Builder<N> builder, boolean needsSets) {
     ByteBuffer in = ByteBuffer.wrap(program);
     try {
-      N root = new Reader<>(in, builder).root();
+      N root = new Reader<>(in, builder, needsSets).root();
       if (in.hasRemaining()) {
         throw new IllegalArgumentException("filter program: " + in.remaining() + " bytes too many");
       }
@@ -90,9 +99,12 @@ public final class FilterProgram {
     }
   }
 
-  /** Throws an {@link IllegalArgumentException} that says why a program cannot be run, unless it can be. */
+  /**
+   * Throws an {@link IllegalArgumentException} that says why a program cannot be run, unless it can be where its sets of
+   * values are known.
+   */
   public static void check(byte[] program) {
-    decode(program, new Checker());
+    decode(program, new Checker(), false);
   }
 
   /** A builder that makes nothing, as reading a program checks it. */
@@ -140,9 +152,12 @@ public final class FilterProgram {
     private final ExpressionReader expressions;
     /** The patterns by their bytes: one that several fields are tested with is compiled once. */
     private final Map<ByteBuffer, Condition> patterns = new HashMap<>();
+    private final boolean needsSets;
+    private final List<ValueSet> sets = new ArrayList<>();
 
-    Reader(ByteBuffer in, Builder<N> builder) {
+    Reader(ByteBuffer in, Builder<N> builder, boolean needsSets) {
       this.in = in;
+      this.needsSets = needsSets;
       this.builder = builder;
       expressions = new ExpressionReader(this::part, MAX_DEPTH);
     }
@@ -152,7 +167,30 @@ public final class FilterProgram {
         in.get();
         expressions.readTables(in);
       }
+      if (in.hasRemaining() && in.get(in.position()) == SETS) {
+        in.get();
+        for (int left = in.getShort() & 0xFFFF; left > 0; left--) {
+          sets.add(set());
+        }
+      }
       return node(0);
+    }
+
+    private ValueSet set() {
+      String digest = HexFormat.of().formatHex(raw(in, ValueSets.DIGEST_BYTES));
+      ValueSet set = ValueSets.find(digest);
+      if (set == null && needsSets) {
+        throw new IllegalArgumentException("filter program: the set of values " + digest + " is not known");
+      }
+      return set;
+    }
+
+    private Condition listed() {
+      int number = in.getShort() & 0xFFFF;
+      if (number >= sets.size()) {
+        throw new IllegalArgumentException("filter program: no set of values " + number);
+      }
+      return new Condition.Listed(sets.get(number));
     }
 
     private N node(int depth) {
@@ -176,6 +214,7 @@ public final class FilterProgram {
         case REGEX:
         case EXISTS:
         case EQ:
+        case LISTED:
           return condition(code, depth);
         default:
           throw new IllegalArgumentException(
@@ -239,6 +278,8 @@ public final class FilterProgram {
           return in(in);
         case REGEX:
           return pattern();
+        case LISTED:
+          return listed();
         default:
           return new Condition.Equal(bytes(in));
       }
