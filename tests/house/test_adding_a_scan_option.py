@@ -47,7 +47,7 @@ JAVA = (
 USER = (
     "store/layouts/cell/cell_layout.py",
     {
-        "server=ServerOptions(program, source.time_field),\n": (
+        "server=ServerOptions(program, source.time_field, sets=list_sets(request.where)),\n": (
             "server=ServerOptions(program, source.time_field, sample=7),\n        skipped_rows=40,\n"
         ),
     },
