@@ -124,6 +124,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "loadgen/experiments/chaos",
         "loadgen/experiments/ceiling",
         "loadgen/experiments/crossover",
+        "loadgen/experiments/find",
         "loadgen/experiments/first_result",
         "loadgen/experiments/generator",
         "loadgen/experiments/memory",
