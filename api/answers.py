@@ -58,12 +58,17 @@ def answer_count(service: QueryService, members: Mapping[str, Any]) -> dict[str,
 
 
 def answer_top(service: QueryService, members: Mapping[str, Any], limit: int) -> dict[str, Any]:
-    """Returns the ``limit`` most frequent values. ``members``: source, field; optional since, until and where."""
+    """Returns the ``limit`` most frequent values, or with ``ascending`` the rarest.
+
+    ``members``: source, field; optional since, until, ascending and where.
+    """
+    ascending = bool(members.get("ascending"))
     since, until = parse_time_range(members.get("since"), members.get("until"))
     if members.get("where") is None:
-        counts = service.rank_values(members["source"], members["field"], since, until, limit)
+        counts = service.rank_values(members["source"], members["field"], since, until, limit, ascending)
     else:
-        stages = [{"having": {"field": "value", "op": "exists"}}, {"sort": ["-count"]}, {"limit": limit}]
+        stages = [{"having": {"field": "value", "op": "exists"}}, {"sort": ["count" if ascending else "-count"]}]
+        stages.append({"limit": limit})
         by = {"by": [{"field": members["field"], "as": "value"}], "stages": stages}
         counts = [(row["value"], row["count"]) for row in _count_matching(service, members, since, until, by)]
     values = [{"value": to_json_value(value), "count": count} for value, count in counts]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,37 +16,13 @@ from watchfloor.store.layout import ReadRequest
 from watchfloor.store.reader import Reader
 
 from .preparation.batched_query import BatchedQuery
+from .preparation.progress import QueryProgress
 from .preparation.stop import QueryStop
 
 FIRST_ROWS = 20
 """The number of events after which a query hands over its first record batch: about a screen full."""
 LATER_ROWS = 1000
 """The number of events after which a later query batch hands over its first record batch."""
-
-
-@dataclass
-class QueryProgress:
-    """The rows and batches of a running query so far.
-
-    ``started`` is a time of ``time.perf_counter``, and ``first_seconds`` the seconds from then to the first rows (None:
-    no rows yet). ``last_key`` is the key of the last row that was handed out.
-    """
-
-    started: float = 0.0
-    rows: int = 0
-    first_seconds: float | None = None
-    limit_reached: bool = False
-    last_key: bytes | None = None
-    batch_runs: list[BatchRun] = field(default_factory=list)
-
-    def add_rows(self, events: pa.RecordBatch, limit: int | None) -> None:
-        """Counts the events that are about to be handed out."""
-        self.rows += len(events)
-        self.limit_reached = limit is not None and self.rows >= limit
-        if len(events):
-            if self.first_seconds is None:
-                self.first_seconds = time.perf_counter() - self.started
-            self.last_key = events.column(KEY_COLUMN)[-1].as_py()
 
 
 def execute_query(

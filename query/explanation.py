@@ -12,6 +12,7 @@ from watchfloor.schema.times import format_micros
 
 from .many.prepare import PreparedSources
 from .preparation.subquery import Subquery
+from .sorting.prepare import SortedQuery
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Explanation:
 class SourcesExplanation:
     """The plans of a query of several sources, and the first batch, which is common to all of them."""
 
-    query: PreparedSources
+    query: PreparedSources | SortedQuery
     first_batch: Batch | None
     within: tuple[Subquery, ...] = ()
 

@@ -14,12 +14,12 @@ from watchfloor.query.batches.policy import BatchRun
 from watchfloor.schema.errors import WatchfloorError
 from watchfloor.schema.times import format_micros
 
-from .executor import QueryProgress
 from .many.prepare import CheckedSources
 from .preparation.batched_query import BatchedQuery
-from .preparation.cursor import Cursor
 from .preparation.prepare import CheckedRequest, PreparedQuery
+from .preparation.progress import QueryProgress
 from .preparation.stop import QueryStop
+from .sorting.prepare import SortedQuery
 
 LISTED_BATCHES = 50
 """The number of query batches that a summary lists; later ones are left out."""
@@ -30,7 +30,7 @@ NO_CURSOR = (
 
 
 class QueryResult:
-    """A running query. Iterating over it yields record batches, newest events first.
+    """A running query. Iterating over it yields record batches, in the order of the request.
 
     ``plan`` is None if the query is of several sources, or if the deadline passed before there was a plan. ``summary``
     describes the query so far. Its ``status`` is ``running``, ``complete``, ``limit`` or ``deadline`` (ended there;
@@ -40,7 +40,7 @@ class QueryResult:
     def __init__(
         self,
         checked: CheckedRequest | CheckedSources,
-        query: BatchedQuery | None,
+        query: BatchedQuery | SortedQuery | None,
         progress: QueryProgress,
         stop: QueryStop,
         batches: Iterator[pa.RecordBatch],
@@ -59,14 +59,14 @@ class QueryResult:
         # A thread holds this lock while it takes the next of ``_batches``.
         self._reading = threading.Lock()
 
-    def adopt_query(self, checked: CheckedRequest | CheckedSources, query: BatchedQuery) -> None:
+    def adopt_query(self, checked: CheckedRequest | CheckedSources, query: BatchedQuery | SortedQuery) -> None:
         """Takes the query that is about to run, which was prepared after this result was made."""
         self._checked, self._query = checked, query
         self._plan_seconds = time.perf_counter() - self._started
 
     @property
     def plan(self) -> Plan | None:
-        return self._query.plan if isinstance(self._query, PreparedQuery) else None
+        return self._query.plan if isinstance(self._query, PreparedQuery | SortedQuery) else None
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in self.iterate_with_keys():
@@ -137,11 +137,13 @@ class QueryResult:
         key = self._progress.last_key
         if self._status in ("running", "complete"):
             return {}
+        if self._progress.no_cursor is not None:
+            return {"no_cursor": self._progress.no_cursor}
         if self._query is None or key is None:
             # No row was handed out, so the next query has the same cursor as this one.
             resumed = self._checked.request.cursor
             return {"cursor": resumed} if resumed else {}
-        cursor = Cursor(key, self._query.since)
+        cursor = self._query.make_cursor(key)
         if not cursor.is_exact:
             return {"no_cursor": NO_CURSOR}
         return {"cursor": self._checked.write_cursor(cursor)}

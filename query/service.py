@@ -1,7 +1,8 @@
 """The query service: runs, explains and watches queries, and answers from counts.
 
 ``preparation/prepare.py`` prepares a query of one source and ``many/prepare.py`` one of several, ``executor.py`` runs
-either, and ``statistics.py`` has the answers from counts alone.
+either, ``sorting/`` does both for queries in another order than newest first, and ``statistics.py`` has the answers
+from counts alone.
 """
 
 from __future__ import annotations
@@ -20,16 +21,19 @@ from watchfloor.store.snapshot import Snapshot
 from watchfloor.store.store import Store
 from watchfloor.store.value_lists import StoredList
 
-from .executor import QueryProgress, execute_query
+from .executor import execute_query
 from .explanation import Explanation, SourcesExplanation
 from .many.prepare import CheckedSources, PreparedSources, check_sources
 from .many.selection import choose_sources, names_several
 from .named_lists import ListEntry, outline_lists, read_entries
-from .preparation.prepare import CheckedRequest, check_request
+from .preparation.prepare import CheckedRequest, PreparedQuery, check_request
+from .preparation.progress import QueryProgress
 from .preparation.request import QueryRequest
 from .preparation.stop import QueryStop
 from .result import QueryResult
 from .sightings import Sightings, find_sightings
+from .sorting.prepare import SortedQuery, prepare_sorted
+from .sorting.run import execute_sorted
 from .statistics import count_events, count_over_time, rank_values
 from .stats.prepare import prepare_stats
 from .stats.request import StatsQuery, check_stats
@@ -58,7 +62,7 @@ class QueryService:
         if has_subqueries(checked):
             return _run_later(checked, snapshot, progress, stop, started)
         try:
-            query = checked.prepare(snapshot)
+            query = _prepare(checked, snapshot)
         except StoreError:
             stop.cancel_deadline()
             if stop.reason is None:
@@ -68,15 +72,15 @@ class QueryService:
         except BaseException:
             stop.cancel_deadline()
             raise
-        batches = execute_query(snapshot, query, progress, stop)
+        batches = _execute(snapshot, query, progress, stop)
         return QueryResult(checked, query, progress, stop, batches, started)
 
     def explain(self, request: QueryRequest) -> Explanation | SourcesExplanation:
         """Returns the explanation of how ``run`` would answer the request now. Raises as ``run`` does."""
         with self._open_snapshot() as snapshot:
             checked, within = resolve_subqueries(snapshot, self._check_request(request))
-            query = checked.prepare(snapshot)
-        if isinstance(query, PreparedSources):
+            query = _prepare(checked, snapshot)
+        if isinstance(query, PreparedSources) or query.plan is None:
             return SourcesExplanation(query, query.first_batch(), within)
         return Explanation(query.plan, query.policy_name, query.first_batch(), within)
 
@@ -142,11 +146,17 @@ class QueryService:
             return count_events(snapshot, source, since, until, field, value)
 
     def rank_values(
-        self, source: str, field: str, since: int | None = None, until: int | None = None, limit: int = 10
+        self,
+        source: str,
+        field: str,
+        since: int | None = None,
+        until: int | None = None,
+        limit: int = 10,
+        ascending: bool = False,
     ) -> list[tuple[Any, int]]:
         """Returns (value, count) of the ``limit`` most frequent values of a field; see ``statistics.py``."""
         with self._open_snapshot() as snapshot:
-            return rank_values(snapshot, source, field, since, until, limit)
+            return rank_values(snapshot, source, field, since, until, limit, ascending)
 
     def count_over_time(
         self,
@@ -200,6 +210,23 @@ class QueryService:
             stop.cancel_deadline()
 
 
+_PreparedRequest = PreparedQuery | PreparedSources | SortedQuery
+
+
+def _prepare(checked: CheckedRequest | CheckedSources, snapshot: Snapshot) -> _PreparedRequest:
+    """Returns the prepared query, by its order."""
+    return checked.prepare(snapshot) if checked.request.sort is None else prepare_sorted(snapshot, checked)
+
+
+def _execute(
+    snapshot: Snapshot, query: _PreparedRequest, progress: QueryProgress, stop: QueryStop
+) -> Generator[pa.RecordBatch, None, None]:
+    """Returns the rows of a prepared query, which are read when they are asked for."""
+    if isinstance(query, SortedQuery):
+        return execute_sorted(snapshot, query, progress, stop)
+    return execute_query(snapshot, query, progress, stop)
+
+
 def _run_later(
     checked: CheckedRequest | CheckedSources,
     snapshot: Snapshot,
@@ -215,7 +242,7 @@ def _run_later(
     def run() -> Generator[pa.RecordBatch, None, None]:
         try:
             resolved, _ = resolve_subqueries(snapshot, checked)
-            query = resolved.prepare(snapshot)
+            query = _prepare(resolved, snapshot)
         except StoreError:
             stop.cancel_deadline()
             if stop.reason is None:
@@ -225,7 +252,7 @@ def _run_later(
             stop.cancel_deadline()
             raise
         result.adopt_query(resolved, query)
-        yield from execute_query(snapshot, query, progress, stop)
+        yield from _execute(snapshot, query, progress, stop)
 
     result = QueryResult(checked, None, progress, stop, run(), started)
     return result

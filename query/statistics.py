@@ -39,14 +39,23 @@ def count_events(
 
 
 def rank_values(
-    snapshot: Snapshot, source_name: str, field: str, since: int | None, until: int | None, limit: int
+    snapshot: Snapshot,
+    source_name: str,
+    field: str,
+    since: int | None,
+    until: int | None,
+    limit: int,
+    ascending: bool = False,
 ) -> list[tuple[Any, int]]:
-    """Returns the ``limit`` values of an indexed field with the most events in [since, until), with their counts."""
+    """Returns the ``limit`` values of an indexed field with the most events in [since, until), with their counts.
+
+    If ``ascending``, those with the fewest events, of those that have any.
+    """
     source, reader, span = _open_counts(snapshot, source_name, since, until)
     indexed = _find_indexed_field(source, field, span)
     if limit < 1:
         raise UserError(f"n is {limit}; it must be 1 or more")
-    return [] if span is None else reader.rank_values(indexed, *span, limit)
+    return [] if span is None else reader.rank_values(indexed, *span, limit, ascending)
 
 
 def count_over_time(

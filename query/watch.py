@@ -43,8 +43,8 @@ class Watch:
     """
 
     def __init__(self, run_query: Callable[[QueryRequest], QueryResult], request: QueryRequest) -> None:
-        """Raises ``UserError`` if the request has an end or a cursor."""
-        for name in ("until", "cursor"):
+        """Raises ``UserError`` if the request has an end, a cursor or a sort."""
+        for name in ("until", "cursor", "sort"):
             if getattr(request, name) is not None:
                 raise UserError(f"{name} does not go with watch, which waits for what is still to come")
         now, window = _read_clock(), int(WINDOW_SECONDS * 1e6)

@@ -82,6 +82,30 @@ class StatsRequest:
     program: StatsProgram
 
 
+@dataclass(frozen=True)
+class TopRequest:
+    """Asks for the first ``most`` events, in an order, of those in [since, until) (µs) that satisfy ``where``.
+
+    ``program`` is that of the order (``sorting/keys.py``). Only events whose sort keys are after ``after`` and before
+    ``bound`` are wanted; None sets no limit. Sort keys end with ``suffix``.
+    """
+
+    since: int
+    until: int
+    where: Filter | None
+    program: bytes
+    most: int
+    after: bytes | None = None
+    bound: bytes | None = None
+    suffix: bytes = b""
+
+    def make_options(self, source: Source) -> dict[str, str | bytes]:
+        """Returns the options of the order, which the iterators of all layouts take (Java's ``SortOptions``)."""
+        keys = {"after": self.after, "bound": self.bound, "suffix": self.suffix}
+        given: dict[str, str | bytes] = {name: key for name, key in keys.items() if key}
+        return {"sort": self.program, "events": str(self.most), "time": source.time_field, **given}
+
+
 def make_event_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
     """Returns the schema of the batches of events that a layout returns: typed columns, then the events' keys."""
     fields = [pa.field(name, source.find_field(name).arrow) for name in columns]
@@ -230,4 +254,13 @@ class Layout(Protocol):
         """Returns the groups of the requested events, or of those of sorted ``hits``, as tablet servers compute them.
 
         Each event is in the groups of one part of the answer. The parts come in no order.
+        """
+
+    def find_top(
+        self, reader: Reader, source: Source, request: TopRequest, hits: pa.Array | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Returns the requested events, or those of them among sorted ``hits``, by their sort keys and hits.
+
+        The batches are by ``sorting/answer.FOUND``, in no order. Each tablet server answers for its part of the events,
+        so more events than are wanted may be returned. ``fetch_events`` fetches them; a hit may lead to others too.
         """

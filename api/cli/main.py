@@ -54,7 +54,7 @@ class CommandLine:
         Prints a message and exits with USER if the arguments do not fit.
         """
         own, rest = self._split_arguments(list(arguments))
-        args = self.parser.parse_args(_join_times(own))
+        args = self.parser.parse_args(_join_dashes(own))
         args.rest = rest
         return args
 
@@ -143,11 +143,17 @@ def _add_global_options(parser: argparse.ArgumentParser, default: str | None) ->
     group.add_argument("-v", "--verbose", action="count", default=verbose, help="tell more on standard error; -vv all")
 
 
-def _join_times(arguments: list[str]) -> list[str]:
-    """Returns the arguments with ``--since -4h`` as ``--since=-4h``, as argparse would read ``-4h`` as an option."""
+def _join_dashes(arguments: list[str]) -> list[str]:
+    """Returns the arguments with ``--since -4h`` as ``--since=-4h``, as argparse would read ``-4h`` as an option.
+
+    ``--sort -bytes`` becomes ``--sort=-bytes``.
+    """
     joined: list[str] = []
     for argument in arguments:
-        if joined and joined[-1] in ("--since", "--until") and argument[:1] == "-" and argument[1:2].isdigit():
+        before = joined[-1] if joined else ""
+        is_time = before in ("--since", "--until") and argument[:1] == "-" and argument[1:2].isdigit()
+        is_sort = before == "--sort" and argument[:1] == "-" and argument[1:2] not in ("", "-")
+        if is_time or is_sort:
             joined[-1] += f"={argument}"
         else:
             joined.append(argument)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from watchfloor.planner.plan import Plan
 from watchfloor.query.batches.distribution import MatchDistribution
 from watchfloor.query.batches.sequence import make_sequence, suggest_first_width
 from watchfloor.query.preparation.batched_query import BatchedQuery
@@ -33,13 +34,15 @@ from watchfloor.schema.filter.names import find_fields
 from watchfloor.schema.filter.tree import Filter, list_fields
 from watchfloor.schema.filter.type_check import TypedFilter, read_tree, read_typed_filter
 from watchfloor.schema.source import Source
+from watchfloor.schema.stats.print import format_orders
+from watchfloor.schema.stats.sort import TypedSort, read_orders, type_sort
 from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.catalog import Catalog
 from watchfloor.store.layout import ReadRequest
 from watchfloor.store.reader import Reader
 from watchfloor.store.snapshot import Snapshot
 
-from .columns import CommonColumns, choose_common_columns
+from .columns import TIME, CommonColumns, choose_common_columns
 from .merge import merge_streams
 from .own_columns import OwnColumns
 from .selection import choose_sources, names_several
@@ -53,7 +56,8 @@ class CheckedSources:
     """A request that fits at least one of its sources.
 
     ``parts`` are the requests of the sources that it fits, in the order of their names. ``left_out`` has the reason for
-    each of the others. ``tree`` is the filter as it was written: it is typed for each source anew.
+    each of the others. ``tree`` and ``sort`` are the filter and the order as they were written: they are typed for each
+    source anew.
     """
 
     request: QueryRequest
@@ -62,6 +66,7 @@ class CheckedSources:
     columns: CommonColumns | OwnColumns
     tree: Filter | None
     cursor: Cursor | None
+    sort: str | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -72,9 +77,9 @@ class CheckedSources:
         return prepare_sources(snapshot, self)
 
     def write_cursor(self, cursor: Cursor) -> str:
-        """Returns the text by which a next query of the same sources and filter goes on."""
+        """Returns the text by which a next query of the same sources, filter and sort goes on."""
         part = self.parts[0]  # The lists are the same in all of them.
-        return part.pins.append_to(cursor.to_text(_name_sources(self.request), self.tree), part.tree)
+        return part.pins.append_to(cursor.to_text(_name_sources(self.request), self.tree, self.sort), part.tree)
 
 
 @dataclass(frozen=True)
@@ -94,12 +99,8 @@ class PreparedSources(BatchedQuery):
         yield from merge_streams([self._read_part(part, reader, request) for part in self.parts])
 
     def describe_plans(self) -> dict[str, Any]:
-        return {
-            "plan": None,
-            "sources": {part.source.name: part.plan.to_json() for part in self.parts},
-            "settled": list(self.settled),
-            "left_out": dict(self.left_out),
-        }
+        plans = {part.source.name: part.plan for part in self.parts}
+        return describe_sources(plans, self.settled, self.left_out)
 
     def _read_part(
         self, part: PreparedQuery, reader: Reader, request: ReadRequest
@@ -111,15 +112,29 @@ class PreparedSources(BatchedQuery):
                 yield self.columns.convert_events(part.source, events)
 
 
+def describe_sources(plans: Mapping[str, Plan], settled: Sequence[str], left_out: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the members of a summary that say how a query of several sources is run."""
+    return {
+        "plan": None,
+        "sources": {name: plan.to_json() for name, plan in plans.items()},
+        "settled": list(settled),
+        "left_out": dict(left_out),
+    }
+
+
 def check_sources(catalog: Catalog, request: QueryRequest) -> CheckedSources:
     """Returns the request, checked and resolved by each of its sources. Raises ``UserError`` if it fits none."""
     check_limits(request)
     known = catalog.read_sources()
     sources = [known[name] for name in choose_sources(request.source, known)]
     tree = None if request.where is None else read_tree(request.where)
-    cursor, since, until = resolve_range(request, _name_sources(request), tree)
-    fitting, left_out = _type_filters(request, sources, open_lists(catalog, request.where, request.cursor))
-    columns = _choose_columns(request, [source for source, _ in fitting], tree)
+    sort = None if request.sort is None else read_orders(request.sort).tree
+    sort_text = None if sort is None else format_orders(sort.orders)
+    cursor, since, until = resolve_range(request, _name_sources(request), tree, sort_text)
+    fitting, left_out = _type_parts(request, sources, open_lists(catalog, request.where, request.cursor))
+    _check_types(fitting)
+    named = [*sorted(list_fields(tree) if tree is not None else ()), *(o.column for o in (sort.orders if sort else ()))]
+    columns = _choose_columns(request, [source for source, _, _ in fitting], named)
     pins, show_matched = read_pins(request), MATCHED in columns.schema.names
     parts = tuple(
         CheckedRequest(
@@ -131,13 +146,14 @@ def check_sources(catalog: Catalog, request: QueryRequest) -> CheckedSources:
             cursor=None,
             since=since,
             until=until,
-            meanings={} if typed is None else typed.meanings,
+            meanings={**({} if typed is None else typed.meanings), **({} if order is None else order.meanings)},
             pins=pins,
             show_matched=show_matched,
+            sort=order,
         )
-        for source, typed in fitting
+        for source, typed, order in fitting
     )
-    return CheckedSources(request, parts, left_out, columns, tree, cursor)
+    return CheckedSources(request, parts, left_out, columns, tree, cursor, sort_text)
 
 
 def _list_read_fields(
@@ -154,12 +170,14 @@ def _name_sources(request: QueryRequest) -> str:
 
 
 def _choose_columns(
-    request: QueryRequest, sources: Sequence[Source], tree: Filter | None
+    request: QueryRequest, sources: Sequence[Source], named: Sequence[str]
 ) -> CommonColumns | OwnColumns:
-    """Returns the columns of the result. Raises ``UserError`` if the request names columns that do not fit."""
+    """Returns the columns of the result; ``named`` are the fields of filter and sort.
+
+    Raises ``UserError`` if the request names columns that do not fit.
+    """
     if not request.own_columns:
-        named = sorted(list_fields(tree)) if tree is not None else []
-        # The name ``any`` is no column.
+        # The names ``any`` and ``time`` are no fields.
         known = [name for name in named if any(find_fields(source, name) for source in sources)]
         return choose_common_columns(sources, request.columns, known)
     if request.columns is not None:
@@ -167,18 +185,23 @@ def _choose_columns(
     return OwnColumns()
 
 
-def _type_filters(
-    request: QueryRequest, sources: Sequence[Source], lists: QueryLists
-) -> tuple[list[tuple[Source, TypedFilter | None]], dict[str, str]]:
-    """Returns the sources that the filter fits, with its typed trees, and the reasons for the others.
+_TypedPart = tuple[Source, TypedFilter | None, TypedSort | None]
 
-    Raises the first source's ``FilterError`` if it fits none.
+
+def _type_parts(
+    request: QueryRequest, sources: Sequence[Source], lists: QueryLists
+) -> tuple[list[_TypedPart], dict[str, str]]:
+    """Returns the sources that filter and sort fit, with both typed, and the reasons for the others.
+
+    Raises the first source's ``FilterError`` if they fit none.
     """
-    fitting: list[tuple[Source, TypedFilter | None]] = []
+    fitting: list[_TypedPart] = []
     errors: dict[str, FilterError] = {}
     for source in sources:
         try:
-            fitting.append((source, read_typed_filter(request.where, source, catalog=lists)))
+            typed = read_typed_filter(request.where, source, catalog=lists)
+            sort = None if request.sort is None else type_sort(request.sort, source, {TIME: source.time_field})
+            fitting.append((source, typed, sort))
         except ListError:
             raise
         except FilterError as error:
@@ -186,6 +209,22 @@ def _type_filters(
     if not fitting:
         raise next(iter(errors.values()))
     return fitting, {name: error.reason for name, error in errors.items()}
+
+
+def _check_types(fitting: Sequence[_TypedPart]) -> None:
+    """Raises ``UserError`` if the fields of an order are of different types in different sources."""
+    first, _, wanted = fitting[0]
+    for source, _, sort in fitting:
+        if sort is None or wanted is None:
+            continue
+        for mine, other in zip(wanted.orders, sort.orders, strict=True):
+            field, found = first.find_field(mine.column), source.find_field(other.column)
+            if field.scalar is not found.scalar:
+                raise UserError(
+                    f"{field.name} of {first.name} is of the type {field.type_name} and {found.name} of {source.name} "
+                    f"of the type {found.type_name}; values of two types have no common order: name sources in which "
+                    f"the field has one type"
+                )
 
 
 def prepare_sources(snapshot: Snapshot, checked: CheckedSources) -> PreparedSources:

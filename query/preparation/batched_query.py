@@ -41,6 +41,10 @@ class BatchedQuery(ABC):
     def describe_plans(self) -> dict[str, Any]:
         """Returns the members of a summary that say how the query is run."""
 
+    def make_cursor(self, key: bytes) -> Cursor:
+        """Returns the cursor after the row with a key."""
+        return Cursor(key, self.since)
+
     @property
     def policy_name(self) -> str:
         return self.batches.settings.policy

@@ -24,6 +24,7 @@ from watchfloor.schema.filter.names import describe_meanings
 from watchfloor.schema.filter.tree import Filter
 from watchfloor.schema.filter.type_check import read_typed_filter
 from watchfloor.schema.source import Source
+from watchfloor.schema.stats.sort import TypedSort, type_sort
 from watchfloor.schema.times import clip_range
 from watchfloor.store.catalog import Catalog
 from watchfloor.store.encoding.keys import HOUR
@@ -70,9 +71,10 @@ class CheckedRequest:
 
     ``tree`` is the typed filter and ``schema`` the Arrow schema of the result's columns. [since, until), in µs, is the
     time range, cut to the times that events can have; None leaves an end open. With a ``cursor`` the range begins where
-    that of the cursor's query began, and ends with the cursor's microsecond. ``meanings`` are the fields that each ECS
-    name and each kind in the filter stands for. ``columns`` are the fields that are read. ``pins`` has the range and
-    the lists of the first page. If ``show_matched``, the column ``_matched`` is added to what is read.
+    that of the cursor's query began, and ends with the cursor's microsecond or, with a ``sort``, where that of the
+    cursor's query ended. ``meanings`` are the fields that each ECS name and each kind in the filter and the sort stands
+    for. ``columns`` are the fields that are read. ``pins`` has the range and the lists of the first page. If
+    ``show_matched``, the column ``_matched`` is added to what is read.
     """
 
     request: QueryRequest
@@ -86,14 +88,16 @@ class CheckedRequest:
     meanings: Mapping[str, tuple[str, ...]]
     pins: ListPins
     show_matched: bool = False
+    sort: TypedSort | None = None
 
     def prepare(self, snapshot: Snapshot) -> PreparedQuery:
         """Returns the prepared query; see ``prepare_query``."""
         return prepare_query(snapshot, self)
 
     def write_cursor(self, cursor: Cursor) -> str:
-        """Returns the text by which a next query of the same source and filter goes on."""
-        return self.pins.append_to(cursor.to_text(self.source.name, self.tree), self.tree)
+        """Returns the text by which a next query of the same source, filter and sort goes on."""
+        sort = None if self.sort is None else self.sort.to_text()
+        return self.pins.append_to(cursor.to_text(self.source.name, self.tree, sort), self.tree)
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,10 @@ def check_request(catalog: Catalog, request: QueryRequest) -> CheckedRequest:
     check_limits(request)
     typed = read_typed_filter(request.where, source, catalog=open_lists(catalog, request.where, request.cursor))
     tree, meanings = (None, {}) if typed is None else (typed.tree, typed.meanings)
-    cursor, since, until = resolve_range(request, source.name, tree)
+    sort = None if request.sort is None else type_sort(request.sort, source)
+    if sort is not None:
+        meanings = {**meanings, **sort.meanings}
+    cursor, since, until = resolve_range(request, source.name, tree, None if sort is None else sort.to_text())
     if MATCHED in shown:
         columns = tuple(dict.fromkeys((*columns, *MatchedColumn(source, tree).fields)))
     return CheckedRequest(
@@ -136,6 +143,7 @@ def check_request(catalog: Catalog, request: QueryRequest) -> CheckedRequest:
         meanings=meanings,
         pins=read_pins(request),
         show_matched=MATCHED in shown,
+        sort=sort,
     )
 
 
@@ -146,16 +154,16 @@ def read_pins(request: QueryRequest) -> ListPins:
 
 
 def resolve_range(
-    request: QueryRequest, source: str, tree: Filter | None
+    request: QueryRequest, source: str, tree: Filter | None, sort: str | None
 ) -> tuple[Cursor | None, int | None, int | None]:
     """Returns the cursor of a request, if it has one, and its time range, as ``CheckedRequest`` has them.
 
-    ``source`` and ``tree`` are those that the cursor must be of.
+    ``source``, ``tree`` and ``sort`` are those that the cursor must be of.
     """
     if request.cursor is None:
         return (None, *clip_range(request.since, request.until))
-    cursor = read_cursor(split_cursor(request.cursor)[0], source, tree)
-    return cursor, cursor.since, cursor.time + 1
+    cursor = read_cursor(split_cursor(request.cursor)[0], source, tree, sort)
+    return cursor, cursor.since, cursor.time + 1 if cursor.until is None else cursor.until
 
 
 def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:

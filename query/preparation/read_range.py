@@ -12,7 +12,7 @@ from watchfloor.planner.access.paths import IndexUnion, Lookup, Scan, Term, list
 from watchfloor.planner.plan import Plan
 from watchfloor.schema.filter.tree import Condition, Filter
 from watchfloor.schema.source import Source
-from watchfloor.store.layout import Layout, ReadRequest, StatsRequest
+from watchfloor.store.layout import Layout, ReadRequest, StatsRequest, TopRequest
 from watchfloor.store.layouts.registry import find_layout
 from watchfloor.store.reader import Reader
 from watchfloor.store.stats.answer import PartialGroups
@@ -46,6 +46,31 @@ def aggregate_range(
     hits = _find_hits(layout, snapshot, source, plan.access, (request.since, request.until))
     if len(hits):
         yield from layout.aggregate_events(snapshot, source, replace(request, where=_find_rest(layout, plan)), hits)
+
+
+def find_top_range(
+    reader: Reader, source: Source, plan: Plan, request: TopRequest
+) -> Generator[pa.RecordBatch, None, None]:
+    """Yields the sort keys and hits of the first events of one time range as ``read_range`` reads them.
+
+    The hits hold for ``reader``, which is used as it is.
+    """
+    layout = find_layout(source)
+    if isinstance(plan.access, Scan):
+        yield from layout.find_top(reader, source, replace(request, where=plan.residual))
+        return
+    hits = _find_hits(layout, reader, source, plan.access, (request.since, request.until))
+    if len(hits):
+        yield from layout.find_top(reader, source, replace(request, where=_find_rest(layout, plan)), hits)
+
+
+def fetch_found(
+    reader: Reader, source: Source, hits: pa.ChunkedArray, request: ReadRequest
+) -> Generator[pa.RecordBatch, None, None]:
+    """Yields the requested events of hits that ``find_top_range`` has found with the same reader."""
+    distinct = pc.unique(hits)
+    ordered = distinct.take(pc.sort_indices(distinct))
+    yield from find_layout(source).fetch_events(reader, source, ordered, request)
 
 
 def _find_hits(layout: Layout, reader: Reader, source: Source, access: Term, span: tuple[int, int]) -> pa.Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,9 @@ from watchfloor.schema.choices import MAX_DEADLINE
 from watchfloor.schema.errors import TimeRangeError, UserError
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import from_micros
+
+MAX_SORTED = 10_000
+"""The largest limit of a query with a sort: servers and the service keep so many rows in memory."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,9 @@ class QueryRequest:
     all (``full``), or those of the ``paper``. The query ends ``deadline`` seconds after it was started, with the rows
     found by then; None sets no deadline. ``cursor`` is from the summary of an earlier query with the same source and
     filter: this query then continues after the last row of that query, in that query's time range.
+
+    Events come newest first, or in the order that ``sort`` names, as text (``-duration, ts``) or as a list of fields
+    (``["-duration", "ts"]``). A query with a sort has a limit of at most ``MAX_SORTED``.
     """
 
     source: str
@@ -39,12 +45,19 @@ class QueryRequest:
     deadline: float | None = None
     cursor: str | None = None
     own_columns: bool = False
+    sort: str | Sequence[str] | None = None
 
 
 def check_limits(request: QueryRequest) -> None:
     """Raises ``UserError`` for a limit or a deadline out of its bounds, or for a time range without any time."""
     if request.limit is not None and request.limit < 1:
         raise UserError(f"limit is {request.limit}; it must be 1 or more")
+    if request.sort is not None and (request.limit is None or request.limit > MAX_SORTED):
+        found = "none" if request.limit is None else f"{request.limit:,}"
+        raise UserError(
+            f"a query with a sort takes a limit of at most {MAX_SORTED:,}, because so many rows are kept in memory "
+            f"until the order is known; it has {found}. Give a limit, and go on with the cursor for more"
+        )
     if request.deadline is not None and not 0 < request.deadline <= MAX_DEADLINE:
         raise UserError(f"deadline is {request.deadline:g}; it must be above 0 and at most {MAX_DEADLINE:,} seconds")
     if request.cursor is None:

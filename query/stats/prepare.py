@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from watchfloor.planner.plan import Plan
+from watchfloor.query.batches.slices import Slice, cut_slices
 from watchfloor.query.preparation.prepare import choose_plan
 from watchfloor.query.preparation.subquery import Subquery
 from watchfloor.schema.filter.names import describe_meanings
@@ -20,7 +21,6 @@ from watchfloor.store.stats.program import StatsProgram, compile_program, list_s
 
 from .counts import CountsAccess, find_counts
 from .request import CheckedStats
-from .slices import Slice, cut_slices
 
 
 @dataclass(frozen=True)

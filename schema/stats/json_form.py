@@ -147,13 +147,17 @@ class _FormReader:
             )
         if kind == "having":
             return s.Having(self.read_filter(form["having"], f"{at}.having"))
-        columns = form["sort"]
-        if not isinstance(columns, list) or not columns:
-            raise FilterError(f"{at}.sort: a list of one or more columns was expected")
-        for i, column in enumerate(columns):
-            if not isinstance(column, str) or not column.removeprefix("-"):
-                raise FilterError(f"{at}.sort[{i}]: a column was expected, found {_describe_found(column)}")
-        return s.Sort(tuple(s.Order(column.removeprefix("-"), column.startswith("-")) for column in columns))
+        return read_sort(form["sort"], f"{at}.sort")
+
+
+def read_sort(columns: Any, at: str) -> s.Sort:
+    """Returns the sort by a list of columns, ``-`` before those that descend; raises ``FilterError`` with the place."""
+    if not isinstance(columns, list) or not columns:
+        raise FilterError(f"{at}: a list of one or more columns was expected")
+    for i, column in enumerate(columns):
+        if not isinstance(column, str) or not column.removeprefix("-"):
+            raise FilterError(f"{at}[{i}]: a column was expected, found {_describe_found(column)}")
+    return s.Sort(tuple(s.Order(column.removeprefix("-"), column.startswith("-")) for column in columns))
 
 
 def _read_key(form: Any, at: str) -> s.Key:

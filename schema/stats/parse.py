@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lark import Lark, Token, UnexpectedInput, v_args
 
@@ -23,12 +23,12 @@ from watchfloor.schema.filter.parse import (
     check_places,
     load_grammar,
 )
-from watchfloor.schema.filter.syntax.syntax_errors import make_syntax_error
+from watchfloor.schema.filter.syntax.syntax_errors import Hint, make_syntax_error
 from watchfloor.schema.text import shorten_value
 
 from . import names
 from . import tree as s
-from .syntax import HINTS, TERMINAL_NAMES
+from .syntax import HINTS, SORT_HINTS, TERMINAL_NAMES
 
 _SHORT_FORMS = ("count_if", "median", "p95")
 _Value = TypeVar("_Value")
@@ -67,17 +67,45 @@ def parse_stats_with_places(text: str) -> ParsedStats:
         raise FilterError(message, text, names.MAX_LENGTH)
     if not text.strip():
         raise FilterError("the stats are empty; a function was expected, such as count()", text, len(text))
-    parser = _load_parser().parse_interactive(text, start="pipeline")
-    try:
-        parser.exhaust_lexer()
-        parsed: ParsedStats = parser.feed_eof()
-    except UnexpectedInput as error:
-        raise make_syntax_error(text, error, parser.accepts(), TERMINAL_NAMES, HINTS) from None
-    except FilterError as error:
-        raise FilterError(error.message, text, error.position) from None
+    parsed: ParsedStats = _parse_as("pipeline", text, HINTS)
     parts = [*parsed.aggregates, *(place for stage in parsed.stages for place in stage)]
     check_places([condition for part in parts for condition in part.conditions], text)
     return parsed
+
+
+def parse_sort(text: str) -> tuple[s.Sort, str, tuple[PartPlace, ...]]:
+    """Returns the untyped tree of the text of a ``sort``, without that word, the text, and the place of each order.
+
+    Raises ``FilterError``, which shows the place and names what was expected.
+    """
+    if len(text) > names.MAX_LENGTH:
+        message = f"the sort has {len(text):,} characters; at most {names.MAX_LENGTH:,} are allowed"
+        raise FilterError(message, text, names.MAX_LENGTH)
+    if not text.strip():
+        raise FilterError("the sort is empty; a field was expected, such as -bytes", text, len(text))
+    stage: _Stage = _parse_as("sort", text, SORT_HINTS)
+    assert isinstance(stage.stage, tuple), "a sort has columns"
+    for column in stage.stage:
+        if not isinstance(column.column, str):
+            message = "events are sorted by fields; a function is for the sort of stats"
+            raise FilterError(message, text, column.position)
+    tree, places = _resolve_stage(stage, ())
+    assert isinstance(tree, s.Sort)
+    return tree, text, places
+
+
+def _parse_as(start: str, text: str, hints: Sequence[Hint]) -> Any:
+    """Returns what the rule ``start`` of the grammar builds of a text; raises ``FilterError``."""
+    parser = _load_parser().parse_interactive(text, start=start)
+    try:
+        parser.exhaust_lexer()
+        return parser.feed_eof()
+    except UnexpectedInput as error:
+        # Nothing is left to accept once the whole rule has been read.
+        accepted = parser.accepts() or {"$END"}
+        raise make_syntax_error(text, error, accepted, TERMINAL_NAMES, hints) from None
+    except FilterError as error:
+        raise FilterError(error.message, text, error.position) from None
 
 
 @dataclass(frozen=True)
@@ -220,7 +248,7 @@ class StatsBuilder(FilterBuilder):
         )
         return _Part(key, PartPlace(field.position), function.start_pos or 0)
 
-    def sort_rows(self, *columns: _Column) -> _Stage:
+    def sort(self, *columns: _Column) -> _Stage:
         return _Stage(columns, columns[0].position)
 
     def limit_rows(self, rows: Token) -> _Stage:
@@ -303,7 +331,7 @@ def _load_parser() -> Lark:
     grammar = f"{load_grammar()}\n{(files(__package__) / 'grammar.lark').read_text('utf-8')}"
     return Lark(
         grammar,
-        start="pipeline",
+        start=["pipeline", "sort"],
         parser="lalr",
         lexer="contextual",
         transformer=StatsBuilder(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from watchfloor.schema.filter.print import format_field
 from watchfloor.schema.filter.print import to_text as print_filter
 from watchfloor.schema.times import format_width
@@ -53,12 +55,16 @@ def format_stage(stage: s.Stage) -> str:
     """Returns a stage as the language writes it."""
     match stage:
         case s.Sort(orders):
-            columns = (f"{'-' if order.descending else ''}{format_field(order.column)}" for order in orders)
-            return f"sort {', '.join(columns)}"
+            return f"sort {format_orders(orders)}"
         case s.Limit(rows):
             return f"limit {rows}"
         case s.Having(where):
             return f"having {print_filter(where)}"
+
+
+def format_orders(orders: Sequence[s.Order]) -> str:
+    """Returns the columns of a sort as the language writes them."""
+    return ", ".join(f"{'-' if order.descending else ''}{format_field(order.column)}" for order in orders)
 
 
 def _format_name(name: str, default: str) -> str:

@@ -44,3 +44,9 @@ HINTS: tuple[Hint, ...] = (
     *FILTER_HINTS,
 )
 """Remedies for likely mistakes, in the order in which they are tried."""
+SORT_HINTS: tuple[Hint, ...] = (
+    (r"(?:desc|asc)\b", {"COMMA"}, "descending order is written -FIELD"),
+    (r"\|", {"$END"}, "a query's limit and filter are given beside its sort"),
+    *HINTS,
+)
+"""Remedies for likely mistakes in the order of a query's events."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import struct
 from datetime import datetime
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import numpy as np
 import pyarrow as pa
@@ -56,6 +56,12 @@ def encode_value(kind: FieldType, value: Value) -> bytes:
         case FieldType.IP, IPv4Address() | IPv6Address():
             return encode_address(value)
     raise InternalError(f"a filter value {value!r} does not fit the type {kind.value}; type the tree first")
+
+
+def decode_value(kind: FieldType, encoded: bytes) -> Value:
+    """Inverts ``encode_value``."""
+    value: Value = decode_scalars(kind, pa.array([encoded], pa.binary()))[0].as_py()
+    return ip_address(value) if kind is FieldType.IP and isinstance(value, str) else value
 
 
 def encode_column(field: Field, column: pa.Array) -> pa.BinaryArray:

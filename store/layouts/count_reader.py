@@ -188,10 +188,16 @@ class CountReader:
         span = (bounds[0] if since is None else since, bounds[1] if until is None else until)
         return span if span[0] < span[1] else None
 
-    def rank_values(self, field: Field, since: int, until: int, limit: int) -> list[tuple[object, int]]:
-        """Returns the values of an indexed field with the most events in [since, until), exactly; ties by value."""
+    def rank_values(
+        self, field: Field, since: int, until: int, limit: int, ascending: bool = False
+    ) -> list[tuple[object, int]]:
+        """Returns the values of an indexed field with the most events in [since, until), exactly; ties by value.
+
+        If ``ascending``, those with the fewest.
+        """
         counts = self._layout.counts.count_values(self._reader, self._source, field, since, until, None) or Counter()
-        best = heapq.nsmallest(limit, counts.items(), key=lambda item: (-item[1], item[0]))
+        sign = 1 if ascending else -1
+        best = heapq.nsmallest(limit, counts.items(), key=lambda item: (sign * item[1], item[0]))
         return [(decode_index_value(field.scalar, value), count) for value, count in best]
 
     def count_few_values(self, field: Field, since: int, until: int, most: int) -> dict[object, int] | None:

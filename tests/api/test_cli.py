@@ -167,6 +167,14 @@ def test_a_time_may_begin_with_a_minus(service: FakeService) -> None:
     assert request.until - request.since == 3 * 3_600_000_000
 
 
+@pytest.mark.parametrize("sort", ["-status", "-status, ts", "ts"])
+def test_a_sort_may_begin_with_a_minus(sort: str, service: FakeService) -> None:
+    assert cli.main(["query", "web.access", "--sort", sort, "--limit", "3"]) == 0
+    assert service.asked[0].sort == sort and service.asked[0].limit == 3
+    assert cli.main(["query", "web.access", f"--sort={sort}", "--limit", "3"]) == 0
+    assert service.asked[1].sort == sort
+
+
 def test_global_options_stand_before_or_after(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     for arguments in (["--home", "h", "status"], ["status", "--home", "h"]):

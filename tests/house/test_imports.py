@@ -41,6 +41,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
     "store": (
         "store/encoding",
         "store/stats",
+        "store/sorting",
         "store/runtime",
         "store/bridge",
         "store/layouts/block/vectors",
@@ -88,6 +89,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "query/preparation",
         "query/many",
         "query/stats",
+        "query/sorting",
         "query",
     ),
     "api": (

@@ -27,6 +27,7 @@ def register(add: AddCommand) -> None:
     add_range(parser)
     _add_filter(parser)
     parser.add_argument("--limit", metavar="N", type=int, default=10, help="how many values (default 10)")
+    parser.add_argument("--ascending", action="store_true", help="the rarest values instead")
     add_format(parser)
     parser = add("timeline", show_timeline, "events per minute, hour or day")
     parser.add_argument("source", metavar="SOURCE")

@@ -1,4 +1,4 @@
-"""``watchfloor query``: events, newest first, or with ``--watch`` as they arrive."""
+"""``watchfloor query``: events, newest first or sorted, or with ``--watch`` as they arrive."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_PAGE = 4096
 
 
 def register(add: AddCommand) -> None:
-    parser = add("query", run_query, "events of one source or several, newest first")
+    parser = add("query", run_query, "events of one source or several, newest first or sorted")
     parser.add_argument(
         "source", metavar="SOURCES", help="a name, names a,b, a pattern such as 'zeek.*', or '*' for all"
     )
@@ -47,12 +47,20 @@ def register(add: AddCommand) -> None:
         action="store_true",
         help="each event as an object of its source's own fields, beside time and _source",
     )
+    parser.add_argument(
+        "--sort",
+        metavar="FIELDS",
+        help="instead of newest first, in the order of these fields, '-' before those that descend: "
+        "--sort '-duration, ts' (with --limit)",
+    )
     parser.add_argument("--limit", metavar="N", type=int, help="stop after N events")
     parser.add_argument(
         "--deadline", metavar="SECONDS", type=float, help="end after so long with what has been found (exit status 1)"
     )
     parser.add_argument(
-        "--cursor", metavar="TEXT", help="go on where an earlier query with the same source and filter was cut off"
+        "--cursor",
+        metavar="TEXT",
+        help="go on where an earlier query with the same source, filter and sort was cut off",
     )
     parser.add_argument("--watch", action="store_true", help="print events as they arrive, until Ctrl-C")
     parser.add_argument("--scheme", choices=SCHEMES, metavar="S", default="auto", help=f"one of {', '.join(SCHEMES)}")
@@ -78,7 +86,7 @@ def run_query(args: Namespace) -> int:
 
     if args.stats is not None:
         return _run_stats(args)
-    names = ("source", "since", "until", "where", "limit", "deadline", "cursor", "scheme", "w", "planner")
+    names = ("source", "since", "until", "where", "sort", "limit", "deadline", "cursor", "scheme", "w", "planner")
     columns = [name.strip() for name in args.columns.split(",")] if args.columns else None
     chosen = {"columns": columns, "own_columns": args.own_columns}
     request = read_query_request({**{name: getattr(args, name) for name in names}, **chosen})
@@ -96,7 +104,7 @@ def _run_stats(args: Namespace) -> int:
     from watchfloor.api.formats.writers import open_output, open_writer
     from watchfloor.api.requests import read_stats_query
 
-    for name in ("columns", "limit", "cursor", "w"):
+    for name in ("columns", "sort", "limit", "cursor", "w"):
         if getattr(args, name) is not None:
             raise UserError(f"--{name} is for events; the pipe of --stats has its own columns, sort and limit")
     for name in ("watch", "own_columns"):

@@ -107,6 +107,8 @@ class _ParameterReader:
         if schema.get("type") == "integer" and {"minimum", "maximum"} <= set(schema):
             bounds = f"from {schema['minimum']:,} to {schema['maximum']:,}"
             return Problem("bad-parameter", f"the parameter {name!r} must be a whole number {bounds}")
+        if schema.get("type") == "boolean":
+            return Problem("bad-parameter", f"the parameter {name!r} must be true or false")
         return Problem("bad-parameter", f"the parameter {name!r}: {_shorten_message(error)}")
 
 
@@ -127,6 +129,8 @@ def _normalize_body(body: Any, schema: JsonSchema) -> Any:
 
 def _parse_parameter(text: str, schema: JsonSchema) -> Any:
     """Returns the value of a query parameter in its schema's type; text that does not fit stays for the validator."""
+    if schema.get("type") == "boolean":
+        return {"true": True, "false": False}.get(text, text)
     is_whole = text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
     return int(text) if schema.get("type") == "integer" and is_whole else text
 

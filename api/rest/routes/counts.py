@@ -93,6 +93,7 @@ ROUTES = (
                 **RANGE_PARAMETERS,
                 **FILTER_PARAMETER,
                 "limit": {"type": "integer", "minimum": 1, "maximum": MAX_TOP_VALUES, "default": 10},
+                "ascending": {"type": "boolean", "default": False, "description": "the rarest values instead"},
             },
         ),
         answer=declare_object(

@@ -11,6 +11,7 @@ from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import TIME_TEXT, declare_object
 from watchfloor.api.rest.base.stream import NDJSON, send_stream
 from watchfloor.schema.choices import MAX_DEADLINE, PLANNERS, SCHEMES
+from watchfloor.schema.stats.sort import MAX_ORDERS
 
 MAX_FILTER = 262_144  # characters
 TIME = {
@@ -20,6 +21,18 @@ TIME = {
 FILTER = {
     "description": "A filter as text, or as a tree in its JSON form",
     "anyOf": [{"type": "string", "maxLength": MAX_FILTER}, {"type": "object"}],
+}
+SORT = {
+    "description": "Fields to sort by, instead of newest first: '-duration, ts', or a list of them; with a limit",
+    "anyOf": [
+        {"type": "string", "minLength": 1, "maxLength": 65_536},
+        {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MAX_ORDERS,
+            "items": {"type": "string", "minLength": 1, "maxLength": 201},
+        },
+    ],
 }
 ONE_SOURCE = {"description": "A source's name", "type": "string", "minLength": 1, "maxLength": 200}
 QUERY_BODY = {
@@ -49,6 +62,7 @@ QUERY_BODY = {
                 "description": "each event as an object of its source's own fields, beside time and _source",
                 "type": "boolean",
             },
+            "sort": SORT,
             "limit": {"type": "integer", "minimum": 1, "maximum": 1_000_000_000},
             "deadline": {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_DEADLINE},
             "cursor": {"type": "string", "minLength": 1, "maxLength": 400},
@@ -111,7 +125,7 @@ ROUTES = (
     Route(
         method="POST",
         path=f"{PREFIX}/query",
-        summary="Events of one source or several, newest first, then a summary",
+        summary="Events of one source or several, newest first or sorted, then a summary",
         handler=run_query,
         body=QUERY_BODY,
         answer=QUERY_ANSWER_LINE,

@@ -38,7 +38,7 @@ from watchfloor.store.layouts.block.epochs.block_view import find_view
 from watchfloor.store.reader import Reader, Slot
 
 _HIT_BYTES = BLOCK_KEY_BYTES + 4
-_PACK_HITS = ServerIterator(30, "hits", "watchfloor.block.HitsIterator")
+_PACK_HITS = ServerIterator(30, "hits", "watchfloor.iterators.HitsIterator")
 
 
 @dataclass(frozen=True)

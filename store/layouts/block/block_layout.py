@@ -8,7 +8,7 @@ no block that is still to come can have newer ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import datetime
 
@@ -19,7 +19,14 @@ import pyarrow.compute as pc
 from watchfloor.schema.filter.tree import And, Compare, Condition, Filter
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import YEAR_10000, from_micros
-from watchfloor.store.bridge.requests import MANY_REQUESTS, EntryScan, EventScan, ServerIterator, ServerOptions
+from watchfloor.store.bridge.requests import (
+    MANY_REQUESTS,
+    EntryScan,
+    EventScan,
+    ServerIterator,
+    ServerOption,
+    ServerOptions,
+)
 from watchfloor.store.bridge.streams import NEXT_ROW
 from watchfloor.store.encoding.byte_arrays import join_bytes, to_binary_array, to_byte_rows
 from watchfloor.store.encoding.keys import (
@@ -35,7 +42,7 @@ from watchfloor.store.encoding.keys import (
 from watchfloor.store.encoding.program import compile_filter, list_sets
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import bridge_type, to_arrow_type
-from watchfloor.store.layout import ReadRequest, StatsRequest, make_event_schema
+from watchfloor.store.layout import ReadRequest, StatsRequest, TopRequest, make_event_schema
 from watchfloor.store.layouts.block.blocks.block_keys import (
     BLOCK_KEY_BYTES,
     FILE,
@@ -46,6 +53,7 @@ from watchfloor.store.layouts.block.blocks.block_keys import (
 from watchfloor.store.layouts.block.blocks.event_order import EventMerger, sort_newest_first
 from watchfloor.store.layouts.block.epochs.block_view import BlockView, find_view
 from watchfloor.store.reader import Batches, Reader
+from watchfloor.store.sorting.answer import read_top_answers
 from watchfloor.store.stats.answer import PartialGroups, read_answers
 
 from .block_counts import BlockCounts, read_block_hits
@@ -54,7 +62,8 @@ from .costs import BLOCK_COSTS
 
 _STREAM = "watchfloor.block.BlockStream"
 """Java class that reads events. Column 0 of its batches is the block's row at each block's first event, else null."""
-_STATS_ITERATOR, _STATS_PRIORITY = "watchfloor.block.StatsIterator", 100
+_STATS_ITERATOR, _TOP_ITERATOR = "watchfloor.block.StatsIterator", "watchfloor.block.TopIterator"
+_ANSWER_PRIORITY = 100
 # Two blocks first would bring the first rows in two thirds of the time, but all rows, which fit on a screen, a fifth
 # later.
 FEW_BLOCKS = 10
@@ -128,22 +137,43 @@ class BlockLayout:
     def aggregate_events(
         self, reader: Reader, source: Source, request: StatsRequest, hits: pa.Array | None = None
     ) -> Iterator[PartialGroups]:
-        since, until = request.since, request.until
-        ranges = _rows_of_range(source, since, until) if hits is None else _rows_of_hits(hits)
-        view = find_view(reader, source)
-        options = {
-            "program": request.program.data,
-            "filter": _compile_within(source, since, until, request.where),
-            "sets": (*request.program.sets, *list_sets(request.where)),
-            **view.make_options(*find_block_bounds(since, until)),
-        }
-        iterator = ServerIterator(_STATS_PRIORITY, "stats", _STATS_ITERATOR, options)
-        scan = EntryScan(event_table(source), ranges, (iterator,), ordered=False)
-        with reader.begin_scan(scan) as answers:
-            for batch in answers:
-                view.check_still_right(reader, source.name)
-                yield from read_answers(batch, request.program)
-        view.check_still_right(reader, source.name)
+        sets = (*request.program.sets, *list_sets(request.where))
+        options: dict[str, ServerOption] = {"program": request.program.data, "sets": sets}
+        for batch in _read_answers(reader, source, request, (_STATS_ITERATOR, options), hits):
+            yield from read_answers(batch, request.program)
+
+    def find_top(
+        self, reader: Reader, source: Source, request: TopRequest, hits: pa.Array | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        iterator = _TOP_ITERATOR, {**request.make_options(source), "sets": list_sets(request.where)}
+        for batch in _read_answers(reader, source, request, iterator, hits):
+            yield from read_top_answers(batch)
+
+
+def _read_answers(
+    reader: Reader,
+    source: Source,
+    request: StatsRequest | TopRequest,
+    iterator: tuple[str, Mapping[str, ServerOption]],
+    hits: pa.Array | None,
+) -> Iterator[pa.RecordBatch]:
+    """Yields the answers of an iterator, a Java class and its options, about the requested events."""
+    since, until = request.since, request.until
+    ranges = _rows_of_range(source, since, until) if hits is None else _rows_of_hits(hits)
+    view = find_view(reader, source)
+    java_class, given = iterator
+    options = {
+        **given,
+        "filter": _compile_within(source, since, until, request.where),
+        **view.make_options(*find_block_bounds(since, until)),
+    }
+    answers = ServerIterator(_ANSWER_PRIORITY, "answers", java_class, options)
+    scan = EntryScan(event_table(source), ranges, (answers,), ordered=False)
+    with reader.begin_scan(scan) as batches:
+        for batch in batches:
+            view.check_still_right(reader, source.name)
+            yield batch
+    view.check_still_right(reader, source.name)
 
 
 def _rows_of_range(source: Source, since: int, until: int) -> Ranges:

@@ -27,8 +27,9 @@ from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import bridge_type, to_arrow_type
 from watchfloor.store.index.index_hits import read_index_hits, split_conditions
 from watchfloor.store.index.index_rows import make_index_ranges, make_index_suffixes
-from watchfloor.store.layout import FieldValue, ReadRequest, StatsRequest, make_event_schema
+from watchfloor.store.layout import FieldValue, ReadRequest, StatsRequest, TopRequest, make_event_schema
 from watchfloor.store.reader import Reader
+from watchfloor.store.sorting.answer import read_top_answers
 from watchfloor.store.stats.answer import PartialGroups, read_answers
 
 from .cell_counts import CellCounts
@@ -37,7 +38,8 @@ from .costs import CELL_COSTS
 from .event_rows import EVENT_KEYS, ROW_BYTES
 
 _STREAM = "watchfloor.cell.CellStream"
-_STATS_ITERATOR, _STATS_PRIORITY = "watchfloor.cell.CellStatsIterator", 100
+_STATS_ITERATOR, _TOP_ITERATOR = "watchfloor.cell.CellStatsIterator", "watchfloor.cell.CellTopIterator"
+_ANSWER_PRIORITY = 100
 BATCH_ROWS = 4096
 """Number of events in a batch of results after the first batch."""
 
@@ -91,14 +93,34 @@ class CellLayout:
     def aggregate_events(
         self, reader: Reader, source: Source, request: StatsRequest, hits: pa.Array | None = None
     ) -> Iterator[PartialGroups]:
-        ranges = _rows_of_range(source, request.since, request.until) if hits is None else _rows_of_hits(hits)
         sets = (*request.program.sets, *list_sets(request.where))
         options: dict[str, ServerOption] = {"program": request.program.data, "sets": sets}
-        if request.where is not None:
-            options["filter"] = compile_filter(request.where, source)
-        iterator = ServerIterator(_STATS_PRIORITY, "stats", _STATS_ITERATOR, options)
-        for batch in reader.scan(EntryScan(event_table(source), ranges, (iterator,), ordered=False)):
+        for batch in _read_answers(reader, source, request, (_STATS_ITERATOR, options), hits):
             yield from read_answers(batch, request.program)
+
+    def find_top(
+        self, reader: Reader, source: Source, request: TopRequest, hits: pa.Array | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        iterator = _TOP_ITERATOR, {**request.make_options(source), "sets": list_sets(request.where)}
+        for batch in _read_answers(reader, source, request, iterator, hits):
+            yield from read_top_answers(batch)
+
+
+def _read_answers(
+    reader: Reader,
+    source: Source,
+    request: StatsRequest | TopRequest,
+    iterator: tuple[str, Mapping[str, ServerOption]],
+    hits: pa.Array | None,
+) -> Iterator[pa.RecordBatch]:
+    """Yields the answers of an iterator, a Java class and its options, about the requested events."""
+    ranges = _rows_of_range(source, request.since, request.until) if hits is None else _rows_of_hits(hits)
+    java_class, given = iterator
+    options = dict(given)
+    if request.where is not None:
+        options["filter"] = compile_filter(request.where, source)
+    answers = ServerIterator(_ANSWER_PRIORITY, "answers", java_class, options)
+    yield from reader.scan(EntryScan(event_table(source), ranges, (answers,), ordered=False))
 
 
 def _rows_of_range(source: Source, since: int, until: int) -> Ranges:

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchfloor.query.stats.slices import FIRST_EVENTS, GROWTH, cut_slices
+from watchfloor.query.batches.slices import FIRST_EVENTS, GROWTH, cut_slices
 from watchfloor.store.encoding.keys import HOUR
 
 hours = st.dictionaries(st.integers(0, 200), st.integers(1, 5 * FIRST_EVENTS), max_size=40)

@@ -42,6 +42,7 @@ def list_command_lines(sources: Sequence[str], fields: Sequence[str]) -> Iterato
             for options in (
                 (),
                 ("--limit", "3"),
+                ("--sort", f"-{field}", "--limit", "3"),
                 ("--where", f"{field} = 3"),
                 ("--columns", field),
                 ("--own-columns",),
@@ -53,7 +54,9 @@ def list_command_lines(sources: Sequence[str], fields: Sequence[str]) -> Iterato
             (source, *value) for f in fields for value in ((), ("--field", f, "--value", "3"), ("--where", f"{f} = 3"))
         ),
         "top": lambda source: (
-            (source, field, *some) for field in fields for some in ((), ("--where", f"exists {field}"))
+            (source, field, *some)
+            for field in fields
+            for some in ((), ("--ascending",), ("--where", f"exists {field}"))
         ),
         "find": lambda source: (
             (value, "--sources", pattern, *kind)

@@ -215,6 +215,7 @@ def _draw_members(source: Source, cursors: list[str]) -> dict[str, st.SearchStra
         "until": times,
         "where": _draw_filters(names, values),
         "columns": st.lists(names, min_size=1, max_size=3, unique=True),
+        "sort": names | st.lists(names, min_size=1, max_size=3) | st.sampled_from(["-ts", "-", "-(", "a,", "count()"]),
         "limit": st.sampled_from([1, 2, 10**9, 1.0, 0, -1, 2**70, "1", None]),
         "deadline": st.sampled_from([LONGEST_SECONDS, 5e-324, 0, -1, "1"]),
         "cursor": _draw_cursors(source, cursors),

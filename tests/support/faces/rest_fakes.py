@@ -191,7 +191,9 @@ class FakeService:
         self._check(source)
         return 5 if field is None else 2
 
-    def rank_values(self, source: str, field: str, since: Any, until: Any, limit: int) -> list[tuple[Any, int]]:
+    def rank_values(
+        self, source: str, field: str, since: Any, until: Any, limit: int, ascending: bool
+    ) -> list[tuple[Any, int]]:
         self._check(source)
         if not SOURCE.find_field(field).is_indexed:
             raise UserError(f"{field} is not indexed")

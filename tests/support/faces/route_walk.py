@@ -51,7 +51,9 @@ def route_values(sources: Sequence[str], fields: Sequence[str], shown: str, sinc
         "sources": [*sources, "*"],
         "since": [since, middle],
         "until": [middle],
+        "sort": [*fields, [f"-{fields[0]}"], "-(", f"-{shown}"],
         "limit": [3],
+        "ascending": ["true"],
         "bucket": BUCKETS,
         "where": [*filters, f"exists {fields[-1]}", f"{shown} = a or {fields[1]} = 3", "no filter ("],
         "stats": [f"count() by {field}" for field in fields] + [{"aggregates": [{"function": "count"}]}, "count() by"],
@@ -75,7 +77,11 @@ def route_values(sources: Sequence[str], fields: Sequence[str], shown: str, sinc
     }
 
 
-TOGETHER: Mapping[str, Mapping[str, Any]] = {"watch": {"limit": 3, "since": None, "deadline": 5}, "value": {}}
+TOGETHER: Mapping[str, Mapping[str, Any]] = {
+    "watch": {"limit": 3, "since": None, "deadline": 5},
+    "sort": {"limit": 3},
+    "value": {},
+}
 """Members that are asked with others: a watch needs a bound. None stands for the first value of the other member."""
 
 

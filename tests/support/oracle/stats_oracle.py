@@ -94,7 +94,7 @@ def compute_aggregate(aggregate: Aggregate, source: Source, events: Sequence[Eve
         return sum(aggregate.where is None or holds(aggregate.where, event) for event in events)
     if aggregate.function == "count":
         return sum(event.get(name) is not None for event in events)
-    order = _order_of(source.find_field(name))
+    order = order_of(source.find_field(name))
     values = [value for event in events for value in list_values(event, name)]
     if aggregate.function == "distinct":
         distinct = set(values)
@@ -121,7 +121,7 @@ def compute_aggregate(aggregate: Aggregate, source: Source, events: Sequence[Eve
     return (min if aggregate.function == "min" else max)(values, key=order)
 
 
-def _order_of(field: Field) -> Any:
+def order_of(field: Field) -> Any:
     """Returns the sort key by which values of a field are ordered."""
     if field.scalar is FieldType.STRING:
         return str.encode

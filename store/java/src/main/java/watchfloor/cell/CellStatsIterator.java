@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
-import org.apache.accumulo.core.data.PartialKey;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
@@ -73,7 +72,7 @@ public class CellStatsIterator extends AnswerIterator {
     long begin = System.nanoTime();
     Key row = null;
     while (source.hasTop()) {
-      row = readEvent();
+      row = cells.readEvent(source);
       if (filter.matches(cells)) {
         events.add();
         if (events.count() == MOST) {
@@ -90,20 +89,6 @@ public class CellStatsIterator extends AnswerIterator {
     if (table.events() + events.count() > 0) {
       answer(row);
     }
-  }
-
-  /** Reads the cells of one event, and returns the key of an answer whose last event it is. */
-  private Key readEvent() throws IOException {
-    Key first = source.getTopKey();
-    Key row = AnswerKeys.key(first.getRowData().toArray());
-    cells.begin(first);
-    Key key = first;
-    do {
-      cells.offer(key, source.getTopValue());
-      source.next();
-      key = source.hasTop() ? source.getTopKey() : null;
-    } while (key != null && key.equals(row, PartialKey.ROW));
-    return row;
   }
 
   private void group() throws IOException {

@@ -1,12 +1,16 @@
 package watchfloor.cell;
 
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
+import org.apache.accumulo.core.data.PartialKey;
 import org.apache.accumulo.core.data.Value;
+import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
+import watchfloor.iterators.AnswerKeys;
 import watchfloor.iterators.BigEndian;
 
 /**
@@ -64,6 +68,20 @@ final class EventCells {
     }
     offsets = new int[names.size()];
     lengths = new int[names.size()];
+  }
+
+  /** Reads the cells of the event at which a source stands, and returns the key of an answer whose last event it is. */
+  Key readEvent(SortedKeyValueIterator<Key, Value> source) throws IOException {
+    Key first = source.getTopKey();
+    Key row = AnswerKeys.key(first.getRowData().toArray());
+    begin(first);
+    Key key = first;
+    do {
+      offer(key, source.getTopValue());
+      source.next();
+      key = source.hasTop() ? source.getTopKey() : null;
+    } while (key != null && key.equals(row, PartialKey.ROW));
+    return row;
   }
 
   /** Begins a new row and forgets the cells of the last one. */

@@ -10,7 +10,6 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
-import org.apache.accumulo.core.data.PartialKey;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
@@ -83,15 +82,7 @@ public class EventFilterIterator extends WholeRowIterator {
     topValue = null;
     long begin = System.nanoTime();
     while (sourceIter.hasTop()) {
-      Key first = sourceIter.getTopKey();
-      Key row = AnswerKeys.key(first.getRowData().toArray());
-      cells.begin(first);
-      Key key = first;
-      do {
-        cells.offer(key, sourceIter.getTopValue());
-        sourceIter.next();
-        key = sourceIter.hasTop() ? sourceIter.getTopKey() : null;
-      } while (key != null && key.equals(row, PartialKey.ROW));
+      Key row = cells.readEvent(sourceIter);
       if (program.matches(cells)) {
         topKey = row;
         topValue = encode();

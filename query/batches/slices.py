@@ -1,4 +1,4 @@
-"""Cuts a time range into slices of growing numbers of events, so that the newest part of an answer is there soon."""
+"""Cuts a time range into slices of growing numbers of events, so that the first part of an answer is there soon."""
 
 from __future__ import annotations
 
@@ -35,4 +35,17 @@ def cut_slices(since: int, until: int, hours: np.ndarray, events: np.ndarray) ->
             end, held, most = hour, 0, most * GROWTH
     if held:
         slices.append(Slice(since, end))
+    return slices
+
+
+def cut_oldest_first(since: int, until: int, hours: np.ndarray, events: np.ndarray) -> list[Slice]:
+    """Returns the slices of [since, until), oldest first; time without events is part of the slice before it."""
+    slices, begin, held, most = [], since, 0, FIRST_EVENTS
+    for hour, count in zip(hours.tolist(), events.tolist(), strict=True):
+        if held >= most and begin < hour < until:
+            slices.append(Slice(begin, hour))
+            begin, held, most = hour, 0, most * GROWTH
+        held += count
+    if held:
+        slices.append(Slice(begin, until))
     return slices

@@ -1,4 +1,4 @@
-package watchfloor.block;
+package watchfloor.iterators;
 
 import java.io.IOException;
 import java.util.Arrays;
@@ -10,7 +10,6 @@ import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
-import watchfloor.iterators.AnswerIterator;
 
 /**
  * Joins many entries of a row into one, whose value repeats the qualifier and the value of each.

@@ -1,4 +1,4 @@
-package watchfloor.block;
+package watchfloor.iterators;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static watchfloor.iterators.Programs.count;
@@ -16,8 +16,6 @@ import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.junit.jupiter.api.Test;
-import watchfloor.iterators.BigEndian;
-import watchfloor.iterators.Tables;
 
 class HitsIteratorTest {
   private static final int ENTRY = 2 * Long.BYTES;
