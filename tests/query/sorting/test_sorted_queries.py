@@ -268,3 +268,17 @@ def test_a_cursor_is_of_its_order(layout: str, store: Store) -> None:
 def test_a_watch_has_no_sort(store: Store) -> None:
     with pytest.raises(UserError, match="sort does not go with watch"):
         QueryService(store).watch(QueryRequest(source("block").name, sort="ts", limit=5))
+
+
+def test_a_sort_goes_with_queries_within_the_filter(layout: str, store: Store, events: list[dict[str, Any]]) -> None:
+    name = source(layout).name
+    request = QueryRequest(
+        name, where=f"number in ({name} where rate > 2 | number)", sort="-rate, ts", limit=60, columns=("rate", "ts")
+    )
+    wanted = [e for e in events if e["rate"] is not None and e["rate"] > 2]
+    wanted.sort(key=lambda e: (-e["rate"], e["ts"]))
+    found, summary = ask(store, request)
+    assert summary["status"] == "limit"
+    found += ask(store, replace(request, limit=1_000, cursor=summary["cursor"]))[0]
+    assert found == [{"rate": e["rate"], "ts": e["ts"]} for e in wanted]
+    assert "top 60 by" in QueryService(store.with_authorizations(("staff",))).explain(request).to_text()
