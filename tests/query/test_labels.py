@@ -56,6 +56,10 @@ FILTERS = (
     "not (tags = y or note = n1)",
     "exists note",
     "who = c and not exists size",
+    "size + 1 > 3 or length(tags) = 0",
+    "not lower(note) = n1",
+    "who != field(note)",
+    "any = x",
 )
 
 

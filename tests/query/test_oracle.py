@@ -8,7 +8,10 @@ In `make test`: each kind of question once; `test_oracle_at_length.py` asks seve
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +32,7 @@ from oracle_questions import (
 
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.query.stats.request import StatsQuery
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.store.store import Store
 
@@ -63,6 +67,67 @@ def test_filters_of_any_shape_on_real_logs(
     query_store: Store,
 ) -> None:
     check_many(layout, kind, kind, REAL_EXAMPLES[layout], stored, strategies, query_store)
+
+
+def entropy(text: str) -> float:
+    return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
+
+
+def texts_of(event: dict[str, Any]) -> list[str]:
+    values = (value if isinstance(value, list) else [value] for name, value in event.items() if name != "ts")
+    return [one for some in values for one in some if isinstance(one, str) and not is_address(one)]
+
+
+def is_address(text: str) -> bool:
+    return re.fullmatch(r"[0-9.]+|[0-9a-f:]*:[0-9a-f:.]*", text) is not None
+
+
+ANALYSTS = [
+    ("conn", "orig_bytes > resp_bytes",
+     lambda e: has(e, "orig_bytes", "resp_bytes") and e["orig_bytes"] > e["resp_bytes"]),
+    ("conn", "orig_bytes + resp_bytes >= 10000",
+     lambda e: has(e, "orig_bytes", "resp_bytes") and e["orig_bytes"] + e["resp_bytes"] >= 10_000),
+    ("conn", "resp_bytes / duration > 500",
+     lambda e: has(e, "resp_bytes", "duration") and e["duration"] and e["resp_bytes"] / e["duration"] > 500),
+    ("conn", "id.orig_p != field(id.resp_p) and hour(ts) >= 12",
+     lambda e: e["id.orig_p"] != e["id.resp_p"] and e["ts"].hour >= 12),
+    ("dns", "entropy(query) > 3.5", lambda e: has(e, "query") and entropy(e["query"]) > 3.5),
+    ("dns", "length(query) > 20 and length(answers) > 1",
+     lambda e: has(e, "query", "answers") and len(e["query"]) > 20 and len(e["answers"]) > 1),
+    ("dns", "registered_domain(query) = google.com",
+     lambda e: has(e, "query") and f".{e['query'].lower()}".endswith(".google.com")),
+    ("http", "any contains mozilla or any contains Mozilla",
+     lambda e: any("mozilla" in text or "Mozilla" in text for text in texts_of(e))),
+    ("http", "lower(user_agent) contains mozilla and weekday(ts) in 1..7",
+     lambda e: has(e, "user_agent") and "mozilla" in e["user_agent"].lower()),
+]  # fmt: skip
+"""Filters that an analyst writes, and what they are about in plain Python."""
+
+
+def has(event: dict[str, Any], *names: str) -> bool:
+    return all(event[name] is not None for name in names)
+
+
+@pytest.mark.parametrize(("kind", "where", "wanted"), ANALYSTS, ids=[where for _, where, _ in ANALYSTS])
+def test_what_analysts_ask_of_real_logs(
+    kind: str,
+    where: str,
+    wanted: Callable[[dict[str, Any]], bool],
+    layout: str,
+    stored: dict[str, dict[str, StoredSource]],
+    query_store: Store,
+) -> None:
+    loaded, service = stored[layout][kind].loaded, QueryService(query_store)
+    expected = [event["number"] for event in loaded.events if wanted(event)]
+    assert 0 < len(expected) < len(loaded.events)
+    for scheme in SCHEMES:
+        request = QueryRequest(loaded.source.name, where=where, columns=("number",), scheme=scheme)
+        result = service.run(request)
+        assert sorted(row["number"] for batch in result for row in batch.to_pylist()) == expected
+        *_, answer = service.run_stats(
+            StatsQuery(loaded.source.name, f"count_if({where}) as n, count()", scheme="scan")
+        )
+        assert answer.rows.to_pylist() == [{"n": len(expected), "count": len(loaded.events)}]
 
 
 @pytest.mark.parametrize("kind", (*REAL, "mixed"))

@@ -30,10 +30,10 @@ def log2(number: int) -> float:
 
 def measure_entropy(text: str) -> float:
     """Returns the entropy of the characters of ``text`` in bits per character; 0 for empty text."""
-    counts = sorted(Counter(text).values())
+    counts = Counter(text).values()
     if len(counts) < 2:
         return 0.0
     total = 0.0
-    for count in counts:
-        total += count * log2(count)
+    for count, alike in sorted(Counter(counts).items()):
+        total += alike * count * log2(count)
     return log2(len(text)) - total / len(text)

@@ -59,6 +59,9 @@ FILTERS = (
     'who = "c"',
     "user = a",
     "user.name = n3",
+    "any contains a",
+    "length(user) = 2 and any != n11",
+    "size * 2 > 3",
 )
 QUERIES = ("*.web", "web,mail", "*", "late,host", "host")
 

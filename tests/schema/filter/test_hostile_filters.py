@@ -35,6 +35,7 @@ from watchfloor.api.tokens.token import Token
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.errors import FilterError, UserError
+from watchfloor.schema.field import FieldType
 from watchfloor.schema.filter.json_form import to_json
 from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import Filter
@@ -60,6 +61,7 @@ and or not in exists like startswith endswith contains AND Or nOT
 a b '' "a" 'a*' "\\*" "\\x00" größe 😀 true f a*b *a* 10.0.0.1 10.0.0.0/8 ::1 ::/0 fe80::1%eth0 10.0.0.0/33
 1 -1 0 404 9223372036854775807 9223372036854775808 1e999 -0 nan inf 0.1 500..599 1..2 now -4h 2016-03-01
 /a/ /(a+)+$/i /a{1000}/ /[/ /é|^b/
++ - * lower( length( field( hour( entropy( registered_domain( foo( any `size`
 """
 WORDS = [*_WORDS.split(), "\n", "\t", "\x00"]
 
@@ -112,7 +114,9 @@ def stored(store_settings: Settings) -> dict[str, Loaded]:
 
 @pytest.fixture(scope="module")
 def rows() -> Rows:
-    return Rows([field.name for field in hostile_source().fields], hostile_events())
+    fields = hostile_source().fields
+    addresses = {field.name for field in fields if field.scalar is FieldType.IP}
+    return Rows([field.name for field in fields], hostile_events(), addresses)
 
 
 class Tokens:

@@ -83,7 +83,7 @@ class Servers:
         tables = read_tables(encode_tables([FunctionCall("registered_domain", FieldValue("a"))]))
         self._lower = jvm.java_class(f"{package}.LowerCase")(to_java(tables[1]))
         self._domains = jvm.java_class(f"{package}.RegisteredDomains")(to_java(tables[2]), self._lower)
-        self._entropy = jvm.java_class(f"{package}.Entropy")
+        self._entropy = jvm.java_class(f"{package}.Entropy")()
 
     def lower(self, text: str) -> str:
         return self._call(self._lower.toLower, text)
@@ -93,7 +93,7 @@ class Servers:
 
     def entropy(self, text: str) -> float:
         value = text.encode()
-        return float(self._entropy.of(to_java(b"x" + value + b"y"), 1, 1 + len(value)))
+        return float(self._entropy.measure(to_java(b"x" + value + b"y"), 1, 1 + len(value)))
 
     def _call(self, function: Callable[..., Any], text: str) -> Any:
         value = text.encode()

@@ -159,11 +159,12 @@ public final class ExpressionReader {
       case LENGTH:
         return map(operand, Column.Type.BYTES, Column.Type.LONG, Functions::length);
       case ENTROPY:
+        Entropy entropy = new Entropy();
         return map(
             operand,
             Column.Type.BYTES,
             Column.Type.DOUBLE,
-            (text, i, out) -> out.doubles[i] = Entropy.of(text.bytes, text.from[i], text.to[i]));
+            (text, i, out) -> out.doubles[i] = entropy.measure(text.bytes, text.from[i], text.to[i]));
       case LOWER:
         LowerCase lowerCase = require(tables.lowerCase);
         return map(

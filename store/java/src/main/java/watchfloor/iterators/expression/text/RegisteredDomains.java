@@ -2,7 +2,8 @@ package watchfloor.iterators.expression.text;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.util.Set;
+import java.util.HashMap;
+import java.util.Map;
 
 /**
  * The registered domains of hosts' names, by rules of public suffixes: the public suffix and the label before it.
@@ -11,15 +12,27 @@ import java.util.Set;
  * rule. Python's {@code schema/filter/expressions/domains.py} has the same steps.
  */
 public final class RegisteredDomains {
-  private final Set<String> rules;
+  private static final int EXACT = 1;
+  private static final int WILDCARD = 2;
+  private static final int EXCEPTION = 4;
+
+  /** By suffix which rules there are for it; 0 if there are only rules for longer suffixes that end with it. */
+  private final Map<String, Integer> rules = new HashMap<>();
+
   private final LowerCase lowerCase;
-  private final int most;
 
   /** @param table the rules, a line each */
   public RegisteredDomains(byte[] table, LowerCase lowerCase) {
-    rules = Set.of(new String(table, UTF_8).split("\n"));
     this.lowerCase = lowerCase;
-    most = rules.stream().mapToInt(rule -> (int) rule.chars().filter(c -> c == '.').count() + 1).max().orElse(1);
+    for (String rule : new String(table, UTF_8).split("\n")) {
+      boolean isException = rule.startsWith("!");
+      boolean isWildcard = rule.startsWith("*.");
+      String suffix = rule.substring(isException ? 1 : isWildcard ? 2 : 0);
+      rules.merge(suffix, isException ? EXCEPTION : isWildcard ? WILDCARD : EXACT, (one, other) -> one | other);
+      for (int dot = suffix.indexOf('.'); dot >= 0; dot = suffix.indexOf('.', dot + 1)) {
+        rules.putIfAbsent(suffix.substring(dot + 1), 0);
+      }
+    }
   }
 
   /** Returns the registered domain of the name in [from, to), in lower case and in UTF-8; null if it has none. */
@@ -63,29 +76,28 @@ public final class RegisteredDomains {
     return label > 0 && !onlyDigits;
   }
 
-  /** Returns where the public suffix of a name begins. */
+  /** Returns where the public suffix of a name begins: the rule with the longest suffix counts. */
   private int findSuffix(String name) {
-    int last = name.lastIndexOf('.') + 1;
-    int[] starts = new int[most + 1];
-    int labels = 0;
-    for (int start = last; ; start = name.lastIndexOf('.', start - 2) + 1) {
-      starts[labels++] = start;
-      if (start == 0 || labels == starts.length) {
-        break;
+    int found = name.lastIndexOf('.') + 1;
+    int shorter = name.length();
+    for (int start = found; ; ) {
+      Integer here = rules.get(name.substring(start));
+      if (here == null) {
+        return found;
       }
+      int longer = start == 0 ? 0 : name.lastIndexOf('.', start - 2) + 1;
+      if ((here & EXCEPTION) != 0) {
+        found = shorter;
+      } else if ((here & WILDCARD) != 0) {
+        found = longer;
+      } else if ((here & EXACT) != 0) {
+        found = start;
+      }
+      if (start == 0) {
+        return found;
+      }
+      shorter = start;
+      start = longer;
     }
-    for (int i = Math.min(labels, most) - 1; i >= 0; i--) {
-      String suffix = name.substring(starts[i]);
-      if (rules.contains("!" + suffix)) {
-        return starts[Math.max(0, i - 1)];
-      }
-      if (rules.contains("*." + suffix)) {
-        return starts[Math.min(i + 1, labels - 1)];
-      }
-      if (rules.contains(suffix)) {
-        return starts[i];
-      }
-    }
-    return last;
   }
 }
