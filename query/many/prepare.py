@@ -38,6 +38,7 @@ from watchfloor.schema.stats.print import format_orders
 from watchfloor.schema.stats.sort import TypedSort, read_orders, type_sort
 from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.catalog import Catalog
+from watchfloor.store.encoding.program import has_large_sets
 from watchfloor.store.layout import ReadRequest
 from watchfloor.store.reader import Reader
 from watchfloor.store.snapshot import Snapshot
@@ -235,7 +236,7 @@ def prepare_sources(snapshot: Snapshot, checked: CheckedSources) -> PreparedSour
     parts = tuple(query for query in planned if query.plan.matches > 0)
     since, until = min(query.since for query in planned), max(query.until for query in planned)
     busy = [span for query in parts for span in query.batches.busy or [(query.since, query.until)]]
-    batched = any(query.plan.batched for query in parts)
+    batched = any(query.plan.batched for query in parts) and not any(has_large_sets(q.plan.tree) for q in parts)
     settings = request.batching if batched else UNBATCHED
     return PreparedSources(
         cursor=checked.cursor,

@@ -28,6 +28,7 @@ from watchfloor.schema.stats.sort import TypedSort, type_sort
 from watchfloor.schema.times import clip_range
 from watchfloor.store.catalog import Catalog
 from watchfloor.store.encoding.keys import HOUR
+from watchfloor.store.encoding.program import has_large_sets
 from watchfloor.store.layout import IndexCount, ReadRequest
 from watchfloor.store.layouts.count_reader import CountReader, EventSurvey
 from watchfloor.store.layouts.registry import find_layout
@@ -177,7 +178,7 @@ def prepare_query(snapshot: Snapshot, checked: CheckedRequest) -> PreparedQuery:
     source, survey, plan = choose_plan(
         snapshot, checked, scheme=request.scheme, w=request.w, limit=request.limit, planner=request.planner
     )
-    if plan.batched:
+    if plan.batched and not has_large_sets(checked.tree):
         batches = make_sequence(request.batching, survey.busy, _expect_matches(survey, plan))
     else:
         batches = make_sequence(UNBATCHED, None, _expect_matches(survey, plan))

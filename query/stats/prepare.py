@@ -16,6 +16,7 @@ from watchfloor.query.preparation.subquery import Subquery
 from watchfloor.schema.filter.names import describe_meanings
 from watchfloor.schema.source import Source
 from watchfloor.schema.stats.print import to_text
+from watchfloor.store.encoding.program import has_large_sets
 from watchfloor.store.snapshot import Snapshot
 from watchfloor.store.stats.program import StatsProgram, compile_program, list_states
 
@@ -72,4 +73,6 @@ def prepare_stats(snapshot: Snapshot, checked: CheckedStats, within: tuple[Subqu
     states = dict.fromkeys(state for aggregate in stats.aggregates for state in list_states(aggregate, source))
     program = compile_program(stats.keys, tuple(states), source)
     slices = tuple(cut_slices(survey.since, survey.until, survey.hours, survey.events))
+    if slices and has_large_sets(checked.tree):
+        slices = (Slice(survey.since, survey.until),)
     return PreparedStats(checked, EventsAccess(source, plan, program, slices), survey.since, survey.until, within)

@@ -22,7 +22,7 @@ from .parse import ConditionPlace, check_is_flat
 from .patterns import MAX_PATTERNS, check_regex, check_wildcard, measure_pattern
 from .print import format_query, format_value, to_text
 from .syntax.limits import check_depth, check_terms
-from .value_list import FilterCatalog, ValueList
+from .value_list import MAX_LISTS, FilterCatalog, ValueList
 from .values import convert_value, parse_network, rank_value
 
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -49,19 +49,28 @@ class TreeTyper:
         self.terms = self.patterns = self.characters = 0
         self._meanings: dict[str, dict[str, None]] = {}
         self._lists: dict[str, ValueList] = {}
+        self._listed: set[str] = set()
 
     def find_list(self, name: str) -> ValueList:
         """Returns a named list, which is looked up once. Raises ``UserError`` if there is none."""
         if self.catalog is None:
             raise UserError("a named list does not go here")
+        self.count_list(f"@{name}")
         if name not in self._lists:
             self._lists[name] = self.catalog.find_list(name)
         return self._lists[name]
+
+    def count_list(self, text: str) -> None:
+        """Counts a list or a query within the filter, each once; raises ``UserError`` over the limit."""
+        self._listed.add(text)
+        if len(self._listed) > MAX_LISTS:
+            raise UserError(f"a filter has at most {MAX_LISTS} lists and queries within it; join some lists")
 
     def type_query(self, tree: f.InQuery, place: ConditionPlace | None) -> tuple[f.InQuery, Field]:
         """Returns the typed form of a query within the filter, and its column. Raises ``UserError``."""
         if self.catalog is None:
             raise UserError("a query within a filter does not go here")
+        self.count_list(format_query(tree))
         source = self.catalog.find_source(tree.source)
         inner = TreeTyper(source, self.text, place.inner if place else (), self.now, self.catalog)
         inner.terms, inner.patterns, inner.characters = self.terms, self.patterns, self.characters

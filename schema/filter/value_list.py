@@ -11,6 +11,8 @@ from watchfloor.schema.source import Source
 
 MAX_LIST_VALUES = 1_000_000
 """The largest number of values of a named list; a network is one value."""
+MAX_LISTS = 8
+"""The largest number of named lists, and of queries, in a filter; a cursor keeps the version of each."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 
 

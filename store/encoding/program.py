@@ -48,6 +48,8 @@ _HAS_LO, _LO_INCLUSIVE, _HAS_HI, _HI_INCLUSIVE = 1, 2, 4, 8
 _COMPARE, _LISTED, _TABLES, _SETS = 0x16, 0x17, 0x20, 0x21
 _SCALAR, _LIST, _TIME, _EXPRESSION = 0, 1, 2, 3
 _OPERATORS = ("=", "<", "<=", ">", ">=")
+LARGE_SETS = 1 << 17
+"""Bytes of packed sets from which on a query is one scan rather than several."""
 
 
 def compile_filter(tree: Filter, source: Source) -> bytes:
@@ -63,6 +65,11 @@ def compile_filter(tree: Filter, source: Source) -> bytes:
 def list_sets(tree: Filter | None) -> tuple[ValueSet, ...]:
     """Returns the sets of values to which the program of a typed tree refers, each once."""
     return tuple(read_content(values) for values in list_value_lists(tree))
+
+
+def has_large_sets(tree: Filter | None) -> bool:
+    """Returns whether sending the sets of a typed tree takes longer than a scan does, so that few scans should."""
+    return sum(len(one.packed) for one in list_sets(tree)) > LARGE_SETS
 
 
 def _list_expressions(tree: Filter) -> Iterator[Expression]:

@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from watchfloor.schema.filter.tree import Compare, Condition
 from watchfloor.schema.source import Source
-from watchfloor.store.bridge.requests import EntryScan, ServerIterator, ServerOption
+from watchfloor.store.bridge.requests import MANY_REQUESTS, EntryScan, ServerIterator, ServerOption
 from watchfloor.store.encoding.index_values import CUT_BYTES, CUT_DIGEST
 from watchfloor.store.encoding.keys import SHARD_BYTES, index_table, shard_names
-from watchfloor.store.encoding.program import list_sets
+from watchfloor.store.encoding.program import has_large_sets, list_sets
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.reader import Batches, Reader, Slot
 
@@ -129,7 +129,8 @@ def _begin_scan(
     if max_entries is not None:
         options["most"] = str(max_entries)
     iterator = ServerIterator(30, "hits", "watchfloor.iterators.IndexHitsIterator", options)
-    return reader.begin_scan(EntryScan(index_table(source), ranges, [iterator], ordered=False))
+    requests = 1 if has_large_sets(condition) else MANY_REQUESTS  # each request brings the sets
+    return reader.begin_scan(EntryScan(index_table(source), ranges, [iterator], ordered=False, requests=requests))
 
 
 def _sum_hits(scan: Iterable[pa.RecordBatch], width: int) -> IndexHits:

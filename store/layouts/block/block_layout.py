@@ -39,7 +39,7 @@ from watchfloor.store.encoding.keys import (
     shard_names,
     time_of_row,
 )
-from watchfloor.store.encoding.program import compile_filter, list_sets
+from watchfloor.store.encoding.program import compile_filter, has_large_sets, list_sets
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.encoding.values import bridge_type, to_arrow_type
 from watchfloor.store.layout import ReadRequest, StatsRequest, TopRequest, make_event_schema
@@ -168,12 +168,18 @@ def _read_answers(
         **view.make_options(*find_block_bounds(since, until)),
     }
     answers = ServerIterator(_ANSWER_PRIORITY, "answers", java_class, options)
-    scan = EntryScan(event_table(source), ranges, (answers,), ordered=False)
+    requests = _bound_requests(request.where)
+    scan = EntryScan(event_table(source), ranges, (answers,), ordered=False, requests=requests)
     with reader.begin_scan(scan) as batches:
         for batch in batches:
             view.check_still_right(reader, source.name)
             yield batch
     view.check_still_right(reader, source.name)
+
+
+def _bound_requests(where: Filter | None) -> int:
+    """Returns the most simultaneous requests to a tablet server, each of which brings the sets of a filter."""
+    return 1 if has_large_sets(where) else MANY_REQUESTS
 
 
 def _rows_of_range(source: Source, since: int, until: int) -> Ranges:
@@ -230,6 +236,7 @@ class _BlockReader:
         time = source.time_field
         self._program = _compile_within(source, request.since, request.until, request.where)
         self._sets = list_sets(request.where)
+        self._most_requests = _bound_requests(request.where)
         fields = [OFFSET_FIELD, *(source.find_field(name) for name in request.columns if name != time)]
         self._bridge_types = {time: bridge_type(source.find_field(time)), FILE: "bytes"} | {
             f.name: bridge_type(f) for f in fields
@@ -245,7 +252,7 @@ class _BlockReader:
             self.first_scanned if ordered else FETCH_BLOCKS,
             BATCH_BLOCKS if ordered else FETCH_BLOCKS,
             ordered,
-            max(1, min(MANY_REQUESTS, len(ranges) // REQUEST_BLOCKS)),
+            max(1, min(self._most_requests, len(ranges) // REQUEST_BLOCKS)),
             ServerOptions(self._program, self._source.time_field, self._limit, self._sets),
         )
         return self._reader.begin_events(request)

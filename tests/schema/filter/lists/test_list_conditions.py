@@ -17,7 +17,7 @@ from watchfloor.schema.filter.parse import parse_filter
 from watchfloor.schema.filter.print import to_text
 from watchfloor.schema.filter.tree import And, Between, Compare, Filter, In, InList, InQuery, Not, Or, list_value_lists
 from watchfloor.schema.filter.type_check import read_typed_filter
-from watchfloor.schema.filter.value_list import ValueList
+from watchfloor.schema.filter.value_list import MAX_LISTS, ValueList
 from watchfloor.schema.source import Source
 
 FIELDS = (
@@ -158,6 +158,13 @@ def test_a_fault_of_a_list_is_told_apart_from_one_of_the_source() -> None:
     with pytest.raises(ListError, match=r"zeek.none \| uid"):
         query = {"source": "zeek.none", "column": "uid"}
         read_typed_filter({"field": "uid", "op": "in", "query": query}, CONN, catalog=Known())
+
+
+def test_a_filter_has_eight_lists_at_most() -> None:
+    wheres = [f"uid in (zeek.notice where status = {n} | uid)" for n in range(MAX_LISTS - 1)]
+    assert read_typed_filter(" or ".join([*wheres, "ip in @bad_ips", "src in @bad_ips"]), CONN, catalog=Known())
+    with pytest.raises(ListError, match="at most 8 lists and queries"):
+        read_typed_filter(" or ".join([*wheres, "ip in @bad_ips", "uid in @users"]), CONN, catalog=Known())
 
 
 def test_lists_need_a_catalog() -> None:
