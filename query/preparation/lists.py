@@ -17,7 +17,7 @@ from typing import Any
 
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.filter.print import format_query
-from watchfloor.schema.filter.tree import Filter, InList, InQuery, list_conditions, list_value_lists
+from watchfloor.schema.filter.tree import Filter, InList, InQuery, list_tests, list_value_lists
 from watchfloor.schema.filter.type_check import read_tree
 from watchfloor.schema.filter.value_list import ValueList
 from watchfloor.schema.source import Source
@@ -92,13 +92,13 @@ def open_lists(catalog: Catalog, where: str | Mapping[str, Any] | None, cursor: 
     pins = None if cursor is None else split_cursor(cursor)[1]
     if pins is None or where is None:
         return QueryLists(catalog)
-    names = sorted({condition.name for condition in list_conditions(read_tree(where)) if isinstance(condition, InList)})
+    names = sorted({condition.name for condition in list_tests(read_tree(where)) if isinstance(condition, InList)})
     return QueryLists(catalog, dict(zip(names, pins.versions, strict=False)))
 
 
 def list_versions(tree: Filter | None) -> tuple[int, ...]:
     """Returns the versions of the lists of a typed filter, in the order of ``ListPins``."""
-    conditions = () if tree is None else tuple(list_conditions(tree))
+    conditions = tuple(list_tests(tree))
     named = {c.name: c.values for c in conditions if isinstance(c, InList)}
     found = {format_query(c): c.values for c in conditions if isinstance(c, InQuery)}
     every = [*(named[name] for name in sorted(named)), *(found[text] for text in sorted(found))]
@@ -115,7 +115,7 @@ def check_pins(pins: ListPins, tree: Filter | None) -> None:
 
 def describe_lists(tree: Filter | None) -> tuple[str, ...]:
     """Returns a sentence for each list of a typed filter: its version and the number of its values."""
-    queries = {c.values for c in (list_conditions(tree) if tree is not None else ()) if isinstance(c, InQuery)}
+    queries = {c.values for c in list_tests(tree) if isinstance(c, InQuery)}
     sentences = []
     for values in list_value_lists(tree):
         count = format_number(values.count, "value")

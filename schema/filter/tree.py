@@ -217,6 +217,15 @@ def list_conditions(tree: Filter) -> Iterator[Condition | Computed]:
         yield tree
 
 
+def list_tests(tree: Filter | None) -> Iterator[Condition]:
+    """Yields the conditions of ``tree`` on fields, and those on the value of an expression, left to right."""
+    for condition in () if tree is None else list_conditions(tree):
+        if isinstance(condition, ExpressionTest):
+            yield condition.condition
+        elif not isinstance(condition, ExpressionCompare):
+            yield condition
+
+
 def list_fields(tree: Filter) -> set[str]:
     """Returns the names of all fields in ``tree``."""
     return set().union(*map(list_condition_fields, list_conditions(tree)))
@@ -235,6 +244,5 @@ def list_condition_fields(condition: Condition | Computed) -> set[str]:
 
 def list_value_lists(tree: Filter | None) -> tuple[ValueList, ...]:
     """Returns the lists to which a typed tree refers, each once, in the order of their names."""
-    conditions = () if tree is None else list_conditions(tree)
-    found = {c.values for c in conditions if isinstance(c, (InList, InQuery)) and c.values is not None}
+    found = {c.values for c in list_tests(tree) if isinstance(c, (InList, InQuery)) and c.values is not None}
     return tuple(sorted(found, key=lambda values: (values.name, values.version)))

@@ -141,8 +141,8 @@ class TreeTyper:
         expression = typer.type_side(tree.expression)
         kind = find_type(expression, typer.types)
         test = tree.condition
-        if isinstance(test, (f.InList, f.InQuery)):
-            reason = "a list or a query goes with a field, not with an expression"
+        if isinstance(test, f.InQuery):
+            reason = "a query within a filter goes with a field, not with an expression"
             raise typer.make_error(reason, expression, place.field if place else None)
         if isinstance(test, f.Compare) and self.is_field(test.value, {kind}):
             parts = ConditionPlace(place.field, parts=(*place.parts, *place.values)) if place else None

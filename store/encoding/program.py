@@ -98,6 +98,8 @@ def _compile_node(tree: Filter, source: Source, lists: Sequence[ValueList]) -> b
         case ExpressionTest(expression, condition):
             compiler = ExpressionCompiler(source, encode_field)
             subject = bytes([_EXPRESSION]) + compiler.compile(expression)
+            if isinstance(condition, InList) and condition.values is not None:
+                return _compile_listed(subject, lists.index(condition.values))
             return _compile_condition(condition, subject, find_type(expression, compiler.types))
         case ExpressionCompare(left, "!=", right):
             return bytes([_NOT]) + _compile_node(ExpressionCompare(left, "=", right), source, lists)
@@ -105,9 +107,14 @@ def _compile_node(tree: Filter, source: Source, lists: Sequence[ValueList]) -> b
             sides = ExpressionCompiler(source, encode_field).compile_pair(left, right)
             return bytes([_COMPARE, _OPERATORS.index(op)]) + sides
         case InList(name, _, values) | InQuery(name, values=values) if values is not None:
-            return bytes([_LISTED]) + encode_field(name, source) + struct.pack(">H", lists.index(values))
+            return _compile_listed(encode_field(name, source), lists.index(values))
         case _:
             return _compile_condition(tree, encode_field(tree.field, source), source.find_field(tree.field).scalar)
+
+
+def _compile_listed(subject: bytes, number: int) -> bytes:
+    """Returns the program of the condition that a value is in a list, given by its number in the program."""
+    return bytes([_LISTED]) + subject + struct.pack(">H", number)
 
 
 def _compile_condition(condition: Condition, subject: bytes, kind: FieldType) -> bytes:

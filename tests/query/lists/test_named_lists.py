@@ -184,6 +184,26 @@ def test_the_explanation_names_the_list(layout: str, writer: Store, service: Que
     )
 
 
+def test_a_list_on_what_is_computed(layout: str, writer: Store, service: QueryService) -> None:
+    put_list(writer, f"lowered{RUN}", read("u1", "u22"))
+    put_list(writer, f"lengths{RUN}", read("3", type="int"))
+    for where, wanted in {
+        f"lower(user) in @lowered{RUN}": lambda event: event["user"] in ("u1", "u22"),
+        f"length(user) not in @lengths{RUN}": lambda event: event["user"] is None or len(event["user"]) != 3,
+        f"lower(user) in @lowered{RUN} or length(tags) + 1 in @lengths{RUN}": lambda event: True,
+    }.items():
+        expected = [event["number"] for event in events() if wanted(event)]
+        assert numbers(service, NAMES[layout], where) == expected
+        *_, answer = service.run_stats(StatsQuery(NAMES[layout], "count()", where))
+        assert answer.rows.to_pylist() == [{"count": len(expected)}]
+    with pytest.raises(ListError, match="nosuchlist"):
+        numbers(service, NAMES[layout], "lower(user) in @nosuchlist")
+    with pytest.raises(FilterError, match=r"length\(user\) is an int: the list @lowered\w+ is of the type string"):
+        numbers(service, NAMES[layout], f"length(user) in @lowered{RUN}")
+    with pytest.raises(FilterError, match="a query within a filter goes with a field, not with an expression"):
+        numbers(service, NAMES[layout], f"lower(user) in ({NAMES[layout]} | user)")
+
+
 def test_a_list_of_another_type_is_refused(writer: Store, service: QueryService) -> None:
     name = f"typed{RUN}"
     put_list(writer, name, read("10.0.0.1"))
