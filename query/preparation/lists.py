@@ -22,7 +22,7 @@ from watchfloor.schema.filter.type_check import read_tree
 from watchfloor.schema.filter.value_list import ValueList
 from watchfloor.schema.source import Source
 from watchfloor.schema.text import format_number
-from watchfloor.schema.times import format_micros
+from watchfloor.schema.times import clip_range, format_micros
 from watchfloor.store.catalog import Catalog
 
 _MARK = "."
@@ -66,8 +66,11 @@ def split_cursor(text: str) -> tuple[str, ListPins | None]:
     content, crc = whole[:-4], whole[-4:]
     if len(content) < 24 or len(content) % 8 or crc != zlib.crc32(content).to_bytes(4, "big"):
         raise UserError(DAMAGED)
-    since, until, *versions = struct.unpack(f">{len(content) // 8}Q", content)
-    return cursor, ListPins(None if since == _OPEN else since, None if until == _OPEN else until, tuple(versions))
+    first, last, *versions = struct.unpack(f">{len(content) // 8}Q", content)
+    since, until = (None if end == _OPEN else end for end in (first, last))
+    if (since, until) != clip_range(since, until) or (since is not None and until is not None and since >= until):
+        raise UserError(DAMAGED)
+    return cursor, ListPins(since, until, tuple(versions))
 
 
 class QueryLists:
