@@ -20,6 +20,7 @@ from watchfloor.store.stats.answer import decode_floats, decode_numbers, name_ke
 from watchfloor.store.stats.program import StateKind, StatePart, list_states
 
 from .merge import GroupMerger
+from .places import find_places
 from .sketches import count_distinct, find_quantile
 from .stages import apply_stages
 
@@ -41,7 +42,7 @@ def finish_groups(merger: GroupMerger, typed: TypedStats, source: Source) -> Sta
     if groups is None:
         if typed.stats.keys:
             return StatsTable(apply_stages(typed.schema.empty_table(), typed.stats, source), ())
-        groups = pa.table({keys[0]: pa.array([b""], pa.binary())})
+        groups = pa.table({keys[0]: pa.array([b""], pa.binary()).dictionary_encode()})
     groups = groups.take(_order_groups(groups, keys))
     columns: list[pa.Array] = [
         _decode_key(key, groups.column(name).combine_chunks(), source)
@@ -153,10 +154,7 @@ class _AggregateReader:
         """Returns the place among the groups of each row's group."""
         if not self._merger.program.keys:
             return np.zeros(len(rows), np.int64)
-        index = self._groups.select(self._keys).append_column("place", pa.array(np.arange(len(self._groups))))
-        numbered = rows.select(self._keys).append_column("row", pa.array(np.arange(len(rows))))
-        joined = numbered.join(index, self._keys, join_type="left outer").sort_by("row")
-        return joined.column("place").to_numpy()
+        return find_places(rows, self._groups, self._keys)
 
     def _read_values(self, state: StatePart) -> pa.Array:
         rows = self._merger.read_values(self._number(state))
@@ -180,7 +178,7 @@ class _AggregateReader:
         for place, sketch in sketches.items():
             more = pa.array([], pa.binary())
             if rows is not None and len(rows):
-                more = rows.column("value").combine_chunks().filter(pa.array(places == place))
+                more = rows.column("value").filter(pa.array(places == place))
             counts[place] = count_distinct(sketch, more)
         return pa.array(counts), not sketches
 
@@ -192,7 +190,8 @@ class _AggregateReader:
         kind = self._source.find_field(aggregate.field or "").scalar
         if rows is None:
             return pa.array([[]] * len(self._groups), pa.list_(decode_scalars(kind, pa.array([], pa.binary())).type))
-        rows = rows.append_column("place", pa.array(self._find_places(rows)))
+        values = rows.column("value").cast(pa.binary())
+        rows = pa.table({"place": self._find_places(rows), "value": values})
         rows = rows.sort_by([("place", "ascending"), ("value", "ascending")])
         counts = np.bincount(rows.column("place").to_numpy(), minlength=len(self._groups))
         offsets = pa.array(np.concatenate(([0], np.cumsum(counts))), pa.int32())

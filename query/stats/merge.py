@@ -13,6 +13,7 @@ from watchfloor.schema.errors import UserError
 from watchfloor.store.stats.answer import PartialGroups, decode_floats, name_keys
 from watchfloor.store.stats.program import StateKind, StatsProgram
 
+from .places import find_places
 from .sketches import EXACT_VALUES, merge_sketches, sketch_numbers, sketch_values
 
 MAX_VALUES = 8_000_000
@@ -47,7 +48,7 @@ class _MergedTable:
         """Returns all rows, merged; None if none were ever added."""
         if self._waiting:
             parts = [] if self._merged is None else [self._merged]
-            self._merged = self.merge(pa.concat_tables([*parts, *self._waiting]))
+            self._merged = self.merge(pa.concat_tables([*parts, *self._waiting]).unify_dictionaries())
             self._waiting = []
             if self._merged.num_rows > self._limit:
                 raise UserError(self._error)
@@ -140,18 +141,16 @@ class GroupMerger:
             return rows
         kind = self.program.states[number].kind
         sketches = []
-        for group in large.to_pylist():
-            same = pc.equal(rows.column(self._keys[0]), pa.scalar(group[self._keys[0]], pa.binary()))
-            for key in self._keys[1:]:
-                same = pc.and_(same, pc.equal(rows.column(key), pa.scalar(group[key], pa.binary())))
-            mine, rows = rows.filter(same), rows.filter(pc.invert(same))
+        places = find_places(rows, large, self._keys)
+        for place in range(len(large)):
+            mine = rows.filter(pa.array(places == place))
             if kind is StateKind.SET:
                 sketches.append(sketch_values(mine.column("value")))
             else:
                 floats = decode_floats(kind is StateKind.HISTOGRAM_FLOAT, mine.column("value").to_numpy())
                 sketches.append(sketch_numbers(floats, mine.column("count").to_numpy()))
         self._find_sketches(number).add_rows(large.append_column("sketch", pa.array(sketches, pa.binary())))
-        return rows
+        return rows.filter(pa.array(places < 0))
 
     def _find_sketches(self, number: int) -> _MergedTable:
         if number not in self._sketches:

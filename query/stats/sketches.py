@@ -30,7 +30,9 @@ def merge_sketches(rows: pa.Table, keys: Sequence[str], *, is_set: bool) -> pa.T
         groups.setdefault(tuple(key), []).append(sketch)
     merge = _merge_hll if is_set else _merge_kll
     merged = [sketches[0] if len(sketches) == 1 else merge(sketches) for sketches in groups.values()]
-    arrays = {key: pa.array([group[i] for group in groups], pa.binary()) for i, key in enumerate(keys)}
+    arrays = {
+        key: pa.array([group[i] for group in groups], pa.binary()).dictionary_encode() for i, key in enumerate(keys)
+    }
     return pa.table(arrays | {"sketch": pa.array(merged, pa.binary())})
 
 

@@ -36,6 +36,7 @@ from watchfloor.store.index.count_buckets import (
     sum_buckets,
     widen_to_hours,
 )
+from watchfloor.store.index.few_values import has_few_values
 from watchfloor.store.layout import IndexCount, ReadRequest
 from watchfloor.store.reader import Reader
 
@@ -202,6 +203,8 @@ class CountReader:
 
     def count_few_values(self, field: Field, since: int, until: int, most: int) -> dict[object, int] | None:
         """Returns the exact count of every value of an indexed field; None if it has more than ``most`` values."""
+        if not has_few_values(self._reader, self._source, field, most):
+            return None
         counts = self._layout.counts.count_values(self._reader, self._source, field, since, until, most)
         if counts is None:
             return None

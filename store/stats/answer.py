@@ -1,7 +1,7 @@
 """Reads the answers of tablet servers about groups of events (Java's ``StatsTable``).
 
 A key of a group is its encoded value after the byte 1, or nothing if it is null, so that keys are never null and sort
-as their values do, with null first.
+as their values do, with null first. Columns of keys have dictionaries, so that grouping compares numbers and no bytes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class PartialGroups:
 
     ``groups`` has a row for each group, with its keys and the columns of its plain states: ``s0``, and for sums of
     whole numbers ``s0`` and ``s0low``. ``values`` has, by the number of a state, a row for each value of a group:
-    keys, ``value`` and, for histograms, ``count``, or for the first and last values ``time``. ``sketches`` has, by the
-    number of a state, keys and ``sketch`` of the groups that are kept as sketches.
+    keys, ``value`` (of sets with a dictionary) and, for histograms, ``count``, or for the first and last values
+    ``time``. ``sketches`` has, by the number of a state, keys and ``sketch`` of the groups that are kept as sketches.
     """
 
     events: int
@@ -115,17 +115,18 @@ def read_answer(value: bytes | memoryview, program: StatsProgram) -> PartialGrou
     return PartialGroups(events, pa.table(columns), values, sketches)
 
 
-def _read_keys(reader: _AnswerReader, program: StatsProgram, count: int) -> list[pa.Array]:
+def _read_keys(reader: _AnswerReader, program: StatsProgram, count: int) -> list[pa.DictionaryArray]:
     """Returns the key columns of the groups of an answer."""
     if not program.keys:
-        return [pa.array([b""] * count, pa.binary())]
+        return [pa.array([b""] * count, pa.binary()).dictionary_encode()]
     keys = []
     for _ in program.keys:
         values = pc.binary_join_element_wise(b"\x01", reader.take_dictionary(), b"")
         numbers = reader.take("<i4", count)
         # Null has the number -1, and the last value stands for it.
         values = pa.concat_arrays([values.cast(pa.binary()), pa.array([b""], pa.binary())])
-        keys.append(values.take(pa.array(np.where(numbers < 0, len(values) - 1, numbers))))
+        places = pa.array(np.where(numbers < 0, len(values) - 1, numbers).astype(np.int32))
+        keys.append(pa.DictionaryArray.from_arrays(places, values))
     return keys
 
 
@@ -149,7 +150,8 @@ def _read_set(reader: _AnswerReader, program: StatsProgram, keys: list[pa.Array]
     known = reader.take_dictionary()
     count = reader.take_number()
     of, numbers = pa.array(reader.take("<i4", count)), pa.array(reader.take("<i4", count))
-    values = _make_table(program, [key.take(of) for key in keys], {"value": known.take(numbers)})
+    found = pa.DictionaryArray.from_arrays(numbers, known)
+    values = _make_table(program, [key.take(of) for key in keys], {"value": found})
     return values, _read_sketches(reader, program, keys)
 
 

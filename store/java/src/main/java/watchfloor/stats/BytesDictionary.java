@@ -1,10 +1,15 @@
 package watchfloor.stats;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /** Numbers distinct byte strings in the order in which they come: a hash table over one array of bytes. */
 public final class BytesDictionary {
   private static final int LEAST = 64;
+  private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final long FACTOR = 0xff51afd7ed558ccdL;
   /** A larger table is not kept when it is cleared. */
   private static final int KEPT = 1 << 16;
 
@@ -103,15 +108,21 @@ public final class BytesDictionary {
     }
   }
 
+  /** Multiplies eight bytes at a time, and then mixes all bits: the finalizer of MurmurHash3. */
   private static int hash(byte[] bytes, int from, int to) {
-    int hash = to - from;
-    for (int i = from; i < to; i++) {
-      hash = 31 * hash + bytes[i];
+    long hash = to - from;
+    int at = from;
+    for (; at + Long.BYTES <= to; at += Long.BYTES) {
+      hash = (hash ^ (long) LONGS.get(bytes, at)) * FACTOR;
+      hash ^= hash >>> Integer.SIZE;
     }
-    hash ^= hash >>> 16;
-    hash *= 0x85ebca6b;
-    hash ^= hash >>> 13;
-    hash *= 0xc2b2ae35;
-    return hash ^ hash >>> 16;
+    long rest = 0;
+    for (; at < to; at++) {
+      rest = rest << Byte.SIZE | bytes[at] & 0xFF;
+    }
+    hash = (hash ^ rest) * FACTOR;
+    hash ^= hash >>> 33;
+    hash *= 0xc4ceb9fe1a85ec53L;
+    return (int) (hash ^ hash >>> 33);
   }
 }
