@@ -12,13 +12,11 @@ final class GroupKey {
   /** The number of null. */
   static final int NULL = -1;
 
-  private static final int UNKNOWN = -2;
   private static final int IPV4 = 4;
   private static final int IPV4_LENGTH = 5;
 
   final KeyPart part;
-  private final BytesDictionary values = new BytesDictionary();
-  private final StatsWriter scratch = new StatsWriter();
+  private final CodeNumbers numbers = new CodeNumbers(this::write);
 
   private StatsColumn column;
   /** The start (µs) of the bucket that has the local code 0. */
@@ -27,8 +25,6 @@ final class GroupKey {
   int[] codes = new int[0];
   /** The local code of null, greater than all others. */
   int nullCode;
-  /** By local code: the number of its value. */
-  private int[] numbers = new int[0];
   private long[] times = new long[0];
 
   GroupKey(KeyPart part) {
@@ -36,11 +32,11 @@ final class GroupKey {
   }
 
   long bytes() {
-    return values.bytes();
+    return numbers.bytes();
   }
 
   void clear() {
-    values.clear();
+    numbers.clear();
   }
 
   /** Finds the local codes of the first {@code count} rows, of events or, if the field is a list, of its elements. */
@@ -57,11 +53,7 @@ final class GroupKey {
     } else {
       nullCode = column.code(rows, count, codes);
     }
-    if (numbers.length <= nullCode) {
-      numbers = new int[nullCode + 1];
-    }
-    Arrays.fill(numbers, 0, nullCode + 1, UNKNOWN);
-    numbers[nullCode] = NULL;
+    numbers.begin(part.kind() == KeyKind.BUCKET ? null : column, nullCode, count);
   }
 
   private void codeBuckets(StatsSource source, int[] rows, int count) {
@@ -92,21 +84,18 @@ final class GroupKey {
 
   /** Returns the number of a local code's value. */
   int number(int code) {
-    int known = numbers[code];
-    return known != UNKNOWN ? known : (numbers[code] = add(code));
+    return code == nullCode ? NULL : numbers.number(code);
   }
 
-  private int add(int code) {
-    scratch.clear();
+  private void write(int code, StatsWriter out) {
     if (part.kind() == KeyKind.BUCKET) {
-      scratch.putBigEndian((firstBucket + code * part.width()) ^ Long.MIN_VALUE, Long.BYTES);
-    } else {
-      column.value(code, scratch);
-      if (part.kind() == KeyKind.PREFIX) {
-        keepPrefix(scratch.bytes(), scratch.size());
-      }
+      out.putBigEndian((firstBucket + code * part.width()) ^ Long.MIN_VALUE, Long.BYTES);
+      return;
     }
-    return values.add(scratch.bytes(), 0, scratch.size());
+    column.value(code, out);
+    if (part.kind() == KeyKind.PREFIX) {
+      keepPrefix(out.bytes(), out.size());
+    }
   }
 
   /** Sets the bits of an encoded address after its prefix to 0. */
@@ -120,6 +109,6 @@ final class GroupKey {
 
   /** Appends the values of all numbers. */
   void write(StatsWriter out) {
-    values.write(out);
+    numbers.values().write(out);
   }
 }

@@ -15,8 +15,11 @@ final class GroupTable {
   private final GroupKey[] keys;
   /** Numbers of (group by the first i + 1 keys, number of the next key's value). */
   private final LongIntMap[] pairs;
-  /** Numbers of the values of the first key. */
-  private final LongIntMap first = new LongIntMap();
+  /** Groups by the first key: of each group the number of its value, and by that number plus one the group plus one. */
+  private int[] firstNumbers = new int[0];
+
+  private int[] firstGroups = new int[0];
+  private int firstSize;
 
   // The events at hand. A position is an event, or an event and one of its values if a key's field is a list.
   private int[] rows = new int[0];
@@ -34,7 +37,7 @@ final class GroupTable {
 
   /** Returns the number of groups so far. */
   int size() {
-    return keys.length == 0 ? 1 : pairs.length == 0 ? first.size() : pairs[pairs.length - 1].size();
+    return keys.length == 0 ? 1 : pairs.length == 0 ? firstSize : pairs[pairs.length - 1].size();
   }
 
   /** Returns the events of the positions; an event comes several times if it is in several groups. */
@@ -48,7 +51,7 @@ final class GroupTable {
   }
 
   long bytes() {
-    long bytes = first.bytes();
+    long bytes = (long) (firstNumbers.length + firstGroups.length) * Integer.BYTES;
     for (GroupKey key : keys) {
       bytes += key.bytes();
     }
@@ -59,7 +62,9 @@ final class GroupTable {
   }
 
   void clear() {
-    first.clear();
+    firstNumbers = new int[0];
+    firstGroups = new int[0];
+    firstSize = 0;
     for (GroupKey key : keys) {
       key.clear();
     }
@@ -176,12 +181,28 @@ final class GroupTable {
   }
 
   private int lookUp(int position) {
-    int group = first.add(keys[0].number(keys[0].codes[position]));
+    int group = findFirst(keys[0].number(keys[0].codes[position]));
     for (int k = 1; k < keys.length; k++) {
       int number = keys[k].number(keys[k].codes[position]);
       group = pairs[k - 1].add((long) group << Integer.SIZE | number & 0xFFFF_FFFFL);
     }
     return group;
+  }
+
+  private int findFirst(int number) {
+    if (firstGroups.length <= number + 1) {
+      firstGroups = Arrays.copyOf(firstGroups, Math.max(256, (number + 2) * 2));
+    }
+    int known = firstGroups[number + 1];
+    if (known > 0) {
+      return known - 1;
+    }
+    if (firstNumbers.length == firstSize) {
+      firstNumbers = Arrays.copyOf(firstNumbers, Math.max(256, firstSize * 2));
+    }
+    firstNumbers[firstSize++] = number;
+    firstGroups[number + 1] = firstSize;
+    return firstSize - 1;
   }
 
   /** Appends the groups: for each key all its values, and then the number of each group's value. */
@@ -194,7 +215,7 @@ final class GroupTable {
       int[] of = numbers[k] = new int[size];
       for (int i = 0; i < size; i++) {
         if (k == 0) {
-          of[i] = (int) first.key(parents[i]);
+          of[i] = firstNumbers[parents[i]];
         } else {
           long pair = pairs[k - 1].key(parents[i]);
           of[i] = (int) pair;

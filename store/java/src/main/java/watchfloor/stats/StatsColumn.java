@@ -12,7 +12,10 @@ public interface StatsColumn {
 
   boolean isNull(int row);
 
-  /** Returns the row of a list's first element in {@link #elements}. It is the end of the list before it. */
+  /**
+   * Returns the row of a list's first element in {@link #elements}, or where a value of a {@link #dictionary} begins. It
+   * is the end of the list or the value before it.
+   */
   int start(int row);
 
   StatsColumn elements();
@@ -24,6 +27,14 @@ public interface StatsColumn {
    * @return a number greater than all codes of values, which is the code of null
    */
   int code(int[] rows, int count, int[] codes);
+
+  /**
+   * Returns the array of the values if the last codes are 0, 1, … of ascending values, whose positions in it are by
+   * {@link #start}; else null.
+   */
+  default byte[] dictionary() {
+    return null;
+  }
 
   /** Appends the encoded value of a code to {@code out}. */
   void value(int code, StatsWriter out);

@@ -118,6 +118,11 @@ public final class VectorColumn implements StatsColumn {
   }
 
   @Override
+  public byte[] dictionary() {
+    return vector.form() == Vector.DICTIONARY ? vector.bytes() : null;
+  }
+
+  @Override
   public void value(int code, StatsWriter out) {
     switch (vector.form()) {
       case Vector.DICTIONARY:

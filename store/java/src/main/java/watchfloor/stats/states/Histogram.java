@@ -1,5 +1,6 @@
 package watchfloor.stats.states;
 
+import java.util.Arrays;
 import org.apache.datasketches.kll.KllDoublesSketch;
 import watchfloor.stats.LongIntMap;
 import watchfloor.stats.StatsColumn;
@@ -15,10 +16,18 @@ final class Histogram extends FieldState {
   /** The parameter k of the sketch: the error of a rank is about 1.3 percent, with 99 percent confidence. */
   static final int ACCURACY = 200;
 
+  /** About the memory of a sketch. */
+  private static final int SKETCH_BYTES = 8 << 10;
+
   private final LongIntMap numbers = new LongIntMap();
   private final LongIntMap pairs = new LongIntMap();
   private final boolean isFloat;
+  /** By pair. */
   private long[] counts = new long[0];
+  /** By group: the number of its distinct numbers, and its sketch if these are too many to keep. */
+  private int[] sizes = new int[0];
+  private KllDoublesSketch[] sketches = new KllDoublesSketch[0];
+  private int sketched;
   private long[] read = new long[0];
 
   Histogram(int field, boolean isFloat) {
@@ -27,7 +36,13 @@ final class Histogram extends FieldState {
   }
 
   @Override
-  public void grow(int groups) {}
+  public void grow(int groups) {
+    if (sizes.length < groups) {
+      int room = Math.max(groups, sizes.length * 2);
+      sizes = Arrays.copyOf(sizes, room);
+      sketches = Arrays.copyOf(sketches, room);
+    }
+  }
 
   @Override
   void addValues(StatsColumn column, int[] rows, int[] groups, int count) {
@@ -37,16 +52,52 @@ final class Histogram extends FieldState {
     column.numbers(rows, count, read);
     for (int i = 0; i < count; i++) {
       if (!column.isNull(rows[i])) {
-        int pair = pairs.add((long) groups[i] << Integer.SIZE | numbers.add(read[i]));
-        counts = Room.grow(counts, pair + 1);
-        counts[pair]++;
+        add(groups[i], read[i]);
       }
     }
   }
 
+  private void add(int group, long number) {
+    KllDoublesSketch sketch = sketches[group];
+    if (sketch != null) {
+      sketch.update(decode(number));
+      return;
+    }
+    int known = pairs.size();
+    int pair = pairs.add((long) group << Integer.SIZE | numbers.add(number));
+    counts = Room.grow(counts, pair + 1);
+    counts[pair]++;
+    if (pair == known && ++sizes[group] > ValueSet.EXACT) {
+      sketch(group);
+    }
+  }
+
+  /** Puts the numbers of a group into a sketch. The pairs stay, and do not count any more. */
+  private void sketch(int group) {
+    KllDoublesSketch sketch = KllDoublesSketch.newHeapInstance(ACCURACY);
+    for (int i = 0; i < pairs.size(); i++) {
+      if (group(i) == group) {
+        double number = decode(numbers.key((int) pairs.key(i)));
+        for (long left = counts[i]; left > 0; left--) {
+          sketch.update(number);
+        }
+      }
+    }
+    sketches[group] = sketch;
+    sketched++;
+  }
+
+  private int group(int pair) {
+    return (int) (pairs.key(pair) >>> Integer.SIZE);
+  }
+
   @Override
   public long bytes() {
-    return numbers.bytes() + pairs.bytes() + (long) counts.length * Long.BYTES;
+    return numbers.bytes()
+        + pairs.bytes()
+        + (long) counts.length * Long.BYTES
+        + (long) sizes.length * 2 * Integer.BYTES
+        + (long) sketched * SKETCH_BYTES;
   }
 
   private double decode(long encoded) {
@@ -55,37 +106,20 @@ final class Histogram extends FieldState {
 
   @Override
   public void write(StatsWriter out, int groups) {
-    int[] sizes = new int[groups];
-    for (int i = 0; i < pairs.size(); i++) {
-      sizes[(int) (pairs.key(i) >>> Integer.SIZE)]++;
-    }
-    KllDoublesSketch[] sketches = new KllDoublesSketch[groups];
     int exact = 0;
-    int sketched = 0;
     for (int group = 0; group < groups; group++) {
-      if (sizes[group] > ValueSet.EXACT) {
-        sketches[group] = KllDoublesSketch.newHeapInstance(ACCURACY);
-        sketched++;
-      } else {
-        exact += sizes[group];
-      }
+      exact += sketches[group] == null ? sizes[group] : 0;
     }
     int[] kept = new int[exact];
     int at = 0;
     for (int i = 0; i < pairs.size(); i++) {
-      KllDoublesSketch sketch = sketches[(int) (pairs.key(i) >>> Integer.SIZE)];
-      if (sketch == null) {
+      if (sketches[group(i)] == null) {
         kept[at++] = i;
-      } else {
-        double number = decode(numbers.key((int) pairs.key(i)));
-        for (long left = counts[i]; left > 0; left--) {
-          sketch.update(number);
-        }
       }
     }
     out.putInt(exact);
     for (int i : kept) {
-      out.putInt((int) (pairs.key(i) >>> Integer.SIZE));
+      out.putInt(group(i));
     }
     for (int i : kept) {
       out.putLong(numbers.key((int) pairs.key(i)));
@@ -109,5 +143,8 @@ final class Histogram extends FieldState {
     numbers.clear();
     pairs.clear();
     counts = Room.clear(counts);
+    sizes = new int[0];
+    sketches = new KllDoublesSketch[0];
+    sketched = 0;
   }
 }

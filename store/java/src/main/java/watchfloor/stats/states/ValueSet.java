@@ -1,9 +1,9 @@
 package watchfloor.stats.states;
 
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import org.apache.datasketches.hll.HllSketch;
 import watchfloor.stats.BytesDictionary;
+import watchfloor.stats.CodeNumbers;
 import watchfloor.stats.LongIntMap;
 import watchfloor.stats.StatsColumn;
 import watchfloor.stats.StatsWriter;
@@ -21,14 +21,11 @@ final class ValueSet extends FieldState {
   /** The sketch has 2^12 registers: its relative standard error is 1.6 percent. */
   static final int LOG2_REGISTERS = 12;
 
-  private static final int UNKNOWN = -1;
-
-  private final BytesDictionary values = new BytesDictionary();
+  private final CodeNumbers numbers = new CodeNumbers(this::write);
   /** Pairs of a group and the number of a value. */
   private final LongIntMap pairs = new LongIntMap();
-  private final StatsWriter value = new StatsWriter();
+  private StatsColumn column;
   private int[] codes = new int[0];
-  private int[] numbers = new int[0];
 
   ValueSet(int field) {
     super(field);
@@ -42,28 +39,23 @@ final class ValueSet extends FieldState {
     if (codes.length < count) {
       codes = new int[count];
     }
+    this.column = column;
     int none = column.code(rows, count, codes);
-    if (numbers.length < none) {
-      numbers = new int[none];
-    }
-    Arrays.fill(numbers, 0, none, UNKNOWN);
+    numbers.begin(column, none, count);
     for (int i = 0; i < count; i++) {
-      int code = codes[i];
-      if (code == none) {
-        continue;
+      if (codes[i] != none) {
+        pairs.add((long) groups[i] << Integer.SIZE | numbers.number(codes[i]));
       }
-      if (numbers[code] == UNKNOWN) {
-        value.clear();
-        column.value(code, value);
-        numbers[code] = values.add(value.bytes(), 0, value.size());
-      }
-      pairs.add((long) groups[i] << Integer.SIZE | numbers[code]);
     }
+  }
+
+  private void write(int code, StatsWriter out) {
+    column.value(code, out);
   }
 
   @Override
   public long bytes() {
-    return values.bytes() + pairs.bytes();
+    return numbers.bytes() + pairs.bytes();
   }
 
   @Override
@@ -83,6 +75,7 @@ final class ValueSet extends FieldState {
         exact += sizes[group];
       }
     }
+    BytesDictionary values = numbers.values();
     int[] of = new int[exact];
     int[] number = new int[exact];
     int at = 0;
@@ -120,7 +113,7 @@ final class ValueSet extends FieldState {
 
   @Override
   public void clear() {
-    values.clear();
+    numbers.clear();
     pairs.clear();
   }
 }
