@@ -1,4 +1,4 @@
-"""Whether an index has few values of a field: told by one row each, without their entries."""
+"""A look at the index that tells if a field has few values: one entry of each value is read."""
 
 from __future__ import annotations
 
