@@ -55,6 +55,15 @@ final class BlockSortKeys {
     return orders.get(0).descending();
   }
 
+  /**
+   * Returns whether an event of the block may be before the one with a key if both have the same first value. Events that
+   * are equal in all fields come newest first.
+   */
+  boolean mayBeBefore(byte[] other) {
+    // Suffixes of other sources have other lengths, so a key that has one does not tell its time.
+    return orders.size() > 1 || key.hasSuffix() || block.newest() >= SortKey.time(other);
+  }
+
   /** Offers the events in the first {@code count} rows, and overwrites these. */
   void offer(TopRows top, int[] rows, int count) throws IOException {
     if (block.vector(time) == null) {

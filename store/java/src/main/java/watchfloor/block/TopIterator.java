@@ -48,10 +48,12 @@ public class TopIterator extends AnswerIterator {
   private TopRows top;
   private long mostBytes;
 
-  // The bound, the condition that it sets on the first field (null: none), and that condition's filter.
+  // The bound, the first field's value in it (null: any value may be before it), and for blocks whose events may be
+  // before it with that value, and for others, the condition that it sets on the first field.
   private byte[] bound;
+  private byte[] boundValue;
+  private Condition upToBound;
   private Condition beforeBound;
-  private VectorFilter boundFilter;
 
   private int[] allRows = new int[0];
   private int[] rows = new int[0];
@@ -110,14 +112,12 @@ public class TopIterator extends AnswerIterator {
     if (filter != null && filter.within(block.time()) == Verdict.NONE || !seen.sees(block.row())) {
       return;
     }
-    if (keys.isFirstTime() && beforeBound != null && beforeBound.within(block.time()) == Verdict.NONE) {
+    Condition wanted = boundValue == null ? null : keys.mayBeBefore(bound) ? upToBound : beforeBound;
+    if (keys.isFirstTime() && wanted != null && wanted.within(block.time()) == Verdict.NONE || !block.open()) {
       return;
     }
-    if (!block.open()) {
-      return;
-    }
-    Vector first = beforeBound == null ? null : block.vector(keys.firstSlot());
-    if (beforeBound != null && (first == null || isBeyondBound(first))) {
+    Vector first = wanted == null ? null : block.vector(keys.firstSlot());
+    if (wanted != null && (first == null || first.bounds() != null && wanted.within(first.bounds()) == Verdict.NONE)) {
       return;
     }
     int all = block.rows();
@@ -128,30 +128,29 @@ public class TopIterator extends AnswerIterator {
     }
     System.arraycopy(allRows, 0, rows, 0, all);
     int count = filter == null ? all : filter.select(block, rows, all);
-    if (count > 0 && beforeBound != null) {
-      count = boundFilter.select(first, rows, count);
+    if (count > 0 && wanted != null) {
+      count = new VectorFilter(wanted).select(first, rows, count);
     }
     if (count > 0) {
       keys.offer(top, rows, count);
     }
   }
 
-  /** Reads the condition that the bound sets on the first field, if the bound is another one than before. */
+  /** Reads the conditions that the bound sets on the first field, if the bound is another one than before. */
   private void readBound() {
     if (bound == top.bound()) {
       return;
     }
     bound = top.bound();
     boolean descending = keys.isFirstDescending();
-    byte[] value = SortKey.firstValue(bound, descending);
     // Null comes last, so a bound of null leaves all values.
-    beforeBound =
-        value == null ? null : new Condition.Interval(descending ? value : null, true, descending ? null : value, true);
-    boundFilter = beforeBound == null ? null : new VectorFilter(beforeBound);
-  }
-
-  private boolean isBeyondBound(Vector first) {
-    return first.bounds() != null && beforeBound.within(first.bounds()) == Verdict.NONE;
+    boundValue = SortKey.firstValue(bound, descending);
+    if (boundValue != null) {
+      byte[] low = descending ? boundValue : null;
+      byte[] high = descending ? null : boundValue;
+      upToBound = new Condition.Interval(low, true, high, true);
+      beforeBound = new Condition.Interval(low, false, high, false);
+    }
   }
 
   @Override

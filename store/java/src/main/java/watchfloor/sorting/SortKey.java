@@ -86,6 +86,15 @@ public final class SortKey {
     size += suffix.length;
   }
 
+  public boolean hasSuffix() {
+    return suffix.length > 0;
+  }
+
+  /** Returns the time (µs) of the event with a key without a suffix. */
+  public static long time(byte[] key) {
+    return Long.MAX_VALUE - BigEndian.getLong(key, key.length - 2 * Long.BYTES);
+  }
+
   /** Returns the encoded value of the first field of a key; null if the event lacks it. */
   public static byte[] firstValue(byte[] key, boolean descending) {
     if (key[0] == NULL) {
