@@ -78,7 +78,10 @@ def _describe_error(error: Exception) -> str:
 
 
 def answer_request(engine: PeerEngine, source: Source, request: dict[str, Any]) -> dict[str, Any]:
-    """Loads a file, asks a question or runs SQL; returns the fields of a ``PeerLoad`` or an ``EngineAnswer``."""
+    """Loads events or a list, asks a question or runs SQL.
+
+    Returns the fields of a ``PeerLoad`` or an ``EngineAnswer``; of a list its file.
+    """
     if "load" in request:
         # Dropping and creating the table is not timed, as in Watchfloor's own load.
         engine.recreate_table()
@@ -87,6 +90,9 @@ def answer_request(engine: PeerEngine, source: Source, request: dict[str, Any]) 
         seconds = time.perf_counter() - started
         engine.finish_merges()
         return {"seconds": seconds, "rows": engine.count_events(), "bytes": engine.measure_disk()}
+    if "list" in request:
+        _require_sql(engine).load_list(Path(request["list"]))
+        return {"list": request["list"]}
     if "sql" in request:
         return asdict(_answer_sql(engine, request["sql"], request["keep"]))
     question = EngineQuestion(**{**request["ask"], "kind": QuestionKind(request["ask"]["kind"])})
@@ -101,12 +107,16 @@ def _answer_count(engine: PeerEngine, question: EngineQuestion) -> EngineAnswer:
     return EngineAnswer(time.perf_counter() - started, 1, str(count))
 
 
-def _answer_sql(engine: PeerEngine, sql: str, keep: str | None) -> EngineAnswer:
-    """Runs a statement. Its rows are written to the file ``keep`` in Arrow's format for files, if there is one."""
+def _require_sql(engine: PeerEngine) -> SqlEngine:
     if not isinstance(engine, SqlEngine):
         raise TypeError("this engine is not asked in SQL")
+    return engine
+
+
+def _answer_sql(engine: PeerEngine, sql: str, keep: str | None) -> EngineAnswer:
+    """Runs a statement. Its rows are written to the file ``keep`` in Arrow's format for files, if there is one."""
     started = time.perf_counter()
-    rows = engine.run_sql(sql)
+    rows = _require_sql(engine).run_sql(sql)
     seconds = time.perf_counter() - started
     if keep is not None:
         with pa.ipc.new_file(keep, rows.schema) as file:

@@ -74,6 +74,10 @@ class PeerProcess:
         """Loads a file of the feed's events into a fresh table."""
         return PeerLoad(**self._call_peer(load=str(path)))
 
+    def load_list(self, path: Path) -> None:
+        """Loads a list of addresses into an engine that is asked in SQL, which calls it ``listed``."""
+        self._call_peer(list=str(path))
+
     def ask_question(self, question: EngineQuestion, check: bool) -> EngineAnswer:
         return EngineAnswer(**self._call_peer(ask=question, check=check))
 

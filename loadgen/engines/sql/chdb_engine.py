@@ -64,6 +64,11 @@ class ChDbEngine(SqlEngine):
     def load_file(self, path: Path) -> None:
         self._session.query(f"INSERT INTO events SELECT * FROM file('{path}', JSONEachRow)")
 
+    def load_list(self, path: Path) -> None:
+        self._session.query("DROP TABLE IF EXISTS listed SYNC")
+        self._session.query("CREATE TABLE listed (address String) ENGINE = Set")
+        self._session.query(f"INSERT INTO listed SELECT * FROM file('{path}', LineAsString, 'address String')")
+
     def finish_merges(self) -> None:
         self._session.query("OPTIMIZE TABLE events FINAL")
 

@@ -49,6 +49,14 @@ class DuckDbEngine(SqlEngine):
             [str(path)],
         )
 
+    def load_list(self, path: Path) -> None:
+        assert self._connection is not None
+        self._connection.execute(
+            "CREATE OR REPLACE TABLE listed AS "
+            "SELECT * FROM read_csv(?, header = false, columns = {address: 'VARCHAR'})",
+            [str(path)],
+        )
+
     def finish_merges(self) -> None:
         assert self._connection is not None
         self._connection.execute("CHECKPOINT")

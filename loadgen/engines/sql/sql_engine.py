@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from pathlib import Path
 from typing import ClassVar
 
 import pyarrow as pa
@@ -23,6 +24,10 @@ class SqlEngine(ABC):
 
     def __init__(self, source: Source) -> None:
         self._time = source.time_field
+
+    @abstractmethod
+    def load_list(self, path: Path) -> None:
+        """Loads a list of addresses, one a line, into what statements call ``listed``."""
 
     @abstractmethod
     def run_sql(self, sql: str) -> pa.Table:

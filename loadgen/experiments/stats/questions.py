@@ -8,8 +8,10 @@ from enum import Enum
 
 from watchfloor.loadgen.generator.synthesis.network_model import load_network
 
-LISTED = 2000
-"""Addresses of the long list; a filter takes 4,096 terms at most."""
+LIST = "bench_addresses"
+"""The named list of addresses, of which the SQL engines have a table ``listed``."""
+LISTED = 200_000
+"""Addresses of the list."""
 BOUNDED_EVENTS = 1000
 """Events of a group from which on the rank of a quantile is bounded; in smaller ones it lies among the values."""
 
@@ -21,6 +23,7 @@ _WORDS = {
         "epoch": "epoch",
         "ports": "count(DISTINCT {})",
         "users": "count(DISTINCT {})",
+        "listed": "(SELECT address FROM listed)",
     },
     # chDB's tables have no nulls: an event without a user has an empty one.
     "chdb": {
@@ -28,6 +31,7 @@ _WORDS = {
         "epoch": "toUnixTimestamp",
         "ports": "uniqExact({})",
         "users": "uniqExactIf({0}, {0} != '')",
+        "listed": "listed",
     },
 }
 _QUANTILES = {"duckdb": "approx_quantile({field}, {share})", "chdb": "quantile({share})({field})"}
@@ -76,10 +80,10 @@ def list_questions(rank_error: float) -> list[StatsQuestion]:
 
 
 def list_addresses() -> Sequence[str]:
-    """Returns the ``LISTED`` addresses of the long list: a few are clients, and no event has the others."""
+    """Returns the ``LISTED`` addresses of the list: a few are clients, and no event has the others."""
     clients = load_network().clients
     present = clients[:: len(clients) // _PRESENT][:_PRESENT]
-    return [*present, *(f"10.{200 + i // 250}.{i % 250}.7" for i in range(LISTED - _PRESENT))]
+    return [*present, *(f"11.{i >> 16}.{i >> 8 & 255}.{i & 255}" for i in range(LISTED - _PRESENT))]
 
 
 def _list_counts() -> list[StatsQuestion]:
@@ -159,9 +163,8 @@ def _list_proxy_scans() -> list[StatsQuestion]:
 
 
 def _list_large_questions() -> list[StatsQuestion]:
-    """Returns one question with about 100,000 groups in 10,000,000 events, and one with a long list."""
-    feed, addresses = "proxy.events", list_addresses()
-    listed, quoted = ", ".join(addresses), ", ".join(f"'{address}'" for address in addresses)
+    """Returns one question with about 100,000 groups in 10,000,000 events, and one with the list."""
+    feed = "proxy.events"
     return [
         StatsQuestion(
             "many groups",
@@ -174,9 +177,9 @@ def _list_large_questions() -> list[StatsQuestion]:
         StatsQuestion(
             "many addresses",
             feed,
-            f"src_ip in ({listed})",
+            f"src_ip in @{LIST}",
             "count() by src_ip",
-            _write_sql(f"SELECT src_ip, count(*) FROM events WHERE src_ip IN ({quoted}) GROUP BY src_ip"),
+            _write_sql("SELECT src_ip, count(*) FROM events WHERE src_ip IN {listed} GROUP BY src_ip"),
         ),
     ]
 
@@ -228,8 +231,8 @@ def _list_auth() -> list[StatsQuestion]:
 def _list_netflow() -> list[StatsQuestion]:
     feed = "netflow.events"
     return [
-        # The language cannot sort events, so the longest flows are asked by pairs of hosts. Without the filter there
-        # would be more pairs than the 1,000,000 groups that an answer may have.
+        # Stats sort groups, so the longest flows are asked by pairs of hosts. Without the filter there would be more
+        # pairs than the 1,000,000 groups that an answer may have.
         StatsQuestion(
             "longest connections",
             feed,

@@ -20,14 +20,16 @@ from watchfloor.loadgen.harness.loads import LoadCase, LogFile, load_file
 from watchfloor.loadgen.harness.measurement.figure import Figure
 from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.query.service import QueryService
+from watchfloor.schema.lists.list_file import ListFormat, read_list
 from watchfloor.schema.source import Source
 from watchfloor.store.admin.tables import compact_source
+from watchfloor.store.put_list import put_list, remove_list
 from watchfloor.store.store import Store
 
 from .answers import Asker, RestAsker, ServiceAsker, SqlAsker
 from .compare_rows import ALLOWED_RANK, compare_rows
 from .figures import METRICS, StatsSamples, make_figures
-from .questions import StatsQuestion, list_questions
+from .questions import LIST, StatsQuestion, list_addresses, list_questions
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -37,12 +39,20 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(session: BenchSession, options: Namespace) -> list[Figure]:
     questions, samples = list_questions(ALLOWED_RANK), StatsSamples(options.events)
-    for feed in dict.fromkeys(question.feed for question in questions):
-        with open_peers(SQL_PEERS, feed) as (peers, samples.left_out):
-            source = _load_feed(session, feed, options, peers)
-            asked = [question for question in questions if question.feed == feed]
-            _ask_engines(session, source, peers, asked, options.repeats, samples)
-        session.drop_source(source)
+    path = session.folder / "addresses.txt"
+    path.write_text("\n".join(list_addresses()))
+    put_list(session.store, LIST, read_list(path.read_bytes(), ListFormat("ip")))
+    try:
+        for feed in dict.fromkeys(question.feed for question in questions):
+            with open_peers(SQL_PEERS, feed) as (peers, samples.left_out):
+                source = _load_feed(session, feed, options, peers)
+                for peer in peers:
+                    peer.load_list(path)
+                asked = [question for question in questions if question.feed == feed]
+                _ask_engines(session, source, peers, asked, options.repeats, samples)
+            session.drop_source(source)
+    finally:
+        remove_list(session.store, LIST)
     return list(make_figures(samples, questions))
 
 

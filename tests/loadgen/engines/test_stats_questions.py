@@ -15,11 +15,14 @@ import pytest
 from watchfloor.loadgen.engines.peers.peer_process import SQL_PEERS, explain_missing, open_peers
 from watchfloor.loadgen.experiments.stats.answers import SqlAsker
 from watchfloor.loadgen.experiments.stats.compare_rows import ALLOWED_RANK, compare_rows
-from watchfloor.loadgen.experiments.stats.questions import LISTED, AnswerKind, list_addresses, list_questions
+from watchfloor.loadgen.experiments.stats.questions import LIST, LISTED, AnswerKind, list_addresses, list_questions
 from watchfloor.loadgen.generator.generate import generate_events
 from watchfloor.schema.definition import builtin_definitions
 from watchfloor.schema.errors import InternalError
+from watchfloor.schema.field import FieldType
 from watchfloor.schema.filter.type_check import read_typed_filter
+from watchfloor.schema.filter.value_list import ValueList
+from watchfloor.schema.source import Source
 from watchfloor.schema.stats.type_check import read_stats
 
 QUESTIONS = {question.name: question for question in list_questions(ALLOWED_RANK)}
@@ -35,6 +38,9 @@ def test_sql_engines_give_the_same_answers(feed: str, tmp_path: Path) -> None:
         generate_events(out, EVENTS, 3, source=feed)
     with open_peers(SQL_PEERS, feed) as (peers, _):
         assert [peer.load_file(path).rows for peer in peers] == [EVENTS, EVENTS]
+        path.write_text("\n".join(list_addresses()))
+        for peer in peers:
+            peer.load_list(path)
         askers = [SqlAsker(peer, tmp_path) for peer in peers]
         for question in QUESTIONS.values():
             if question.feed == feed:
@@ -44,12 +50,23 @@ def test_sql_engines_give_the_same_answers(feed: str, tmp_path: Path) -> None:
                     compare_rows(question, answers, asker.find_bounds(question))
 
 
+class Lists:
+    """A catalog with the list of the questions."""
+
+    def find_list(self, name: str) -> ValueList:
+        assert name == LIST
+        return ValueList(LIST, 1, FieldType.IP, LISTED, None)
+
+    def find_source(self, name: str) -> Source:
+        raise AssertionError(name)
+
+
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_questions_fit_their_source(name: str) -> None:
     question = QUESTIONS[name]
     source = builtin_definitions()[question.feed]
     typed = read_stats(question.stats, source)
-    read_typed_filter(question.where, source)
+    read_typed_filter(question.where, source, catalog=Lists())
     assert len(typed.stats.keys) == question.keys and question.sql.keys() == set(SQL_PEERS)
 
 
