@@ -35,7 +35,7 @@ PER_SOURCE = Metric(
     "ms",
     "(median of all sources - median of the largest one) / (sources - 1), by figure; samples: turn by turn",
 )
-SIGHTINGS = Metric("sightings", "", "fields of the sources in which the address occurs", exact=True)
+SIGHTINGS = Metric("sightings", "", "fields of the sources in which the address occurs")
 
 WARM_UP = 5
 GOALS_FROM = 60

@@ -13,8 +13,8 @@ import pytest
 from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
 
+from watchfloor.query.batches import slices
 from watchfloor.query.service import QueryService
-from watchfloor.query.stats import slices
 from watchfloor.query.stats.request import StatsQuery
 from watchfloor.query.stats.run import StatsPart
 from watchfloor.query.stats.sketches import DISTINCT_ERROR, EXACT_VALUES, RANK_ERROR
