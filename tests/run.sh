@@ -22,7 +22,7 @@ fi
 
 # Two processes with a stack each, whose tests wait for servers much of the time, and one for those that start their own.
 result=0
-.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "$chosen" "$@" || result=$?
+.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=20 --durations-min=8 -m "$chosen" "$@" || result=$?
 
 if [ -n "$junit" ]; then
     wait $junit || {
