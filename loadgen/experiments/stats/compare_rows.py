@@ -29,6 +29,9 @@ def compare_rows(question: StatsQuestion, answers: Mapping[str, Rows], bounds: R
     """
     *_, reference = answers
     wanted = _group_rows(question, answers[reference])
+    if question.kind is AnswerKind.VALUES:
+        _compare_values(question, answers, list(wanted.values()))
+        return
     limits = {_read_key(row[: question.keys]): row[question.keys :] for row in bounds}
     if limits and limits.keys() != wanted.keys():
         raise InternalError(f"{question.name}: the bounds have other groups than {reference}")
@@ -50,6 +53,14 @@ def compare_rows(question: StatsQuestion, answers: Mapping[str, Rows], bounds: R
             raise InternalError(
                 f"{question.name}: {engine} and {reference} differ in {len(differences)} groups: {some}"
             )
+
+
+def _compare_values(question: StatsQuestion, answers: Mapping[str, Rows], wanted: list[list[Any]]) -> None:
+    """Raises ``InternalError`` unless all answers have these values in this order, whatever their groups."""
+    for engine, rows in answers.items():
+        found = list(_group_rows(question, rows).values())
+        if found != wanted:
+            raise InternalError(f"{question.name}: {engine} has the values {found}, not {wanted}")
 
 
 def _group_rows(question: StatsQuestion, rows: Rows) -> dict[tuple[Any, ...], list[Any]]:

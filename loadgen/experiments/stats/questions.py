@@ -44,6 +44,7 @@ class AnswerKind(Enum):
     EXACT = "exact"
     DISTINCT = "distinct"  # the last column is a number of distinct values, which ours estimates if there are many
     QUANTILE = "quantile"  # the last column is a quantile, which all engines estimate
+    VALUES = "values"  # the values alone, in their order: of groups with equal values a limit keeps any
 
 
 @dataclass(frozen=True)
@@ -243,6 +244,7 @@ def _list_netflow() -> list[StatsQuestion]:
                 "WHERE duration_ms >= 30000 GROUP BY src_ip, dst_ip ORDER BY longest DESC, sent DESC LIMIT 10"
             ),
             keys=2,
+            kind=AnswerKind.VALUES,
             in_order=True,
         ),
         StatsQuestion(

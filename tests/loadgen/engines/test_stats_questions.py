@@ -87,6 +87,7 @@ HOUR = datetime(2026, 1, 1, 5, tzinfo=UTC)
         ("timeline of a pattern", [[HOUR, 1]], [[HOUR.replace(tzinfo=None), 1]]),
         ("users by domain", [["a", MANY + 6000]], [["a", MANY]]),
         ("errors by domain", [["a", 1], ["b", 2]], [["b", 2], ["a", 1]]),
+        ("longest connections", [["a", "b", 9, 1], ["a", "c", 7, 1]], [["a", "b", 9, 1], ["b", "c", 7, 1]]),
     ],
 )
 def test_equal_answers_pass(name: str, ours: list[list[Any]], theirs: list[list[Any]]) -> None:
@@ -107,6 +108,12 @@ def test_equal_answers_pass(name: str, ours: list[list[Any]], theirs: list[list[
 def test_answers_that_differ_end_the_experiment(name: str, ours: list[list[Any]], said: str) -> None:
     with pytest.raises(InternalError, match=said):
         compare_rows(QUESTIONS[name], {"ours": ours, "theirs": [["a", 1], ["b", 1]]}, ())
+
+
+def test_other_values_of_the_last_groups_end_the_experiment() -> None:
+    answers = {"ours": [["a", "b", 9, 1]], "theirs": [["a", "b", 8, 1]]}
+    with pytest.raises(InternalError, match=r"ours has the values \[\[9, 1\]\], not \[\[8, 1\]\]"):
+        compare_rows(QUESTIONS["longest connections"], answers, ())
 
 
 def test_estimates_outside_their_bounds_end_the_experiment() -> None:
