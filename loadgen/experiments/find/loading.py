@@ -16,9 +16,9 @@ from watchfloor.loadgen.harness.session import BenchSession, print_progress
 from watchfloor.query.service import QueryService
 from watchfloor.query.stats.request import StatsQuery
 
-FEEDS = ("proxy.events", "auth.events", "dns.events", "netflow.events")
-ADDRESS = "src_ip"
-"""The field of all feeds from which the values are taken."""
+_CLIENTS = {"proxy.events": "src_ip", "auth.events": "src_ip", "dns.events": "client_ip", "netflow.events": "src_ip"}
+"""By feed, the field of the clients' addresses, from which the values are taken."""
+FEEDS = tuple(_CLIENTS)
 _LARGE, _MIDDLING = 30, 8
 """One of so many sources is large, and one of so many middling."""
 _IN_PROCESS = 200_000
@@ -73,11 +73,10 @@ def _load_source(session: BenchSession, file: LogFile) -> str:
 def choose_values(service: QueryService, sources: LoadedSources) -> dict[str, str]:
     """Returns addresses by how many events have them: ``common`` in all feeds, ``rare`` in the largest source, none."""
     ranks: Counter[str] = Counter()
-    for name in sources.names[-len(FEEDS) :]:
-        for place, (value, _) in enumerate(service.rank_values(name, ADDRESS, limit=1000)):
+    for name, feed in zip(sources.names, FEEDS, strict=False):
+        for place, (value, _) in enumerate(service.rank_values(name, _CLIENTS[feed], limit=1000)):
             # An address that one more feed has goes before every other.
             ranks[str(value)] += 2000 - place
-    *_, last = service.run_stats(
-        StatsQuery(sources.names[0], f"count() by {ADDRESS} | sort count, {ADDRESS} | limit 1")
-    )
-    return {"common": ranks.most_common(1)[0][0], "rare": str(last.rows[ADDRESS][0].as_py()), "absent": "192.0.2.200"}
+    client = _CLIENTS[FEEDS[0]]
+    *_, last = service.run_stats(StatsQuery(sources.names[0], f"count() by {client} | sort count, {client} | limit 1"))
+    return {"common": ranks.most_common(1)[0][0], "rare": str(last.rows[client][0].as_py()), "absent": "192.0.2.200"}
