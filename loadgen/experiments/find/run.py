@@ -100,16 +100,16 @@ def _ask_case(client: FindClient, service: QueryService, asked: _Asked, case: Ca
 def _make_figures(asked: _Asked) -> Iterator[Figure]:
     for (metric, (value, number)), samples in asked.samples.items():
         goal = _GOALS.get(metric) if number >= GOALS_FROM else None
-        yield Figure(metric, tuple(samples), _label(asked.sources, value, number), goal)
+        yield Figure(metric, tuple(samples), _make_labels(asked.sources, value, number), goal)
     for case, found in asked.sightings.items():
-        yield Figure(SIGHTINGS, (float(found),), _label(asked.sources, *case))
+        yield Figure(SIGHTINGS, (float(found),), _make_labels(asked.sources, *case))
     if len(asked.numbers) > 1:
         for metric in _TIMED:
             for value in asked.values:
                 yield _make_slope(asked, metric, value)
 
 
-def _label(sources: LoadedSources, value: str, number: int) -> dict[str, str]:
+def _make_labels(sources: LoadedSources, value: str, number: int) -> dict[str, str]:
     return {"address": value, "sources": str(number), "events": f"{sum(sources.events[:number]):,}"}
 
 
@@ -117,12 +117,12 @@ def _make_slope(asked: _Asked, metric: Metric, value: str) -> Figure:
     """Makes the figure of what one more source adds."""
     one, all_of_them = asked.numbers[0], asked.numbers[-1]
     few, many = (Figure(metric, tuple(asked.samples[metric, (value, number)])) for number in (one, all_of_them))
-    turns = _divide(many.samples, few.samples, all_of_them - one)
-    (whole,) = _divide([many.value], [few.value], all_of_them - one)
+    turns = _average_growth(many.samples, few.samples, all_of_them - one)
+    (whole,) = _average_growth([many.value], [few.value], all_of_them - one)
     return Figure(PER_SOURCE, turns, {"address": value, "of": metric.name}, derived=whole)
 
 
-def _divide(many: Sequence[float], few: Sequence[float], sources: int) -> tuple[float, ...]:
+def _average_growth(many: Sequence[float], few: Sequence[float], sources: int) -> tuple[float, ...]:
     return tuple((a - b) / sources for a, b in zip(many, few, strict=True))
 
 
