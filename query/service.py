@@ -35,7 +35,7 @@ from .sightings import Sightings, find_sightings
 from .sorting.prepare import SortedQuery, prepare_sorted
 from .sorting.run import execute_sorted
 from .statistics import count_events, count_over_time, rank_values
-from .stats.prepare import prepare_stats
+from .stats.prepare import PreparedStats, prepare_stats
 from .stats.request import StatsQuery, check_stats
 from .stats.run import StatsResult
 from .subqueries import has_subqueries, resolve_stats_filter, resolve_subqueries
@@ -61,17 +61,11 @@ class QueryService:
         progress = QueryProgress()
         if has_subqueries(checked):
             return _run_later(checked, snapshot, progress, stop, started)
-        try:
+        query: _PreparedRequest | None = None
+        with stop.guard_preparation():
             query = _prepare(checked, snapshot)
-        except StoreError:
-            stop.cancel_deadline()
-            if stop.reason is None:
-                raise
-            # The deadline passed before there was a plan: the answer has no rows.
+        if query is None:  # The deadline passed before there was a plan: the answer has no rows.
             return QueryResult(checked, None, progress, stop, iter(()), started)
-        except BaseException:
-            stop.cancel_deadline()
-            raise
         batches = _execute(snapshot, query, progress, stop)
         return QueryResult(checked, query, progress, stop, batches, started)
 
@@ -91,20 +85,14 @@ class QueryService:
         snapshot = self._store.snapshot()
         spent = time.perf_counter() - started
         stop = QueryStop(snapshot, None if query.deadline is None else max(0.0, query.deadline - spent))
-        try:
-            if has_subqueries(checked):
-                return StatsResult(
-                    lambda: prepare_stats(snapshot, *resolve_stats_filter(snapshot, checked)), snapshot, stop, started
-                )
-            return StatsResult(prepare_stats(snapshot, checked), snapshot, stop, started)
-        except StoreError:
-            stop.cancel_deadline()
-            if stop.reason is None:
-                raise
-            return StatsResult(None, snapshot, stop, started)
-        except BaseException:
-            stop.cancel_deadline()
-            raise
+        if has_subqueries(checked):
+            return StatsResult(
+                lambda: prepare_stats(snapshot, *resolve_stats_filter(snapshot, checked)), snapshot, stop, started
+            )
+        prepared: PreparedStats | None = None
+        with stop.guard_preparation():
+            prepared = prepare_stats(snapshot, checked)
+        return StatsResult(prepared, snapshot, stop, started)
 
     def aggregate(self, query: StatsQuery) -> pa.Table:
         """Returns the whole answer of an aggregation. Raises ``StoreError`` after ``count_seconds``, and as it does."""
@@ -240,19 +228,13 @@ def _run_later(
     """
 
     def run() -> Generator[pa.RecordBatch, None, None]:
-        try:
+        query: _PreparedRequest | None = None
+        with stop.guard_preparation():
             resolved, _ = resolve_subqueries(snapshot, checked)
             query = _prepare(resolved, snapshot)
-        except StoreError:
-            stop.cancel_deadline()
-            if stop.reason is None:
-                raise
-            return
-        except BaseException:
-            stop.cancel_deadline()
-            raise
-        result.adopt_query(resolved, query)
-        yield from _execute(snapshot, query, progress, stop)
+        if query is not None:
+            result.adopt_query(resolved, query)
+            yield from _execute(snapshot, query, progress, stop)
 
     result = QueryResult(checked, None, progress, stop, run(), started)
     return result

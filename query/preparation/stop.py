@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal, Protocol
 
+from watchfloor.schema.errors import StoreError
 from watchfloor.store.bridge.threads import start_timer
 
 StopReason = Literal["cancelled", "deadline"]
@@ -41,3 +44,16 @@ class QueryStop:
         """Cancels the deadline; to be called when the query has ended."""
         if self._timer is not None:
             self._timer.cancel()
+
+    @contextmanager
+    def guard_preparation(self) -> Iterator[None]:
+        """Guards the preparation of a query. It cancels the deadline if the preparation fails.
+
+        A preparation that fails because the query was ended meanwhile raises nothing, and has no result.
+        """
+        try:
+            yield
+        except BaseException as error:
+            self.cancel_deadline()
+            if not isinstance(error, StoreError) or self.reason is None:
+                raise

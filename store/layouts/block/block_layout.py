@@ -8,8 +8,9 @@ no block that is still to come can have newer ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -19,12 +20,12 @@ import pyarrow.compute as pc
 from watchfloor.schema.filter.tree import And, Compare, Condition, Filter
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import YEAR_10000, from_micros
+from watchfloor.store.answers import AnsweringLayout
 from watchfloor.store.bridge.requests import (
     MANY_REQUESTS,
     EntryScan,
     EventScan,
     ServerIterator,
-    ServerOption,
     ServerOptions,
 )
 from watchfloor.store.bridge.streams import NEXT_ROW
@@ -53,8 +54,6 @@ from watchfloor.store.layouts.block.blocks.block_keys import (
 from watchfloor.store.layouts.block.blocks.event_order import EventMerger, sort_newest_first
 from watchfloor.store.layouts.block.epochs.block_view import BlockView, find_view
 from watchfloor.store.reader import Batches, Reader
-from watchfloor.store.sorting.answer import read_top_answers
-from watchfloor.store.stats.answer import PartialGroups, read_answers
 
 from .block_counts import BlockCounts, read_block_hits
 from .block_encoder import BlockEncoder
@@ -62,8 +61,6 @@ from .costs import BLOCK_COSTS
 
 _STREAM = "watchfloor.block.BlockStream"
 """Java class that reads events. Column 0 of its batches is the block's row at each block's first event, else null."""
-_STATS_ITERATOR, _TOP_ITERATOR = "watchfloor.block.StatsIterator", "watchfloor.block.TopIterator"
-_ANSWER_PRIORITY = 100
 # Two blocks first would bring the first rows in two thirds of the time, but all rows, which fit on a screen, a fifth
 # later.
 FEW_BLOCKS = 10
@@ -87,10 +84,11 @@ SPARE = 1.25
 """Factor on the number of events still missing to the limit, because the blocks that hold them are an estimate."""
 
 
-class BlockLayout:
+class BlockLayout(AnsweringLayout):
     """Writes events as blocks and reads them."""
 
     name = "block"
+    stats_iterator, top_iterator = "watchfloor.block.StatsIterator", "watchfloor.block.TopIterator"
     hits_exact = False
     costs = BLOCK_COSTS
     max_entries = 1024
@@ -134,47 +132,28 @@ class BlockLayout:
                     yield from runs.take_newer(int(newest[0]))
         yield from runs.take_newer()
 
-    def aggregate_events(
-        self, reader: Reader, source: Source, request: StatsRequest, hits: pa.Array | None = None
-    ) -> Iterator[PartialGroups]:
-        sets = (*request.program.sets, *list_sets(request.where))
-        options: dict[str, ServerOption] = {"program": request.program.data, "sets": sets}
-        for batch in _read_answers(reader, source, request, (_STATS_ITERATOR, options), hits):
-            yield from read_answers(batch, request.program)
-
-    def find_top(
-        self, reader: Reader, source: Source, request: TopRequest, hits: pa.Array | None = None
+    def read_answers(
+        self,
+        reader: Reader,
+        source: Source,
+        request: StatsRequest | TopRequest,
+        iterator: ServerIterator,
+        hits: pa.Array | None,
     ) -> Iterator[pa.RecordBatch]:
-        iterator = _TOP_ITERATOR, {**request.make_options(source), "sets": list_sets(request.where)}
-        for batch in _read_answers(reader, source, request, iterator, hits):
-            yield from read_top_answers(batch)
-
-
-def _read_answers(
-    reader: Reader,
-    source: Source,
-    request: StatsRequest | TopRequest,
-    iterator: tuple[str, Mapping[str, ServerOption]],
-    hits: pa.Array | None,
-) -> Iterator[pa.RecordBatch]:
-    """Yields the answers of an iterator, a Java class and its options, about the requested events."""
-    since, until = request.since, request.until
-    ranges = _rows_of_range(source, since, until) if hits is None else _rows_of_hits(hits)
-    view = find_view(reader, source)
-    java_class, given = iterator
-    options = {
-        **given,
-        "filter": _compile_within(source, since, until, request.where),
-        **view.make_options(*find_block_bounds(since, until)),
-    }
-    answers = ServerIterator(_ANSWER_PRIORITY, "answers", java_class, options)
-    requests = _bound_requests(request.where)
-    scan = EntryScan(event_table(source), ranges, (answers,), ordered=False, requests=requests)
-    with reader.begin_scan(scan) as batches:
-        for batch in batches:
-            view.check_still_right(reader, source.name)
-            yield batch
-    view.check_still_right(reader, source.name)
+        ranges = _rows_of_range(source, request.since, request.until) if hits is None else _rows_of_hits(hits)
+        view = find_view(reader, source)
+        options = {
+            "filter": _compile_within(source, request.since, request.until, request.where),
+            **view.make_options(*find_block_bounds(request.since, request.until)),
+        }
+        iterators = [replace(iterator, options={**iterator.options, **options})]
+        requests = _bound_requests(request.where)
+        scan = EntryScan(event_table(source), ranges, iterators, ordered=False, requests=requests)
+        with reader.begin_scan(scan) as batches:
+            for batch in batches:
+                view.check_still_right(reader, source.name)
+                yield batch
+        view.check_still_right(reader, source.name)
 
 
 def _bound_requests(where: Filter | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,8 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.filter.tree import Condition
 from watchfloor.schema.source import Source
-from watchfloor.store.bridge.requests import EntryScan, EventScan, ServerIterator, ServerOption, ServerOptions
+from watchfloor.store.answers import AnsweringLayout
+from watchfloor.store.bridge.requests import EntryScan, EventScan, ServerIterator, ServerOptions
 from watchfloor.store.encoding.byte_arrays import join_bytes, to_binary_array, to_byte_rows
 from watchfloor.store.encoding.keys import (
     KEY_BYTES,
@@ -29,8 +31,6 @@ from watchfloor.store.index.index_hits import read_index_hits, split_conditions
 from watchfloor.store.index.index_rows import make_index_ranges, make_index_suffixes
 from watchfloor.store.layout import FieldValue, ReadRequest, StatsRequest, TopRequest, make_event_schema
 from watchfloor.store.reader import Reader
-from watchfloor.store.sorting.answer import read_top_answers
-from watchfloor.store.stats.answer import PartialGroups, read_answers
 
 from .cell_counts import CellCounts
 from .cell_encoder import CellEncoder
@@ -38,16 +38,15 @@ from .costs import CELL_COSTS
 from .event_rows import EVENT_KEYS, ROW_BYTES
 
 _STREAM = "watchfloor.cell.CellStream"
-_STATS_ITERATOR, _TOP_ITERATOR = "watchfloor.cell.CellStatsIterator", "watchfloor.cell.CellTopIterator"
-_ANSWER_PRIORITY = 100
 BATCH_ROWS = 4096
 """Number of events in a batch of results after the first batch."""
 
 
-class CellLayout:
+class CellLayout(AnsweringLayout):
     """Writes events as a cell per field, as the paper does, and reads them."""
 
     name = "cell"
+    stats_iterator, top_iterator = "watchfloor.cell.CellStatsIterator", "watchfloor.cell.CellTopIterator"
     hits_exact = True
     costs = CELL_COSTS
     max_entries = 4096
@@ -90,37 +89,19 @@ class CellLayout:
             start += step
             step = min(step * 4, BATCH_ROWS)
 
-    def aggregate_events(
-        self, reader: Reader, source: Source, request: StatsRequest, hits: pa.Array | None = None
-    ) -> Iterator[PartialGroups]:
-        sets = (*request.program.sets, *list_sets(request.where))
-        options: dict[str, ServerOption] = {"program": request.program.data, "sets": sets}
-        for batch in _read_answers(reader, source, request, (_STATS_ITERATOR, options), hits):
-            yield from read_answers(batch, request.program)
-
-    def find_top(
-        self, reader: Reader, source: Source, request: TopRequest, hits: pa.Array | None = None
+    def read_answers(
+        self,
+        reader: Reader,
+        source: Source,
+        request: StatsRequest | TopRequest,
+        iterator: ServerIterator,
+        hits: pa.Array | None,
     ) -> Iterator[pa.RecordBatch]:
-        iterator = _TOP_ITERATOR, {**request.make_options(source), "sets": list_sets(request.where)}
-        for batch in _read_answers(reader, source, request, iterator, hits):
-            yield from read_top_answers(batch)
-
-
-def _read_answers(
-    reader: Reader,
-    source: Source,
-    request: StatsRequest | TopRequest,
-    iterator: tuple[str, Mapping[str, ServerOption]],
-    hits: pa.Array | None,
-) -> Iterator[pa.RecordBatch]:
-    """Yields the answers of an iterator, a Java class and its options, about the requested events."""
-    ranges = _rows_of_range(source, request.since, request.until) if hits is None else _rows_of_hits(hits)
-    java_class, given = iterator
-    options = dict(given)
-    if request.where is not None:
-        options["filter"] = compile_filter(request.where, source)
-    answers = ServerIterator(_ANSWER_PRIORITY, "answers", java_class, options)
-    yield from reader.scan(EntryScan(event_table(source), ranges, (answers,), ordered=False))
+        ranges = _rows_of_range(source, request.since, request.until) if hits is None else _rows_of_hits(hits)
+        if request.where is not None:
+            program = compile_filter(request.where, source)
+            iterator = replace(iterator, options={**iterator.options, "filter": program})
+        yield from reader.scan(EntryScan(event_table(source), ranges, [iterator], ordered=False))
 
 
 def _rows_of_range(source: Source, since: int, until: int) -> Ranges:

@@ -19,7 +19,6 @@ import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.Heartbeat;
 import watchfloor.iterators.filter.ValueSet;
 import watchfloor.iterators.filter.ValueSets;
-import watchfloor.iterators.filter.Verdict;
 
 /**
  * Gives one answer for each block that has events that satisfy a filter, with the values of the requested fields.
@@ -39,14 +38,11 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
   private List<ValueSet> sets;
   private SortedKeyValueIterator<Key, Value> source;
   private Block block;
-  /** Null if all events match. */
-  private BlockFilter filter;
+  private BlockRows matching;
   private int most;
   private int[] slots;
   private boolean[] wanted;
   private final VectorWriter answer = new VectorWriter();
-  private int[] allRows = new int[0];
-  private int[] rows = new int[0];
 
   @Override
   public void init(
@@ -55,8 +51,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     this.options = Map.copyOf(options);
     sets = ValueSets.load(options);
     block = new Block();
-    byte[] program = EventOptions.filter(options);
-    filter = program == null ? null : BlockFilter.decode(program, block);
+    matching = BlockRows.of(options, block);
     most = EventOptions.most(options);
     String[] columns = EventOptions.columns(options);
     slots = Arrays.stream(columns).mapToInt(block::slot).toArray();
@@ -91,15 +86,13 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
 
   /** Makes the block's answer and moves the source past the block. Returns false if none of its events matches. */
   private boolean answers() throws IOException {
-    if (filter != null && filter.within(block.time()) == Verdict.NONE || !block.open()) {
+    if (!matching.mayMatch(block) || !block.open()) {
       return false;
     }
     int all = block.rows();
     int count = all;
-    if (filter != null || most < all) {
-      selectAll(all);
-      count = filter == null ? all : filter.select(block, rows, all);
-      count = Math.min(count, most);
+    if (!matching.takesAll() || most < all) {
+      count = Math.min(matching.select(block), most);
     }
     if (count == 0) {
       return false;
@@ -118,7 +111,7 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
       if (count == all) {
         answer.put(place, stored);
       } else {
-        answer.put(place, block.vector(slots[place]), rows, count);
+        answer.put(place, block.vector(slots[place]), matching.rows(), count);
       }
     }
     topKey = AnswerKeys.key(block.row());
@@ -128,15 +121,6 @@ public class BlockIterator extends AnswerIterator implements OptionDescriber {
     }
     topValue = new Value(answer.toByteArray(), false);
     return true;
-  }
-
-  private void selectAll(int count) {
-    if (allRows.length < count) {
-      allRows = new int[count];
-      Arrays.setAll(allRows, i -> i);
-      rows = new int[count];
-    }
-    System.arraycopy(allRows, 0, rows, 0, count);
   }
 
   @Override

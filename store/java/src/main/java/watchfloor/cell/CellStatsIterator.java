@@ -3,92 +3,63 @@ package watchfloor.cell;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.List;
 import java.util.Map;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
-import org.apache.accumulo.core.iterators.IteratorEnvironment;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
-import watchfloor.iterators.AnswerIterator;
-import watchfloor.iterators.AnswerKeys;
 import watchfloor.iterators.EventOptions;
-import watchfloor.iterators.Heartbeat;
+import watchfloor.iterators.GatheringIterator;
 import watchfloor.iterators.StatsOptions;
-import watchfloor.iterators.filter.ValueSet;
-import watchfloor.iterators.filter.ValueSets;
+import watchfloor.stats.PartialAnswer;
 import watchfloor.stats.StatsProgram;
 import watchfloor.stats.StatsTable;
 
 /**
- * Gives the groups of the events that satisfy a filter, as the block layout's iterator does. An answer's key is the row
- * of the last event that it covers.
+ * Gives the groups of the events that satisfy a filter, as the block layout's iterator does.
  */
-public class CellStatsIterator extends AnswerIterator {
+public class CellStatsIterator extends GatheringIterator {
   /** The number of events that are grouped at once. */
   private static final int MOST = 1024;
 
-  private Map<String, String> options;
-  /** Kept as long as the filters that refer to them. */
-  private List<ValueSet> sets;
-  private SortedKeyValueIterator<Key, Value> source;
-  private EventCells cells;
+  private final EventCells cells = new EventCells();
   private EventFilter filter;
   private CellEvents events;
   private StatsTable table;
-  private long mostBytes;
   private final int[] rows = new int[MOST];
 
   @Override
-  public void init(
-      SortedKeyValueIterator<Key, Value> source, Map<String, String> options, IteratorEnvironment environment) {
-    this.source = source;
-    this.options = Map.copyOf(options);
-    sets = ValueSets.load(options);
+  protected PartialAnswer prepare(Map<String, String> options) {
     StatsProgram program = StatsOptions.program(options);
-    cells = new EventCells();
     byte[] given = EventOptions.filter(options);
     filter = given == null ? EventFilter.all() : EventFilter.decode(given, cells);
     events = new CellEvents(program, cells, MOST);
     cells.freeze();
     table = new StatsTable(program);
-    mostBytes = StatsOptions.mostBytes(options);
+    return new GroupedEvents();
   }
 
   @Override
-  public void seek(Range range, Collection<ByteSequence> families, boolean inclusive) throws IOException {
-    clearTop();
-    Range left = AnswerKeys.left(range);
-    if (left != null) {
-      source.seek(left, families, inclusive);
-      next();
-    }
+  protected void begin(
+      SortedKeyValueIterator<Key, Value> source, Range range, Collection<ByteSequence> families, boolean inclusive)
+      throws IOException {
+    source.seek(range, families, inclusive);
   }
 
   @Override
-  public void next() throws IOException {
-    clearTop();
-    long begin = System.nanoTime();
-    Key row = null;
-    while (source.hasTop()) {
-      row = cells.readEvent(source);
-      if (filter.matches(cells)) {
-        events.add();
-        if (events.count() == MOST) {
-          group();
-        }
-      }
-      boolean hasFound = table.events() + events.count() > 0;
-      boolean isLate = System.nanoTime() - begin > (hasFound ? StatsOptions.NANOS : Heartbeat.NANOS);
-      if (isLate || table.bytes() > mostBytes) {
-        answer(row);
-        return;
+  protected Key addNext(SortedKeyValueIterator<Key, Value> source) throws IOException {
+    if (!source.hasTop()) {
+      return null;
+    }
+    Key row = cells.readEvent(source);
+    if (filter.matches(cells)) {
+      events.add();
+      if (events.count() == MOST) {
+        group();
       }
     }
-    if (table.events() + events.count() > 0) {
-      answer(row);
-    }
+    return row;
   }
 
   private void group() throws IOException {
@@ -99,17 +70,27 @@ public class CellStatsIterator extends AnswerIterator {
     }
   }
 
-  /** Answers with the groups so far, or with a heartbeat if there are none. */
-  private void answer(Key row) throws IOException {
-    group();
-    topKey = row;
-    topValue = table.events() > 0 ? new Value(table.takeAnswer(), false) : Heartbeat.value();
+  @Override
+  protected GatheringIterator create() {
+    return new CellStatsIterator();
   }
 
-  @Override
-  public SortedKeyValueIterator<Key, Value> deepCopy(IteratorEnvironment environment) {
-    CellStatsIterator copy = new CellStatsIterator();
-    copy.init(source.deepCopy(environment), options, environment);
-    return copy;
+  /** The table with the events that are still to be grouped. */
+  private final class GroupedEvents implements PartialAnswer {
+    @Override
+    public boolean isEmpty() {
+      return table.isEmpty() && events.count() == 0;
+    }
+
+    @Override
+    public long bytes() {
+      return table.bytes();
+    }
+
+    @Override
+    public byte[] takeAnswer() throws IOException {
+      group();
+      return table.takeAnswer();
+    }
   }
 }

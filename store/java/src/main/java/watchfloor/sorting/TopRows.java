@@ -1,6 +1,7 @@
 package watchfloor.sorting;
 
 import java.util.Arrays;
+import watchfloor.stats.PartialAnswer;
 import watchfloor.stats.StatsWriter;
 
 /**
@@ -10,7 +11,7 @@ import watchfloor.stats.StatsWriter;
  * u32 events | u32 length of a row | events × u32 lengths of keys | keys | rows
  * </pre>
  */
-public final class TopRows {
+public final class TopRows implements PartialAnswer {
   private final int most;
   /** Only events after this key are wanted; null: all. */
   private final byte[] after;
@@ -34,11 +35,12 @@ public final class TopRows {
     return bound;
   }
 
-  public int size() {
-    return size;
+  @Override
+  public boolean isEmpty() {
+    return size == 0;
   }
 
-  /** Returns about how many bytes of memory the keys take. */
+  @Override
   public long bytes() {
     return bytes;
   }
@@ -110,6 +112,7 @@ public final class TopRows {
   }
 
   /** Returns the answer with the events that are kept, and forgets them; the bound stays. */
+  @Override
   public byte[] takeAnswer() {
     StatsWriter out = new StatsWriter();
     out.putInt(size);

@@ -14,7 +14,7 @@ import watchfloor.stats.states.State;
  * per state: see the classes of {@link State}
  * </pre>
  */
-public final class StatsTable {
+public final class StatsTable implements PartialAnswer {
   private final GroupTable groups;
   private final List<State> states;
   private long events;
@@ -35,16 +35,16 @@ public final class StatsTable {
     }
   }
 
-  /** Returns the number of events since the last answer. */
-  public long events() {
-    return events;
+  @Override
+  public boolean isEmpty() {
+    return events == 0;
   }
 
   public int groups() {
     return groups.size();
   }
 
-  /** Returns about how many bytes of memory the groups and their states take. */
+  @Override
   public long bytes() {
     long bytes = groups.bytes();
     for (State state : states) {
@@ -53,7 +53,7 @@ public final class StatsTable {
     return bytes;
   }
 
-  /** Returns the answer for the events that were added, and forgets them. */
+  @Override
   public byte[] takeAnswer() {
     StatsWriter out = new StatsWriter();
     int size = groups.size();

@@ -26,6 +26,7 @@ import org.apache.accumulo.core.data.Key;
 import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.junit.jupiter.api.Test;
+import watchfloor.block.epochs.SeenBlocks;
 import watchfloor.cell.CellStatsIterator;
 import watchfloor.iterators.EventOptions;
 import watchfloor.iterators.StatsOptions;

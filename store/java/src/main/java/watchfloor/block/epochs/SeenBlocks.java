@@ -1,4 +1,4 @@
-package watchfloor.block;
+package watchfloor.block.epochs;
 
 import java.util.Arrays;
 import java.util.Base64;
@@ -9,13 +9,13 @@ import watchfloor.iterators.BigEndian;
  * Tells which blocks a query sees while compaction replaces blocks, as Python's {@code BlockView} does: those of epochs
  * that are committed, and of them not those that a later epoch has replaced.
  */
-final class SeenBlocks {
+public final class SeenBlocks {
   /** The option with the last committed epoch; without it all blocks are seen. */
-  static final String EPOCH = "epoch";
+  public static final String EPOCH = "epoch";
   /** The option with the epochs that were aborted, with commas between them. */
-  static final String ABORTED = "aborted";
+  public static final String ABORTED = "aborted";
   /** The option with base64 of the rows of the blocks that were replaced, ascending. */
-  static final String DIED = "died";
+  public static final String DIED = "died";
 
   private static final int TAG_AT = 16;
   private static final int MERGED = 1 << 31;
@@ -30,7 +30,7 @@ final class SeenBlocks {
     this.died = died;
   }
 
-  static SeenBlocks of(Map<String, String> options) {
+  public static SeenBlocks of(Map<String, String> options) {
     String aborted = options.getOrDefault(ABORTED, "");
     return new SeenBlocks(
         Long.parseLong(options.getOrDefault(EPOCH, Long.toString(Long.MAX_VALUE))),
@@ -38,7 +38,7 @@ final class SeenBlocks {
         Base64.getDecoder().decode(options.getOrDefault(DIED, "")));
   }
 
-  boolean sees(byte[] row) {
+  public boolean sees(byte[] row) {
     int tag = BigEndian.getInt(row, TAG_AT);
     long made = tag < 0 ? tag & ~MERGED : 0;
     if (made > epoch) {
