@@ -20,8 +20,8 @@ from watchfloor.store.stats.answer import decode_floats, decode_numbers, name_ke
 from watchfloor.store.stats.program import StateKind, StatePart, list_states
 
 from .merge import GroupMerger
-from .places import find_places
-from .sketches import count_distinct, find_quantile
+from .places import find_places, split_rows
+from .sketches import EXACT_VALUES, count_distinct, find_quantile
 from .stages import apply_stages
 
 _INT64 = 1 << 63
@@ -172,28 +172,29 @@ class _AggregateReader:
     def _count_distinct(self, state: StatePart) -> tuple[pa.Array, bool]:
         rows, sketches = self._list_rows(state)
         counts = np.zeros(len(self._groups), np.int64)
+        beside: dict[int, pa.Table] = {}
         if rows is not None and len(rows):
             places = self._find_places(rows)
             counts += np.bincount(places, minlength=len(counts))
+            if sketches:
+                beside = dict(enumerate(split_rows(rows.select(["value"]), places, len(counts))))
         for place, sketch in sketches.items():
-            more = pa.array([], pa.binary())
-            if rows is not None and len(rows):
-                more = rows.column("value").filter(pa.array(places == place))
+            more = beside[place].column("value") if place in beside else pa.array([], pa.binary())
             counts[place] = count_distinct(sketch, more)
         return pa.array(counts), not sketches
 
     def _list_values(self, aggregate: Aggregate, state: StatePart) -> pa.Array:
         """Returns the sorted distinct values of each group."""
         rows, sketches = self._list_rows(state)
-        if sketches:
-            raise UserError(f"{aggregate.name}: a group has more values than a list holds; use distinct to count them")
         kind = self._source.find_field(aggregate.field or "").scalar
         if rows is None:
             return pa.array([[]] * len(self._groups), pa.list_(decode_scalars(kind, pa.array([], pa.binary())).type))
-        values = rows.column("value").cast(pa.binary())
-        rows = pa.table({"place": self._find_places(rows), "value": values})
+        places = self._find_places(rows)
+        counts = np.bincount(places, minlength=len(self._groups))
+        if sketches or counts.max(initial=0) > EXACT_VALUES:
+            raise UserError(f"{aggregate.name}: a group has more values than a list holds; use distinct to count them")
+        rows = pa.table({"place": places, "value": rows.column("value").cast(pa.binary())})
         rows = rows.sort_by([("place", "ascending"), ("value", "ascending")])
-        counts = np.bincount(rows.column("place").to_numpy(), minlength=len(self._groups))
         offsets = pa.array(np.concatenate(([0], np.cumsum(counts))), pa.int32())
         return pa.ListArray.from_arrays(offsets, decode_scalars(kind, rows.column("value").combine_chunks()))
 

@@ -13,11 +13,13 @@ from watchfloor.schema.errors import UserError
 from watchfloor.store.stats.answer import PartialGroups, decode_floats, name_keys
 from watchfloor.store.stats.program import StateKind, StatsProgram
 
-from .places import find_places
+from .places import find_places, split_rows
 from .sketches import EXACT_VALUES, merge_sketches, sketch_numbers, sketch_values
 
 MAX_VALUES = 8_000_000
 """The largest number of distinct values that are kept for all groups of a state together."""
+KEPT_VALUES = 4_000_000
+"""The number of distinct values of all groups together up to which no group of a set becomes a sketch here."""
 _LEAST_ROWS = 1 << 16
 """Rows that may wait until they are merged; more may wait if as many are merged already."""
 _ORDERS = {StateKind.FIRST: "ascending", StateKind.LAST: "descending"}
@@ -132,18 +134,20 @@ class GroupMerger:
         return self._sketch_large(number, self._aggregate(rows, counts, [*self._keys, "value"]))
 
     def _sketch_large(self, number: int, rows: pa.Table) -> pa.Table:
-        """Moves the values of groups that have more than ``EXACT_VALUES`` into sketches, and returns the others."""
-        if len(rows) <= EXACT_VALUES:
+        """Moves the values of groups that have more than ``EXACT_VALUES`` into sketches, and returns the others.
+
+        Distinct values take little room and are cheap to merge, so groups keep them while all have few together.
+        """
+        kind = self.program.states[number].kind
+        if len(rows) <= (KEPT_VALUES if kind is StateKind.SET else EXACT_VALUES):
             return rows
         sizes = rows.group_by(self._keys, use_threads=False).aggregate([("value", "count")])
         large = sizes.filter(pc.greater(sizes.column("value_count"), EXACT_VALUES)).select(self._keys)
         if not len(large):
             return rows
-        kind = self.program.states[number].kind
         sketches = []
         places = find_places(rows, large, self._keys)
-        for place in range(len(large)):
-            mine = rows.filter(pa.array(places == place))
+        for mine in split_rows(rows, places, len(large)):
             if kind is StateKind.SET:
                 sketches.append(sketch_values(mine.column("value")))
             else:

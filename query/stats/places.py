@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -26,3 +27,12 @@ def find_places(rows: pa.Table, groups: pa.Table, keys: Sequence[str]) -> np.nda
     # Each group is the first that has its number, so numbers are places.
     places: np.ndarray = numbers[len(groups) :]
     return places
+
+
+def split_rows(rows: pa.Table, places: np.ndarray, groups: int) -> Iterator[pa.Table]:
+    """Yields the rows of each of the groups 0, 1, …, whose places in ``places`` are those of ``find_places``."""
+    order = np.argsort(places, kind="stable")
+    bounds = np.searchsorted(places[order], np.arange(groups + 1))
+    sorted_rows = rows.take(pa.array(order[bounds[0] : bounds[-1]]))
+    for start, end in pairwise(bounds):
+        yield sorted_rows.slice(start - bounds[0], end - start)

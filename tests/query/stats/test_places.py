@@ -1,4 +1,4 @@
-"""Rows find the groups that have their keys, whatever the dictionaries of both.
+"""Rows find the groups that have their keys, whatever the dictionaries of both, and are split by them.
 
 In `make test`: it needs no servers.
 """
@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from watchfloor.query.stats.places import find_places
+from watchfloor.query.stats.places import find_places, split_rows
 
 KEYS = ["k0", "k1", "k2"]
 Row = tuple[bytes, bytes, bytes]
@@ -35,3 +36,10 @@ def test_rows_find_their_groups(groups: list[Row], rows: list[Row], unused: list
     places = {group[:count]: place for place, group in enumerate(distinct)}
     found = find_places(make_table(rows, unused, keys), make_table(distinct, [], keys), keys)
     assert found.tolist() == [places.get(row[:count], -1) for row in rows]
+
+
+@given(st.lists(st.integers(-1, 5), max_size=60))
+def test_rows_are_split_by_their_groups(places: list[int]) -> None:
+    rows = pa.table({"number": pa.array(range(len(places)), pa.int64())})
+    found = [part.column("number").to_pylist() for part in split_rows(rows, np.array(places, np.int64), 6)]
+    assert found == [[number for number, place in enumerate(places) if place == group] for group in range(6)]
