@@ -1,6 +1,7 @@
 # `make demo` and `make test` do their own set-up. WATCHFLOOR_HOME names the stack's folder (default .watchfloor).
 BIN := .venv/bin
 LOGS :=
+SUITE := quick
 TESTS :=
 
 .PHONY: setup demo test soak check lock sbom audit down clean
@@ -11,8 +12,9 @@ setup:
 demo: setup
 	$(BIN)/watchfloor demo $(LOGS)
 
+# SUITE=all runs the tests of `make soak` too, on the same stacks.
 test: setup
-	@tests/run.sh quick $(TESTS)
+	@tests/run.sh $(SUITE) $(TESTS)
 
 # Tests that kill, stop and repeat for minutes.
 soak: setup

@@ -32,12 +32,14 @@ APART = (
     "test_disk_full",
     "test_woken_servers",
     "test_power_cut",
+    "test_chaos_run",
 )
 # The order in which files are shared out among the processes of a run: first those that kill servers or make and drop
 # many tables, because that takes the longer the more tables tests have made by then, and after them the long ones.
 ORDER = (
     *APART, "test_ingest_crash", "test_poison_items", "test_bulk_killed", "test_small_runs",
-    "test_reversed_index_loads", "test_oracle_at_length", "test_oracle", "test_hostile_filters", "test_event_scans",
+    "test_exact_at_length", "test_reversed_index_loads", "test_fuzzed_requests_at_length", "test_oracle_at_length",
+    "test_stats_at_length", "test_million_values", "test_oracle", "test_hostile_filters", "test_event_scans",
     "test_bridge", "test_bench", "test_server_down", "test_bulk", "test_bulk_failures", "test_ingest", "test_retry",
     "test_compact", "test_faces_on_stack", "test_label_walk", "test_engines", "test_peers", "test_compact_again",
     "test_late_events", "test_labels", "test_freshness", "test_default_layout", "test_reversed_index", "test_coverage",

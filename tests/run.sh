@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs tests with pytest, three processes at a time: `quick` those of `make test`, with JUnit's of store/java beside
-# them; `soak` those of `make soak`, which are marked so. Further arguments go to pytest.
+# them; `soak` those of `make soak`, which are marked so; `all` both, which share their stacks. Further arguments go to
+# pytest.
 set -eu
 cd "$(dirname "$0")/.."
 suite=$1
@@ -9,15 +10,21 @@ log=store/java/target/maven-test.log
 reports=store/java/target/surefire-reports
 junit=
 
-if [ "$suite" = quick ]; then
+case $suite in
+quick) chosen="not soak" ;;
+soak) chosen="soak" ;;
+all) chosen="" ;;
+*)
+    echo "no suite is named $suite; there are quick, soak and all" >&2
+    exit 2
+    ;;
+esac
+if [ "$suite" != soak ]; then
     JAVA_HOME=$(.venv/bin/python -c 'from watchfloor.store.runtime.java_home import find_java; print(find_java())')
     export JAVA_HOME
     rm -rf $reports
     (cd store/java && exec mvn -q -B test) >$log 2>&1 &
     junit=$!
-    chosen="not soak"
-else
-    chosen="soak"
 fi
 
 # Two processes with a stack each, whose tests wait for servers much of the time, and one for those that start their own.
