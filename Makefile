@@ -43,5 +43,5 @@ down:
 	@if [ -x $(BIN)/watchfloor ]; then $(BIN)/watchfloor down; fi
 
 clean: down
-	rm -rf .venv store/java/target build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv store/java/target api/rest/static build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +

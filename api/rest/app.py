@@ -1,8 +1,8 @@
 """The REST service as a Flask application.
 
-``create_app`` finds the routes in ``routes/``. For each request the application checks the bearer token, validates the
-parameters and the body by the route's schemas (``base/validate.py``), and sends what the route's handler returns. Every
-error becomes a problem of one shape (``base/problems.py``).
+``create_app`` finds the routes in ``routes/``. For each request the application checks the token (``base/access.py``),
+validates the parameters and the body by the route's schemas (``base/validate.py``), and sends what the route's handler
+returns. Every error becomes a problem of one shape (``base/problems.py``). ``page.py`` adds the files of the web page.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from importlib import import_module
 import orjson
 from flask import Flask, Response, g, request
 
+from watchfloor.api.rest.base.access import INVALID_TOKEN, Access, authorize_request, refuse_token
 from watchfloor.api.rest.base.context import KnownTokens, QueryServices, RestContext
 from watchfloor.api.rest.base.limits import RestLimits
-from watchfloor.api.rest.base.problems import Problem, to_problem
-from watchfloor.api.rest.base.route import JSON, Call, Route
+from watchfloor.api.rest.base.problems import to_problem
+from watchfloor.api.rest.base.route import JSON, Call, RequiredRole, Route
 from watchfloor.api.rest.base.stream import TOKEN_ENDED
 from watchfloor.api.rest.base.validate import MAX_BODY, RequestValidator
-from watchfloor.api.tokens.token import Role, Token
 from watchfloor.schema.settings.settings import Settings
+
+from .page import add_page
 
 ROUTES_FOLDER = "watchfloor.api.rest.routes"
 
@@ -42,13 +44,13 @@ def create_app(
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     app.url_map.merge_slashes = False  # else a path with two of them is answered by a redirect, in HTML
     context = RestContext(services, tokens, limits or RestLimits(), settings)
-    roles: dict[str, Role | None] = {}
+    roles: dict[str, RequiredRole | None] = dict.fromkeys(add_page(app))
     for route in find_routes():
         endpoint = f"{route.method} {route.path}"
         view = partial(_answer_request, route, RequestValidator(route), context)
         app.add_url_rule(route.path, endpoint, view, methods=[route.method])
         roles[endpoint] = route.role
-    app.before_request(partial(_authorize_request, tokens, roles))
+    app.before_request(partial(_authorize_request, context, roles))
     app.after_request(_add_headers)
     app.register_error_handler(Exception, lambda error: to_problem(error).to_response())
     return app
@@ -61,51 +63,34 @@ def find_routes() -> list[Route]:
     return [route for name in names for route in import_module(f"{ROUTES_FOLDER}.{name}").ROUTES]
 
 
-def _authorize_request(tokens: KnownTokens, roles: Mapping[str, Role | None]) -> None:
-    """Sets ``g.token`` to the request's token; None if the route needs none.
-
-    Raises the problem ``unauthorized`` without a token in force, and ``forbidden`` if its role is not the route's.
-    """
-    g.token = None
+def _authorize_request(context: RestContext, roles: Mapping[str, RequiredRole | None]) -> None:
+    """Sets ``g.access``. Raises a problem if the request has no token for its route."""
     role = None if request.url_rule is None else roles[request.url_rule.endpoint]
-    if role is None:
-        return
-    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not text.strip():
-        raise _refuse_token("send the header Authorization: Bearer TOKEN", "")
-    token = tokens.find_token(text.strip())
-    if token is None:
-        raise _refuse_token("this token is not known or has expired", ', error="invalid_token"')
-    if token.role != role:
-        raise Problem("forbidden", f"this needs a token of the role {role}; the role of yours is {token.role}")
-    g.token = token
+    g.access = authorize_request(request, context, role)
 
 
 def _answer_request(route: Route, validator: RequestValidator, context: RestContext, **variables: str) -> Response:
     """Answers one request. Flask passes the path's variables, which the validator reads from the request."""
-    token: Token | None = g.token
+    access: Access = g.access
     call = Call(
         context=context,
-        token=token,
+        token=access.token,
         parameters=validator.read_parameters(request),
         body=validator.read_body(request),
-        is_token_valid=lambda: token is None or context.tokens.is_in_force(token),
+        is_token_valid=lambda: access.is_in_force(context),
         is_client_gone=request.environ.get("waitress.client_disconnected", lambda: False),
+        session=access.session,
     )
     with context.queries.hold_slot(call.token_name, call.is_client_gone) if route.holds_slot else nullcontext():
         answer = route.handler(call)
     if isinstance(answer, Response):
         return answer
     if not call.is_token_valid():
-        raise _refuse_token(TOKEN_ENDED, ', error="invalid_token"')
+        raise refuse_token(TOKEN_ENDED, INVALID_TOKEN)
     return Response(orjson.dumps(answer) + b"\n", content_type=JSON)
 
 
 def _add_headers(response: Response) -> Response:
-    response.headers["Cache-Control"] = "no-store"
+    response.headers.setdefault("Cache-Control", "no-store")
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
-
-
-def _refuse_token(detail: str, challenge: str) -> Problem:
-    return Problem("unauthorized", detail, headers={"WWW-Authenticate": f'Bearer realm="watchfloor"{challenge}'})

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
+from watchfloor.api.tokens.sessions import Sessions
 from watchfloor.api.tokens.token import Token
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
@@ -66,12 +67,14 @@ class RestContext:
     """The state that all requests of an application share.
 
     ``queries`` admits the requests that read from the store and end by themselves, and ``watches`` the watches.
+    ``sessions`` are those of browsers.
     """
 
     def __init__(
         self, services: QueryServices, tokens: KnownTokens, limits: RestLimits, settings: Settings | None = None
     ) -> None:
         self.services, self.tokens, self._settings = services, tokens, settings
+        self.sessions = Sessions(tokens.is_in_force)
         self.health = Health(lambda: len(services.read_sources(None)))
         self.clients = ClientWatcher(services.is_memory_short)
         self.queries, self.watches = QueryQueue(limits.for_queries), QueryQueue(limits.for_watches)

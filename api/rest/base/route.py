@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from watchfloor.api.tokens.sessions import Session
 from watchfloor.api.tokens.token import Role, Token
 from watchfloor.query.service import QueryService
 from watchfloor.schema.source import Source
@@ -14,6 +15,8 @@ from .context import RestContext
 
 PREFIX = "/api/v1"
 JSON = "application/json"
+ANY_ROLE: Literal["any"] = "any"
+RequiredRole = Role | Literal["any"]
 
 JsonSchema = Mapping[str, Any]
 Handler = Callable[["Call"], Any]
@@ -26,7 +29,7 @@ class Route:
     ``parameters`` is the JSON Schema of an object with all path variables and query parameters; if it is None, query
     parameters are ignored. ``body`` is the JSON Schema of the JSON body. ``answer`` is the JSON Schema of the
     answer, or of each of its lines where ``answer_type`` is NDJSON.
-    ``role`` is the role that a token must have; a route whose role is None needs no token.
+    ``role`` is the role that a token must have, or ``ANY_ROLE``; a route whose role is None needs no token.
     ``handler`` takes a valid ``Call`` and returns a JSON value or a Flask response. It raises ``Problem`` or any error
     that ``problems.to_problem`` knows. It holds a slot of ``RestContext.queries`` while it runs, so only a handler that
     takes its slot itself, and one that never waits for the store, has ``holds_slot`` False.
@@ -40,7 +43,7 @@ class Route:
     parameters: JsonSchema | None = None
     body: JsonSchema | None = None
     answer_type: str = JSON
-    role: Role | None = "analyst"
+    role: RequiredRole | None = "analyst"
     holds_slot: bool = True
 
 
@@ -48,9 +51,10 @@ class Route:
 class Call:
     """One request that fits its route's schemas.
 
-    ``token`` is what is known of the bearer token; None on a route without a token.
-    ``is_token_valid`` returns False once the token was revoked, changed or has expired. ``is_client_gone`` returns True
-    once the client has closed its connection.
+    ``token`` is what is known of the request's token; None on a route without a token. ``session`` is the browser's
+    session that it came by; None for a bearer token.
+    ``is_token_valid`` returns False once the token was revoked, changed or has expired, or its session has ended.
+    ``is_client_gone`` returns True once the client has closed its connection.
     """
 
     context: RestContext
@@ -59,6 +63,7 @@ class Call:
     body: Mapping[str, Any]
     is_token_valid: Callable[[], bool]
     is_client_gone: Callable[[], bool]
+    session: Session | None = None
 
     @property
     def token_name(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 from flask import Flask
+from werkzeug.routing import Rule
 
 from watchfloor.api.rest.base.problems import KINDS, problem_type
 from watchfloor.api.tokens.token import Role, Token, hash_token
@@ -42,6 +43,8 @@ def good_body(path: str) -> dict[str, Any]:
     """Returns a body with which a route of this path answers."""
     if "/lists" in path:
         return {"text": "192.0.2.1"}
+    if path.endswith("/session"):
+        return {"token": TOKEN}
     return GOOD | ({"stats": "count() by status"} if "/stats" in path else {})
 
 
@@ -292,10 +295,15 @@ def check_problem(response: Any, kind: str) -> dict[str, Any]:
     return problem
 
 
+def list_rules(app: Flask) -> list[Rule]:
+    """Returns the rules of the API, without those of the web page's files."""
+    return [rule for rule in app.url_map.iter_rules() if not rule.endpoint.startswith("page")]
+
+
 def list_routes(app: Flask) -> list[tuple[str, str]]:
-    """Returns the method and path of every route, with a value in place of a variable."""
+    """Returns the method and path of every route of the API, with a value in place of a variable."""
     return [
         (method, re.sub("<.*?>", "nothing", rule.rule))
-        for rule in app.url_map.iter_rules()
+        for rule in list_rules(app)
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
     ]

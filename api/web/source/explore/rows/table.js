@@ -1,0 +1,203 @@
+/** The table of events: only the rows in sight are in the page. A grid for the keyboard: one cell has the focus. */
+
+import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } from "@tanstack/virtual-core";
+
+import { everyFrame, fill, h } from "../../shared/dom.js";
+import { formatValue } from "../../shared/texts.js";
+import { formatTime } from "../../shared/times.js";
+import { preferences } from "../../shell/preferences.js";
+import { EVENT, SOURCE, TIME, measureColumns, readCell, writeTemplate } from "./columns.js";
+
+const ROW_HEIGHT = 27;
+const OVERSCAN = 10;
+const PAGE = 20;
+
+/**
+ * @param {{
+ *   onOpen: (index: number) => void,
+ *   onValue: (anchor: Element, field: string, value: any, row: import("./query.js").Row) => void,
+ *   onHeader: (anchor: Element, column: string) => void,
+ *   onEnd: () => void,
+ * }} handlers `onEnd` is called when the last row is in sight
+ */
+export function createTable({ onOpen, onValue, onHeader, onEnd }) {
+  let rows = [];
+  let columns = [];
+  let marked = -1;
+  const active = { row: 0, column: 0 };
+  const header = h("div", { class: "row header", role: "row", "aria-rowindex": "1" });
+  const body = h("div", { class: "rows", role: "rowgroup" });
+  const grid = h("div", { class: "grid", role: "grid", "aria-label": "Events" }, h("div", { role: "rowgroup", class: "headers" }, header), body);
+  const scroller = h("div", { class: "table", onkeydown: press, onclick: click }, grid);
+  const paint = everyFrame(render);
+  const options = () => ({
+    count: rows.length,
+    getScrollElement: () => scroller,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: OVERSCAN,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    onChange: paint,
+    scrollPaddingStart: 34,
+  });
+  const virtualizer = new Virtualizer(options());
+  let unmount = null;
+
+  function render() {
+    const seen = virtualizer.getVirtualItems();
+    body.style.height = `${virtualizer.getTotalSize()}px`;
+    const hadFocus = body.contains(document.activeElement);
+    fill(body, seen.map((item) => makeRow(item.index, item.start)));
+    if (hadFocus) focusActive();
+    if (rows.length && seen.at(-1)?.index === rows.length - 1) onEnd();
+  }
+
+  function makeRow(index, start) {
+    const row = rows[index];
+    const cells = columns.map((column, number) => makeCell(row, column, index, number));
+    const element = h("div", {
+      class: index === marked ? "row marked" : "row", role: "row", "aria-rowindex": String(index + 2), "data-row": index,
+    }, cells);
+    element.style.transform = `translateY(${start}px)`;
+    return element;
+  }
+
+  function makeCell(row, column, index, number) {
+    const isActive = index === active.row && number === active.column;
+    const properties = { role: "gridcell", tabindex: isActive ? "0" : "-1", "data-column": number };
+    const value = readCell(row, column);
+    if (column === TIME) return h("div", { ...properties, class: "cell time" }, formatTime(value, preferences.get().zone));
+    if (column === EVENT) return h("div", { ...properties, class: "cell event" }, writeEvent(value));
+    if (value === undefined || value === null) return h("div", { ...properties, class: "cell missing" }, "–");
+    const text = formatValue(value);
+    const kind = typeof value === "number" ? "cell value number" : "cell value";
+    return h("div", { ...properties, class: kind, title: text.length > 24 ? text : null }, h("span", {}, text));
+  }
+
+  function writeEvent(event) {
+    return Object.entries(event)
+      .filter(([name]) => !columns.includes(name))
+      .slice(0, 24)
+      .map(([name, value]) => [h("b", {}, name), ` ${formatValue(value).slice(0, 200)} `]);
+  }
+
+  const isNumber = (column) => typeof (rows[0] && readCell(rows[0], column)) === "number";
+
+  function renderHeader() {
+    fill(header, columns.map((column) => {
+      const title = column === EVENT ? "event" : column === SOURCE ? "source" : column;
+      const isFixed = [TIME, SOURCE, EVENT].includes(column);
+      const content = isFixed
+        ? title
+        : h("button", { type: "button", "aria-haspopup": "menu", onclick: (e) => onHeader(e.currentTarget, column) }, title);
+      return h("div", { role: "columnheader", class: isNumber(column) ? "cell number" : "cell" }, content);
+    }));
+  }
+
+  function click(event) {
+    const cell = event.target.closest?.("[role=gridcell]");
+    if (!cell) return;
+    active.row = Number(cell.parentElement.dataset.row);
+    active.column = Number(cell.dataset.column);
+    const isOnText = event.target.closest(".value > span");
+    focusActive();
+    if (isOnText) openActive();
+    else onOpen(active.row);
+  }
+
+  /** Opens the menu of the active cell's value, or the event. */
+  function openActive() {
+    const row = rows[active.row];
+    const column = columns[active.column];
+    const value = readCell(row, column);
+    if ([TIME, EVENT].includes(column) || value === undefined || value === null) onOpen(active.row);
+    else onValue(findCell() ?? scroller, column, value, row);
+  }
+
+  function press(event) {
+    if (!event.target.closest?.("[role=gridcell]")) return;
+    const steps = {
+      ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1],
+      PageDown: [PAGE, 0], PageUp: [-PAGE, 0], Home: [0, -columns.length], End: [0, columns.length],
+    };
+    const step = steps[event.key];
+    if (step) move(step[0], step[1], event.ctrlKey);
+    else if (event.key === "Enter") openActive();
+    else if (event.key === " ") onOpen(active.row);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  function move(down, right, isFar) {
+    const bound = (number, most) => Math.max(0, Math.min(most, number));
+    if (isFar && right) active.row = right < 0 ? 0 : rows.length - 1;
+    else active.column = bound(active.column + right, columns.length - 1);
+    active.row = bound(active.row + down, rows.length - 1);
+    virtualizer.scrollToIndex(active.row);
+    render();
+    focusActive();
+  }
+
+  function findCell() {
+    return body.querySelector(`[data-row="${active.row}"] > [data-column="${active.column}"]`);
+  }
+
+  function focusActive() {
+    for (const cell of body.querySelectorAll("[tabindex='0']")) cell.tabIndex = -1;
+    const cell = findCell();
+    if (!cell) return;
+    cell.tabIndex = 0;
+    cell.focus({ preventScroll: true });
+  }
+
+  preferences.subscribe(paint);
+  return {
+    element: scroller,
+    /** Follows the size of the window; called when the table is in the page. */
+    mount() {
+      unmount ??= virtualizer._didMount();
+      virtualizer._willUpdate();
+      paint();
+    },
+    /** Shows other rows, from the first one on. */
+    setRows(next) {
+      rows = next;
+      Object.assign(active, { row: 0, column: 0 });
+      marked = -1;
+      scroller.scrollTop = 0;
+      this.update(next);
+    },
+    /** Rows were added. */
+    update(next) {
+      rows = next;
+      grid.setAttribute("aria-rowcount", String(rows.length + 1));
+      virtualizer.setOptions(options());
+      virtualizer._willUpdate();
+      paint();
+    },
+    setColumns(next) {
+      columns = next;
+      active.column = Math.min(active.column, columns.length - 1);
+      grid.setAttribute("aria-colcount", String(columns.length));
+      this.fit();
+    },
+    /** Makes the columns as wide as the first rows need. */
+    fit() {
+      renderHeader();
+      grid.style.setProperty("--columns", writeTemplate(measureColumns(columns, rows)));
+      paint();
+    },
+    /** Marks the row whose event is open, and brings it into sight. */
+    mark(index) {
+      marked = index;
+      if (index >= 0) {
+        active.row = index;
+        virtualizer.scrollToIndex(index);
+      }
+      paint();
+    },
+    focus: () => focusActive(),
+  };
+}
