@@ -27,6 +27,14 @@ if [ "$suite" != soak ]; then
     junit=$!
 fi
 
+# The browser for the tests of the web page and of reports, which are skipped where there is none.
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! command -v chromium >/dev/null; then
+    echo "tests: installing chromium"
+    export DEBIAN_FRONTEND=noninteractive
+    { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core; } >/dev/null ||
+        echo "tests: apt-get could not install chromium"
+fi
+
 # Two processes with a stack each, whose tests wait for servers much of the time, and one for those that start their own.
 result=0
 .venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=20 --durations-min=8 -m "$chosen" "$@" || result=$?

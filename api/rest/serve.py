@@ -123,7 +123,7 @@ def run_server(app: Callable[..., Any], settings: Settings, say: Callable[[str],
     limits = RestLimits.from_settings(settings)
     server = make_server(app, settings.host, settings.port, limits)
     address = f"http://{server.effective_host}:{server.effective_port}"
-    say(f"serving {address}/api/v1 (health: {address}/healthz); stop with Ctrl-C")
+    say(f"serving {address}/ (the web page; REST: /api/v1, health: /healthz); stop with Ctrl-C")
     if (first := settings.secret_folder / FIRST_TOKEN_FILE).exists():
         say(f"a bearer token is in {show_path(first)}")
     _install_signals(server)

@@ -11,6 +11,7 @@ import { forgetData } from "./shared/memory.js";
 import { createHeader } from "./shell/header.js";
 import { openHelp } from "./shell/help.js";
 import { createNotices, notify } from "./shell/notice.js";
+import { closePopover } from "./shell/popover.js";
 import { applyPreferences } from "./shell/preferences.js";
 import { showSignIn } from "./shell/sign_in.js";
 import { createSightings } from "./sightings/view.js";
@@ -58,6 +59,7 @@ function openPage(who) {
     const view = views.find((known) => known.name === name) ?? views[0];
     if (!made.has(view.name)) made.set(view.name, view.create(who));
     const next = made.get(view.name);
+    closePopover();
     if (next !== current) {
       current?.leave?.();
       fill(place, next.element);

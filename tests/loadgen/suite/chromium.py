@@ -8,26 +8,17 @@ from __future__ import annotations
 import base64
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
+from browser import find_browser
 
 _SECONDS = 60
 _FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage")
 _TROUBLE = {"Runtime.exceptionThrown", "Network.loadingFailed", "Runtime.consoleAPICalled", "Log.entryAdded"}
-
-
-def find_browser() -> str:
-    """Returns the path of the browser; skips the test if there is none."""
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        if path := shutil.which(name):
-            return path
-    pytest.skip("no Chromium to open the report with: apt-get install chromium")
 
 
 class Page:

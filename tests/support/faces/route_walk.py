@@ -74,7 +74,6 @@ def route_values(sources: Sequence[str], fields: Sequence[str], shown: str, sinc
         "label": [""],
         "expires": ["1d"],
         "skip_bad": [True],
-        "token": ["nobody's"],
     }
 
 

@@ -2,20 +2,22 @@
 
 import { download } from "../shared/api.js";
 import { recall } from "../shared/memory.js";
-import { describeError, formatBytes } from "../shared/texts.js";
+import { describeError, formatBytes, formatCount } from "../shared/texts.js";
 import { copyText, notify } from "../shell/notice.js";
 import { openMenu } from "../shell/popover.js";
+import { MOST_ROWS } from "./rows/query.js";
 import { resolveRange, writeRequest, writeSources } from "./search.js";
 
 const FORMATS = [{ name: "JSON lines", type: "application/x-ndjson", ending: "ndjson" }];
 
 /**
  * @param {Element} anchor
- * @param {{get: () => import("./search.js").Search, filter: (where: string) => void}} search
+ * @param {{get: () => import("./search.js").Search, readAll: () => void}} search
  */
 export function openMoreMenu(anchor, search) {
   openMenu(anchor, "More", [
     ...FORMATS.map((format) => ({ text: `Download all events as ${format.name}`, act: () => save(search.get(), format) })),
+    { text: `Read up to ${formatCount(MOST_ROWS)} rows into the table`, act: search.readAll },
     null,
     { text: "Copy a link to this search", act: () => copyText(location.href, "Link") },
     { text: "Copy as a curl command", act: () => copyText(writeCurl(search.get()), "Command") },

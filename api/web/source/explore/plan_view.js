@@ -14,24 +14,28 @@ const SCHEMES = {
 
 /** @param {{explain: () => Promise<object>}} options */
 export function createPlanView({ explain }) {
-  const element = h("section", { class: "plan-view", tabindex: "0", role: "region", "aria-label": "Plan" });
+  const plan = h("div", {});
+  const run = h("div", {});
+  const element = h("section", { class: "plan-view", tabindex: "0", role: "region", "aria-label": "Plan" }, plan, run);
 
-  async function show(summary) {
-    fill(element, h("p", { class: "hint" }, "asking for the plan …"));
+  async function show() {
+    fill(plan, h("p", { class: "hint" }, "asking for the plan …"));
     try {
       const answer = await explain();
       const plans = answer.plan ? [["", answer.plan]] : Object.entries(answer.sources ?? {});
-      fill(element,
+      fill(plan,
         plans.map(([name, plan]) => describePlan(name, plan)),
         describeOthers(answer),
-        summary && describeRun(summary),
         h("details", {}, h("summary", {}, "The plan as the command line shows it"), h("pre", {}, answer.text)));
     } catch (error) {
-      fill(element, h("p", { class: "form-error" }, error.message));
+      fill(plan, h("p", { class: "form-error" }, error.message));
     }
   }
 
-  return { element, show };
+  /** Shows how the last run went; null while there is none. */
+  const showRun = (summary) => fill(run, summary && describeRun(summary));
+
+  return { element, show, showRun };
 }
 
 function describePlan(name, plan) {

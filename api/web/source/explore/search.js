@@ -13,13 +13,14 @@ import { parseTime, toIso } from "../shared/times.js";
 /** @type {Search} */
 export const EMPTY = { sources: [], since: "", until: "", where: "", columns: [], stack: "", tab: "events", stats: "" };
 const LISTS = { sources: "source", columns: "columns" };
+const ALL = "*";
 
 /** Returns the part of the address behind `#`. It holds no secret: the session's cookie is no part of it. */
 export function toAddress(search) {
-  const parameters = new URLSearchParams();
+  const parameters = new URLSearchParams({ source: writeSources(search) });
   for (const [name, value] of Object.entries(search)) {
     const text = Array.isArray(value) ? value.join(",") : value;
-    if (text && text !== EMPTY[name]) parameters.set(LISTS[name] ?? name, text);
+    if (text && text !== EMPTY[name] && name !== "sources") parameters.set(LISTS[name] ?? name, text);
   }
   return `#/explore?${parameters}`;
 }
@@ -29,7 +30,7 @@ export function readAddress(parameters) {
   const search = { ...EMPTY };
   for (const name of Object.keys(EMPTY)) {
     const text = parameters.get(LISTS[name] ?? name);
-    if (text === null) continue;
+    if (text === null || text === ALL) continue;
     search[name] = Array.isArray(EMPTY[name]) ? text.split(",").filter(Boolean) : text;
   }
   return search;
@@ -37,7 +38,7 @@ export function readAddress(parameters) {
 
 /** Returns the member `source` of a request; of no chosen sources it means all. */
 export function writeSources(search) {
-  return search.sources.length ? search.sources.join(",") : "*";
+  return search.sources.length ? search.sources.join(",") : ALL;
 }
 
 /** Returns the range with its relative times resolved at `now` (µs), so that all requests of a run have the same one. */

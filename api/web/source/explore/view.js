@@ -33,6 +33,7 @@ export function createExplore() {
     get: search.get,
     filter: (where) => go({ where }),
     chooseSource: (name) => go({ sources: [name], columns: [], stack: "" }),
+    readAll: () => events.readAll(),
     showTop: (field) => {
       if (matchMedia("(max-width: 800px)").matches || search.get().sources.length !== 1) go({ tab: "stats", stats: `top 20 ${field}` });
       else fieldList.open(field);
@@ -65,6 +66,7 @@ export function createExplore() {
     onValue,
     onColumns: (columns) => go({ columns }),
     onRows: (run) => {
+      plan.showRun(run.summary);
       fieldList.setRows(run.rows);
       showRunning(run);
     },
@@ -120,7 +122,7 @@ export function createExplore() {
     if (asks) run();
     else if (changed.has("stack")) histogram.run();
     if (next.tab === "stats" && (asks || changed.has("tab") || changed.has("stats"))) stats.run();
-    if (next.tab === "plan" && (asks || changed.has("tab"))) plan.show(events.run.summary);
+    if (next.tab === "plan" && (asks || changed.has("tab"))) plan.show();
   }
 
   function run() {

@@ -40,7 +40,7 @@ export function createIngest(who) {
       const total = buckets.reduce((sum, bucket) => sum + bucket.count, 0);
       fill(row, lead, h("td", { class: "number" }, formatCount(total)),
         ends.map((end, last) => h("td", { class: "mono" }, formatMicros(end - last * DAY, zone).slice(0, 10))),
-        h("td", {}, drawSparkline(buckets, ends, `volume of ${source.name} by day`)));
+        h("td", {}, drawSparkline(buckets, ends, `volume of ${source.name} by day`, DAY)));
     } catch (error) {
       fill(row, lead, h("td", { colspan: "4", class: "form-error" }, describeError(error)));
     }

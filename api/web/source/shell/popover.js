@@ -33,6 +33,11 @@ export function openPopover(anchor, content, { label, role = "dialog", onClose =
   return close;
 }
 
+/** Closes the box that is open, if any. */
+export function closePopover() {
+  opened?.();
+}
+
 /** Puts the box under the anchor, or above it where there is no room, and within the window. */
 function place(box, anchor) {
   const { width, height } = box.getBoundingClientRect();

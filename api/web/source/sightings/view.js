@@ -105,7 +105,7 @@ export function createSightings() {
       h("td", { class: "number" }, formatCount(sighting.count)),
       h("td", { class: "mono" }, formatMicros(toMicros(sighting.first), zone)),
       h("td", { class: "mono" }, formatMicros(toMicros(sighting.last), zone)),
-      h("td", {}, drawSparkline(sighting.hours, ends)),
+      h("td", {}, drawSparkline(sighting.hours, ends, "events over time")),
     );
   }
 

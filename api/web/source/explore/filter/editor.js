@@ -46,6 +46,7 @@ export function createFilterEditor({ listFields, findValues, check, run }) {
       closeBrackets(),
       bracketMatching(),
       EditorView.lineWrapping,
+      EditorView.domEventHandlers({ beforeinput: replaceSelected }),
       tooltips({ position: "fixed" }),
       placeholder("Filter: status >= 500 and user = root"),
       StreamLanguage.define(highlighting),
@@ -76,6 +77,10 @@ export function createFilterEditor({ listFields, findValues, check, run }) {
     message.textContent = error?.reason ?? "";
     if (!error) return [];
     const from = Math.min(toUnits(text, error.position), text.length);
+    // Who is still writing has made no error yet: what is expected is said, and nothing underlined.
+    const isUnfinished = editor.hasFocus && from >= text.trimEnd().length;
+    message.classList.toggle("hint", isUnfinished);
+    if (isUnfinished) return [];
     const to = from + (/^[\w.:/@+%$*?-]+|^./su.exec(text.slice(from))?.[0].length ?? 0);
     // At the end there is nothing to underline but what stands before it.
     return [{ from: from === to ? Math.max(0, from - 1) : from, to, severity: "error", message: error.reason }];
@@ -92,6 +97,17 @@ export function createFilterEditor({ listFields, findValues, check, run }) {
     /** Checks the text again: the sources have changed. */
     recheck: () => forceLinting(view),
   };
+}
+
+/**
+ * Puts what is typed in place of what is selected. Left to itself, the browser would keep the colours of the old text by
+ * a style attribute, which the content policy forbids.
+ */
+function replaceSelected(event, view) {
+  if (event.inputType !== "insertText" || view.state.selection.main.empty || event.isComposing) return false;
+  event.preventDefault();
+  view.dispatch(view.state.replaceSelection(event.data ?? ""), { userEvent: "input.type" });
+  return true;
 }
 
 /** Returns the place in UTF-16 units of a place in characters, which the service counts. */

@@ -35,7 +35,8 @@ export function readTokens(text) {
 export function readPlace(text, place) {
   const tokens = readTokens(text.slice(0, place));
   const last = tokens.at(-1);
-  const isTyping = last !== undefined && last.to === place && ["word", "keyword", "quoted"].includes(last.kind);
+  const isOpen = last !== undefined && (["word", "keyword", "quoted"].includes(last.kind) || last.text === "!");
+  const isTyping = isOpen && last.to === place;
   const before = isTyping ? tokens.slice(0, -1) : tokens;
   const at = { from: isTyping ? last.from : place, typed: isTyping ? last.text : "", field: "" };
   return { ...at, ...readExpectation(before) };

@@ -5,6 +5,7 @@ import { resolveRange, writeRequest } from "../search.js";
 import { writeField, writeValue } from "./condition.js";
 
 const MOST = 30;
+const MOST_NUMBERS = 1000;
 const MOST_TOP = 8;
 
 /**
@@ -14,21 +15,18 @@ const MOST_TOP = 8;
 export function createSuggestions(getSearch, catalog) {
   let controller = null;
 
-  /** Returns the source that is asked about a field: the only one, or the first that has it. */
-  async function chooseSource(name) {
-    const fields = await catalog.readFields(getSearch().sources);
-    return fields.find((field) => field.name === name)?.sources[0];
-  }
-
   return {
     /** Returns the most frequent values of a field that begin with `prefix`; those of an earlier call are given up. */
     async findValues(name, prefix) {
       controller?.abort();
       controller = new AbortController();
-      const source = await chooseSource(name);
-      const where = prefix ? `${writeField(name)} startswith ${writeValue(prefix)}` : undefined;
+      const field = (await catalog.readFields(getSearch().sources)).find((known) => known.name === name);
+      const isText = field?.type === "string";
+      const where = isText && prefix ? `${writeField(name)} startswith ${writeValue(prefix)}` : `exists ${writeField(name)}`;
+      const limit = isText ? MOST : MOST_NUMBERS;
       try {
-        return (await get("/top", { source, field: name, where: where ?? `exists ${writeField(name)}`, limit: MOST }, controller.signal)).values;
+        const { values } = await get("/top", { source: field?.sources[0], field: name, where, limit }, controller.signal);
+        return values.filter(({ value }) => String(value).startsWith(prefix)).slice(0, MOST);
       } catch {
         return []; // a completion that fails offers nothing
       }

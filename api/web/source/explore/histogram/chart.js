@@ -41,7 +41,7 @@ export function createChart(place, { onZoom, onPoint }) {
     return {
       width: Math.max(place.clientWidth, 100),
       height: HEIGHT,
-      padding: [8, 6, 0, 0],
+      padding: [8, 22, 0, 0],
       legend: { show: false },
       tzDate: (seconds) => (preferences.get().zone === "utc" ? uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC") : new Date(seconds * 1e3)),
       scales: {

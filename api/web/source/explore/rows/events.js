@@ -7,7 +7,7 @@ import { openMenu } from "../../shell/popover.js";
 import { preferences } from "../../shell/preferences.js";
 import { EVENT, SOURCE, TIME, chooseColumns } from "./columns.js";
 import { createDetail } from "./detail.js";
-import { createQueryRunner, PAGE_ROWS } from "./query.js";
+import { MOST_ROWS, PAGE_ROWS, createQueryRunner } from "./query.js";
 import { createTable } from "./table.js";
 
 const AROUND = 60e6; // microseconds before and after an event
@@ -127,6 +127,8 @@ export function createEvents({ get, onValue, onColumns, onRows, onAround }) {
       range = next;
       runner.start(get(), range);
     },
+    /** Reads the search's rows anew, up to the most that the table holds. */
+    readAll: () => runner.start(get(), range, MOST_ROWS),
     watch: () => runner.watch(get()),
     cancel: runner.cancel,
     mount: table.mount,
@@ -148,7 +150,7 @@ function describeRun({ status, rows, summary, error, seconds, first }) {
     idle: "",
     running: `${count}${until} · ${formatSeconds(seconds)} …`,
     watching: `live · ${count}`,
-    complete: `all ${count} · first after ${formatSeconds(first)}, all after ${formatSeconds(seconds)}`,
+    complete: !rows.length ? `no rows · after ${formatSeconds(seconds)}` : `all ${count} · first after ${formatSeconds(first)}, all after ${formatSeconds(seconds)}`,
     limit: `the newest ${count}${until} · first after ${formatSeconds(first)} · more as you scroll`,
     deadline: `${count}${until} · stopped at the deadline`,
     cancelled: `cancelled · ${count}${until}`,

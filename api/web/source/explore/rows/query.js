@@ -4,6 +4,7 @@ import { stream } from "../../shared/api.js";
 import { writeRequest, writeSources } from "../search.js";
 
 export const PAGE_ROWS = 1000;
+export const MOST_ROWS = 100_000;
 
 /**
  * @typedef {{time: string, _source: string, event: Object<string, any>}} Row
@@ -77,16 +78,17 @@ export function createQueryRunner(onChange) {
       return run;
     },
     /** Starts a query; one that runs is cancelled. */
-    start(search, range) {
+    start(search, range, rows = PAGE_ROWS) {
       run = newRun();
-      return read({ ...writeBody(search, range), limit: PAGE_ROWS }, "running", append);
+      return read({ ...writeBody(search, range), limit: rows }, "running", append);
     },
     /** Reads the rows that follow those that are here. */
     more(search, range, rows = PAGE_ROWS) {
       return read({ ...writeBody(search, range), limit: rows, cursor: run.summary.cursor }, "running", append);
     },
-    /** Shows new events as they arrive, on top of those that are here. */
+    /** Shows the events of the last minutes, and new ones on top of them as they arrive. */
     watch(search) {
+      run = newRun();
       const { since, until, ...body } = writeBody(search, {});
       const most = 10 * PAGE_ROWS;
       return read({ ...body, watch: true }, "watching", (mine, rows) => {

@@ -28,7 +28,7 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
   const header = h("div", { class: "row header", role: "row", "aria-rowindex": "1" });
   const body = h("div", { class: "rows", role: "rowgroup" });
   const grid = h("div", { class: "grid", role: "grid", "aria-label": "Events" }, h("div", { role: "rowgroup", class: "headers" }, header), body);
-  const scroller = h("div", { class: "table", onkeydown: press, onclick: click }, grid);
+  const scroller = h("div", { class: "table", onkeydown: press, onclick: click, onfocusin: activate }, grid);
   const paint = everyFrame(render);
   const options = () => ({
     count: rows.length,
@@ -95,14 +95,18 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
     }));
   }
 
-  function click(event) {
+  function activate(event) {
     const cell = event.target.closest?.("[role=gridcell]");
-    if (!cell) return;
+    if (!cell) return false;
     active.row = Number(cell.parentElement.dataset.row);
     active.column = Number(cell.dataset.column);
-    const isOnText = event.target.closest(".value > span");
+    return true;
+  }
+
+  function click(event) {
+    if (!activate(event)) return;
     focusActive();
-    if (isOnText) openActive();
+    if (event.target.closest(".value > span")) openActive();
     else onOpen(active.row);
   }
 
