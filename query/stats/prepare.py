@@ -73,6 +73,6 @@ def prepare_stats(snapshot: Snapshot, checked: CheckedStats, within: tuple[Subqu
     states = dict.fromkeys(state for aggregate in stats.aggregates for state in list_states(aggregate, source))
     program = compile_program(stats.keys, tuple(states), source)
     slices = tuple(cut_slices(survey.since, survey.until, survey.hours, survey.events))
-    if slices and has_large_sets(checked.tree):
-        slices = (Slice(survey.since, survey.until),)
+    if len(slices) > 2 and has_large_sets(checked.tree):  # Each slice brings the sets to the servers again.
+        slices = (slices[0], Slice(survey.since, slices[0].since))
     return PreparedStats(checked, EventsAccess(source, plan, program, slices), survey.since, survey.until, within)
