@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -249,6 +250,10 @@ def test_what_matched_is_told(layout: str, writer: Store, service: QueryService)
     assert set(rows) == set(matching(tags={"t1", "t2"}))
     only = service.run(QueryRequest(source, where=where, columns=("_matched",), limit=1))
     assert [batch.schema.names for batch in only] == [["_matched"]]
+    highest = service.run(replace(request, sort="-number", limit=5))
+    assert [(row["number"], row["_matched"]) for batch in highest for row in batch.to_pylist()] == sorted(
+        rows.items(), reverse=True
+    )[:5]
     with pytest.raises(UserError, match="the filter has none"):
         service.run(QueryRequest(source, where="user = u1", columns=("_matched",)))
 
