@@ -1,14 +1,17 @@
-"""Finds where a value occurs: in which sources and fields, how often and when, from counts and indexes.
+"""Finds where a value occurs: in which sources and fields, how often and when.
 
 The fields are those of the value's kind, whatever their names. The value may be a network or an ending of domains,
-which stand for all values that fit. All counts are exact: the layouts read those events for which the index and the
-counts do not tell it (``ValueCounts``).
+which stand for all values that fit. The table of sightings tells the whole hours of all sources by one scan. A source's
+own index is asked about fields that are not in this table, about hours that the range cuts, and about lists of which
+several elements may fit; it is asked only if the table has something there. All counts are exact: the layouts read
+those events for which the index and the counts do not tell it (``ValueCounts``).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from watchfloor.schema.errors import TimeRangeError, UserError
@@ -21,8 +24,11 @@ from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME, clip_range, format_micros
 from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.encoding.keys import HOUR
-from watchfloor.store.index.count_buckets import Span
+from watchfloor.store.index.count_buckets import Span, cover_range, widen_to_hours
+from watchfloor.store.index.index_hits import is_equality
 from watchfloor.store.layouts.count_reader import CountReader
+from watchfloor.store.sightings.read_sightings import read_sightings
+from watchfloor.store.sightings.sighted_rows import SightedRange, find_sighted_range
 from watchfloor.store.snapshot import Snapshot
 
 from .preparation.request import check_range
@@ -69,11 +75,32 @@ class NotLookedUp:
 
 @dataclass(frozen=True)
 class _LookUp:
-    """A condition on a field of a source, for which its index is asked."""
+    """A condition on a field of a source.
+
+    ``sighted`` are the values that satisfy it in the table of sightings; None if that cannot tell.
+    """
 
     source: str
     field: Field
     condition: Condition
+    sighted: SightedRange | None
+
+    @property
+    def may_count_twice(self) -> bool:
+        """True if several values of one event may satisfy the condition."""
+        return self.field.is_list and not is_equality(self.condition)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A look-up with the ``spans`` of time about which its source's index must be asked; None: the whole range.
+
+    ``hours`` are the counts that the table of sightings has told.
+    """
+
+    look_up: _LookUp
+    hours: Mapping[int, int]
+    spans: tuple[Span, ...] | None
 
 
 @dataclass(frozen=True)
@@ -102,22 +129,62 @@ def find_sightings(
     since, until = clip_range(since, until)
     kinds = guess_kinds(value) if kind is None else (kind,)
     look_ups, missed = _plan_look_ups(sources, kinds, value, since)
-    asked = {look_up.source for look_up in look_ups}
-    readers = {source.name: CountReader(snapshot, source) for source in sources if source.name in asked}
-    with JavaThreadPool(AT_ONCE, "find") as pool:
-        ends = pool.map(lambda reader: reader.find_span(since, until), readers.values())
-        spans = dict(zip(readers, ends, strict=True))
-        running = [pool.submit(_find_in_field, readers[one.source], spans[one.source], one) for one in look_ups]
-    answers = [one.result() for one in running]
+    questions = _ask_table(snapshot, look_ups, since, until)
+    answers = _ask_indexes(snapshot, sources, questions, since, until)
     found = [answer for answer in answers if isinstance(answer, Sighting)]
     missed += [answer for answer in answers if isinstance(answer, NotLookedUp)]
     return Sightings(kinds, tuple(sorted(found, key=lambda s: (-s.count, s.source, s.field))), tuple(missed))
 
 
+def _ask_table(
+    snapshot: Snapshot, look_ups: Sequence[_LookUp], since: int | None, until: int | None
+) -> list[_Question]:
+    """Returns what the table of sightings tells about the look-ups, without those of which it knows no event."""
+    ranges = {look_up.sighted for look_up in look_ups if look_up.sighted is not None}
+    found = read_sightings(snapshot, ranges, since, until)
+    low, high = since or 0, END_OF_TIME if until is None else until
+    edges = cover_range(low, high).edges
+    cut = {hour: edge for edge in edges for hour in range(*widen_to_hours(*edge), HOUR)}
+    questions: list[_Question] = []
+    for look_up in look_ups:
+        hours: Mapping[int, int] = {}
+        if look_up.sighted is not None:
+            hours = found[look_up.sighted].get((look_up.source, look_up.field.name), {})
+        if look_up.sighted is None or (hours and look_up.may_count_twice):
+            questions.append(_Question(look_up, {}, None))
+        elif hours:
+            spans = tuple(dict.fromkeys(cut[hour] for hour in hours if hour in cut))
+            questions.append(_Question(look_up, {h: n for h, n in hours.items() if h not in cut}, spans))
+    return questions
+
+
+def _ask_indexes(
+    snapshot: Snapshot,
+    sources: Sequence[Source],
+    questions: Sequence[_Question],
+    since: int | None,
+    until: int | None,
+) -> list[Sighting | NotLookedUp | None]:
+    """Returns the answers to all questions, with those of the sources' indexes. Sources are asked at the same time."""
+    asked = {one.look_up.source for one in questions if one.spans != ()}
+    whole = {one.look_up.source for one in questions if one.spans is None}
+    if not asked:
+        return [_answer_question(None, None, one) for one in questions]
+    readers = {source.name: CountReader(snapshot, source) for source in sources if source.name in asked}
+    with JavaThreadPool(AT_ONCE, "find") as pool:
+        ends = pool.map(lambda name: readers[name].find_span(since, until), whole)
+        spans = dict(zip(whole, ends, strict=True))
+        running = [
+            pool.submit(_answer_question, readers.get(name := one.look_up.source), spans.get(name), one)
+            for one in questions
+        ]
+    return [one.result() for one in running]
+
+
 def _plan_look_ups(
     sources: Sequence[Source], kinds: Sequence[str], value: str, since: int | None
 ) -> tuple[list[_LookUp], list[NotLookedUp]]:
-    """Returns what the indexes of all fields of these kinds are asked, and the fields whose index cannot answer.
+    """Returns what is asked about all fields of these kinds, and the fields whose index cannot answer.
 
     A field is in neither if its type cannot hold the value.
     """
@@ -129,7 +196,9 @@ def _plan_look_ups(
                 continue
             reason = _explain_missing_index(field, condition, since)
             if reason is None:
-                look_ups.append(_LookUp(source.name, field, condition))
+                sighted = field.is_covered(since, IndexKind.SIGHTINGS)
+                values = find_sighted_range(field, condition) if sighted else None
+                look_ups.append(_LookUp(source.name, field, condition, values))
             else:
                 missed.append(NotLookedUp(source.name, field.name, reason))
     return look_ups, missed
@@ -164,10 +233,17 @@ def _explain_missing_index(field: Field, condition: Condition, since: int | None
     return None
 
 
-def _find_in_field(reader: CountReader, span: Span | None, look_up: _LookUp) -> Sighting | NotLookedUp | None:
-    """Returns the sighting in one field; None if it has none."""
-    source, field = look_up.source, look_up.field
-    hours = [] if span is None else reader.count_matches_over_time("hour", *span, look_up.condition)
-    if hours is None:
-        return NotLookedUp(source, field.name, "too many index entries fit in this time; ask for less of it")
-    return Sighting(source, field.name, field.kind, tuple(hours)) if hours else None
+def _answer_question(
+    reader: CountReader | None, whole: Span | None, question: _Question
+) -> Sighting | NotLookedUp | None:
+    """Returns the sighting in one field; None if it has none. ``whole`` is the range; None if it holds no events."""
+    source, field = question.look_up.source, question.look_up.field
+    hours = Counter(question.hours)
+    for span in question.spans if question.spans is not None else [whole]:
+        if reader is None or span is None:
+            continue
+        found = reader.count_matches_over_time("hour", *span, question.look_up.condition)
+        if found is None:
+            return NotLookedUp(source, field.name, "too many index entries fit in this time; ask for less of it")
+        hours.update(dict(found))
+    return Sighting(source, field.name, field.kind, tuple(sorted(hours.items()))) if hours else None

@@ -5,7 +5,8 @@
    meanwhile, write their item again (``lacks_index``). Therefore every event without index entries was durable before
    the index started, and is not newer than the newest event at that time.
 3. The index *covers from* the time after that newest event (``cover_from``), and queries of later ranges use it.
-4. Older events are *backfilled*, and the index becomes *complete*: it covers all events (``complete_indexes``).
+4. Older events are *backfilled*, and the index becomes *complete*: it covers all events (``complete_indexes``). This
+   is not done for sightings, which stand by work item: a compaction does not know of which items the events are.
 
 All functions are pure.
 """
@@ -15,9 +16,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from .field import Field, Index
+from .field import SIGHTINGS_INDEX, Field, Index, IndexKind
 from .source import Source
 from .times import END_OF_TIME
+
+_BACKFILLED = (IndexKind.VALUES, IndexKind.REVERSED)
+
+
+def add_sightings(source: Source) -> Source:
+    """Returns ``source`` with the sightings of all its indexed fields that have a kind."""
+    changed = {
+        f.name: replace(f, indexes=(*f.indexes, SIGHTINGS_INDEX))
+        for f in source.indexed_fields
+        if f.kind and not f.is_sighted
+    }
+    return source.replace_fields(changed)
 
 
 def start_indexes(stored: Source, requested: Iterable[Field]) -> Source:
@@ -50,22 +63,22 @@ def cover_from(source: Source, start: int) -> Source:
 
 
 def complete_indexes(source: Source, before: Source) -> Source:
-    """Returns ``source`` with its backfilled indexes complete.
+    """Returns ``source`` with its backfilled indexes, which are those of its own tables, complete.
 
     ``before`` is the source as it was when the backfill began. An index that has changed since then stays as it is.
     """
 
     def complete_index(field: Field, index: Index) -> Index:
         known = before.fields_by_name.get(field.name)
-        backfilled = known is not None and known.find_index(index.kind) == index
+        backfilled = known is not None and known.find_index(index.kind) == index and index.kind in _BACKFILLED
         return replace(index, covers_from=0) if backfilled else index
 
     return _replace_indexes(source, complete_index)
 
 
 def has_partial_index(source: Source) -> bool:
-    """Returns True if the source has an index that does not cover all events."""
-    return any(index.covers_from for f in source.fields for index in f.indexes)
+    """Returns True if the source has an index that does not cover all events and can be backfilled."""
+    return any(index.covers_from for f in source.fields for index in f.indexes if index.kind in _BACKFILLED)
 
 
 def cover_all(source: Source) -> Source:

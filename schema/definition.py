@@ -109,6 +109,8 @@ def _check_fields(definition: Mapping[str, Any], fields: tuple[Field, ...], wher
             )
         if f.is_reversed and not f.is_indexed:
             raise DefinitionError(f'{where}.fields[{number}].reversed: {f.name!r} is not indexed; add "indexed": true')
+        if f.is_sighted and not f.is_indexed:
+            raise DefinitionError(f'{where}.fields[{number}].sighted: {f.name!r} is not indexed; add "indexed": true')
         _check_ecs_name(f, f"{where}.fields[{number}].ecs")
     time_field = definition["timestamp"]["field"]
     if time_field not in names:

@@ -46,11 +46,14 @@ class IndexKind(Enum):
     """The kinds of index that a field can have. Each kind's value is the member of a definition that turns it on.
 
     ``VALUES`` sorts the field's values. ``REVERSED`` sorts strings by their bytes from last to first, so that strings
-    with a common ending are adjacent; only a field with ``VALUES`` can have it.
+    with a common ending are adjacent. ``SIGHTINGS`` is the instance's table of sightings (``store/sightings``), which
+    has the values of all sources; the store gives it to each indexed field with a kind. Only a field with ``VALUES``
+    can have the others.
     """
 
     VALUES = "indexed"
     REVERSED = "reversed"
+    SIGHTINGS = "sighted"
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class Index:
 
 
 VALUE_INDEX, REVERSED_INDEX = Index(IndexKind.VALUES), Index(IndexKind.REVERSED)
+SIGHTINGS_INDEX = Index(IndexKind.SIGHTINGS)
 """Indexes that cover all events."""
 
 
@@ -102,6 +106,11 @@ class Field:
     def is_reversed(self) -> bool:
         """True if the field has an index of reversed values."""
         return self.find_index(IndexKind.REVERSED) is not None
+
+    @cached_property
+    def is_sighted(self) -> bool:
+        """True if the field's values are in the table of sightings."""
+        return self.find_index(IndexKind.SIGHTINGS) is not None
 
     @property
     def is_list(self) -> bool:

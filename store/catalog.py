@@ -14,7 +14,14 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.coverage import complete_indexes, cover_all, cover_from, has_started_index, start_indexes
+from watchfloor.schema.coverage import (
+    add_sightings,
+    complete_indexes,
+    cover_all,
+    cover_from,
+    has_started_index,
+    start_indexes,
+)
 from watchfloor.schema.definition import add_fields, parse_definition
 from watchfloor.schema.errors import UnknownSourceError
 from watchfloor.schema.filter.value_list import ValueList
@@ -152,11 +159,11 @@ class Catalog:
         A new source whose definition names no number of shards gets the number in the settings. Its layout is stored
         even if the definition names none: layout and shards never change afterwards. An index, or an index of reversed
         values, that ``source`` has and the catalog lacks is added; the field's ``indexed_from`` says for which events
-        (``schema/coverage.py``). No index is ever removed. A field without an ECS name gets that of ``source``; with
-        ``replace_ecs_names`` one that has another gets it too. Registering again changes nothing. Returns the stored
-        source. Raises ``StoreError``.
+        (``schema/coverage.py``). So are sightings of indexed fields that have a kind. No index is ever removed. A field
+        without an ECS name gets that of ``source``; with ``replace_ecs_names`` one that has another gets it too.
+        Registering again changes nothing. Returns the stored source. Raises ``StoreError``.
         """
-        wanted = cover_all(source)
+        wanted = add_sightings(cover_all(source))
 
         def step(known: Source | None) -> Source:
             if replace_ecs_names and known is not None:
@@ -206,6 +213,8 @@ class Catalog:
             new = wanted.replace_layout(wanted.layout)
             return new if "shards" in wanted.definition else new.replace_shards(self._store.default_shards)
         wider = start_indexes(add_fields(known, wanted.fields), wanted.fields)
+        # A field may have had its kind or its index before, and not in ``wanted``.
+        wider = start_indexes(wider, add_sightings(wider).fields)
         if wider != known or not has_started_index(known):
             return wider
         # The newest event is read only after the index is in the stored definition: see ``schema/coverage.py``.

@@ -47,13 +47,15 @@ class IndexCount:
 class TableWrite:
     """A batch of entries for one table, ``entries`` in number.
 
-    If ``wide``, the batch has a row per table row and a column per cell; otherwise it has a row per entry.
+    If ``wide``, the batch has a row per table row and a column per cell; otherwise it has a row per entry. Entries that
+    are ``ahead`` must be durable before those of any later write are written.
     """
 
     table: str
     batch: pa.RecordBatch
     wide: bool
     entries: int
+    ahead: bool = False
 
 
 @dataclass(frozen=True)

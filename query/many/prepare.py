@@ -47,6 +47,7 @@ from .columns import TIME, CommonColumns, choose_common_columns
 from .merge import merge_streams
 from .own_columns import OwnColumns
 from .selection import choose_sources, names_several
+from .settle import find_settled
 
 PLANNING = 16
 """The most sources that are planned at once."""
@@ -87,8 +88,8 @@ class CheckedSources:
 class PreparedSources(BatchedQuery):
     """A query of several sources.
 
-    ``parts`` are those that may have matches. ``settled`` has those of which the counts say that they have none, and
-    ``left_out`` those that the filter does not fit, with the reason.
+    ``parts`` are those that may have matches. ``settled`` has those of which the counts, or the table of sightings, say
+    that they have none, and ``left_out`` those that the filter does not fit, with the reason.
     """
 
     columns: CommonColumns | OwnColumns
@@ -229,12 +230,19 @@ def _check_types(fitting: Sequence[_TypedPart]) -> None:
 
 
 def prepare_sources(snapshot: Snapshot, checked: CheckedSources) -> PreparedSources:
-    """Returns the prepared query: plans each source, and sets up the common batches. Raises as ``prepare_query``."""
+    """Returns the prepared query: plans the sources that may have matches, and sets up the common batches.
+
+    Raises as ``prepare_query``.
+    """
     request = checked.request
+    settled = find_settled(snapshot, checked.parts)
     with JavaThreadPool(PLANNING, "plan") as pool:
-        planned = list(pool.map(lambda part: prepare_query(snapshot, part), checked.parts))
+        left = [part for part in checked.parts if part.source.name not in settled]
+        planned = list(pool.map(lambda part: prepare_query(snapshot, part), left))
     parts = tuple(query for query in planned if query.plan.matches > 0)
-    since, until = min(query.since for query in planned), max(query.until for query in planned)
+    first = checked.parts[0]
+    since = min((query.since for query in planned), default=first.since or 0)
+    until = max((query.until for query in planned), default=first.until or since)
     busy = [span for query in parts for span in query.batches.busy or [(query.since, query.until)]]
     batched = any(query.plan.batched for query in parts) and not any(has_large_sets(q.plan.tree) for q in parts)
     settings = request.batching if batched else UNBATCHED
@@ -247,7 +255,7 @@ def prepare_sources(snapshot: Snapshot, checked: CheckedSources) -> PreparedSour
         first_width=suggest_first_width(sum(q.plan.matches for q in parts), since, until, request.batching, busy),
         columns=checked.columns,
         parts=parts,
-        settled=tuple(query.source.name for query in planned if query.plan.matches == 0),
+        settled=tuple(sorted(settled.union(query.source.name for query in planned if query.plan.matches == 0))),
         left_out=checked.left_out,
     )
 

@@ -20,6 +20,7 @@ from watchfloor.query.batches.slices import cut_oldest_first, cut_slices
 from watchfloor.query.many.columns import CommonColumns
 from watchfloor.query.many.own_columns import OwnColumns
 from watchfloor.query.many.prepare import PLANNING, CheckedSources, describe_sources
+from watchfloor.query.many.settle import find_settled
 from watchfloor.query.preparation.cursor import Cursor
 from watchfloor.query.preparation.lists import check_pins
 from watchfloor.query.preparation.matched import MatchedColumn
@@ -119,23 +120,26 @@ class SortedQuery:
 
 def prepare_sorted(snapshot: Snapshot, checked: CheckedRequest | CheckedSources) -> SortedQuery:
     """Returns the prepared query. Raises ``UserError`` if the cursor's row is gone, and as ``prepare_query`` does."""
+    settled: frozenset[str] = frozenset()
     if isinstance(checked, CheckedSources):
-        common, left_out = checked.columns, checked.left_out
+        common, left_out, first = checked.columns, checked.left_out, checked.parts[0]
+        settled = find_settled(snapshot, checked.parts)
         with JavaThreadPool(PLANNING, "plan") as pool:
-            planned = list(pool.map(lambda one: _prepare_part(snapshot, one, common), checked.parts))
+            left = [part for part in checked.parts if part.source.name not in settled]
+            planned = list(pool.map(lambda one: _prepare_part(snapshot, one, common), left))
+        settled = settled.union(part.source.name for part in planned if part.plan.matches == 0)
     else:
-        planned, left_out = [_prepare_part(snapshot, checked, None)], {}
-    is_many = isinstance(checked, CheckedSources)
-    settled = tuple(part.source.name for part in planned if part.plan.matches == 0 and is_many)
+        planned, left_out, first = [_prepare_part(snapshot, checked, None)], {}, checked
     parts = tuple(part for part in planned if part.source.name not in settled)
+    since = min((part.since for part in planned), default=first.since or 0)
     return SortedQuery(
         parts=parts,
         limit=checked.request.limit or 1,
         after=None if checked.cursor is None else _find_place(snapshot, parts, checked.cursor),
-        since=min(part.since for part in planned),
-        until=max(part.until for part in planned),
-        is_many=is_many,
-        settled=settled,
+        since=since,
+        until=max((part.until for part in planned), default=first.until or since),
+        is_many=isinstance(checked, CheckedSources),
+        settled=tuple(sorted(settled)),
         left_out=left_out,
     )
 

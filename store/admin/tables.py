@@ -13,12 +13,18 @@ from watchfloor.store.bridge.connection import Connection
 from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.encoding.keys import aggregate_table, event_table, index_table, shard_names, source_namespace
 
+from .labels import collect_labels
+
 SOURCES_TABLE = "watchfloor.sources"
 ITEMS_TABLE = "watchfloor.items"
 QUARANTINE_TABLE = "watchfloor.quarantine"
 DEAD_LETTERS_TABLE = "watchfloor.dead_letters"
 LISTS_TABLE = "watchfloor.lists"
+SIGHTINGS_TABLE = "watchfloor.sightings"
+SIGHTINGS_SHARDS = 8
+"""The number of shards of the table of sightings, for good."""
 
+_REGEX_FILTER = "org.apache.accumulo.core.iterators.user.RegExFilter"
 _PROPERTIES: Mapping[str, str] = {
     "table.file.compress.type": "snappy",
     "table.cache.block.enable": "true",
@@ -44,10 +50,14 @@ def create_source_tables(connection: Connection, source: Source, readers: Sequen
 
 
 def create_instance_tables(connection: Connection, readers: Sequence[str]) -> None:
-    """Creates the tables of sources, of lists and of ingest's records if they do not exist; ``readers`` may read."""
+    """Creates the tables of sources, lists, sightings and of ingest's records if they are missing.
+
+    Users ``readers`` may read them.
+    """
     _create_namespace(connection, "watchfloor", readers)
     for table in (SOURCES_TABLE, ITEMS_TABLE, QUARANTINE_TABLE, DEAD_LETTERS_TABLE, LISTS_TABLE):
         _create_table(connection, table, (), _PROPERTIES)
+    _create_table(connection, SIGHTINGS_TABLE, shard_names(SIGHTINGS_SHARDS)[1:], _PROPERTIES)
 
 
 def list_tables(connection: Connection) -> list[str]:
@@ -88,20 +98,15 @@ def begin_file_compactions(connection: Connection, tables: Sequence[str]) -> Non
 def delete_rows(connection: Connection, table: str, rows: Iterable[bytes]) -> None:
     """Deletes whole rows of a table."""
     text, range_ = jpype.JClass("org.apache.hadoop.io.Text"), jpype.JClass("org.apache.accumulo.core.data.Range")
-    ranges = jpype.JClass("java.util.ArrayList")()
-    for row in rows:
-        ranges.add(range_(text(jpype.JArray(jpype.JByte)(row))))
-    authorizations = jpype.JClass("org.apache.accumulo.core.security.Authorizations").EMPTY
-    deleter = connection.client.createBatchDeleter(table, authorizations, 1)
-    try:
-        deleter.setRanges(ranges)
-        deleter.delete()
-    finally:
-        deleter.close()
+    ranges = [range_(text(jpype.JArray(jpype.JByte)(row))) for row in rows]
+    _delete_ranges(connection, table, ranges)
 
 
 def drop_source(connection: Connection, source: Source) -> None:
-    """Removes a source's tables and its namespace, and then its row in the catalog."""
+    """Removes a source's tables, its namespace and its sightings, and then its row in the catalog.
+
+    The servers look at all sightings for those of the source.
+    """
     client: Any = connection.client
     for table in source_tables(source):
         if client.tableOperations().exists(table):
@@ -109,7 +114,28 @@ def drop_source(connection: Connection, source: Source) -> None:
     name = source_namespace(source.name)
     if client.namespaceOperations().exists(name):
         client.namespaceOperations().delete(name)
+    setting = jpype.JClass("org.apache.accumulo.core.client.IteratorSetting")(30, "source", _REGEX_FILTER)
+    # In ISO-8859-1 each byte is one character.
+    setting.addOption("colqRegex", rf"(?s).{{8}}\Q{source.name}\E\x00.*")
+    setting.addOption("encoding", "ISO-8859-1")
+    everything = [jpype.JClass("org.apache.accumulo.core.data.Range")()]
+    _delete_ranges(connection, SIGHTINGS_TABLE, everything, sorted(collect_labels(source)), setting)
     delete_rows(connection, SOURCES_TABLE, [source.name.encode()])
+
+
+def _delete_ranges(
+    connection: Connection, table: str, ranges: Sequence[Any], labels: Sequence[str] = (), iterator: Any = None
+) -> None:
+    """Deletes the entries in ranges of a table that these labels, and an iterator, let through."""
+    authorizations = jpype.JClass("org.apache.accumulo.core.security.Authorizations")(*labels)
+    deleter = connection.client.createBatchDeleter(table, authorizations, 1)
+    try:
+        if iterator is not None:
+            deleter.addScanIterator(iterator)
+        deleter.setRanges(jpype.JClass("java.util.ArrayList")(ranges))
+        deleter.delete()
+    finally:
+        deleter.close()
 
 
 def _choose_properties(source: Source, table: str) -> Mapping[str, str]:

@@ -31,6 +31,9 @@ class MutationRecorder:
         transfer = BatchTransfer()
         call_java(self._java.recordRows, table, *transfer.export_batch(batch))
 
+    def write_ahead(self, table: str, batch: pa.RecordBatch) -> None:
+        self.write_entries(table, batch)
+
     def flush(self) -> None:
         """Does nothing: ``replay`` makes durable what it writes."""
 

@@ -45,6 +45,11 @@ class EntrySink(JavaResource):
         transfer = BatchTransfer()
         call_java(self._java.writeRows, table, *transfer.export_batch(batch))
 
+    def write_ahead(self, table: str, batch: pa.RecordBatch) -> None:
+        """Writes entries as ``write_entries`` does. Returns when all written entries of this table are durable."""
+        self.write_entries(table, batch)
+        call_java(self._java.flushTable, table)
+
     def delete_entries(self, table: str, batch: pa.RecordBatch) -> None:
         """Deletes entries by their keys: the columns of ``write_entries`` without value and timestamp."""
         transfer = BatchTransfer()

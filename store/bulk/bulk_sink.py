@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from watchfloor.store.bridge import jvm
 from watchfloor.store.bridge.call import BatchTransfer, call_java
+from watchfloor.store.bridge.sinks import EntrySink
 from watchfloor.store.bridge.threads import JavaThreadPool
 from watchfloor.store.encoding.key_order import sort_entries, sort_rows
 from watchfloor.store.store import Store
@@ -59,12 +60,19 @@ class BulkSink:
         self._threads = JavaThreadPool(_THREADS, "bulk")
         self._jobs: list[Future[None]] = []
         self._closed = threading.Event()
+        self._ahead: EntrySink | None = None
+        """The sink of entries that cannot wait for an import."""
 
     def write_entries(self, table: str, batch: pa.RecordBatch) -> None:
         self._buffer_batch(table, batch, sort_entries)
 
     def write_rows(self, table: str, batch: pa.RecordBatch) -> None:
         self._buffer_batch(table, batch, sort_rows)
+
+    def write_ahead(self, table: str, batch: pa.RecordBatch) -> None:
+        if self._ahead is None:
+            self._ahead = self._store.sink()
+        self._ahead.write_ahead(table, batch)
 
     def flush(self) -> None:
         """Returns when all entries are part of their tables. Raises ``StoreError``."""
@@ -79,6 +87,8 @@ class BulkSink:
         self._closed.set()
         self._threads.shutdown(cancel_futures=True)
         self._remove_folders()
+        if self._ahead is not None:
+            self._ahead.close()
 
     def __enter__(self) -> BulkSink:
         return self

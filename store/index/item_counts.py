@@ -28,11 +28,10 @@ from watchfloor.store.encoding.keys import (
     reverse_times,
 )
 
+from .hour_counts import HourCounts, ValueHours
+
 TOTAL = ""
 """The field name and the value under which all events of a source are counted."""
-
-_FOLD_AFTER = 200_000
-"""Pending groups of a field are summed when their number exceeds this, to bound memory."""
 
 
 class ItemCounts:
@@ -40,7 +39,7 @@ class ItemCounts:
 
     def __init__(self, source: Source, item_id: bytes) -> None:
         self._source, self._item_id = source, item_id
-        self._groups: dict[str, list[pa.Table]] = defaultdict(list)
+        self._values: dict[str, HourCounts] = defaultdict(HourCounts)
         self._minutes: dict[int, int] = defaultdict(int)
 
     def add_total(self, times: np.ndarray) -> None:
@@ -54,28 +53,12 @@ class ItemCounts:
         ``values`` are distinct and encoded. ``codes`` and ``times`` (int64 µs) have an element per event: the position
         of its value in ``values``, and its time.
         """
-        if not len(codes):
-            return
-        hours = times // HOUR
-        first, span = int(hours.min()), int(hours.max() - hours.min()) + 1
-        groups, counts = np.unique(codes.astype(np.int64) * span + (hours - first), return_counts=True)
-        table = pa.table(
-            {
-                "value": values.take(pa.array(groups // span)),
-                "hour": pa.array(groups % span + first),
-                "count": pa.array(counts),
-            }
-        )
-        pending = self._groups[field.name]
-        pending.append(table)
-        if sum(map(len, pending)) > _FOLD_AFTER and len(pending) > 1:
-            self._groups[field.name] = [_sum_groups(pending)]
+        self._values[field.name].add(values, codes, times)
 
     def make_entries(self) -> list[pa.RecordBatch]:
         """Returns the entries of all counts."""
         batches = [self._total_entries()] if self._minutes else []
-        for name, pending in self._groups.items():
-            batches.append(self._field_entries(name, _sum_groups(pending)))
+        batches += [self._field_entries(name, counts.sum()) for name, counts in self._values.items()]
         return batches
 
     def _total_entries(self) -> pa.RecordBatch:
@@ -92,11 +75,10 @@ class ItemCounts:
         counts = np.array(list(cells.values()), np.int64)
         return self._make_batch(rows, pa.array(families, pa.binary()), starts, counts, self._source.visibility)
 
-    def _field_entries(self, name: str, hours: pa.Table) -> pa.RecordBatch:
+    def _field_entries(self, name: str, found: ValueHours) -> pa.RecordBatch:
         """Returns the counts of a field's values by hour and by day, from the counts by hour."""
-        values = hours["value"].combine_chunks().dictionary_encode()
-        codes, starts = values.indices.to_numpy().astype(np.int64), hours["hour"].to_numpy() * HOUR
-        counts, days = hours["count"].to_numpy(), starts // DAY
+        codes, starts, counts = found.codes, found.hours * HOUR, found.counts
+        days = starts // DAY
         first, span = int(days.min()), int(days.max() - days.min()) + 1
         groups, of, size = np.unique(codes * span + (days - first), return_inverse=True, return_counts=True)
         sums = np.zeros(len(groups), np.int64)
@@ -108,7 +90,7 @@ class ItemCounts:
         starts = np.concatenate([starts, (groups[several] % span + first) * DAY])
         counts = np.concatenate([counts, sums[several]])
         order = np.argsort(codes, kind="stable")
-        row_values = aggregate_rows(name, values.dictionary.to_pylist(), self._source.shards)
+        row_values = aggregate_rows(name, found.values.to_pylist(), self._source.shards)
         rows = pa.DictionaryArray.from_arrays(
             pa.array(codes[order].astype(np.int32)), pa.array(row_values, pa.binary())
         )
@@ -136,11 +118,3 @@ class ItemCounts:
 def make_constant_column(value: bytes, rows: int) -> pa.DictionaryArray:
     """Returns a column with the same bytes in each row."""
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value], pa.binary()))
-
-
-def _sum_groups(pending: list[pa.Table]) -> pa.Table:
-    """Returns one table with the counts of each value and hour summed."""
-    if len(pending) == 1:
-        return pending[0]
-    summed = pa.concat_tables(pending).group_by(["value", "hour"]).aggregate([("count", "sum")])
-    return summed.rename_columns(["value", "hour", "count"])

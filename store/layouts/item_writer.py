@@ -22,6 +22,9 @@ class WriteSink(Protocol):
 
     def write_rows(self, table: str, batch: pa.RecordBatch) -> None: ...
 
+    def write_ahead(self, table: str, batch: pa.RecordBatch) -> None:
+        """Writes entries as ``write_entries`` does, durably at once."""
+
     def flush(self) -> None: ...
 
 
@@ -49,7 +52,9 @@ class ItemWriter:
     def put_writes(self, writes: list[TableWrite]) -> None:
         """Hands entries to the sink, and waits while it is full."""
         for write in writes:
-            if write.wide:
+            if write.ahead:
+                self._sink.write_ahead(write.table, write.batch)
+            elif write.wide:
                 self._sink.write_rows(write.table, write.batch)
             else:
                 self._sink.write_entries(write.table, write.batch)

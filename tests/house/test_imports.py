@@ -54,6 +54,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "store",
         "store/bulk",
         "store/index",
+        "store/sightings",
         "store/layouts/block/blocks",
         "store/layouts/cell",
         "store/layouts/block/epochs",

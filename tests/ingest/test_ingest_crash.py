@@ -83,6 +83,9 @@ class Sink:
     def write_entries(self, table, batch):
         self.sink.write_entries(table, batch)
         reached(table.rpartition(".")[2], self.item, self.sink.flush)
+    def write_ahead(self, table, batch):
+        self.sink.write_ahead(table, batch)
+        reached("ahead", self.item)
     def flush(self):
         self.sink.flush()
         reached("flush", self.item)

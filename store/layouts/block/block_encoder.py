@@ -44,6 +44,8 @@ from watchfloor.store.layouts.block.compaction.merge import ItemOrigin
 from watchfloor.store.layouts.block.compaction.replace_item import NewBlocks, replace_item
 from watchfloor.store.layouts.block.vectors.column import make_binary_column, make_column
 from watchfloor.store.layouts.block.vectors.vector import CODEC, Compression
+from watchfloor.store.sightings.item_records import read_item_records, remove_stale_sightings
+from watchfloor.store.sightings.item_sightings import ItemSightings
 from watchfloor.store.store import Store
 
 
@@ -75,7 +77,7 @@ class BlockEncoder:
         """
         self._source, self._file_id, self._item_id = source, file_id, item_id
         self._block_rows, self._compression, self._again = block_rows, compression, again
-        self._counts = ItemCounts(source, item_id)
+        self._counts, self._sightings = ItemCounts(source, item_id), ItemSightings(source, item_id)
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = 0
         self._slabs = 0
@@ -104,7 +106,8 @@ class BlockEncoder:
     def finish(self) -> list[TableWrite]:
         writes = self._encode_slab() if self._pending else []
         table = aggregate_table(self._source)
-        return [*writes, *(TableWrite(table, batch, False, len(batch)) for batch in self._counts.make_entries())]
+        writes += (TableWrite(table, batch, False, len(batch)) for batch in self._counts.make_entries())
+        return [*writes, *self._sightings.make_writes()]
 
     def replace_earlier(self, store: Store, guard: SweepGuard) -> list[TableWrite]:
         tag = make_item_tag(self._item_id)
@@ -120,7 +123,9 @@ class BlockEncoder:
             self.replace_earlier(store, guard)
         store = store.seeing_all_of(self._source)
         counts = read_item_counts(store, self._source, self._item_id)
+        records = read_item_records(store, self._source, self._item_id)
         guard.confirm()
+        remove_stale_sightings(store, self._item_id, records, self._sightings.make_writes())
         remove_stale_counts(store, self._source, counts, self._counts.make_entries())
 
     def _encode_slab(self) -> list[TableWrite]:
@@ -150,6 +155,10 @@ class BlockEncoder:
             )
             for f in source.fields
         ]
+        for f, labelled in zip(source.fields, columns, strict=True):
+            if f.is_sighted:
+                values, codes, places = labelled.column.index_events()
+                self._sightings.add_values(f, values, codes, times.take(places))
         columns += [
             LabelledColumn(OFFSET, source.visibility, make_column(OFFSET_FIELD, offsets, self._compression)),
             self._make_constant(FILE, self._file_id, len(events)),

@@ -26,6 +26,8 @@ from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
 from watchfloor.store.index.item_counts import ItemCounts, make_constant_column
 from watchfloor.store.index.stale_counts import counted_minutes, read_item_counts, remove_stale_counts
 from watchfloor.store.layout import GoneLines, SweepGuard, TableWrite
+from watchfloor.store.sightings.item_records import read_item_records, remove_stale_sightings
+from watchfloor.store.sightings.item_sightings import ItemSightings
 from watchfloor.store.store import Store
 
 from .event_rows import make_event_rows
@@ -50,7 +52,7 @@ class CellEncoder:
         ``again`` says that parts of the item may have been written before; then the encoder remembers what it writes.
         """
         self._source, self._file_id, self._item_id, self._again = source, file_id, item_id, again
-        self._counts = ItemCounts(source, item_id)
+        self._counts, self._sightings = ItemCounts(source, item_id), ItemSightings(source, item_id)
         self._written = WrittenCells()
 
     def encode(self, events: pa.RecordBatch) -> list[TableWrite]:
@@ -74,7 +76,8 @@ class CellEncoder:
 
     def finish(self) -> list[TableWrite]:
         table = aggregate_table(self._source)
-        return [TableWrite(table, batch, False, len(batch)) for batch in self._counts.make_entries()]
+        counts = [TableWrite(table, batch, False, len(batch)) for batch in self._counts.make_entries()]
+        return [*counts, *self._sightings.make_writes()]
 
     def replace_earlier(self, store: Store, guard: SweepGuard) -> list[TableWrite]:
         # Events have been written over those of the earlier reading, cell by cell.
@@ -90,7 +93,9 @@ class CellEncoder:
         minutes = np.union1d(counted_minutes(source, counts), gone.times // MINUTE * MINUTE)
         stale = StaleCells(self._written.sort(), event_hashes(self._file_id, gone.offsets))
         remove_stale_cells(store, source, minutes, stale, other._index_rows, guard)
+        records = read_item_records(store, source, self._item_id)
         guard.confirm()
+        remove_stale_sightings(store, self._item_id, records, self._sightings.make_writes())
         # The counts are removed last, because a sweep finds by them in which minutes to look.
         remove_stale_counts(store, source, counts, self._counts.make_entries())
 
@@ -145,6 +150,7 @@ class CellEncoder:
         visibility = self._source.visibility_of(field)
         indexed = IndexColumn.from_values(field.name, visibility, dictionary.dictionary, field.is_reversed)
         self._counts.add_values(field, indexed.row_values, codes, keys.times[events])
+        self._sightings.add_values(field, indexed.values, codes, keys.times[events])
         groups = codes * self._source.shards + keys.shards[events]
         order = np.argsort(groups, kind="stable")
         qualifiers = to_binary_array(np.ascontiguousarray(keys.rows[events[order], SHARD_BYTES:]))

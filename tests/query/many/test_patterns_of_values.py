@@ -186,7 +186,7 @@ def test_a_named_kind_takes_patterns_too(service: QueryService) -> None:
 
 def test_what_has_too_many_index_entries_is_left_out(service: QueryService, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cell_counts, "MAX_HITS", 20)
-    for pattern, kept in (("10.0.0.0/8", ("from",)), ("*.example.com", ())):
+    for pattern, kept in (("10.0.0.0/8", ("from",)), ("*.example.com", ("site",))):
         found = service.find_sightings(pattern, sources=f"{PREFIX}.*")
         expected = look_everywhere(pattern, COMPLETE["network" if "/" in pattern else "ending"], 0, LAST)
         block = {s.field: dict(s.hours) for s in found.found if s.source == f"{PREFIX}.block"}

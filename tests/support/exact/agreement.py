@@ -12,8 +12,11 @@ from watchfloor.ingest.records.ledger import Ledger
 from watchfloor.ingest.records.quarantine import Quarantine
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
+from watchfloor.schema.field import IndexKind
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.keys import DAY, HOUR, MINUTE
+from watchfloor.store.sightings.read_sightings import read_sightings
+from watchfloor.store.sightings.sighted_rows import SightedRange
 from watchfloor.store.store import Store
 
 Range = tuple[int | None, int | None]
@@ -28,7 +31,10 @@ def assert_agree(store: Store, kind: Source, files: Iterable[LogFile], part: Ran
     rows = [line.row for file in files for line in file.lines if line.row is not None]
     _assert_scans(store, kind, rows)
     for since, until in (ALL, part):
-        _assert_counts(store, kind, [row for row in rows if _is_within(row, since, until)], (since, until))
+        within = [row for row in rows if _is_within(row, since, until)]
+        _assert_counts(store, kind, within, (since, until))
+        _assert_sightings(store, kind, within, (since, until))
+    _assert_table_of_sightings(store, kind, rows)
     if not tidy:
         return
     tables = counts(store, kind)
@@ -92,6 +98,29 @@ def _assert_counts(store: Store, kind: Source, rows: list[Row], span: Range) -> 
         assert service.count_events(name, *span, "host", host) == len(mine), host
         hours = Counter(row[0] // HOUR * HOUR for row in mine)
         assert dict(service.count_over_time(name, since, until, "hour", "host", host)) == hours, host
+
+
+def _assert_sightings(store: Store, kind: Source, rows: list[Row], span: Range) -> None:
+    for name, value in (("host", "h0"), ("host", "h2"), ("text", "t003"), ("colour", 2)):
+        field = kind.fields_by_name.get(name)
+        if field is None or not field.is_indexed:
+            continue
+        found = QueryService(store).find_sightings(str(value), field.kind, *span, kind.name)
+        hours = Counter(row[0] // HOUR * HOUR for row in rows if row[COLUMNS.index(name)] == value)
+        if not found.not_looked_up:
+            assert {s.field: dict(s.hours) for s in found.found} == ({name: hours} if hours else {}), name
+        else:
+            assert not field.is_covered(span[0]), name
+
+
+def _assert_table_of_sightings(store: Store, kind: Source, rows: list[Row]) -> None:
+    """Asserts that the table of sightings has each value of each event once, and nothing else."""
+    everything = SightedRange(b"", b"\xff")
+    found = read_sightings(store, [everything], None, None)[everything]
+    for field in kind.fields:
+        if field.is_covered(None, IndexKind.SIGHTINGS):
+            hours = Counter(row[0] // HOUR * HOUR for row in rows if row[COLUMNS.index(field.name)] is not None)
+            assert found.get((kind.name, field.name), {}) == hours, field.name
 
 
 def _is_within(row: Row, since: int | None, until: int | None) -> bool:

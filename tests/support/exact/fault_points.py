@@ -29,9 +29,13 @@ from watchfloor.store.layouts.block import block_encoder
 from watchfloor.store.layouts.cell import cell_encoder
 from watchfloor.store.layouts.item_writer import WriteSink
 
-READING_STEPS = ("event", "index", "aggregate", "flushed", "swept", "counts_swept", "read", "ended")
-"""What a reading has done last when it dies: durable events, index entries, counts; all durable; stale cells or blocks
-removed; stale counts removed; all of it; its end in the ledger."""
+READING_STEPS = (
+    *("event", "index", "aggregate", "ahead", "sightings", "flushed", "swept", "sightings_swept", "counts_swept"),
+    *("read", "ended"),
+)
+"""What a reading has done last when it dies: durable events, index entries, counts, records of sightings, sightings;
+all durable; stale cells or blocks removed; stale sightings removed; stale counts removed; all of it; its end in the
+ledger."""
 RETRY_STEPS = ("claimed", "written", "half_marked")
 
 
@@ -90,6 +94,10 @@ class _Sink:
         self.sink.write_entries(table, batch)
         self.points.reach(table.rpartition(".")[2], self.sink.flush)
 
+    def write_ahead(self, table: str, batch: Any) -> None:
+        self.sink.write_ahead(table, batch)
+        self.points.reach("ahead")
+
     def flush(self) -> None:
         self.sink.flush()
         self.points.reach("flushed")
@@ -132,14 +140,23 @@ def _put_reading_points(patch: pytest.MonkeyPatch, points: FaultPoints, name: st
     patch.setattr(item_reader, "SourceResolver", NotingResolver)
     patch.setattr(Ledger, "write_end", end_dying)
     for encoder in (cell_encoder, block_encoder):
-        remove = encoder.remove_stale_counts
+        for function, *steps in (
+            ("remove_stale_sightings", "swept", "sightings_swept"),
+            ("remove_stale_counts", "", "counts_swept"),
+        ):
+            _put_points_around(patch, points, encoder, function, *steps)
 
-        def remove_dying(*args: Any, remove: Callable[..., None] = remove) -> None:
-            points.reach("swept")
-            remove(*args)
-            points.reach("counts_swept")
 
-        patch.setattr(encoder, "remove_stale_counts", remove_dying)
+def _put_points_around(patch: pytest.MonkeyPatch, points: FaultPoints, module: Any, name: str, *steps: str) -> None:
+    """Puts fault points before and after a function of a module."""
+    function = getattr(module, name)
+
+    def run_dying(*args: Any) -> None:
+        points.reach(steps[0])
+        function(*args)
+        points.reach(steps[1])
+
+    patch.setattr(module, name, run_dying)
 
 
 def _put_retry_points(patch: pytest.MonkeyPatch, points: FaultPoints) -> None:

@@ -21,9 +21,9 @@ COLUMNS = ("ts", "host", "n", "text", "colour", "size", "extra")
 Row = tuple[Any, ...]
 """The values of ``COLUMNS``; the time in microseconds since 1970 UTC."""
 
-COLOUR: Mapping[str, Any] = {"name": "colour", "type": "int", "indexed": True}
+COLOUR: Mapping[str, Any] = {"name": "colour", "type": "int", "indexed": True, "ecs": "client.port"}
 SIZE: Mapping[str, Any] = {"name": "size", "type": "int"}
-TEXT: Mapping[str, Any] = {"name": "text", "type": "string", "indexed": True}
+TEXT: Mapping[str, Any] = {"name": "text", "type": "string", "indexed": True, "ecs": "user.name"}
 INDEXED_SIZE: Mapping[str, Any] = {**SIZE, "indexed": True}
 CHANGES = (COLOUR, SIZE, TEXT, INDEXED_SIZE)
 """The changes to a definition: a field is added, or one that may be there already is indexed."""
@@ -33,7 +33,7 @@ def make_definition(name: str, layout: str, unknown: str, changes: tuple[Mapping
     """Returns the definition of a source after some of ``CHANGES``."""
     fields: dict[str, Mapping[str, Any]] = {
         "ts": {"name": "ts", "type": "time"},
-        "host": {"name": "host", "type": "string", "indexed": True},
+        "host": {"name": "host", "type": "string", "indexed": True, "ecs": "host.name"},
         "n": {"name": "n", "type": "int", "indexed": True},
         "text": {"name": "text", "type": "string"},
         "extra": {"name": "extra", "type": "string", "indexed": True},

@@ -11,6 +11,7 @@ import pyarrow as pa
 from watchfloor.schema.source import Source
 from watchfloor.store.encoding.byte_arrays import to_binary_array
 from watchfloor.store.encoding.keys import DAY, SHARD_BYTES, event_table
+from watchfloor.store.index.hour_counts import count_numbers
 from watchfloor.store.index.index_entries import IndexColumn, make_index_writes
 from watchfloor.store.layout import TableWrite
 from watchfloor.store.layouts.block.vectors.column import VectorColumn
@@ -22,8 +23,6 @@ BLOCK_ROWS = 16384
 """Largest number of events in a block."""
 SLAB_BLOCKS = 4
 """Number of successive blocks in one shard, so that an index row takes all their hits in one mutation."""
-_MOST_CELLS = 1 << 20
-"""Up to this number of possible pairs, pairs are counted in an array with an element per possible pair."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ def make_block_index_writes(
             values, codes, places = labelled.column.index_events()
             if len(codes):
                 pairs = codes.astype(np.int64) * len(blocks) + block_of.take(places)
-                found, hits = _count_pairs(pairs, len(values) * len(blocks))
+                found, hits = count_numbers(pairs, len(values) * len(blocks))
                 numbers, in_block = found // len(blocks), found % len(blocks)
                 indexed = IndexColumn.from_values(labelled.name, labelled.visibility, values, labelled.reversed)
                 qualifiers = pa.DictionaryArray.from_arrays(pa.array(in_block.astype(np.int32)), to_binary_array(keys))
@@ -102,12 +101,3 @@ def make_block_index_writes(
                 # Blocks are sorted by shard, so that the entries of one row follow each other.
                 groups = numbers * source.shards + shards[in_block]
                 yield from make_index_writes(source, indexed, groups, qualifiers, counts)
-
-
-def _count_pairs(pairs: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the distinct numbers among ``pairs``, all below ``most``, ascending, and how often each occurs."""
-    if most > max(_MOST_CELLS, 4 * len(pairs)):
-        return np.unique(pairs, return_counts=True)
-    counts = np.bincount(pairs, minlength=1)
-    found = np.flatnonzero(counts)
-    return found, counts[found]

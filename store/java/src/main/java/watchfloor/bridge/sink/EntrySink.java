@@ -213,20 +213,23 @@ public final class EntrySink implements AutoCloseable {
   public void flush() {
     checkUsable();
     Map<String, Future<?>> flushes = new HashMap<>();
-    writers.forEach(
-        (table, writer) ->
-            flushes.put(
-                table,
-                Threads.POOL.submit(
-                    () ->
-                        bounded(
-                            table,
-                            "write",
-                            () -> {
-                              writer.flush();
-                              return null;
-                            }))));
+    writers.forEach((table, writer) -> flushes.put(table, Threads.POOL.submit(() -> flush(table, writer))));
     flushes.forEach((table, flush) -> guarded(table, "write", flush::get));
+  }
+
+  /** Returns when all that was written to one table is durable. */
+  public void flushTable(String table) {
+    guarded(table, "write", () -> flush(table, writer(table)));
+  }
+
+  private Void flush(String table, BatchWriter writer) throws Exception {
+    return bounded(
+        table,
+        "write",
+        () -> {
+          writer.flush();
+          return null;
+        });
   }
 
   /** Flushes and closes the writers. After a failure nothing more is written. */
