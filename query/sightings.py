@@ -9,14 +9,14 @@ those events for which the index and the counts do not tell it (``ValueCounts``)
 
 from __future__ import annotations
 
-import time
+import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from watchfloor.schema.errors import TimeRangeError, UserError
 from watchfloor.schema.field import Field, FieldType, IndexKind
-from watchfloor.schema.filter.tree import Cidr, Compare, Condition, Wildcard, make_ends_with
+from watchfloor.schema.filter.tree import Cidr, Compare, Condition, Value, Wildcard, make_ends_with
 from watchfloor.schema.filter.values import convert_value
 from watchfloor.schema.meaning.ecs import KINDS
 from watchfloor.schema.meaning.forms import find_ending, guess_kinds, read_network
@@ -211,8 +211,16 @@ def _make_condition(field: Field, value: str) -> Condition | None:
         return Cidr(field.name, network)
     if ending is not None and field.scalar is FieldType.STRING:
         return make_ends_with(field.name, ending)
+    typed = _convert_value(value, field.scalar)
+    return None if typed is None else Compare(field.name, "=", typed)
+
+
+# Cached, because all fields of all sources have a few types. No kind has times, whose values depend on the clock.
+@functools.lru_cache(maxsize=64)
+def _convert_value(value: str, scalar: FieldType) -> Value | None:
+    """Returns a value as one of a type; None if the type cannot hold it."""
     try:
-        return Compare(field.name, "=", convert_value(value, field.scalar, time.time_ns() // 1000))
+        return convert_value(value, scalar, 0)
     except (ValueError, TimeRangeError):
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -48,6 +49,11 @@ class MatchDistribution:
         """Returns the matches expected in [since, until)."""
         return max(0.0, self._count_before(until) - self._count_before(since))
 
+    def count_before(self, times: np.ndarray) -> np.ndarray:
+        """Returns the matches expected before each of some times (µs)."""
+        ends, totals = self._ends_of_spans
+        return np.interp(times, ends, totals)
+
     def find_start(self, until: int, rows: float) -> int | None:
         """Returns the latest start, in µs, of a range that ends at ``until`` and should hold ``rows`` matches.
 
@@ -64,15 +70,15 @@ class MatchDistribution:
         before, after = self._total_before_span(index), float(self.running_totals[index])
         return min(until, start + int((end - start) * (older - before) / (after - before)))
 
+    @cached_property
+    def _ends_of_spans(self) -> tuple[np.ndarray, np.ndarray]:
+        """The starts and ends of all spans, and the matches before each; one time without any if there is no span."""
+        ends = np.stack((self.starts, self.ends), axis=1).reshape(-1)
+        totals = np.repeat(np.concatenate(([0.0], self.running_totals)), 2)[1:-1]
+        return (ends, totals) if len(ends) else (np.zeros(1, np.int64), np.zeros(1))
+
     def _count_before(self, time: int) -> float:
-        """Returns the matches expected before ``time``."""
-        index = int(np.searchsorted(self.starts, time))
-        if not index or self.ends[index - 1] <= time:
-            return self._total_before_span(index)
-        # ``time`` lies within a span, of which a part is older.
-        start, end = int(self.starts[index - 1]), int(self.ends[index - 1])
-        before, after = self._total_before_span(index - 1), float(self.running_totals[index - 1])
-        return before + (after - before) * (time - start) / (end - start)
+        return float(self.count_before(np.array([time], np.int64))[0])
 
     def _total_before_span(self, index: int) -> float:
         return float(self.running_totals[index - 1]) if index else 0.0

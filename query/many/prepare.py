@@ -266,7 +266,6 @@ def _add_distributions(distributions: Sequence[MatchDistribution | None]) -> Mat
     if len(known) < len(distributions) or not known:
         return None
     edges = np.unique(np.concatenate([ends for d in known for ends in (d.starts, d.ends)]))
-    starts, ends = edges[:-1], edges[1:]
-    matches = [sum(d.count_rows(int(a), int(b)) for d in known) for a, b in zip(starts, ends, strict=True)]
+    matches = np.diff(np.sum([d.count_before(edges) for d in known], axis=0))
     streams, paged = all(d.streams for d in known), all(d.paged for d in known)
-    return MatchDistribution.from_arrays(starts, ends, np.array(matches, float), streams, paged)
+    return MatchDistribution.from_arrays(edges[:-1], edges[1:], matches, streams, paged)

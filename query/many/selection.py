@@ -23,10 +23,13 @@ def choose_sources(pattern: str, known: Iterable[str]) -> tuple[str, ...]:
     for part in (part.strip() for part in pattern.split(",")):
         if not part:
             raise UserError(f"{pattern!r} has an empty name; write sources as a,b or zeek.* or *")
-        fitting = [name for name in known if fnmatchcase(name, part)]
-        if not fitting and not names_several(part):
+        if names_several(part):
+            fitting = [name for name in known if fnmatchcase(name, part)]
+            if not fitting:
+                raise UserError(f"no source fits {part!r}; known are {', '.join(known) or 'none'}")
+        elif part in known:
+            fitting = [part]
+        else:
             raise UnknownSourceError(part, known)
-        if not fitting:
-            raise UserError(f"no source fits {part!r}; known are {', '.join(known) or 'none'}")
         chosen.update(fitting)
     return tuple(sorted(chosen))

@@ -22,6 +22,8 @@ from watchfloor.store.reader import Reader
 from .item_sightings import HOUR_BYTES
 from .sighted_rows import ITEM_BYTES, SightedRange
 
+_MOST_HOURS = np.int64(1 << 32)
+"""More than the hours since 1970 of any event."""
 SightedField = tuple[str, str]
 """The names of a source and of one of its fields."""
 
@@ -55,21 +57,27 @@ def _sum_hours(batches: Iterable[pa.RecordBatch], low: int, high: int) -> dict[S
     """Returns the counts in the hours [low, high) (µs) by field and hour."""
     found: dict[SightedField, Counter[int]] = {}
     for batch in batches:
-        qualifiers, cells = (
-            batch.column("qualifier").cast(pa.binary()),
-            unpack_byte_rows(batch.column("value"), HOUR_BYTES),
-        )
-        fields = pc.binary_slice(qualifiers, REVTS_BYTES, -ITEM_BYTES).dictionary_encode()
-        newest = times_of_keys(to_byte_rows(pc.binary_slice(qualifiers, 0, REVTS_BYTES), REVTS_BYTES))
-        entry_of = np.repeat(np.arange(len(batch)), pc.binary_length(batch.column("value")).to_numpy() // HOUR_BYTES)
-        ages, counts = cells.view(">u4").astype(np.int64).T
-        starts = newest[entry_of] - ages * HOUR
-        of = fields.indices.to_numpy()[entry_of]
-        within = (starts >= low) & (starts < high)
+        fields, entry_of, hours, counts = _read_entries(batch)
+        within = (hours >= low // HOUR) & (hours < high // HOUR)
+        numbers = (fields.indices.to_numpy()[entry_of] * _MOST_HOURS + hours)[within]
+        distinct, of = np.unique(numbers, return_inverse=True)
+        sums = np.zeros(len(distinct), np.int64)
+        np.add.at(sums, of, counts[within])
         names = [_split_name(name) for name in fields.dictionary.to_pylist()]
-        for field, start, count in zip(*(c[within].tolist() for c in (of, starts, counts)), strict=True):
-            found.setdefault(names[field], Counter())[start] += count
+        for number, count in zip(distinct.tolist(), sums.tolist(), strict=True):
+            field, hour = divmod(number, int(_MOST_HOURS))
+            found.setdefault(names[field], Counter())[hour * HOUR] += count
     return found
+
+
+def _read_entries(batch: pa.RecordBatch) -> tuple[pa.DictionaryArray, np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the field of each entry, and for each hour of it the entry, the hour (since 1970), the events."""
+    qualifiers, values = batch.column("qualifier"), batch.column("value")
+    fields = pc.binary_slice(qualifiers, REVTS_BYTES, -ITEM_BYTES).dictionary_encode()
+    newest = times_of_keys(to_byte_rows(pc.binary_slice(qualifiers, 0, REVTS_BYTES), REVTS_BYTES))
+    entry_of = np.repeat(np.arange(len(batch)), pc.binary_length(values).to_numpy() // HOUR_BYTES)
+    ages, counts = unpack_byte_rows(values, HOUR_BYTES).view(">u4").astype(np.int64).T
+    return fields, entry_of, newest[entry_of] // HOUR - ages, counts
 
 
 def _split_name(name: bytes) -> SightedField:
