@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store.admin.tables import SIGHTINGS_TABLE
-from watchfloor.store.bridge.requests import EntryScan
+from watchfloor.store.bridge.requests import EntryScan, ServerIterator
 from watchfloor.store.encoding.byte_arrays import to_byte_rows, unpack_byte_rows
 from watchfloor.store.encoding.keys import HOUR, MAX_TIME, REVTS_BYTES, key_bounds, times_of_keys
 from watchfloor.store.encoding.ranges import Ranges
@@ -22,6 +22,9 @@ from watchfloor.store.reader import Reader
 from .item_sightings import HOUR_BYTES
 from .sighted_rows import ITEM_BYTES, SightedRange
 
+_SUMS_ITERATOR, _SUMS_PRIORITY = "watchfloor.sightings.SightingsIterator", 30
+_SUM = np.dtype([("hour", ">u4"), ("events", ">u8")])
+_HEARTBEAT_BYTES = 1
 _MOST_HOURS = np.int64(1 << 32)
 """More than the hours since 1970 of any event."""
 SightedField = tuple[str, str]
@@ -38,19 +41,24 @@ def read_sightings(
     """
     low, high = widen_to_hours(since or 0, END_OF_TIME if until is None else until)
     with ExitStack() as stack:
-        begun = {wanted: stack.enter_context(reader.begin_scan(_make_scan(wanted, low))) for wanted in ranges}
-        return {wanted: _sum_hours(batches, low, high) for wanted, batches in begun.items()}
+        begun = {wanted: stack.enter_context(reader.begin_scan(_make_scan(wanted, low, high))) for wanted in ranges}
+        return {
+            wanted: _sum_hours(batches, low, high) if wanted.high is None else _read_sums(batches)
+            for wanted, batches in begun.items()
+        }
 
 
-def _make_scan(wanted: SightedRange, low: int) -> EntryScan:
-    """Returns the scan for the sightings of some values; of one value only those that reach ``low`` (µs)."""
+def _make_scan(wanted: SightedRange, low: int, high: int) -> EntryScan:
+    """Returns the scan for the sightings of one value that reach ``low`` (µs), or for the sums of those of several."""
     rows = Ranges()
     if wanted.high is None:
         rows.add_qualifiers(wanted.row, *key_bounds(low, MAX_TIME))
         return EntryScan(SIGHTINGS_TABLE, rows)
     for start, end in wanted.list_row_ranges():
         rows.add_rows(start, end)
-    return EntryScan(SIGHTINGS_TABLE, rows, ordered=False)
+    options = {"low": str(low // HOUR), "high": str(high // HOUR)}
+    iterators = [ServerIterator(_SUMS_PRIORITY, "sums", _SUMS_ITERATOR, options)]
+    return EntryScan(SIGHTINGS_TABLE, rows, iterators, ordered=False)
 
 
 def _sum_hours(batches: Iterable[pa.RecordBatch], low: int, high: int) -> dict[SightedField, Counter[int]]:
@@ -78,6 +86,23 @@ def _read_entries(batch: pa.RecordBatch) -> tuple[pa.DictionaryArray, np.ndarray
     entry_of = np.repeat(np.arange(len(batch)), pc.binary_length(values).to_numpy() // HOUR_BYTES)
     ages, counts = unpack_byte_rows(values, HOUR_BYTES).view(">u4").astype(np.int64).T
     return fields, entry_of, newest[entry_of] // HOUR - ages, counts
+
+
+def _read_sums(batches: Iterable[pa.RecordBatch]) -> dict[SightedField, Counter[int]]:
+    """Returns the counts by field and hour that the tablet servers have summed."""
+    found: dict[SightedField, Counter[int]] = {}
+    for batch in batches:
+        for answer in batch.column("value").to_pylist():
+            at = 0
+            while at + _HEARTBEAT_BYTES < len(answer):
+                start = at + 2 + int.from_bytes(answer[at : at + 2], "big")
+                field = _split_name(answer[at + 2 : start])
+                number = int.from_bytes(answer[start : start + 4], "big")
+                sums = np.frombuffer(answer, _SUM, number, start + 4)
+                hours = dict(zip((sums["hour"].astype(np.int64) * HOUR).tolist(), sums["events"].tolist(), strict=True))
+                found.setdefault(field, Counter()).update(hours)
+                at = start + 4 + sums.nbytes
+    return found
 
 
 def _split_name(name: bytes) -> SightedField:

@@ -115,7 +115,7 @@ def index_field(args: Namespace) -> None:
     from dataclasses import replace
 
     from watchfloor.schema.errors import UnknownSourceError
-    from watchfloor.schema.field import REVERSED_INDEX, VALUE_INDEX
+    from watchfloor.schema.field import REVERSED_INDEX, VALUE_INDEX, IndexKind
     from watchfloor.schema.times import format_moment, from_micros
 
     with open_store(read_settings(args), role="ingest") as store:
@@ -126,7 +126,7 @@ def index_field(args: Namespace) -> None:
         indexes = (VALUE_INDEX, REVERSED_INDEX) if field.is_reversed or args.reversed else (VALUE_INDEX,)
         changed = replace(field, indexes=indexes)
         stored = store.catalog.register(known[args.name].replace_fields({field.name: changed})).find_field(args.field)
-    for index in stored.indexes:
+    for index in filter(None, map(stored.find_index, (IndexKind.VALUES, IndexKind.REVERSED))):
         start = format_moment(from_micros(index.covers_from))
         since = f"events since {start}; older ones are filtered" if index.covers_from else "all events"
         print_message(f"{args.name}: {args.field} is {index.kind.value} for {since}")
