@@ -8,10 +8,16 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+import orjson
+import pyarrow as pa
+
+from watchfloor.query.completion import CompletionRequest
 from watchfloor.query.service import QueryService
 from watchfloor.query.stats.request import StatsQuery
+from watchfloor.query.texts.json_objects import encode_objects
 from watchfloor.schema.choices import BUCKETS
 from watchfloor.schema.errors import UnknownSourceError, UserError
+from watchfloor.schema.field import Field
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import format_micros, to_micros
 from watchfloor.store.value_lists import StoredList
@@ -25,10 +31,12 @@ def answer_sources(sources: Mapping[str, Source]) -> dict[str, Any]:
 
 
 def answer_source(sources: Mapping[str, Source], name: str) -> dict[str, Any]:
-    """Returns one source's outline and definition. Raises ``UnknownSourceError``."""
+    """Returns one source's outline, fields and definition. Raises ``UnknownSourceError``."""
     if name not in sources:
         raise UnknownSourceError(name, sources)
-    return {**_outline_source(sources[name]), "definition": sources[name].definition}
+    source = sources[name]
+    columns = [_describe_field(field) for field in source.fields]
+    return {**_outline_source(source), "columns": columns, "definition": source.definition}
 
 
 def outline_list(stored: StoredList) -> dict[str, Any]:
@@ -150,6 +158,39 @@ def _repeat_request(members: Mapping[str, Any], since: int | None, until: int | 
     """Returns the members of the request that an answer repeats, with its times resolved."""
     about = {name: members[name] for name in ("source", "field", "value") if members.get(name) is not None}
     return {**about, **{k: format_micros(t) for k, t in (("since", since), ("until", until)) if t is not None}}
+
+
+def answer_values(service: QueryService, members: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns values that begin with a text. ``members``: source, field, prefix, limit; optional since, until."""
+    since, until = parse_time_range(members.get("since"), members.get("until"))
+    wanted = CompletionRequest(
+        members["source"], members["field"], members["prefix"], members["limit"], since, until
+    )
+    found = service.complete_value(wanted)
+    values = [{"value": to_json_value(value), "count": count} for value, count in found.values]
+    return {**_repeat_request(members, since, until), "values": values, "complete": found.complete}
+
+
+def answer_event(service: QueryService, members: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns an event with its neighbours. ``members``: id, newer, older."""
+    found = service.find_event(members["id"], members["newer"], members["older"])
+    newer, older = _list_events(found.newer), _list_events(found.older)
+    return {"source": found.source.name, "event": _list_events(found.event)[0], "newer": newer, "older": older}
+
+
+def _list_events(events: pa.Table) -> list[dict[str, Any]]:
+    """Returns events as the objects that a query's answer has."""
+    return [orjson.loads(line) for batch in events.to_batches() for line in encode_objects(batch).to_pylist()]
+
+
+def _describe_field(field: Field) -> dict[str, Any]:
+    """Returns what a client may know of a field. An index without ``from`` covers all events."""
+    indexes = [
+        {"kind": index.kind.value, **({"from": format_micros(index.covers_from)} if index.covers_from else {})}
+        for index in field.indexes
+    ]
+    meaning = {name: text for name, text in (("ecs", field.ecs), ("kind", field.kind)) if text}
+    return {"name": field.name, "type": field.type_name, **meaning, "indexes": indexes}
 
 
 def _outline_source(source: Source) -> dict[str, Any]:

@@ -11,8 +11,10 @@ import pyarrow as pa
 
 from watchfloor.planner.plan import Plan
 from watchfloor.query.batches.policy import BatchRun
+from watchfloor.query.texts.event_ids import ID_COLUMN, format_ids
 from watchfloor.schema.errors import WatchfloorError
 from watchfloor.schema.times import format_micros
+from watchfloor.store.encoding.keys import KEY_COLUMN
 
 from .many.prepare import CheckedSources
 from .preparation.batched_query import BatchedQuery
@@ -51,6 +53,8 @@ class QueryResult:
         ``started`` is a time of ``time.perf_counter``.
         """
         self.schema = checked.schema
+        if checked.request.ids:
+            self.schema = checked.schema.append(pa.field(ID_COLUMN, pa.string()))
         self._checked, self._query = checked, query
         self._progress, self._stop, self._batches, self._started = progress, stop, batches, started
         self._status = "running"
@@ -70,7 +74,15 @@ class QueryResult:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in self.iterate_with_keys():
-            yield batch.select(self.schema.names) if len(self.schema) < batch.num_columns else batch
+            yield self.show_columns(batch)
+
+    def show_columns(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Returns the columns of the result, of a batch with keys."""
+        shown = batch.select(self._checked.schema.names)
+        if not self._checked.request.ids:
+            return shown
+        source = self._checked.source.name if isinstance(self._checked, CheckedRequest) else None
+        return shown.append_column(ID_COLUMN, format_ids(batch.column(KEY_COLUMN), source))
 
     def iterate_with_keys(self) -> Iterator[pa.RecordBatch]:
         """Yields the same batches with the column ``KEY_COLUMN``, by which the events are ordered."""

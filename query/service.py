@@ -21,11 +21,13 @@ from watchfloor.store.snapshot import Snapshot
 from watchfloor.store.store import Store
 from watchfloor.store.value_lists import StoredList
 
+from .completion import CompletionRequest, FoundValues, complete_value
 from .executor import execute_query
 from .explanation import Explanation, SourcesExplanation
 from .many.prepare import CheckedSources, PreparedSources, check_sources
 from .many.selection import choose_sources, names_several
 from .named_lists import ListEntry, outline_lists, read_entries
+from .one_event import EventInTime, find_event
 from .preparation.prepare import CheckedRequest, PreparedQuery, check_request
 from .preparation.progress import QueryProgress
 from .preparation.request import QueryRequest
@@ -172,6 +174,15 @@ class QueryService:
             known = snapshot.catalog.read_sources()
             chosen = [known[name] for name in choose_sources(sources, known)] if known else []
             return find_sightings(snapshot, chosen, value, kind, since, until)
+
+    def find_event(self, event_id: str, newer: int, older: int) -> EventInTime:
+        """Returns the event of an ID with its neighbours in time. Raises ``UnknownEventError``; see ``one_event.py``."""
+        with self._open_snapshot() as snapshot:
+            return find_event(snapshot, event_id, newer, older)
+
+    def complete_value(self, request: CompletionRequest) -> FoundValues:
+        """Returns values of a field that begin with a text; see ``completion.py``."""
+        return complete_value(self._store.snapshot(), self.run, request)
 
     def outline_lists(self) -> list[StoredList]:
         """Returns the named lists, without their entries."""

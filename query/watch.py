@@ -116,13 +116,13 @@ class Watch:
         # The watch may have been closed before it had this result to close.
         if self._closed.is_set():
             result.close()
-        names, keys, new = result.schema.names, [self._seen[:0]], []
+        keys, new = [self._seen[:0]], []
         for batch in result.iterate_with_keys():
             batch_keys = _read_keys(batch)
             keys.append(batch_keys)
             unseen = find_unseen(batch_keys, self._seen)
             if unseen.any():
-                new.append(batch.select(names).filter(pa.array(unseen)))
+                new.append(result.show_columns(batch).filter(pa.array(unseen)))
         # A poll that was closed, or ended by the deadline, has not seen the whole window.
         if result.summary["status"] != "complete":
             return

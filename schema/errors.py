@@ -5,7 +5,7 @@ WatchfloorError
 │   ├── FilterError          a filter's text, with the place (``position``) and a caret in its message
 │   │   ├── UnknownFieldError  with the nearest names
 │   │   └── ListError        a list, or a query within the filter, that cannot be used
-│   ├── UnknownSourceError, UnknownListError
+│   ├── UnknownSourceError, UnknownListError, UnknownEventError, UnknownLineError
 │   ├── TimeRangeError
 │   ├── DefinitionError      a source definition that breaks its schema
 │   └── InputFileError       a log file that cannot be read, or whose kind is not known
@@ -81,6 +81,17 @@ class UnknownListError(UserError):
     def __init__(self, name: str, known: Iterable[str]) -> None:
         named = shorten(name, _LONGEST_NAME + 1)
         super().__init__(f"unknown list {named!r}{suggest_names(named, known)}")
+
+
+class UnknownEventError(UserError):
+    """An ID that no event has which the reader sees."""
+
+    def __init__(self) -> None:
+        super().__init__("no event has this ID; give it exactly as it was given to you, the event may be gone too")
+
+
+class UnknownLineError(UserError):
+    """A name that no quarantined line has."""
 
 
 class ListError(FilterError):

@@ -204,12 +204,13 @@ class ValueCounts(Protocol):
         """
 
     def count_values(
-        self, reader: Reader, source: Source, field: Field, since: int, until: int, most: int | None
+        self, reader: Reader, source: Source, condition: Condition, since: int, until: int, most: int | None
     ) -> Counter[bytes] | None:
-        """Returns the exact count of every value of an indexed field, by the value as it stands in index rows.
+        """Returns the exact count of every value of an indexed field that satisfies a condition on the field.
 
-        The answer is None if the field has more than ``most`` values at any time, because reading is given up there.
-        With ``most`` None no reading is given up.
+        The counts are by the values as they stand in index rows. All values from the first to the last index row of the
+        condition are counted: it is ``exists``, a prefix or a network. The answer is None if more than ``most`` of them
+        occur at any time, because reading is given up there. With ``most`` None no reading is given up.
         """
 
 

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -16,81 +16,16 @@ from typing import Any
 from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.tokens.token_file import FIRST_TOKEN_FILE, TokenFile
 from watchfloor.api.tokens.tokens_in_force import TokensInForce
-from watchfloor.query.service import QueryService
-from watchfloor.schema.errors import OperatorError, StoreError
+from watchfloor.schema.errors import OperatorError
 from watchfloor.schema.files.paths import show_path
-from watchfloor.schema.lists.list_file import ListValues
 from watchfloor.schema.settings.settings import Settings
-from watchfloor.schema.source import Source
-from watchfloor.store.bridge.connection import is_memory_short
-from watchfloor.store.put_list import put_list, remove_list
-from watchfloor.store.store import Store
-from watchfloor.store.value_lists import StoredList
 
 from .app import create_app
 from .connections import close_server, guard_connections, make_server
+from .store_services import StoreServices
 
 GRACE_SECONDS = 5
-COUNT_SECONDS = 30.0
-"""The most seconds that counts, top values and timelines may take."""
 log = logging.getLogger(__name__)
-
-
-class StoreServices:
-    """Query services over one store connection, opened at first use. Each set of labels in use has its own view.
-
-    Authorizations are reduced to the labels that the service's Accumulo user has at that moment. Answers from counts
-    fail after the seconds that bound the deadlines of queries, or after ``COUNT_SECONDS``.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._count_seconds = min(settings.deadline_seconds or COUNT_SECONDS, COUNT_SECONDS)
-        self._lock = threading.Lock()
-        self._root: Store | None = None
-        self._stores: dict[tuple[str, ...], Store] = {}
-        self._closed = False
-
-    def open_service(self, authorizations: tuple[str, ...] | None) -> QueryService:
-        """Returns the query service that sees what ``authorizations`` let through; None stands for all of the user's.
-
-        Raises ``OperatorError`` while the store does not answer; the next call tries again.
-        """
-        return QueryService(self._open_store(authorizations), self._count_seconds)
-
-    def read_sources(self, authorizations: tuple[str, ...] | None) -> Mapping[str, Source]:
-        return self._open_store(authorizations).catalog.read_sources()
-
-    def put_list(self, name: str, values: ListValues, label: str | None, expires: int | None) -> StoredList:
-        with Store.open(self._settings, role="ingest") as store:
-            return put_list(store, name, values, label, expires)
-
-    def remove_list(self, name: str) -> None:
-        with Store.open(self._settings, role="ingest") as store:
-            remove_list(store, name)
-
-    def is_memory_short(self) -> bool:
-        return is_memory_short()
-
-    def _open_store(self, authorizations: tuple[str, ...] | None) -> Store:
-        with self._lock:
-            if self._closed:
-                raise StoreError("the service is stopping")
-            if self._root is None:
-                self._root = Store.open(self._settings, role="query")
-            root = self._root
-        labels = root.choose_granted(authorizations)
-        with self._lock:
-            if labels not in self._stores:
-                self._stores[labels] = root.with_authorizations(labels)
-            return self._stores[labels]
-
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            if self._root is not None:
-                self._root.close()  # the others share its connection
-            self._root, self._stores = None, {}
 
 
 def serve(settings: Settings, say: Callable[[str], None]) -> None:

@@ -25,7 +25,7 @@ import orjson
 
 from watchfloor.ingest.files.lines import RejectedLine
 from watchfloor.ingest.queue.item import ITEM_ID_BYTES, WorkItem
-from watchfloor.schema.errors import UserError
+from watchfloor.schema.errors import UnknownLineError
 from watchfloor.schema.files.paths import is_path_of, read_shown_path, show_path
 from watchfloor.store.admin.tables import QUARANTINE_TABLE
 from watchfloor.store.bridge.requests import EntryScan, ServerIterator
@@ -141,15 +141,17 @@ class Quarantine:
         return claims
 
     def find_line(self, key: str) -> QuarantinedLine:
-        """Returns the line named ``ITEM:OFFSET`` as ``list`` prints it. Raises ``UserError`` if there is none."""
+        """Returns the line named ``ITEM:OFFSET`` as ``list`` prints it. Raises ``UnknownLineError`` if there is none."""
         item, _, offset = key.partition(":")
         try:
             row = _row_of_line(bytes.fromhex(item), int(offset))
         except (ValueError, OverflowError):
-            raise UserError(f"{key!r} names no quarantined line; it should look like 0123456789abcdef:42") from None
+            raise UnknownLineError(
+                f"{key!r} names no quarantined line; it should look like 0123456789abcdef:42"
+            ) from None
         cells = read_row(self._store, QUARANTINE_TABLE, row)
         if not cells:
-            raise UserError(f"no quarantined line {key}; see `watchfloor quarantine list`")
+            raise UnknownLineError(f"no quarantined line {key}; see `watchfloor quarantine list`")
         return _line_of_cells(row, cells)
 
     def _put(self, sink: EntrySink, lines: Iterable[QuarantinedLine]) -> None:

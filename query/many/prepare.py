@@ -28,7 +28,7 @@ from watchfloor.query.preparation.prepare import (
     read_pins,
     resolve_range,
 )
-from watchfloor.query.preparation.request import QueryRequest, check_limits
+from watchfloor.query.preparation.request import QueryRequest, check_columns, check_limits
 from watchfloor.schema.errors import FilterError, ListError, UserError
 from watchfloor.schema.filter.names import find_fields
 from watchfloor.schema.filter.tree import Filter, list_fields
@@ -137,6 +137,7 @@ def check_sources(catalog: Catalog, request: QueryRequest) -> CheckedSources:
     _check_types(fitting)
     named = [*sorted(list_fields(tree) if tree is not None else ()), *(o.column for o in (sort.orders if sort else ()))]
     columns = _choose_columns(request, [source for source, _, _ in fitting], named)
+    check_columns(request, columns.schema.names)
     pins, show_matched = read_pins(request), MATCHED in columns.schema.names
     parts = tuple(
         CheckedRequest(

@@ -40,7 +40,7 @@ from .cursor import Cursor, read_cursor
 from .lists import ListPins, check_pins, describe_lists, open_lists, split_cursor
 from .matched import MATCHED, MatchedColumn, choose_shown_columns
 from .read_range import read_range
-from .request import QueryRequest, check_limits
+from .request import QueryRequest, check_columns, check_limits
 
 UNBATCHED = BatchSettings(policy="none")
 STREAM_SECONDS = 0.05
@@ -123,6 +123,7 @@ def check_request(catalog: Catalog, request: QueryRequest) -> CheckedRequest:
     """Returns the request, checked and resolved by its source. Raises ``UserError`` if it does not fit."""
     source = catalog.find_source(request.source)
     shown, columns = choose_shown_columns(source, request.columns)
+    check_columns(request, shown)
     check_limits(request)
     typed = read_typed_filter(request.where, source, catalog=open_lists(catalog, request.where, request.cursor))
     tree, meanings = (None, {}) if typed is None else (typed.tree, typed.meanings)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from watchfloor.query.batches.settings import BatchSettings
+from watchfloor.query.texts.event_ids import ID_COLUMN
 from watchfloor.schema.choices import MAX_DEADLINE
 from watchfloor.schema.errors import TimeRangeError, UserError
 from watchfloor.schema.source import Source
@@ -29,7 +30,8 @@ class QueryRequest:
     filter: this query then continues after the last row of that query, in that query's time range.
 
     Events come newest first, or in the order that ``sort`` names, as text (``-duration, ts``) or as a list of fields
-    (``["-duration", "ts"]``). A query with a sort has a limit of at most ``MAX_SORTED``.
+    (``["-duration", "ts"]``). A query with a sort has a limit of at most ``MAX_SORTED``. With ``ids`` each event has its
+    ID in the last column, ``_id``.
     """
 
     source: str
@@ -46,6 +48,7 @@ class QueryRequest:
     cursor: str | None = None
     own_columns: bool = False
     sort: str | Sequence[str] | None = None
+    ids: bool = False
 
 
 def check_limits(request: QueryRequest) -> None:
@@ -62,6 +65,12 @@ def check_limits(request: QueryRequest) -> None:
         raise UserError(f"deadline is {request.deadline:g}; it must be above 0 and at most {MAX_DEADLINE:,} seconds")
     if request.cursor is None:
         check_range(request.since, request.until)
+
+
+def check_columns(request: QueryRequest, names: Iterable[str]) -> None:
+    """Raises ``UserError`` if the IDs that a request asks for would stand beside a field of the same name."""
+    if request.ids and ID_COLUMN in names:
+        raise UserError(f"a field is named {ID_COLUMN}, as the column of the IDs is: leave one of the two out")
 
 
 def check_range(since: int | None, until: int | None) -> None:

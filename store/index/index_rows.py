@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -48,6 +49,11 @@ class ValueRows:
     skip: int
     test: bytes | None = None
     reversed: bool = False
+
+    def select_values(self, counts: Counter[bytes]) -> Counter[bytes]:
+        """Returns the counts of those values, as they stand in index rows, whose rows are among these."""
+        prefix = self.start[: self.skip]
+        return Counter({value: n for value, n in counts.items() if self.start <= prefix + value < self.end})
 
 
 def make_index_suffixes(terms: Sequence[FieldValue]) -> list[bytes]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from watchfloor.schema.choices import BUCKETS
 from watchfloor.schema.errors import UserError
 from watchfloor.schema.field import Field
-from watchfloor.schema.filter.tree import Compare, Condition, InList, InQuery, Value
+from watchfloor.schema.filter.tree import Compare, Condition, Exists, InList, InQuery, Value
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import END_OF_TIME
 from watchfloor.store.encoding.index_values import decode_index_value
@@ -196,18 +196,29 @@ class CountReader:
 
         If ``ascending``, those with the fewest.
         """
-        counts = self._layout.counts.count_values(self._reader, self._source, field, since, until, None) or Counter()
+        condition = Exists(field.name)
+        counts = self._layout.counts.count_values(self._reader, self._source, condition, since, until, None)
         sign = 1 if ascending else -1
-        best = heapq.nsmallest(limit, counts.items(), key=lambda item: (sign * item[1], item[0]))
+        best = heapq.nsmallest(limit, (counts or Counter()).items(), key=lambda item: (sign * item[1], item[0]))
         return [(decode_index_value(field.scalar, value), count) for value, count in best]
 
     def count_few_values(self, field: Field, since: int, until: int, most: int) -> dict[object, int] | None:
         """Returns the exact count of every value of an indexed field; None if it has more than ``most`` values."""
         if not has_few_values(self._reader, self._source, field, most):
             return None
-        counts = self._layout.counts.count_values(self._reader, self._source, field, since, until, most)
+        return self.count_chosen_values(Exists(field.name), since, until, most)
+
+    def count_chosen_values(
+        self, condition: Condition, since: int, until: int, most: int
+    ) -> dict[object, int] | None:
+        """Returns the exact count of every value of an indexed field that satisfies ``exists``, a prefix or a network.
+
+        Returns None if more than ``most`` values of any time do.
+        """
+        counts = self._layout.counts.count_values(self._reader, self._source, condition, since, until, most)
         if counts is None:
             return None
+        field = self._source.find_field(condition.field)
         return {decode_index_value(field.scalar, value): count for value, count in counts.items()}
 
     def _read_totals(self, cells: bytes, by: str) -> list[tuple[bytes, int, int]]:

@@ -17,6 +17,7 @@ from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 from rest_fakes import (
     BEARER,
+    KNOWN,
     OPERATOR,
     FakeServices,
     FakeTokens,
@@ -54,11 +55,11 @@ def test_schemas_are_schemas_and_know_the_paths_variables(route: Route) -> None:
 
 @pytest.mark.parametrize("route", find_routes(), ids=lambda route: f"{route.method} {route.path}")
 def test_answers_fit_their_schemas(client: FlaskClient, route: Route) -> None:
-    known = {"source": "web.access", "field": "status", "value": "404", "since": "2026-01-01"}
+    known = {**KNOWN, "since": "2026-01-01"}
     properties = (route.parameters or {"properties": {}})["properties"]
     for names in (set(properties), set((route.parameters or {}).get("required", ()))):
         asked = {name: known[name] for name in names & set(known)}
-        path = route.path.replace("<name>", "web.access")
+        path = re.sub("<.*?>", "web.access", route.path)
         headers = OPERATOR if route.role == "operator" else BEARER
         response = client.open(
             path, method=route.method, query_string=asked, json=good_body(path) if route.body else None, headers=headers
@@ -83,6 +84,6 @@ def test_every_endpoint_and_problem_is_documented(app: Flask) -> None:
     text = (Path(__file__).parents[2] / "docs/using/rest.md").read_text()
     for rule in list_rules(app):
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
-            assert f"{method} {rule.rule.replace('<name>', 'NAME')}" in text
+            assert f"{method} {re.sub('<(.*?)>', lambda name: name[1].upper(), rule.rule)}" in text
     for kind, (status, _) in KINDS.items():
         assert f"| `{kind}` | {status} |" in text

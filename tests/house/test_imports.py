@@ -97,6 +97,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "api",
         "api/tokens",
         "api/formats",
+        "api/records",
         "api/cli/terminal",
         "api/rest/base",
         "api/rest/routes",

@@ -29,7 +29,7 @@ from served import AnyToken, serve_app
 
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.base.limits import RestLimits
-from watchfloor.api.rest.serve import StoreServices
+from watchfloor.api.rest.store_services import StoreServices
 from watchfloor.ingest.intake.load import Load
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService

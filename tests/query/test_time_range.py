@@ -21,7 +21,7 @@ from query_strategies import QUERY_PROFILE
 from served import AnyToken
 
 from watchfloor.api.rest.app import create_app
-from watchfloor.api.rest.serve import StoreServices
+from watchfloor.api.rest.store_services import StoreServices
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.choices import BUCKETS, SCHEMES

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from itertools import islice
-from typing import TYPE_CHECKING, Any
 
 from watchfloor.api.cli.terminal.command_group import OK, PARTLY, AddCommand
 from watchfloor.api.cli.terminal.context import open_store, print_message, read_settings
 from watchfloor.api.cli.terminal.rows import add_format, print_rows
 from watchfloor.api.formats.visible import escape_controls, escape_raw_line
 from watchfloor.schema.files.paths import show_path
-
-if TYPE_CHECKING:
-    from watchfloor.ingest.records.ledger import LedgerRow
 
 POSITION = 40
 STATES = ("queued", "running", "done", "failed", "refused")
@@ -63,19 +58,20 @@ def register(add: AddCommand) -> None:
 
 def list_items(args: Namespace) -> None:
     """Prints the work items of the ledger, oldest change of state first; or the dead letters."""
+    from watchfloor.api.records.ingest_records import describe_item
     from watchfloor.ingest.records.ledger import Ledger
 
     if args.dead_letters:
         return _list_dead_letters(args)
     states = (args.state,) if args.state else ("failed", "refused") if args.failed else STATES
     with open_store(read_settings(args), role="ingest") as store:
-        rows = [_describe_item(row) for row in Ledger(store).read_rows(states)]
+        rows = [describe_item(row) for row in Ledger(store).read_rows(states)]
     print_rows(sorted(rows, key=lambda row: row["at"]), ITEM_COLUMNS, args.format)
 
 
 def _list_dead_letters(args: Namespace) -> None:
+    from watchfloor.api.records.ingest_records import format_seconds
     from watchfloor.ingest.records.dead_letters import DeadLetters
-    from watchfloor.schema.times import format_micros
 
     with open_store(read_settings(args), role="ingest") as store:
         rows = [
@@ -84,7 +80,7 @@ def _list_dead_letters(args: Namespace) -> None:
                 "partition": letter.partition,
                 "offset": letter.offset,
                 "bytes": letter.size,
-                "at": format_micros(int(letter.at * 1_000_000)),
+                "at": format_seconds(letter.at),
                 "by": letter.by,
                 "reason": letter.reason,
                 "message": escape_raw_line(letter.raw[:_SHOWN_BYTES]),
@@ -96,24 +92,10 @@ def _list_dead_letters(args: Namespace) -> None:
 
 def list_lines(args: Namespace) -> None:
     """Prints the lines that are in quarantine, at most ``--limit``."""
-    from watchfloor.ingest.records.quarantine import Quarantine
+    from watchfloor.api.records.ingest_records import IngestRecords
 
     with open_store(read_settings(args), role="ingest") as store:
-        remaining = Quarantine(store).open_lines(args.file)
-        lines = list(islice(remaining, args.limit))
-        more = next(remaining, None) is not None
-    rows = [
-        {
-            "line": line.key,
-            "file": show_path(line.path),
-            "offset": line.offset,
-            "feed": line.feed,
-            "lines": line.lines,
-            "bytes": len(line.raw),
-            "reason": line.reason,
-        }
-        for line in lines
-    ]
+        rows, more = IngestRecords(store).list_lines(args.file, args.limit)
     print_rows(rows, LINE_COLUMNS, args.format)
     if more:
         print_message(f"there are more: these are the first {args.limit:,} (see --limit)")
@@ -148,26 +130,6 @@ def retry_lines(args: Namespace) -> int:
     for reason, count in sorted(result.kept.items(), key=lambda entry: -entry[1])[:10]:
         print_message(f"  {count:,} × {escape_controls(reason)}")
     return PARTLY if kept else OK
-
-
-def _describe_item(row: LedgerRow) -> dict[str, Any]:
-    from watchfloor.schema.times import format_micros
-
-    item = row.item
-    return {
-        "item": row.item_id or None,
-        "state": row.state,
-        "file": show_path(row.path),
-        "start": item.start if item else None,
-        "end": item.end if item else None,
-        "feed": item.feed if item else None,
-        "events": row.events,
-        "quarantined": row.quarantined,
-        "attempts": row.attempts,
-        "at": format_micros(int(row.at * 1_000_000)),
-        "by": row.by,
-        "reason": row.reason or None,
-    }
 
 
 def _add_list_options(parser: ArgumentParser) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
+from watchfloor.api.records.ingest_records import IngestRecords
 from watchfloor.api.tokens.sessions import Sessions
 from watchfloor.api.tokens.token import Token
+from watchfloor.ingest.maintenance.retry import RetryResult
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.query.stats.request import StatsQuery
@@ -43,6 +45,14 @@ class QueryServices(Protocol):
 
     def remove_list(self, name: str) -> None:
         """Removes a named list with the rights of the ingest user."""
+        ...
+
+    def open_records(self, authorizations: tuple[str, ...] | None) -> IngestRecords:
+        """Returns the records of ingest, with the texts of those quarantined lines that the labels let through."""
+        ...
+
+    def retry_lines(self, file: str | None, line: str | None) -> RetryResult:
+        """Parses the lines in quarantine again: all, those of a file, or one."""
         ...
 
     def is_memory_short(self) -> bool:

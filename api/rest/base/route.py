@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from watchfloor.api.records.ingest_records import IngestRecords
 from watchfloor.api.tokens.sessions import Session
 from watchfloor.api.tokens.token import Role, Token
 from watchfloor.query.service import QueryService
@@ -79,6 +80,11 @@ class Call:
     def service(self) -> QueryService:
         """The query service that sees what the token's authorizations let through."""
         return self.context.services.open_service(self.authorizations)
+
+    @property
+    def records(self) -> IngestRecords:
+        """The records of ingest, with what the token's authorizations let through of lines in quarantine."""
+        return self.context.services.open_records(self.authorizations)
 
     def read_sources(self) -> Mapping[str, Source]:
         """Returns all sources by name, as the store has them now."""

@@ -27,6 +27,7 @@ CONDITION_PARAMETERS = {
 }
 TIME_ANSWER = {"type": "string", "format": "date-time", "description": "ISO 8601 in UTC with microseconds"}
 COUNT_ANSWER = {"type": "integer", "minimum": 0}
+ANY_VALUE = {"type": ["string", "integer", "number", "boolean", "null"]}
 RANGE_ANSWER = {"since": TIME_ANSWER, "until": TIME_ANSWER}
 
 

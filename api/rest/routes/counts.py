@@ -7,6 +7,7 @@ from typing import Any
 from watchfloor.api.answers import answer_count, answer_find, answer_timeline, answer_top
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import (
+    ANY_VALUE,
     CONDITION_PARAMETERS,
     COUNT_ANSWER,
     FILTER_PARAMETER,
@@ -33,7 +34,6 @@ SIGHTING = declare_object(
         "hours": declare_list(declare_object({"start": TIME_ANSWER, "count": COUNT_ANSWER})),
     }
 )
-ANY_VALUE = {"type": ["string", "integer", "number", "boolean", "null"]}
 
 
 def count_events(call: Call) -> dict[str, Any]:

@@ -67,6 +67,7 @@ QUERY_BODY = {
             "deadline": {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_DEADLINE},
             "cursor": {"type": "string", "minLength": 1, "maxLength": 400},
             "watch": {"type": "boolean"},
+            "ids": {"description": "the ID of each event as _id, for /api/v1/events/ID", "type": "boolean"},
             "scheme": {"enum": list(SCHEMES)},
             "w": {"type": "number", "minimum": 1, "maximum": 1_000_000},
             "planner": {"enum": list(PLANNERS)},

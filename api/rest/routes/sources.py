@@ -6,7 +6,9 @@ from typing import Any
 
 from watchfloor.api.answers import answer_source, answer_sources
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
-from watchfloor.api.rest.base.schemas import COUNT_ANSWER, TEXT_PARAMETER, declare_list, declare_object
+from watchfloor.api.rest.base.schemas import COUNT_ANSWER, TEXT_PARAMETER, TIME_ANSWER, declare_list, declare_object
+from watchfloor.schema.field import IndexKind
+from watchfloor.schema.meaning.ecs import KINDS
 
 OUTLINE = {
     "name": {"type": "string"},
@@ -15,6 +17,21 @@ OUTLINE = {
     "fields": {**COUNT_ANSWER, "description": "number of fields"},
     "indexed": declare_list({"type": "string"}),
 }
+INDEX = declare_object(
+    {"kind": {"enum": [kind.value for kind in IndexKind]}},
+    {"from": {**TIME_ANSWER, "description": "the index has the events from then on; without it, all events"}},
+)
+FIELD = declare_object(
+    {
+        "name": {"type": "string"},
+        "type": {"type": "string", "description": "int, list of string, …"},
+        "indexes": declare_list(INDEX),
+    },
+    {
+        "ecs": {"type": "string", "description": "the name in the Elastic Common Schema"},
+        "kind": {"enum": list(KINDS), "description": "what the values are"},
+    },
+)
 
 
 def list_sources(call: Call) -> dict[str, Any]:
@@ -37,9 +54,9 @@ ROUTES = (
     Route(
         method="GET",
         path=f"{PREFIX}/sources/<name>",
-        summary="One source with its definition",
+        summary="One source with its fields and its definition",
         handler=show_source,
         parameters=declare_object({"name": TEXT_PARAMETER}),
-        answer=declare_object({**OUTLINE, "definition": {"type": "object"}}),
+        answer=declare_object({**OUTLINE, "columns": declare_list(FIELD), "definition": {"type": "object"}}),
     ),
 )

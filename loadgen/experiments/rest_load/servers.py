@@ -14,7 +14,8 @@ from typing import Any
 
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.base.limits import RestLimits
-from watchfloor.api.rest.serve import StoreServices, run_server
+from watchfloor.api.rest.serve import run_server
+from watchfloor.api.rest.store_services import StoreServices
 from watchfloor.api.tokens.token import Token
 from watchfloor.schema.settings.load import load_settings
 

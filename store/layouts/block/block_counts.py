@@ -21,11 +21,11 @@ from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import BATCH_ROWS, MANY_REQUESTS, EntryScan, ServerIterator
 from watchfloor.store.encoding.byte_arrays import to_binary_array, to_byte_rows, unpack_byte_rows
 from watchfloor.store.encoding.index_values import count_index_values
-from watchfloor.store.encoding.keys import SHARD_BYTES, index_prefix, index_table, shard_names
+from watchfloor.store.encoding.keys import SHARD_BYTES, index_table, shard_names
 from watchfloor.store.encoding.ranges import Ranges
 from watchfloor.store.index.count_buckets import widen_to_hours
 from watchfloor.store.index.index_hits import is_equality, read_index_hits, split_conditions
-from watchfloor.store.index.index_rows import make_index_ranges, make_index_suffixes
+from watchfloor.store.index.index_rows import find_value_rows, make_index_ranges, make_index_suffixes
 from watchfloor.store.index.range_cache import RangeCache
 from watchfloor.store.layout import FieldValue, IndexCount, Layout, ReadRequest
 from watchfloor.store.layouts.block.blocks.block_keys import (
@@ -235,12 +235,12 @@ class BlockCounts:
         return counts
 
     def count_values(
-        self, reader: Reader, source: Source, field: Field, since: int, until: int, most: int | None
+        self, reader: Reader, source: Source, condition: Condition, since: int, until: int, most: int | None
     ) -> Counter[bytes] | None:
-        prefix = index_prefix(field.name)
+        field, wanted = source.find_field(condition.field), find_value_rows(condition, source)
         ranges = Ranges()
         for shard in shard_names(source.shards) if since < until else ():
-            ranges.add_prefix(shard + prefix)
+            ranges.add_rows(shard + wanted.start, shard + wanted.end)
         counts: Counter[bytes] = Counter()
         values: set[bytes] = set()
         edges = [pa.array([], pa.binary())]
@@ -256,11 +256,11 @@ class BlockCounts:
             sums = np.bincount(places, found.hits * whole, len(rows)).astype(np.int64)
             for row, count in zip(rows, sums.tolist(), strict=True):
                 if count:
-                    counts[row[SHARD_BYTES + len(prefix) :]] += count
+                    counts[row[SHARD_BYTES + wanted.skip :]] += count
         blocks = pc.unique(pa.concat_arrays(edges))
-        for events in self._fetch_column(reader, source, blocks, since, until, None, field.name):
+        for events in self._fetch_column(reader, source, blocks, since, until, condition, field.name):
             count_index_values(field, events.column(0), counts)
-        return counts
+        return wanted.select_values(counts) if field.is_list else counts
 
     def _read_times(
         self, reader: Reader, source: Source, condition: Condition, found: BlockHits, since: int, until: int

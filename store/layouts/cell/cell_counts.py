@@ -17,7 +17,6 @@ from watchfloor.store.encoding.keys import (
     KEY_BYTES,
     MINUTE,
     SHARD_BYTES,
-    index_prefix,
     index_table,
     key_bounds,
     shard_names,
@@ -114,24 +113,25 @@ class CellCounts:
         return counts
 
     def count_values(
-        self, reader: Reader, source: Source, field: Field, since: int, until: int, most: int | None
+        self, reader: Reader, source: Source, condition: Condition, since: int, until: int, most: int | None
     ) -> Counter[bytes] | None:
+        field, wanted = source.find_field(condition.field), find_value_rows(condition, source)
         counts: Counter[bytes] = Counter()
         parts = cover_range(since, until)
-        prefix = index_prefix(field.name)
         cells = make_cover_cells(parts)
         if cells:
             ranges = Ranges()
             for shard in shard_names(source.shards):
-                ranges.add_prefix(shard + prefix)
+                ranges.add_rows(shard + wanted.start, shard + wanted.end)
             for row, _, count in read_counts(reader, source, ranges, cells, "row"):
-                counts[row[SHARD_BYTES + len(prefix) :]] += count
+                counts[row[SHARD_BYTES + wanted.skip :]] += count
                 if most is not None and len(counts) > most:
                     return None
         for span in parts.edges:
-            for batch in self._layout.scan_events(reader, source, ReadRequest(*span, None, [field.name], _EDGE_ROWS)):
+            request = ReadRequest(*span, condition, [field.name], _EDGE_ROWS)
+            for batch in self._layout.scan_events(reader, source, request):
                 count_index_values(field, batch.column(0), counts)
-        return counts
+        return wanted.select_values(counts) if field.is_list else counts
 
 
 def _make_exact_count(count: int) -> IndexCount:

@@ -23,7 +23,7 @@ from served import serve_app
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.base.limits import WATCHES_PER_QUERY, RestLimits
 from watchfloor.api.rest.base.problems import problem_type
-from watchfloor.api.rest.serve import StoreServices
+from watchfloor.api.rest.store_services import StoreServices
 from watchfloor.api.tokens.token_file import TokenFile
 from watchfloor.api.tokens.tokens_in_force import TokensInForce
 from watchfloor.schema.definition import parse_definition

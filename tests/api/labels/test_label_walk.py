@@ -9,19 +9,20 @@ In `make test`: it is short, on the stack of the run.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from command_walk import ask_command, list_command_lines, query_user
 from flask.testing import FlaskClient
-from hidden_data import HIDDEN, NEARLY_HIDDEN, NEITHER, SECRET, SHOWN, STAFF, write_hidden, write_shown
+from hidden_data import HIDDEN, NEARLY_HIDDEN, NEITHER, SECRET, SHOWN, STAFF, known_keys, write_hidden, write_shown
 from ingest_support import RUN
 from route_walk import Values, ask, list_requests, route_values
 
 from watchfloor.api.rest.app import create_app, find_routes
 from watchfloor.api.rest.base.route import Route
-from watchfloor.api.rest.serve import StoreServices
+from watchfloor.api.rest.store_services import StoreServices
 from watchfloor.api.tokens.token_file import TokenFile
 from watchfloor.api.tokens.tokens_in_force import TokensInForce
 from watchfloor.schema.lists.list_file import ListFormat, read_list
@@ -42,7 +43,9 @@ Answers = dict[str, str]
 
 def walk_values() -> Values:
     values = route_values(SOURCES, FIELDS, "who", "2024-02-29", "2024-03-01T00:10:30Z")
-    lists = {"name": [SHOWN_LIST, HIDDEN_LIST], "where": [f"who in @{SHOWN_LIST}", f"who in @{HIDDEN_LIST}"]}
+    # The IDs of a shown and of a hidden event, and the same of all other sources.
+    ids = [f"{key}-{name}" for key in known_keys() for name in SOURCES]
+    lists = {"id": ids, "name": [SHOWN_LIST, HIDDEN_LIST], "where": [f"who in @{SHOWN_LIST}", f"who in @{HIDDEN_LIST}"]}
     return {**values, **{name: [*values[name], *more] for name, more in lists.items()}}
 
 
@@ -133,8 +136,14 @@ def test_the_walk_sees_data_and_errors(with_hidden: dict[str, Answers]) -> None:
     answers = {request: json.loads(answer) for request, answer in with_hidden["staff"].items()}
     routes = {request.partition(" {")[0] for request, (status, *_) in answers.items() if status == 200}
     walked = [route for route in list_data_routes() if route.role != "operator"]
-    names = [(route, SHOWN_LIST if "/lists/" in route.path else SHOWN["block"]) for route in walked]
-    assert {f"{route.method} {route.path.replace('<name>', name)}" for route, name in names} <= routes
+    name = SHOWN["block"]
+    variables = {"lists": SHOWN_LIST, "events": f"{known_keys()[0]}-{name}"}
+    paths = {
+        f"{route.method} {re.sub('<.*?>', variables.get(route.path.split('/')[3], name), route.path)}"
+        for route in walked
+        if route.path.count("/") >= 3
+    }
+    assert paths <= routes
     assert {200, 400, 404} <= {status for status, *_ in answers.values()} <= {200, 400, 403, 404}
     assert any("cursor" in str(lines) for _, _, lines in answers.values())
 

@@ -16,7 +16,7 @@ from ingest_support import RUN
 from loaded import batch_of, write
 
 from watchfloor.api.rest.app import create_app
-from watchfloor.api.rest.serve import StoreServices
+from watchfloor.api.rest.store_services import StoreServices
 from watchfloor.api.tokens.token_file import TokenFile
 from watchfloor.api.tokens.tokens_in_force import TokensInForce
 from watchfloor.schema.definition import parse_definition

@@ -19,7 +19,7 @@ from loaded import batch_of, write
 from served import AnyToken
 
 from watchfloor.api.rest.app import create_app
-from watchfloor.api.rest.serve import StoreServices
+from watchfloor.api.rest.store_services import StoreServices
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store

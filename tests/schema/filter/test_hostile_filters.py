@@ -30,7 +30,7 @@ from scan_sessions import assert_scans_end
 from watchfloor.api.rest.app import create_app
 from watchfloor.api.rest.base.problems import problem_type
 from watchfloor.api.rest.base.validate import MAX_BODY
-from watchfloor.api.rest.serve import StoreServices
+from watchfloor.api.rest.store_services import StoreServices
 from watchfloor.api.tokens.token import Token
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService

@@ -221,6 +221,9 @@ def _draw_members(source: Source, cursors: list[str]) -> dict[str, st.SearchStra
         "cursor": _draw_cursors(source, cursors),
         "batching": st.fixed_dictionaries({}, optional={"policy": st.sampled_from([*POLICIES, "zzz"]), **batching}),
         "field": names,
+        "id": st.sampled_from(["7f" * 16, "0" * 32, "f" * 32, "zzz"]).map(lambda key: f"{key}-{source.name}")
+        | st.sampled_from(TEXTS),
+        "line": st.sampled_from(["0123456789abcdef:42", "0123456789abcdef:-1", "zzz", "retry"]),
         "value": values,
         "bucket": st.sampled_from(["minute", "hour", "day", "zzz"]),
         "w": st.sampled_from(NUMBERS),

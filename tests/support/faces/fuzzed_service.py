@@ -13,7 +13,7 @@ from mixed_events import mixed_events, mixed_source
 from served import AnyToken
 
 from watchfloor.api.rest.app import create_app
-from watchfloor.api.rest.serve import StoreServices
+from watchfloor.api.rest.store_services import StoreServices
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
 from watchfloor.schema.settings.settings import Settings

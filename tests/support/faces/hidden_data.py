@@ -7,14 +7,19 @@ that only SECRET shows, and sources of which a reader without SECRET sees nothin
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
 from typing import Any
 
+import numpy as np
 from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
 
+from watchfloor.ingest.queue.item import FILE_ID_BYTES
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.source import Source
+from watchfloor.schema.times import to_micros
 from watchfloor.store.admin.tables import drop_source
+from watchfloor.store.encoding.keys import event_hashes, event_keys
 from watchfloor.store.store import Store
 
 STAFF, SECRET = f"staff{RUN}", f"secret{RUN}"
@@ -50,6 +55,15 @@ def make_event(n: int) -> dict[str, Any]:
         "size": n % 5,
         "memo": f"m{n}",
     }
+
+
+def known_keys() -> tuple[str, str]:
+    """Returns the keys, in hexadecimal digits, of an event of the shown sources and of one of the hidden ones."""
+    file_id = blake2b(b"%d" % 1, digest_size=FILE_ID_BYTES).digest()  # as ``write`` makes it
+    hashes = event_hashes(file_id, np.array([0], np.int64))
+    moments = (make_event(1)["ts"], START + timedelta(days=9, seconds=1))
+    shown, hidden = (event_keys(np.array([to_micros(ts)]), hashes).tobytes().hex() for ts in moments)
+    return shown, hidden
 
 
 def write_shown(store: Store) -> None:

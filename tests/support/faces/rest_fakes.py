@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,10 +14,17 @@ import pyarrow as pa
 from flask import Flask
 from werkzeug.routing import Rule
 
+from watchfloor.api.records.ingest_records import describe_item, describe_line
 from watchfloor.api.rest.base.problems import KINDS, problem_type
+from watchfloor.api.rest.base.route import Route
 from watchfloor.api.tokens.token import Role, Token, hash_token
+from watchfloor.ingest.maintenance.retry import RetryResult
+from watchfloor.ingest.records.ledger import STATES, LedgerRow
+from watchfloor.ingest.records.quarantine import QuarantinedLine
+from watchfloor.query.completion import CompletionRequest, FoundValues
 from watchfloor.query.many.selection import choose_sources
 from watchfloor.query.named_lists import ListEntry
+from watchfloor.query.one_event import EventInTime
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.sightings import NotLookedUp, Sighting, Sightings
 from watchfloor.query.stats.finish import StatsTable
@@ -25,7 +32,13 @@ from watchfloor.query.stats.request import StatsQuery
 from watchfloor.query.stats.run import StatsPart
 from watchfloor.schema.choices import SCHEMES
 from watchfloor.schema.definition import parse_definition
-from watchfloor.schema.errors import UnknownListError, UnknownSourceError, UserError
+from watchfloor.schema.errors import (
+    UnknownEventError,
+    UnknownLineError,
+    UnknownListError,
+    UnknownSourceError,
+    UserError,
+)
 from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.lists.list_file import ListValues
 from watchfloor.schema.source import Source
@@ -45,6 +58,8 @@ def good_body(path: str) -> dict[str, Any]:
         return {"text": "192.0.2.1"}
     if path.endswith("/session"):
         return {"token": TOKEN}
+    if "/quarantine" in path:
+        return {}
     return GOOD | ({"stats": "count() by status"} if "/stats" in path else {})
 
 
@@ -64,7 +79,19 @@ SOURCE = parse_definition(
     }
 )
 # Named as the source is, so that one name answers on every path with a variable.
+KNOWN = {"source": SOURCE.name, "field": "client", "value": "192.0.2.1"}
+"""Values of query parameters with which the fake answers."""
+
+
+def good_path(route: Route) -> str:
+    """Returns an address of a route, with values for its variables and for the parameters that it must have."""
+    path = re.sub("<.*?>", SOURCE.name, route.path)
+    needed = [name for name in (route.parameters or {}).get("required", ()) if f"<{name}>" not in route.path]
+    return f"{path}?{'&'.join(f'{name}={KNOWN[name]}' for name in needed)}"
+
+
 LIST = StoredList("web.access", 1_767_870_000_000_000, "ip", "ip", 2, 0, "", None, "00", 1, 1)
+LINE = QuarantinedLine(b"i" * 8, 42, "/a.log", b"f" * 16, "web.access", "it is not JSON", b"not json")
 NEWEST = datetime(2026, 1, 8, 12, tzinfo=UTC)
 
 
@@ -216,6 +243,19 @@ class FakeService:
         hours = ((1_767_870_000_000_000, 1), (1_767_873_600_000_000, 4))
         return Sightings(("ip",), (Sighting(SOURCE.name, "client", "ip", hours),), (missed,))
 
+    def find_event(self, event_id: str, newer: int, older: int) -> EventInTime:
+        if self.error is not None:
+            raise self.error
+        if event_id != SOURCE.name:
+            raise UnknownEventError
+        around = pa.Table.from_batches([events(0, 7)]).append_column("_id", pa.array([f"id-{n}" for n in range(7)]))
+        return EventInTime(SOURCE, around.slice(3, 1), around.slice(3 - newer, newer), around.slice(4, older))
+
+    def complete_value(self, request: CompletionRequest) -> FoundValues:
+        self._check(request.source)
+        SOURCE.find_field(request.field)
+        return FoundValues((("192.0.2.1", 3), ("192.0.2.2", 2)), True)
+
     def outline_lists(self) -> list[StoredList]:
         if self.error is not None:
             raise self.error
@@ -233,6 +273,31 @@ class FakeService:
             raise self.error
         if source != SOURCE.name:
             raise UnknownSourceError(source, [SOURCE.name])
+
+
+class FakeRecords:
+    """The records of ingest: one item that is done, and one line in quarantine, named as the source is."""
+
+    def __init__(self, error: Exception | None) -> None:
+        if error is not None:
+            raise error
+
+    def summarize(self) -> dict[str, Any]:
+        totals = {"items": 1, "bytes": 100, "events": 5, "quarantined": 1}
+        rate = {"seconds": 60, "items": 1, "bytes_per_second": 1.5, "events_per_second": 0.25}
+        lag = {"items": 1, "bytes": 100, "waiting_since": "2026-01-08T12:00:00.000000Z"}
+        return {"states": dict.fromkeys(STATES, totals), "lag": lag, "rates": [rate]}
+
+    def list_items(self, states: Sequence[str], limit: int) -> list[dict[str, Any]]:
+        return [describe_item(LedgerRow("refused", "/a.log", 1_767_870_000.0, "a worker", reason="no log"))]
+
+    def list_lines(self, file: str | None, limit: int) -> tuple[list[dict[str, Any]], bool]:
+        return [describe_line(LINE)], False
+
+    def read_line(self, key: str) -> dict[str, Any]:
+        if key != SOURCE.name:
+            raise UnknownLineError(f"no quarantined line {key}")
+        return {**describe_line(LINE), "state": "open", "whole": True, "text": "not json", "raw": "bm90IGpzb24="}
 
 
 class FakeServices:
@@ -253,6 +318,13 @@ class FakeServices:
 
     def remove_list(self, name: str) -> None:
         self.service.read_list(name)
+
+    def open_records(self, authorizations: tuple[str, ...] | None) -> Any:
+        return FakeRecords(self.service.error)
+
+    def retry_lines(self, file: str | None, line: str | None) -> RetryResult:
+        FakeRecords(self.service.error)
+        return RetryResult(2, 1, {"it is not JSON": 1})
 
     def is_memory_short(self) -> bool:
         return self.memory_is_short
