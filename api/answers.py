@@ -163,9 +163,7 @@ def _repeat_request(members: Mapping[str, Any], since: int | None, until: int | 
 def answer_values(service: QueryService, members: Mapping[str, Any]) -> dict[str, Any]:
     """Returns values that begin with a text. ``members``: source, field, prefix, limit; optional since, until."""
     since, until = parse_time_range(members.get("since"), members.get("until"))
-    wanted = CompletionRequest(
-        members["source"], members["field"], members["prefix"], members["limit"], since, until
-    )
+    wanted = CompletionRequest(members["source"], members["field"], members["prefix"], members["limit"], since, until)
     found = service.complete_value(wanted)
     values = [{"value": to_json_value(value), "count": count} for value, count in found.values]
     return {**_repeat_request(members, since, until), "values": values, "complete": found.complete}

@@ -15,6 +15,10 @@ class StreamedResult(Protocol):
     """
 
     @property
+    def schema(self) -> pa.Schema:
+        """The schema of the batches; without columns if it is not known yet."""
+
+    @property
     def summary(self) -> dict[str, Any]: ...
 
     def __iter__(self) -> Iterator[pa.RecordBatch]: ...

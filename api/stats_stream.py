@@ -1,7 +1,8 @@
-"""A running aggregation as a stream of records, for JSON lines: each has some rows of an answer so far."""
+"""A running aggregation as a stream: of records for JSON lines, each with some rows of an answer so far, or of rows."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator
 from typing import Any
 
@@ -29,6 +30,10 @@ class StatsStream:
         self.close = result.close
 
     @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([])
+
+    @property
     def summary(self) -> dict[str, Any]:
         return self._result.summary
 
@@ -41,6 +46,24 @@ class StatsStream:
         # The deadline came before the end of the range: the last part is the answer.
         if last is not None and not last.complete and not (self._partial and len(last.rows) <= PARTIAL_ROWS):
             yield from _make_records(last, number, None)
+
+
+class StatsRows:
+    """The rows of an aggregation's last answer as record batches, for formats that are tables."""
+
+    def __init__(self, result: StatsResult) -> None:
+        self._result = result
+        self.schema = pa.schema([])
+        self.close = result.close
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        return self._result.summary
+
+    def __iter__(self) -> Generator[pa.RecordBatch, None, None]:
+        for last in deque(self._result, maxlen=1):
+            self.schema = last.rows.schema
+            yield from last.rows.to_batches(RECORD_ROWS)
 
 
 def _make_records(part: StatsPart, number: int, most: int | None) -> Generator[pa.RecordBatch, None, None]:

@@ -22,6 +22,7 @@ from watchfloor.schema.filter.json_form import to_json
 from watchfloor.schema.filter.names import find_single_field
 from watchfloor.schema.filter.tree import Cidr, Condition, Exists, Prefix
 from watchfloor.schema.times import format_micros, to_micros
+from watchfloor.store.encoding.index_values import CUT_BYTES
 from watchfloor.store.layouts.count_reader import CountReader
 from watchfloor.store.snapshot import Snapshot
 
@@ -37,6 +38,8 @@ MOST_VALUES = 20_000
 """The most values of the index that may fit."""
 MOST_EVENTS = 20_000
 """The most events that are read if the index does not answer."""
+TOO_LONG = CUT_BYTES
+"""Bytes of a value's text from which on it is left out: the index may not have the whole of it."""
 _OCTETS = re.compile(r"(?:\d{1,3}\.){1,3}", re.ASCII)
 
 
@@ -127,12 +130,12 @@ def _count_in_index(
         stop.cancel_deadline()
 
 
-def _choose_values(
-    counts: Iterable[tuple[object, int]], request: CompletionRequest
-) -> tuple[tuple[object, int], ...]:
+def _choose_values(counts: Iterable[tuple[object, int]], request: CompletionRequest) -> tuple[tuple[object, int], ...]:
     """Returns the values that begin with the prefix and have the most events."""
-    fitting = ((value, count) for value, count in counts if show_value(value).startswith(request.prefix))
-    return tuple(sorted(fitting, key=lambda found: (-found[1], show_value(found[0])))[: request.limit])
+    shown = ((value, count, show_value(value)) for value, count in counts)
+    fitting = [found for found in shown if found[2].startswith(request.prefix) and len(found[2].encode()) < TOO_LONG]
+    fitting.sort(key=lambda found: (-found[1], found[2]))
+    return tuple((value, count) for value, count, _ in fitting[: request.limit])
 
 
 def _list_values(column: pa.Array) -> list[object]:

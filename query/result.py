@@ -52,9 +52,7 @@ class QueryResult:
 
         ``started`` is a time of ``time.perf_counter``.
         """
-        self.schema = checked.schema
-        if checked.request.ids:
-            self.schema = checked.schema.append(pa.field(ID_COLUMN, pa.string()))
+        self.schema = make_result_schema(checked)
         self._checked, self._query = checked, query
         self._progress, self._stop, self._batches, self._started = progress, stop, batches, started
         self._status = "running"
@@ -164,6 +162,11 @@ class QueryResult:
         if self._status == "running":
             self._status = status
             self._seconds = time.perf_counter() - self._started
+
+
+def make_result_schema(checked: CheckedRequest | CheckedSources) -> pa.Schema:
+    """Returns the schema of a request's result."""
+    return checked.schema.append(pa.field(ID_COLUMN, pa.string())) if checked.request.ids else checked.schema
 
 
 def _describe_run(run: BatchRun) -> dict[str, Any]:

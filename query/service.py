@@ -24,16 +24,16 @@ from watchfloor.store.value_lists import StoredList
 from .completion import CompletionRequest, FoundValues, complete_value
 from .executor import execute_query
 from .explanation import Explanation, SourcesExplanation
+from .finding.one_event import EventInTime, find_event
+from .finding.sightings import Sightings, find_sightings
 from .many.prepare import CheckedSources, PreparedSources, check_sources
 from .many.selection import choose_sources, names_several
 from .named_lists import ListEntry, outline_lists, read_entries
-from .one_event import EventInTime, find_event
 from .preparation.prepare import CheckedRequest, PreparedQuery, check_request
 from .preparation.progress import QueryProgress
 from .preparation.request import QueryRequest
 from .preparation.stop import QueryStop
-from .result import QueryResult
-from .sightings import Sightings, find_sightings
+from .result import QueryResult, make_result_schema
 from .sorting.prepare import SortedQuery, prepare_sorted
 from .sorting.run import execute_sorted
 from .statistics import count_events, count_over_time, rank_values
@@ -41,7 +41,7 @@ from .stats.prepare import PreparedStats, prepare_stats
 from .stats.request import StatsQuery, check_stats
 from .stats.run import StatsResult
 from .subqueries import has_subqueries, resolve_stats_filter, resolve_subqueries
-from .watch import Watch
+from .watch import Watch, check_watch
 
 
 class QueryService:
@@ -114,9 +114,8 @@ class QueryService:
 
     def watch(self, request: QueryRequest) -> Watch:
         """Starts to watch for events as they arrive. Raises ``UserError`` if the request does not fit."""
-        watch = Watch(self.run, request)
-        self._check_request(request)
-        return watch
+        check_watch(request)
+        return Watch(self.run, request, make_result_schema(self._check_request(request)))
 
     def _check_request(self, request: QueryRequest) -> CheckedRequest | CheckedSources:
         """Returns the request, checked by its source, or by its sources if it names several."""
@@ -176,7 +175,7 @@ class QueryService:
             return find_sightings(snapshot, chosen, value, kind, since, until)
 
     def find_event(self, event_id: str, newer: int, older: int) -> EventInTime:
-        """Returns the event of an ID with its neighbours in time. Raises ``UnknownEventError``; see ``one_event.py``."""
+        """Returns the event of an ID with its neighbours in time, or raises ``UnknownEventError``."""
         with self._open_snapshot() as snapshot:
             return find_event(snapshot, event_id, newer, older)
 

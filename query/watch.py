@@ -42,11 +42,11 @@ class Watch:
     ahead of the clock.
     """
 
-    def __init__(self, run_query: Callable[[QueryRequest], QueryResult], request: QueryRequest) -> None:
-        """Raises ``UserError`` if the request has an end, a cursor or a sort."""
-        for name in ("until", "cursor", "sort"):
-            if getattr(request, name) is not None:
-                raise UserError(f"{name} does not go with watch, which waits for what is still to come")
+    def __init__(
+        self, run_query: Callable[[QueryRequest], QueryResult], request: QueryRequest, schema: pa.Schema
+    ) -> None:
+        """``request`` is one that ``check_watch`` allows, and ``schema`` that of its result."""
+        self.schema = schema
         now, window = _read_clock(), int(WINDOW_SECONDS * 1e6)
         self._since = now - window if request.since is None else request.since
         self._window = max(window, now - self._since)
@@ -149,6 +149,13 @@ class Watch:
         if self._status == "running":
             self._status = status
             self._seconds = time.monotonic() - self._started
+
+
+def check_watch(request: QueryRequest) -> None:
+    """Raises ``UserError`` if a request has an end, a cursor or a sort, which do not go with a watch."""
+    for name in ("until", "cursor", "sort"):
+        if getattr(request, name) is not None:
+            raise UserError(f"{name} does not go with watch, which waits for what is still to come")
 
 
 def _read_clock() -> int:

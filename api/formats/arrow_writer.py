@@ -14,10 +14,11 @@ class ArrowWriter:
         self.out = out
         self._stream: Any = None
 
-    def write(self, batch: pa.RecordBatch) -> None:
+    def write(self, batch: pa.RecordBatch, metadata: dict[str, str] | None = None) -> None:
+        """Writes a batch, with ``metadata`` of its own."""
         if self._stream is None:
             self._stream = pa.ipc.new_stream(pa.PythonFile(self.out, "w"), batch.schema)
-        self._stream.write_batch(batch)
+        self._stream.write_batch(batch, metadata)
         self.out.flush()
 
     def close(self) -> None:

@@ -1,1 +1,1 @@
-"""What operators see of ingest: the ledger, the progress and the quarantine, for command line and REST."""
+"""The records of ingest that operators see: the ledger, the progress and the quarantine, for command line and REST."""

@@ -1,4 +1,4 @@
-"""What operators see of ingest, for command line and REST: work items, their progress, and lines in quarantine."""
+"""The records of ingest that operators see, for command line and REST: work items, progress, lines in quarantine."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
+from watchfloor.api.formats.visible import escape_raw_line
 from watchfloor.ingest.records.ledger import STATES, Ledger, LedgerRow
 from watchfloor.ingest.records.progress import summarize_ledger
 from watchfloor.ingest.records.quarantine import Quarantine, QuarantinedLine
 from watchfloor.schema.files.paths import show_path
 from watchfloor.schema.times import format_micros
 from watchfloor.store.store import Store
-
-from watchfloor.api.formats.visible import escape_raw_line
 
 
 class IngestRecords:

@@ -77,6 +77,7 @@ def _answer_request(route: Route, validator: RequestValidator, context: RestCont
         token=access.token,
         parameters=validator.read_parameters(request),
         body=validator.read_body(request),
+        headers=request.headers,
         is_token_valid=lambda: access.is_in_force(context),
         is_client_gone=request.environ.get("waitress.client_disconnected", lambda: False),
         session=access.session,

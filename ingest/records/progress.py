@@ -25,7 +25,7 @@ class StateTotals:
 
 @dataclass
 class IngestRate:
-    """What ended within the last ``seconds``. An item counts by the share of its reading that lies within them."""
+    """The items that ended within the last ``seconds``; each counts by the share of its reading within them."""
 
     seconds: int
     items: int = 0

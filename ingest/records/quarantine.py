@@ -141,7 +141,7 @@ class Quarantine:
         return claims
 
     def find_line(self, key: str) -> QuarantinedLine:
-        """Returns the line named ``ITEM:OFFSET`` as ``list`` prints it. Raises ``UnknownLineError`` if there is none."""
+        """Returns the line named ``ITEM:OFFSET`` as ``list`` prints it. Raises ``UnknownLineError``."""
         item, _, offset = key.partition(":")
         try:
             row = _row_of_line(bytes.fromhex(item), int(offset))

@@ -30,8 +30,8 @@ class QueryRequest:
     filter: this query then continues after the last row of that query, in that query's time range.
 
     Events come newest first, or in the order that ``sort`` names, as text (``-duration, ts``) or as a list of fields
-    (``["-duration", "ts"]``). A query with a sort has a limit of at most ``MAX_SORTED``. With ``ids`` each event has its
-    ID in the last column, ``_id``.
+    (``["-duration", "ts"]``). A query with a sort has a limit of at most ``MAX_SORTED``. With ``ids`` each event has
+    its ID in the last column, ``_id``.
     """
 
     source: str

@@ -21,6 +21,8 @@ from .columns import join_texts
 ID_COLUMN = "_id"
 """The name of the column with the IDs of a result's events."""
 _ID = re.compile(rf"([0-9a-f]{{{2 * KEY_BYTES}}})-([!-~]{{1,200}})", re.ASCII)
+_MOST_BYTES = 1 << 16
+"""More bytes than a key has. Without an end, Arrow fails to slice the values of a batch that begins after others."""
 _DIGITS = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), np.uint8).reshape(256, 2)
 
 
@@ -31,7 +33,7 @@ def format_ids(keys: pa.Array, source: str | None) -> pa.Array:
     """
     own = to_byte_rows(pc.binary_slice(keys, 0, KEY_BYTES), KEY_BYTES)
     digits = split_bytes(_DIGITS[own].reshape(-1), 2 * KEY_BYTES).cast(pa.string())
-    names = source if source is not None else pc.binary_slice(keys, KEY_BYTES).cast(pa.string())
+    names = source if source is not None else pc.binary_slice(keys, KEY_BYTES, _MOST_BYTES).cast(pa.string())
     known = pa.array(hashes_of_keys(own) != UNKNOWN_HASH)
     return pc.if_else(known, join_texts(digits, "-", names), pa.scalar(None, pa.string()))
 

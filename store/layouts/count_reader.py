@@ -208,9 +208,7 @@ class CountReader:
             return None
         return self.count_chosen_values(Exists(field.name), since, until, most)
 
-    def count_chosen_values(
-        self, condition: Condition, since: int, until: int, most: int
-    ) -> dict[object, int] | None:
+    def count_chosen_values(self, condition: Condition, since: int, until: int, most: int) -> dict[object, int] | None:
         """Returns the exact count of every value of an indexed field that satisfies ``exists``, a prefix or a network.
 
         Returns None if more than ``most`` values of any time do.

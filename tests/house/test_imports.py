@@ -91,6 +91,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "query/many",
         "query/stats",
         "query/sorting",
+        "query/finding",
         "query",
     ),
     "api": (

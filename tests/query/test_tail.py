@@ -228,7 +228,7 @@ def test_the_service_streams_a_watch_until_its_client_leaves(
 def test_a_watch_is_of_the_future() -> None:
     for more in ({"until": 5}, {"cursor": "x"}):
         with pytest.raises(UserError, match="does not go with watch"):
-            Watch(lambda request: pytest.fail("it polls"), QueryRequest(SOURCE.name, **more))
+            QueryService(SimpleNamespace()).watch(QueryRequest(SOURCE.name, **more))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("more", [{"where": "nobody = 1"}, {"columns": ("nobody",)}, {"limit": 0}])

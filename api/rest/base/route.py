@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from werkzeug.datastructures import Headers
+
 from watchfloor.api.records.ingest_records import IngestRecords
 from watchfloor.api.tokens.sessions import Session
 from watchfloor.api.tokens.token import Role, Token
@@ -29,7 +31,8 @@ class Route:
 
     ``parameters`` is the JSON Schema of an object with all path variables and query parameters; if it is None, query
     parameters are ignored. ``body`` is the JSON Schema of the JSON body. ``answer`` is the JSON Schema of the
-    answer, or of each of its lines where ``answer_type`` is NDJSON.
+    answer, or of each of its lines where ``answer_type`` is NDJSON. ``other_types`` are the media types in which a
+    client may ask for the answer instead.
     ``role`` is the role that a token must have, or ``ANY_ROLE``; a route whose role is None needs no token.
     ``handler`` takes a valid ``Call`` and returns a JSON value or a Flask response. It raises ``Problem`` or any error
     that ``problems.to_problem`` knows. It holds a slot of ``RestContext.queries`` while it runs, so only a handler that
@@ -44,6 +47,7 @@ class Route:
     parameters: JsonSchema | None = None
     body: JsonSchema | None = None
     answer_type: str = JSON
+    other_types: tuple[str, ...] = ()
     role: RequiredRole | None = "analyst"
     holds_slot: bool = True
 
@@ -52,8 +56,8 @@ class Route:
 class Call:
     """One request that fits its route's schemas.
 
-    ``token`` is what is known of the request's token; None on a route without a token. ``session`` is the browser's
-    session that it came by; None for a bearer token.
+    ``headers`` are the request's. ``token`` is what is known of its token; None on a route without a token.
+    ``session`` is the browser's session that it came by; None for a bearer token.
     ``is_token_valid`` returns False once the token was revoked, changed or has expired, or its session has ended.
     ``is_client_gone`` returns True once the client has closed its connection.
     """
@@ -62,6 +66,7 @@ class Call:
     token: Token | None
     parameters: Mapping[str, Any]
     body: Mapping[str, Any]
+    headers: Headers
     is_token_valid: Callable[[], bool]
     is_client_gone: Callable[[], bool]
     session: Session | None = None

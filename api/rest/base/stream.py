@@ -1,4 +1,4 @@
-"""Streams a running query as the body of an answer: NDJSON, a chunk per record batch, and a summary at the end.
+"""Streams a running query as the body of an answer: a chunk per record batch, and a summary at the end.
 
 A thread watches the clients of all streams. It cancels a stream whose client has gone or whose token is no longer in
 force, and pauses the slot of a stream whose client does not keep up. Paused streams end when memory is short.
@@ -12,11 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import orjson
 import pyarrow as pa
-from flask import Response
 
-from watchfloor.api.formats.ndjson_writer import encode_ndjson
+from watchfloor.api.formats.stream_encoder import StreamEncoder
 from watchfloor.api.results import StreamedResult
 from watchfloor.store.bridge.threads import start_thread
 
@@ -24,7 +22,6 @@ from .problems import Problem, to_problem
 from .query_queue import QuerySlot, SlotState
 
 log = logging.getLogger(__name__)
-NDJSON = "application/x-ndjson"
 POLL_SECONDS = 0.25
 MEMORY_ENDED = "the service needs the memory of answers that are not read; read faster, or ask for less at once"
 TOKEN_ENDED = "the token was revoked or has expired meanwhile"
@@ -41,8 +38,8 @@ class QueryStream:
     ``slot`` is given back once the result is closed.
     """
 
-    def __init__(self, result: StreamedResult, slot: QuerySlot) -> None:
-        self._result, self._slot = result, slot
+    def __init__(self, result: StreamedResult, slot: QuerySlot, encoder: StreamEncoder) -> None:
+        self._result, self._slot, self._encoder = result, slot, encoder
         # When the chunk that is being sent was handed over, by time.monotonic; None while the query runs.
         self._sending_since: float | None = None
         self._sending = threading.Lock()
@@ -77,7 +74,7 @@ class QueryStream:
             summary = self._summarize_failure(self._problem or error)
         # The query is over: how soon the client reads the summary is nobody else's business.
         self.close()
-        yield orjson.dumps({"summary": summary}) + b"\n"
+        yield self._encoder.finish(summary, self._result.schema)
 
     def close(self) -> None:
         """Ends the query. The server calls it in the iterating thread, too, when the answer is sent or cut off."""
@@ -116,7 +113,8 @@ class QueryStream:
         for start in range(0, batch.num_rows, CHUNK_ROWS):
             if self._cancelled:
                 return
-            yield from self._send_chunk(encode_ndjson(batch.slice(start, CHUNK_ROWS)))
+            if chunk := self._encoder.encode(batch.slice(start, CHUNK_ROWS)):
+                yield from self._send_chunk(chunk)
 
     def _send_chunk(self, chunk: bytes) -> Iterator[bytes]:
         """Yields the chunk. Goes on when it was sent and the slot, if it was paused meanwhile, runs again."""
@@ -197,23 +195,3 @@ class ClientWatcher:
             log.warning("memory is short; the query of a client that does not read its answer is closed")
             self.remove_stream(stream)
             stream.cancel(Problem("busy", MEMORY_ENDED))
-
-
-def send_stream(
-    result: StreamedResult,
-    slot: QuerySlot,
-    clients: ClientWatcher,
-    is_client_gone: Callable[[], bool],
-    is_token_valid: Callable[[], bool],
-) -> Response:
-    """Returns the answer that streams a result. Raises what the result raises before its first batch."""
-    stream = QueryStream(result, slot)
-    clients.add_stream(stream, is_client_gone, is_token_valid)
-    try:
-        stream.start()
-    except BaseException:
-        clients.remove_stream(stream)
-        raise
-    response = Response(stream, content_type=NDJSON, direct_passthrough=True)
-    response.call_on_close(lambda: clients.remove_stream(stream))
-    return response

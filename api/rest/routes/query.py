@@ -6,10 +6,12 @@ from typing import Any
 
 from flask import Response
 
+from watchfloor.api.formats.stream_encoder import MEDIA_TYPES, NDJSON
 from watchfloor.api.requests import read_query_request
+from watchfloor.api.rest.base.answer_stream import send_stream
+from watchfloor.api.rest.base.negotiation import FORMAT_PARAMETER, choose_encoder
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import TIME_TEXT, declare_object
-from watchfloor.api.rest.base.stream import NDJSON, send_stream
 from watchfloor.schema.choices import MAX_DEADLINE, PLANNERS, SCHEMES
 from watchfloor.schema.stats.sort import MAX_ORDERS
 
@@ -102,10 +104,15 @@ EXPLAIN_ANSWER = declare_object(
 )
 
 
+OTHER_FORMATS = tuple(media_type for media_type in MEDIA_TYPES.values() if media_type != NDJSON)
+"""Media types of events and statistics beside that which the schemas describe."""
+
+
 def run_query(call: Call) -> Response:
     """Returns the stream of a query's or watch's events, with its summary at the end."""
     members, context = dict(call.body), call.context
     watch = members.pop("watch", False)
+    encoder = choose_encoder(call, is_live=watch)
     request = context.bound_deadline(read_query_request(members))
     slot = (context.watches if watch else context.queries).acquire(call.token_name, call.is_client_gone)
     try:
@@ -113,7 +120,7 @@ def run_query(call: Call) -> Response:
     except BaseException:
         slot.release()
         raise
-    return send_stream(result, slot, context.clients, call.is_client_gone, call.is_token_valid)
+    return send_stream(call, result, slot, encoder)
 
 
 def explain_query(call: Call) -> dict[str, Any]:
@@ -128,9 +135,11 @@ ROUTES = (
         path=f"{PREFIX}/query",
         summary="Events of one source or several, newest first or sorted, then a summary",
         handler=run_query,
+        parameters=declare_object({}, FORMAT_PARAMETER),
         body=QUERY_BODY,
         answer=QUERY_ANSWER_LINE,
         answer_type=NDJSON,
+        other_types=OTHER_FORMATS,
         holds_slot=False,
     ),
     Route(

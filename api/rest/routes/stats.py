@@ -6,14 +6,17 @@ from typing import Any
 
 from flask import Response
 
+from watchfloor.api.formats.stream_encoder import NDJSON
 from watchfloor.api.requests import read_stats_query
+from watchfloor.api.rest.base.answer_stream import send_stream
+from watchfloor.api.rest.base.negotiation import FORMAT_PARAMETER, choose_encoder
+from watchfloor.api.rest.base.problems import Problem
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import declare_list, declare_object
-from watchfloor.api.rest.base.stream import NDJSON, send_stream
-from watchfloor.api.stats_stream import StatsStream
+from watchfloor.api.stats_stream import StatsRows, StatsStream
 from watchfloor.schema.choices import MAX_DEADLINE, SCHEMES
 
-from .query import FILTER, ONE_SOURCE, TIME
+from .query import FILTER, ONE_SOURCE, OTHER_FORMATS, TIME
 
 STATS_MEMBERS = {
     "since": TIME,
@@ -63,15 +66,20 @@ STATS_EXPLANATION = declare_object(
 def run_stats(call: Call) -> Response:
     """Returns the stream of an aggregation's answers, with its summary at the end."""
     members, context = dict(call.body), call.context
-    partial = members.pop("partial", False)
+    partial, encoder = members.pop("partial", False), choose_encoder(call)
+    if partial and encoder.form != "ndjson":
+        raise Problem(
+            "bad-request", f"partial answers replace each other, which {encoder.form} cannot say; ask for ndjson"
+        )
     query = context.bound_deadline(read_stats_query(members))
     slot = context.queries.acquire(call.token_name, call.is_client_gone)
     try:
-        result = StatsStream(call.service.run_stats(query), partial=partial)
+        running = call.service.run_stats(query)
+        result = StatsStream(running, partial=partial) if encoder.form == "ndjson" else StatsRows(running)
     except BaseException:
         slot.release()
         raise
-    return send_stream(result, slot, context.clients, call.is_client_gone, call.is_token_valid)
+    return send_stream(call, result, slot, encoder)
 
 
 def explain_stats(call: Call) -> dict[str, Any]:
@@ -86,9 +94,11 @@ ROUTES = (
         path=f"{PREFIX}/stats",
         summary="Statistics of matching events by groups, the newest part first, then a summary",
         handler=run_stats,
+        parameters=declare_object({}, FORMAT_PARAMETER),
         body=STATS_BODY,
         answer=STATS_ANSWER_LINE,
         answer_type=NDJSON,
+        other_types=OTHER_FORMATS,
         holds_slot=False,
     ),
     Route(

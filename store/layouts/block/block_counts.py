@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from watchfloor.schema.field import Field
 from watchfloor.schema.filter.tree import Compare, Condition, Filter
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import BATCH_ROWS, MANY_REQUESTS, EntryScan, ServerIterator

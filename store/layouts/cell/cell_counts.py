@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from watchfloor.schema.field import Field
 from watchfloor.schema.filter.tree import Condition
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.requests import EntryScan

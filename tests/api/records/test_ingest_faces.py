@@ -142,9 +142,10 @@ def test_items_are_listed_the_last_change_first(operators: Operators, files: dic
     mine = {item["file"]: item for item in items}
     for path in files.values():
         assert (mine[str(path)]["state"], mine[str(path)]["events"], mine[str(path)]["quarantined"]) == ("done", 20, 3)
-    assert operators.ask("/ingest/items", state="done", limit=1)["items"] == [
-        item for item in items if item["state"] == "done"
-    ][:1]
+    assert (
+        operators.ask("/ingest/items", state="done", limit=1)["items"]
+        == [item for item in items if item["state"] == "done"][:1]
+    )
     assert all(item["state"] == "refused" for item in operators.ask("/ingest/items", state="refused")["items"])
 
 

@@ -35,7 +35,9 @@ def test_an_empty_ledger_has_no_lag() -> None:
 
 
 def test_what_is_left_is_what_no_worker_has_read() -> None:
-    running = row("running", 1000, NOW - 1, run=ItemRun("t", 1, NOW - 1, "a worker", bytes=300, events=7, quarantined=2))
+    running = row(
+        "running", 1000, NOW - 1, run=ItemRun("t", 1, NOW - 1, "a worker", bytes=300, events=7, quarantined=2)
+    )
     rows = [row("queued", 50, NOW - 9), row("queued", 70, NOW - 90), running, done(10, 5, 5, 1)]
     rows.append(LedgerRow("refused", "b.log", NOW, "a master", reason="no log"))
     progress = summarize_ledger(rows, NOW)

@@ -23,8 +23,8 @@ from ingest_support import RUN
 from loaded import LAYOUTS, batch_of, write
 from query_strategies import QUERY_PROFILE
 
+from watchfloor.query.finding.sightings import Sightings, find_sightings
 from watchfloor.query.service import QueryService
-from watchfloor.query.sightings import Sightings, find_sightings
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.field import Index, IndexKind
 from watchfloor.schema.settings.settings import Settings

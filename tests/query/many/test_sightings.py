@@ -18,8 +18,8 @@ from loaded import batch_of, write
 from query_strategies import QUERY_PROFILE
 
 from watchfloor.api.answers import answer_find
+from watchfloor.query.finding.sightings import NotLookedUp
 from watchfloor.query.service import QueryService
-from watchfloor.query.sightings import NotLookedUp
 from watchfloor.schema.definition import parse_definition
 from watchfloor.schema.errors import TimeRangeError, UserError
 from watchfloor.schema.meaning.forms import guess_kinds

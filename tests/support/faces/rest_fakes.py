@@ -22,11 +22,11 @@ from watchfloor.ingest.maintenance.retry import RetryResult
 from watchfloor.ingest.records.ledger import STATES, LedgerRow
 from watchfloor.ingest.records.quarantine import QuarantinedLine
 from watchfloor.query.completion import CompletionRequest, FoundValues
+from watchfloor.query.finding.one_event import EventInTime
+from watchfloor.query.finding.sightings import NotLookedUp, Sighting, Sightings
 from watchfloor.query.many.selection import choose_sources
 from watchfloor.query.named_lists import ListEntry
-from watchfloor.query.one_event import EventInTime
 from watchfloor.query.preparation.request import QueryRequest
-from watchfloor.query.sightings import NotLookedUp, Sighting, Sightings
 from watchfloor.query.stats.finish import StatsTable
 from watchfloor.query.stats.request import StatsQuery
 from watchfloor.query.stats.run import StatsPart
@@ -130,7 +130,7 @@ class FakeResult:
     """Gives ``batches``. It raises those that are exceptions, and waits for those that are events, until ``close``."""
 
     def __init__(self, batches: list[Any]) -> None:
-        self.plan, self._batches = FakePlan(), batches
+        self.plan, self.schema, self._batches = FakePlan(), SOURCE.arrow_schema, batches
         self.rows, self.status, self.closed = 0, "running", threading.Event()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:

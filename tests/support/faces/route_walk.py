@@ -61,6 +61,7 @@ def route_values(sources: Sequence[str], fields: Sequence[str], shown: str, sinc
         "line": ["0123456789abcdef:42"],
         "file": ["/var/log/nothing.log"],
         "state": ["done"],
+        "format": ["ndjson"],
         "ascending": ["true"],
         "bucket": BUCKETS,
         "where": [*filters, f"exists {fields[-1]}", f"{shown} = a or {fields[1]} = 3", "no filter ("],
@@ -123,9 +124,12 @@ def _make_request(route: Route, members: Mapping[str, Any]) -> RouteRequest:
     for name in re.findall("<(.*?)>", path):
         path = path.replace(f"<{name}>", str(members[name]))
     inside = {name: value for name, value in members.items() if f"<{name}>" not in route.path}
-    if route.body is not None:
-        return RouteRequest(route.method, path, {}, inside)
-    return RouteRequest(route.method, path, inside, None)
+    if route.body is None:
+        return RouteRequest(route.method, path, inside, None)
+    query = {
+        name: inside.pop(name) for name in (route.parameters or {"properties": {}})["properties"] if name in inside
+    }
+    return RouteRequest(route.method, path, query, inside)
 
 
 def ask(client: FlaskClient, request: RouteRequest, token: str) -> str:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from watchfloor.query.preparation.request import check_range
 from watchfloor.schema.errors import TimeRangeError, UserError
 from watchfloor.schema.field import Field, FieldType, IndexKind
 from watchfloor.schema.filter.tree import Cidr, Compare, Condition, Value, Wildcard, make_ends_with
@@ -30,8 +31,6 @@ from watchfloor.store.layouts.count_reader import CountReader
 from watchfloor.store.sightings.read_sightings import read_sightings
 from watchfloor.store.sightings.sighted_rows import SightedRange, find_sighted_range
 from watchfloor.store.snapshot import Snapshot
-
-from .preparation.request import check_range
 
 AT_ONCE = 16
 """The most sources that are asked at once."""

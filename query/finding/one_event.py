@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from watchfloor.query.preparation.request import choose_columns
+from watchfloor.query.texts.event_ids import ID_COLUMN, format_ids, read_id
 from watchfloor.schema.errors import UnknownEventError, UnknownSourceError
 from watchfloor.schema.source import Source
 from watchfloor.schema.times import clip_range
@@ -19,9 +21,6 @@ from watchfloor.store.layout import ReadRequest, make_event_schema
 from watchfloor.store.layouts.count_reader import CountReader
 from watchfloor.store.layouts.registry import find_layout
 from watchfloor.store.snapshot import Snapshot
-
-from .preparation.request import choose_columns
-from .texts.event_ids import ID_COLUMN, format_ids, read_id
 
 FIRST_ROWS = 1000
 """The number of events after which a scan without a limit hands over its first record batch."""
