@@ -7,11 +7,9 @@ returns. Every error becomes a problem of one shape (``base/problems.py``). ``pa
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
-from importlib import import_module
 
 import orjson
 from flask import Flask, Response, g, request
@@ -20,14 +18,12 @@ from watchfloor.api.rest.base.access import INVALID_TOKEN, Access, authorize_req
 from watchfloor.api.rest.base.context import KnownTokens, QueryServices, RestContext
 from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.base.problems import to_problem
-from watchfloor.api.rest.base.route import JSON, Call, RequiredRole, Route
+from watchfloor.api.rest.base.route import JSON, Call, RequiredRole, Route, find_routes
 from watchfloor.api.rest.base.stream import TOKEN_ENDED
 from watchfloor.api.rest.base.validate import MAX_BODY, RequestValidator
 from watchfloor.schema.settings.settings import Settings
 
 from .page import add_page
-
-ROUTES_FOLDER = "watchfloor.api.rest.routes"
 
 
 def create_app(
@@ -54,13 +50,6 @@ def create_app(
     app.after_request(_add_headers)
     app.register_error_handler(Exception, lambda error: to_problem(error).to_response())
     return app
-
-
-def find_routes() -> list[Route]:
-    """Returns the ``ROUTES`` of every file in ``routes/``."""
-    folder = import_module(ROUTES_FOLDER)
-    names = [module.name for module in pkgutil.iter_modules(folder.__path__)]
-    return [route for name in names for route in import_module(f"{ROUTES_FOLDER}.{name}").ROUTES]
 
 
 def _authorize_request(context: RestContext, roles: Mapping[str, RequiredRole | None]) -> None:

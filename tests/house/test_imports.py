@@ -101,6 +101,8 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "api/records",
         "api/cli/terminal",
         "api/rest/base",
+        "api/rest/answers",
+        "api/rest/openapi",
         "api/rest/routes",
         "api/rest",
         "api/cli/commands",

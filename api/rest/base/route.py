@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal
 
 from werkzeug.datastructures import Headers
@@ -18,6 +20,7 @@ from .context import RestContext
 
 PREFIX = "/api/v1"
 JSON = "application/json"
+ROUTES_FOLDER = "watchfloor.api.rest.routes"
 ANY_ROLE: Literal["any"] = "any"
 RequiredRole = Role | Literal["any"]
 
@@ -94,3 +97,10 @@ class Call:
     def read_sources(self) -> Mapping[str, Source]:
         """Returns all sources by name, as the store has them now."""
         return self.context.services.read_sources(self.authorizations)
+
+
+def find_routes() -> list[Route]:
+    """Returns the ``ROUTES`` of every file in ``routes/``."""
+    folder = import_module(ROUTES_FOLDER)
+    names = [module.name for module in pkgutil.iter_modules(folder.__path__)]
+    return [route for name in names for route in import_module(f"{ROUTES_FOLDER}.{name}").ROUTES]

@@ -8,8 +8,8 @@ from flask import Response
 
 from watchfloor.api.formats.stream_encoder import MEDIA_TYPES, NDJSON
 from watchfloor.api.requests import read_query_request
-from watchfloor.api.rest.base.answer_stream import send_stream
-from watchfloor.api.rest.base.negotiation import FORMAT_PARAMETER, choose_encoder
+from watchfloor.api.rest.answers.answer_stream import send_stream
+from watchfloor.api.rest.answers.negotiation import FORMAT_PARAMETER, choose_encoder
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import TIME_TEXT, declare_object
 from watchfloor.schema.choices import MAX_DEADLINE, PLANNERS, SCHEMES

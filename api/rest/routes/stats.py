@@ -8,8 +8,8 @@ from flask import Response
 
 from watchfloor.api.formats.stream_encoder import NDJSON
 from watchfloor.api.requests import read_stats_query
-from watchfloor.api.rest.base.answer_stream import send_stream
-from watchfloor.api.rest.base.negotiation import FORMAT_PARAMETER, choose_encoder
+from watchfloor.api.rest.answers.answer_stream import send_stream
+from watchfloor.api.rest.answers.negotiation import FORMAT_PARAMETER, choose_encoder
 from watchfloor.api.rest.base.problems import Problem
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import declare_list, declare_object

@@ -20,8 +20,8 @@ from hidden_data import HIDDEN, NEARLY_HIDDEN, NEITHER, SECRET, SHOWN, STAFF, kn
 from ingest_support import RUN
 from route_walk import Values, ask, list_requests, route_values
 
-from watchfloor.api.rest.app import create_app, find_routes
-from watchfloor.api.rest.base.route import Route
+from watchfloor.api.rest.app import create_app
+from watchfloor.api.rest.base.route import Route, find_routes
 from watchfloor.api.rest.store_services import StoreServices
 from watchfloor.api.tokens.token_file import TokenFile
 from watchfloor.api.tokens.tokens_in_force import TokensInForce

@@ -19,9 +19,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schema_strategies import JSON, draw_valid
 
-from watchfloor.api.rest.app import find_routes
 from watchfloor.api.rest.base.problems import problem_type
-from watchfloor.api.rest.base.route import Route
+from watchfloor.api.rest.base.route import Route, find_routes
 from watchfloor.api.rest.base.schemas import declare_object
 from watchfloor.query.batches.registry import POLICIES
 from watchfloor.query.preparation.cursor import Cursor

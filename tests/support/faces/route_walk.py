@@ -143,7 +143,9 @@ def ask(client: FlaskClient, request: RouteRequest, token: str) -> str:
         headers=headers,
         buffered=True,
     )
-    lines = [_without_durations(json.loads(line)) for line in response.data.splitlines() if line.strip()]
+    lines: list[Any] = [line for line in response.text.splitlines() if line.strip()]
+    if not response.content_type.startswith("text/"):
+        lines = [_without_durations(json.loads(line)) for line in lines]
     told = {name: response.headers.get(name) for name in HEADERS}
     return json.dumps([response.status_code, told, lines], sort_keys=True)
 

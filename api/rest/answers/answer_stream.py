@@ -5,11 +5,10 @@ from __future__ import annotations
 from flask import Response
 
 from watchfloor.api.formats.stream_encoder import StreamEncoder
+from watchfloor.api.rest.base.query_queue import QuerySlot
+from watchfloor.api.rest.base.route import Call
+from watchfloor.api.rest.base.stream import QueryStream
 from watchfloor.api.results import StreamedResult
-
-from .query_queue import QuerySlot
-from .route import Call
-from .stream import QueryStream
 
 
 def send_stream(call: Call, result: StreamedResult, slot: QuerySlot, encoder: StreamEncoder) -> Response:

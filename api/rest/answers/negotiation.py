@@ -7,9 +7,8 @@ from werkzeug.http import parse_accept_header
 
 from watchfloor.api.formats.compression import ENCODINGS
 from watchfloor.api.formats.stream_encoder import MEDIA_TYPES, StreamEncoder
-
-from .problems import Problem
-from .route import Call
+from watchfloor.api.rest.base.problems import Problem
+from watchfloor.api.rest.base.route import Call
 
 FORMAT_PARAMETER = {
     "format": {

@@ -1,0 +1,1 @@
+"""Answers that are streams: their format and compression (``negotiation.py``), and their sending."""
