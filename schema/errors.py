@@ -5,7 +5,7 @@ WatchfloorError
 │   ├── FilterError          a filter's text, with the place (``position``) and a caret in its message
 │   │   ├── UnknownFieldError  with the nearest names
 │   │   └── ListError        a list, or a query within the filter, that cannot be used
-│   ├── UnknownSourceError, UnknownListError, UnknownEventError, UnknownLineError
+│   ├── UnknownSourceError, UnknownListError, UnknownEventError, UnknownLineError, UnknownSearchError
 │   ├── TimeRangeError
 │   ├── DefinitionError      a source definition that breaks its schema
 │   └── InputFileError       a log file that cannot be read, or whose kind is not known
@@ -88,6 +88,13 @@ class UnknownEventError(UserError):
 
     def __init__(self) -> None:
         super().__init__("no event has this ID; give it exactly as it was given to you, the event may be gone too")
+
+
+class UnknownSearchError(UserError):
+    """A name that no search of its owner has."""
+
+    def __init__(self) -> None:
+        super().__init__("no search of yours has this name")
 
 
 class UnknownLineError(UserError):

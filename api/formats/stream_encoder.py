@@ -5,7 +5,8 @@ Each format tells a whole answer from one that was cut off or has failed:
 - NDJSON: the last line is the object ``summary``;
 - CSV: the last line is ``# status=complete rows=…``, which no other line can look like, as texts are quoted;
 - Arrow: the last batch has no rows and the summary as its metadata, and the mark of the end of the stream follows;
-- Parquet: the footer, which has the summary as metadata, and without which the file cannot be read.
+- Parquet: the footer, which has the summary as metadata, and without which the file cannot be read;
+- server-sent events: the last message is of the type ``summary``.
 
 Of an answer that has failed, Arrow lacks the mark and Parquet the footer.
 """
@@ -18,11 +19,13 @@ from typing import Any, Protocol
 import orjson
 import pyarrow as pa
 
+from watchfloor.query.texts.event_ids import ID_COLUMN
+
 from .arrow_writer import ArrowWriter
 from .chunks import ChunkBuffer
 from .compression import make_compressor
 from .csv_writer import CsvWriter
-from .ndjson_writer import NdjsonWriter
+from .ndjson_writer import NdjsonWriter, encode_ndjson
 from .parquet_writer import ParquetWriter
 
 NDJSON = "application/x-ndjson"
@@ -32,7 +35,9 @@ MEDIA_TYPES: Mapping[str, str] = {
     "arrow": "application/vnd.apache.arrow.stream",
     "parquet": "application/vnd.apache.parquet",
 }
-"""Media types of the formats by name, the default one first."""
+"""Media types of the formats that clients may choose by name, the default one first."""
+EVENT_STREAM = "text/event-stream"
+"""The media type of server-sent events: the format ``sse``, for events with IDs."""
 SUMMARY_KEY = "watchfloor.summary"
 """The name of the metadata that has the summary as JSON, in Arrow and Parquet."""
 _SHORT_MEMBERS = ("status", "rows", "share", "cursor")
@@ -49,7 +54,7 @@ class _Ending(Protocol):
 
 
 class StreamEncoder:
-    """Encodes one result, in a format of ``MEDIA_TYPES`` and optionally an encoding of ``compression.ENCODINGS``."""
+    """Encodes one result, in a format of ``MEDIA_TYPES`` or ``sse``, compressed by one of ``compression.ENCODINGS``."""
 
     def __init__(self, form: str, encoding: str | None = None) -> None:
         self.form, self.encoding = form, encoding
@@ -59,7 +64,7 @@ class StreamEncoder:
 
     @property
     def media_type(self) -> str:
-        return MEDIA_TYPES[self.form]
+        return MEDIA_TYPES.get(self.form, EVENT_STREAM)
 
     def encode(self, batch: pa.RecordBatch) -> bytes:
         """Returns the bytes of a batch that can be sent now, possibly none."""
@@ -119,6 +124,21 @@ class _Parquet(ParquetWriter):
             self.close({SUMMARY_KEY: orjson.dumps(summary).decode()})
 
 
+class _ServerSentEvents:
+    def __init__(self, out: Any, schema: pa.Schema) -> None:
+        self._out = out
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if not len(batch):
+            self._out.write(b": nothing new\n\n")  # a client that has gone is noticed
+        lines = encode_ndjson(batch).splitlines()
+        for event_id, line in zip(batch.column(ID_COLUMN).to_pylist(), lines, strict=True):
+            self._out.write(b"id: %s\ndata: %s\n\n" % (event_id.encode(), line))
+
+    def end(self, summary: Summary) -> None:
+        self._out.write(b"event: summary\ndata: %s\n\n" % orjson.dumps(summary))
+
+
 def _make_empty(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
 
@@ -128,4 +148,5 @@ _WRITERS: Mapping[str, Callable[[Any, pa.Schema], _Ending]] = {
     "csv": _Csv,
     "arrow": _Arrow,
     "parquet": _Parquet,
+    "sse": _ServerSentEvents,
 }

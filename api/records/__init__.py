@@ -1,1 +1,1 @@
-"""The records of ingest that operators see: the ledger, the progress and the quarantine, for command line and REST."""
+"""Records that operators see: the ledger, the progress and the quarantine of ingest, and the log of queries."""

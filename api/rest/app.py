@@ -7,6 +7,7 @@ returns. Every error becomes a problem of one shape (``base/problems.py``). ``pa
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
@@ -53,7 +54,12 @@ def create_app(
 
 
 def _authorize_request(context: RestContext, roles: Mapping[str, RequiredRole | None]) -> None:
-    """Sets ``g.access``. Raises a problem if the request has no token for its route."""
+    """Sets ``g.access``. Raises a problem if the request has no token for its route.
+
+    The methods of a route are no secret: whoever asks for them needs no token.
+    """
+    if request.method == "OPTIONS":
+        return
     role = None if request.url_rule is None else roles[request.url_rule.endpoint]
     g.access = authorize_request(request, context, role)
 
@@ -63,6 +69,7 @@ def _answer_request(route: Route, validator: RequestValidator, context: RestCont
     access: Access = g.access
     call = Call(
         context=context,
+        route=route,
         token=access.token,
         parameters=validator.read_parameters(request),
         body=validator.read_body(request),
@@ -71,13 +78,26 @@ def _answer_request(route: Route, validator: RequestValidator, context: RestCont
         is_client_gone=request.environ.get("waitress.client_disconnected", lambda: False),
         session=access.session,
     )
-    with context.queries.hold_slot(call.token_name, call.is_client_gone) if route.holds_slot else nullcontext():
-        answer = route.handler(call)
+    began = time.perf_counter()
+    try:
+        with context.queries.hold_slot(call.token_name, call.is_client_gone) if route.holds_slot else nullcontext():
+            answer = route.handler(call)
+    except Exception as error:
+        problem = to_problem(error)
+        if route.is_logged:
+            call.log_query({"status": "failed", "seconds": _count_seconds(began), "problem": problem.to_json()})
+        raise problem from error
+    if route.is_logged and route.holds_slot:  # streams and jobs log their ends by themselves
+        call.log_query({"status": "complete", "seconds": _count_seconds(began)})
     if isinstance(answer, Response):
         return answer
     if not call.is_token_valid():
         raise refuse_token(TOKEN_ENDED, INVALID_TOKEN)
     return Response(orjson.dumps(answer) + b"\n", content_type=JSON)
+
+
+def _count_seconds(began: float) -> float:
+    return round(time.perf_counter() - began, 6)
 
 
 def _add_headers(response: Response) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from typing import Any
 
 from watchfloor.api.records.ingest_records import IngestRecords
 from watchfloor.ingest.maintenance.retry import RetryResult, retry_lines
@@ -14,6 +15,8 @@ from watchfloor.schema.settings.settings import Role, Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.bridge.connection import is_memory_short
 from watchfloor.store.put_list import put_list, remove_list
+from watchfloor.store.saved import searches
+from watchfloor.store.saved.searches import SavedSearch
 from watchfloor.store.store import Store
 from watchfloor.store.value_lists import StoredList
 
@@ -46,6 +49,18 @@ class StoreServices:
 
     def remove_list(self, name: str) -> None:
         remove_list(self._ingest.open_view(None), name)
+
+    def read_searches(self, owner: str) -> list[SavedSearch]:
+        return searches.read_searches(self._query.open_view(()), owner)
+
+    def find_search(self, owner: str, name: str) -> SavedSearch:
+        return searches.find_search(self._query.open_view(()), owner, name)
+
+    def put_search(self, owner: str, name: str, search: Mapping[str, Any]) -> SavedSearch:
+        return searches.put_search(self._ingest.open_view(None), owner, name, search)
+
+    def remove_search(self, owner: str, name: str) -> None:
+        searches.remove_search(self._ingest.open_view(None), owner, name)
 
     def open_records(self, authorizations: tuple[str, ...] | None) -> IngestRecords:
         """Returns the records of ingest; of lines in quarantine they have what ``authorizations`` let through."""

@@ -23,6 +23,7 @@ LISTS_TABLE = "watchfloor.lists"
 SIGHTINGS_TABLE = "watchfloor.sightings"
 SIGHTINGS_SHARDS = 8
 """The number of shards of the table of sightings, for good."""
+SEARCHES_TABLE = "watchfloor.searches"
 
 _REGEX_FILTER = "org.apache.accumulo.core.iterators.user.RegExFilter"
 _PROPERTIES: Mapping[str, str] = {
@@ -50,12 +51,9 @@ def create_source_tables(connection: Connection, source: Source, readers: Sequen
 
 
 def create_instance_tables(connection: Connection, readers: Sequence[str]) -> None:
-    """Creates the tables of sources, lists, sightings and of ingest's records if they are missing.
-
-    Users ``readers`` may read them.
-    """
+    """Creates the tables that do not belong to one source, if they are missing; users ``readers`` may read them."""
     _create_namespace(connection, "watchfloor", readers)
-    for table in (SOURCES_TABLE, ITEMS_TABLE, QUARANTINE_TABLE, DEAD_LETTERS_TABLE, LISTS_TABLE):
+    for table in (SOURCES_TABLE, ITEMS_TABLE, QUARANTINE_TABLE, DEAD_LETTERS_TABLE, LISTS_TABLE, SEARCHES_TABLE):
         _create_table(connection, table, (), _PROPERTIES)
     _create_table(connection, SIGHTINGS_TABLE, shard_names(SIGHTINGS_SHARDS)[1:], _PROPERTIES)
 

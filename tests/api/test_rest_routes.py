@@ -17,7 +17,7 @@ from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 from rest_fakes import (
     BEARER,
-    KNOWN,
+    GOOD,
     OPERATOR,
     FakeServices,
     FakeTokens,
@@ -26,6 +26,7 @@ from rest_fakes import (
     list_rules,
     read_lines,
 )
+from route_walk import KNOWN
 
 from watchfloor.api.formats.stream_encoder import NDJSON
 from watchfloor.api.rest import app as app_module
@@ -36,9 +37,10 @@ from watchfloor.api.rest.base.route import JSON, ROUTES_FOLDER, Call, Route, fin
 
 def test_every_file_in_the_folder_is_found(app: Flask) -> None:
     folder = Path(find_spec(ROUTES_FOLDER).submodule_search_locations[0])  # type: ignore[union-attr,index]
-    names = [path.stem for path in sorted(folder.glob("*.py")) if path.stem != "__init__"]
-    declared = [route for name in names for route in import_module(f"{ROUTES_FOLDER}.{name}").ROUTES]
-    assert names and find_routes() == declared
+    files = [path.relative_to(folder).with_suffix("") for path in folder.rglob("*.py") if path.stem != "__init__"]
+    names = [".".join([ROUTES_FOLDER, *file.parts]) for file in files]
+    declared = [route for name in names for route in import_module(name).ROUTES]
+    assert names and sorted(map(str, find_routes())) == sorted(map(str, declared))
     assert sorted((route.method, re.sub("<.*?>", "nothing", route.path)) for route in declared) == sorted(
         list_routes(app)
     )
@@ -60,7 +62,8 @@ def test_answers_fit_their_schemas(client: FlaskClient, route: Route) -> None:
     properties = (route.parameters or {"properties": {}})["properties"]
     for names in (set(properties), set((route.parameters or {}).get("required", ()))):
         asked = {name: known[name] for name in names & set(known)}
-        path = re.sub("<.*?>", "web.access", route.path)
+        job = client.post("/api/v1/jobs", json=GOOD, headers=BEARER).json["job"] if "<job>" in route.path else ""
+        path = re.sub("<.*?>", "web.access", route.path.replace("<job>", job))
         headers = OPERATOR if route.role == "operator" else BEARER
         response = client.open(
             path, method=route.method, query_string=asked, json=good_body(path) if route.body else None, headers=headers

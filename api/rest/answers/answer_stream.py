@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from flask import Response
 
 from watchfloor.api.formats.stream_encoder import StreamEncoder
@@ -13,16 +16,19 @@ from watchfloor.api.results import StreamedResult
 
 def send_stream(call: Call, result: StreamedResult, slot: QuerySlot, encoder: StreamEncoder) -> Response:
     """Returns the answer that streams a result. Raises what the result raises before its first batch."""
-    stream, clients = QueryStream(result, slot, encoder), call.context.clients
-    clients.add_stream(stream, call.is_client_gone, call.is_token_valid)
-    try:
-        stream.start()
-    except BaseException:
+    clients = call.context.clients
+
+    def end(summary: Mapping[str, Any]) -> None:
         clients.remove_stream(stream)
-        raise
+        if has_begun:
+            call.log_query(summary)
+
+    stream, has_begun = QueryStream(result, slot, encoder, end), False
+    clients.add_stream(stream, call.is_client_gone, call.is_token_valid)
+    stream.start()
+    has_begun = True
     response = Response(stream, content_type=encoder.media_type, direct_passthrough=True)
     response.headers["Vary"] = "Accept, Accept-Encoding"
     if encoder.encoding is not None:
         response.headers["Content-Encoding"] = encoder.encoding
-    response.call_on_close(lambda: clients.remove_stream(stream))
     return response

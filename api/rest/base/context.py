@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from watchfloor.api.records.ingest_records import IngestRecords
+from watchfloor.api.records.query_log import QueryLog
 from watchfloor.api.tokens.sessions import Sessions
 from watchfloor.api.tokens.token import Token
 from watchfloor.ingest.maintenance.retry import RetryResult
@@ -17,10 +18,12 @@ from watchfloor.schema.lists.list_file import ListValues
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.schema.source import Source
 from watchfloor.store.runtime.disk_space import DiskSpace, read_disk_space
+from watchfloor.store.saved.searches import SavedSearch
 from watchfloor.store.stack.supervision.restarts import load_restarts
 from watchfloor.store.value_lists import StoredList
 
 from .health import Health
+from .jobs import JobLimits, JobStore
 from .limits import RestLimits
 from .query_queue import QueryQueue
 from .stream import ClientWatcher
@@ -46,6 +49,18 @@ class QueryServices(Protocol):
     def remove_list(self, name: str) -> None:
         """Removes a named list with the rights of the ingest user."""
         ...
+
+    def read_searches(self, owner: str) -> list[SavedSearch]:
+        """Returns the saved searches of an owner; see ``store/saved/searches.py``."""
+        ...
+
+    def find_search(self, owner: str, name: str) -> SavedSearch: ...
+
+    def put_search(self, owner: str, name: str, search: Mapping[str, Any]) -> SavedSearch:
+        """Saves a search with the rights of the ingest user."""
+        ...
+
+    def remove_search(self, owner: str, name: str) -> None: ...
 
     def open_records(self, authorizations: tuple[str, ...] | None) -> IngestRecords:
         """Returns the records of ingest, with the texts of those quarantined lines that the labels let through."""
@@ -77,7 +92,7 @@ class RestContext:
     """The state that all requests of an application share.
 
     ``queries`` admits the requests that read from the store and end by themselves, and ``watches`` the watches.
-    ``sessions`` are those of browsers.
+    ``jobs`` are the queries that run on their own, and ``sessions`` those of browsers.
     """
 
     def __init__(
@@ -88,6 +103,8 @@ class RestContext:
         self.health = Health(lambda: len(services.read_sources(None)))
         self.clients = ClientWatcher(services.is_memory_short)
         self.queries, self.watches = QueryQueue(limits.for_queries), QueryQueue(limits.for_watches)
+        self.jobs = JobStore(JobLimits())
+        self.log = QueryLog(None if settings is None else settings.home)
         self._longest = limits.deadline
 
     def read_disk(self) -> DiskSpace | None:

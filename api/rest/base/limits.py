@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from watchfloor.schema.settings.settings import Settings
 
+from .jobs import WAITING as WAITING_FOR_JOBS
 from .query_queue import QueueLimits
 
 WAITING, WAITING_PER_TOKEN = 128, 64
@@ -62,4 +63,5 @@ class RestLimits:
     @property
     def threads(self) -> int:
         """Threads for all requests that may be running, waiting or paused, and some that no such request ever takes."""
-        return self.for_watches.running + self.queries + WAITING + PAUSED + SHORT_REQUEST_THREADS
+        long_ones = self.for_watches.running + self.queries + WAITING + PAUSED + WAITING_FOR_JOBS
+        return long_ones + SHORT_REQUEST_THREADS

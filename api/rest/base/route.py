@@ -54,6 +54,11 @@ class Route:
     role: RequiredRole | None = "analyst"
     holds_slot: bool = True
 
+    @property
+    def is_logged(self) -> bool:
+        """True if requests stand in the query log: those of analysts that read data or change what is saved."""
+        return self.role == "analyst" and (self.holds_slot or self.body is not None)
+
 
 @dataclass(frozen=True)
 class Call:
@@ -66,6 +71,7 @@ class Call:
     """
 
     context: RestContext
+    route: Route
     token: Token | None
     parameters: Mapping[str, Any]
     body: Mapping[str, Any]
@@ -73,6 +79,11 @@ class Call:
     is_token_valid: Callable[[], bool]
     is_client_gone: Callable[[], bool]
     session: Session | None = None
+
+    def log_query(self, summary: Mapping[str, Any]) -> None:
+        """Writes the request to the query log, with its status and what ``summary`` tells of its answer."""
+        asked = {**self.parameters, **self.body}
+        self.context.log.write(self.token_name, f"{self.route.method} {self.route.path}", asked, summary)
 
     @property
     def token_name(self) -> str:
@@ -100,7 +111,7 @@ class Call:
 
 
 def find_routes() -> list[Route]:
-    """Returns the ``ROUTES`` of every file in ``routes/``."""
+    """Returns the ``ROUTES`` of every file in ``routes/`` and its folders."""
     folder = import_module(ROUTES_FOLDER)
-    names = [module.name for module in pkgutil.iter_modules(folder.__path__)]
-    return [route for name in names for route in import_module(f"{ROUTES_FOLDER}.{name}").ROUTES]
+    found = pkgutil.walk_packages(folder.__path__, f"{ROUTES_FOLDER}.")
+    return [route for module in found if not module.ispkg for route in import_module(module.name).ROUTES]

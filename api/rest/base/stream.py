@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -35,11 +35,18 @@ CHUNK_ROWS = 4096
 class QueryStream:
     """The body of an answer: call ``start``, iterate once, call ``close``. Any thread may call the other methods.
 
-    ``slot`` is given back once the result is closed.
+    ``slot`` is given back once the result is closed, and then ``on_end`` is called with the summary.
     """
 
-    def __init__(self, result: StreamedResult, slot: QuerySlot, encoder: StreamEncoder) -> None:
-        self._result, self._slot, self._encoder = result, slot, encoder
+    def __init__(
+        self,
+        result: StreamedResult,
+        slot: QuerySlot,
+        encoder: StreamEncoder,
+        on_end: Callable[[Mapping[str, Any]], None] = lambda summary: None,
+    ) -> None:
+        self._result, self._slot, self._encoder, self._on_end = result, slot, encoder, on_end
+        self._summary: dict[str, Any] | None = None
         # When the chunk that is being sent was handed over, by time.monotonic; None while the query runs.
         self._sending_since: float | None = None
         self._sending = threading.Lock()
@@ -69,12 +76,12 @@ class QueryStream:
                 yield from self._send_batch(batch)
             if self._problem is not None:
                 raise self._problem
-            summary = dict(self._result.summary)
+            self._summary = dict(self._result.summary)
         except Exception as error:
-            summary = self._summarize_failure(self._problem or error)
+            self._summary = self._summarize_failure(self._problem or error)
         # The query is over: how soon the client reads the summary is nobody else's business.
         self.close()
-        yield self._encoder.finish(summary, self._result.schema)
+        yield self._encoder.finish(self._summary, self._result.schema)
 
     def close(self) -> None:
         """Ends the query. The server calls it in the iterating thread, too, when the answer is sent or cut off."""
@@ -84,6 +91,7 @@ class QueryStream:
                 self._result.close()
             finally:
                 self._slot.release()
+                self._on_end(self._result.summary if self._summary is None else self._summary)
 
     @property
     def stuck_since(self) -> float | None:
@@ -110,7 +118,7 @@ class QueryStream:
 
     def _send_batch(self, batch: pa.RecordBatch) -> Iterator[bytes]:
         """Yields a batch in chunks of ``CHUNK_ROWS``, so that a stream that pauses holds few encoded rows."""
-        for start in range(0, batch.num_rows, CHUNK_ROWS):
+        for start in range(0, max(1, batch.num_rows), CHUNK_ROWS):
             if self._cancelled:
                 return
             if chunk := self._encoder.encode(batch.slice(start, CHUNK_ROWS)):

@@ -50,8 +50,10 @@ def walk_values() -> Values:
 
 
 def list_data_routes() -> list[Route]:
-    """Returns the routes that tell of data. Sessions tell of tokens alone."""
-    return [route for route in find_routes() if not route.path.endswith("/session")]
+    """Returns the routes that tell of data. Sessions tell of tokens alone, searches of what their owner has saved."""
+    return [
+        route for route in find_routes() if route.path.split("/")[-1] != "session" and "/searches" not in route.path
+    ]
 
 
 class Walk:
@@ -141,7 +143,7 @@ def test_the_walk_sees_data_and_errors(with_hidden: dict[str, Answers]) -> None:
     paths = {
         f"{route.method} {re.sub('<.*?>', variables.get(route.path.split('/')[3], name), route.path)}"
         for route in walked
-        if route.path.count("/") >= 3
+        if route.path.count("/") >= 3 and "<job>" not in route.path  # the IDs of jobs are random
     }
     assert paths <= routes
     assert {200, 400, 404} <= {status for status, *_ in answers.values()} <= {200, 400, 403, 404}

@@ -13,6 +13,7 @@ from mixed_events import mixed_events, mixed_source
 from served import AnyToken
 
 from watchfloor.api.rest.app import create_app
+from watchfloor.api.rest.base.limits import RestLimits
 from watchfloor.api.rest.store_services import StoreServices
 from watchfloor.query.preparation.request import QueryRequest
 from watchfloor.query.service import QueryService
@@ -41,7 +42,7 @@ def fuzzed(store_settings: Settings) -> Iterator[FuzzedService]:
         service = QueryService(store)
         cursors = {layout: [_make_cursor(service, sources[layout], where) for where in FILTERS] for layout in LAYOUTS}
     services = StoreServices(store_settings)
-    yield FuzzedService(create_app(services, AnyToken()).test_client(), sources, cursors)
+    yield FuzzedService(create_app(services, AnyToken(), RestLimits(deadline=0.5)).test_client(), sources, cursors)
     services.close()
 
 

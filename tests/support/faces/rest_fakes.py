@@ -16,7 +16,6 @@ from werkzeug.routing import Rule
 
 from watchfloor.api.records.ingest_records import describe_item, describe_line
 from watchfloor.api.rest.base.problems import KINDS, problem_type
-from watchfloor.api.rest.base.route import Route
 from watchfloor.api.tokens.token import Role, Token, hash_token
 from watchfloor.ingest.maintenance.retry import RetryResult
 from watchfloor.ingest.records.ledger import STATES, LedgerRow
@@ -36,6 +35,7 @@ from watchfloor.schema.errors import (
     UnknownEventError,
     UnknownLineError,
     UnknownListError,
+    UnknownSearchError,
     UnknownSourceError,
     UserError,
 )
@@ -43,6 +43,7 @@ from watchfloor.schema.filter.type_check import read_filter
 from watchfloor.schema.lists.list_file import ListValues
 from watchfloor.schema.source import Source
 from watchfloor.schema.stats.type_check import read_stats
+from watchfloor.store.saved.searches import SavedSearch
 from watchfloor.store.value_lists import StoredList
 
 TOKEN = "a-token-for-tests"
@@ -58,7 +59,9 @@ def good_body(path: str) -> dict[str, Any]:
         return {"text": "192.0.2.1"}
     if path.endswith("/session"):
         return {"token": TOKEN}
-    if "/quarantine" in path:
+    if "/searches" in path:
+        return {"where": "status = 404"}
+    if "/quarantine" in path or path.endswith("/finalize"):
         return {}
     return GOOD | ({"stats": "count() by status"} if "/stats" in path else {})
 
@@ -79,17 +82,6 @@ SOURCE = parse_definition(
     }
 )
 # Named as the source is, so that one name answers on every path with a variable.
-KNOWN = {"source": SOURCE.name, "field": "client", "value": "192.0.2.1"}
-"""Values of query parameters with which the fake answers."""
-
-
-def good_path(route: Route) -> str:
-    """Returns an address of a route, with values for its variables and for the parameters that it must have."""
-    path = re.sub("<.*?>", SOURCE.name, route.path)
-    needed = [name for name in (route.parameters or {}).get("required", ()) if f"<{name}>" not in route.path]
-    return f"{path}?{'&'.join(f'{name}={KNOWN[name]}' for name in needed)}"
-
-
 LIST = StoredList("web.access", 1_767_870_000_000_000, "ip", "ip", 2, 0, "", None, "00", 1, 1)
 LINE = QuarantinedLine(b"i" * 8, 42, "/a.log", b"f" * 16, "web.access", "it is not JSON", b"not json")
 NEWEST = datetime(2026, 1, 8, 12, tzinfo=UTC)
@@ -108,6 +100,13 @@ def events(first: int, count: int) -> pa.RecordBatch:
         for n in range(first, first + count)
     ]
     return pa.RecordBatch.from_pylist(rows, schema=SOURCE.arrow_schema)
+
+
+def _add_ids(batch: Any) -> Any:
+    """Returns events with IDs that name their paths; what is no batch stays as it is."""
+    if not isinstance(batch, pa.RecordBatch):
+        return batch
+    return batch.append_column("_id", pa.array([f"id-{path.as_py()[1:]}" for path in batch.column("path")]))
 
 
 class FakePlan:
@@ -132,6 +131,7 @@ class FakeResult:
     def __init__(self, batches: list[Any]) -> None:
         self.plan, self.schema, self._batches = FakePlan(), SOURCE.arrow_schema, batches
         self.rows, self.status, self.closed = 0, "running", threading.Event()
+        self.batch_runs = ()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in self._batches:
@@ -192,7 +192,7 @@ class FakeService:
             SOURCE.find_field(name)
         assert request.scheme in SCHEMES
         self.asked.append(request)
-        self.results.append(FakeResult(self.batches))
+        self.results.append(FakeResult([_add_ids(one) for one in self.batches] if request.ids else self.batches))
         return self.results[-1]
 
     def watch(self, request: QueryRequest) -> FakeResult:
@@ -318,6 +318,22 @@ class FakeServices:
 
     def remove_list(self, name: str) -> None:
         self.service.read_list(name)
+
+    def read_searches(self, owner: str) -> list[SavedSearch]:
+        return [self.find_search(owner, SOURCE.name)]
+
+    def find_search(self, owner: str, name: str) -> SavedSearch:
+        FakeRecords(self.service.error)
+        if name != SOURCE.name:
+            raise UnknownSearchError
+        return SavedSearch(name, {"where": "status = 404"}, 1_767_870_000_000_000)
+
+    def put_search(self, owner: str, name: str, search: Mapping[str, Any]) -> SavedSearch:
+        FakeRecords(self.service.error)
+        return SavedSearch(name, search, 1_767_870_000_000_000)
+
+    def remove_search(self, owner: str, name: str) -> None:
+        self.find_search(owner, name)
 
     def open_records(self, authorizations: tuple[str, ...] | None) -> Any:
         return FakeRecords(self.service.error)

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask.testing import FlaskClient
+from rest_fakes import SOURCE
 
 from watchfloor.api.rest.base.route import Route
 from watchfloor.schema.choices import BUCKETS, PLANNERS, SCHEMES
 
-DURATIONS = frozenset({"seconds", "first_seconds", "plan_seconds", "window_seconds"})
-"""Members that depend on the clock."""
+DURATIONS = frozenset(
+    {"seconds", "first_seconds", "plan_seconds", "window_seconds", "rows_per_second", "created", "job"}
+)
+"""Members that depend on the clock or on chance."""
 HEADERS = ("Content-Type", "Allow", "Retry-After", "WWW-Authenticate", "Cache-Control")
 Values = Mapping[str, Sequence[Any]]
 
@@ -34,6 +37,17 @@ class RouteRequest:
 
     def __str__(self) -> str:
         return f"{self.method} {self.path} {json.dumps(self.query)} {json.dumps(self.body)}"
+
+
+KNOWN = {"source": SOURCE.name, "field": "client", "value": "192.0.2.1"}
+"""Values of query parameters with which the fake answers."""
+
+
+def good_path(route: Route) -> str:
+    """Returns an address of a route, with values for its variables and for the parameters that it must have."""
+    path = re.sub("<.*?>", SOURCE.name, route.path)
+    needed = [name for name in (route.parameters or {}).get("required", ()) if f"<{name}>" not in route.path]
+    return f"{path}?{'&'.join(f'{name}={KNOWN[name]}' for name in needed)}"
 
 
 def route_values(sources: Sequence[str], fields: Sequence[str], shown: str, since: str, middle: str) -> Values:
@@ -62,6 +76,10 @@ def route_values(sources: Sequence[str], fields: Sequence[str], shown: str, sinc
         "file": ["/var/log/nothing.log"],
         "state": ["done"],
         "format": ["ndjson"],
+        "job": ["0" * 32],
+        "note": ["a note"],
+        "view": [{"hidden": []}],
+        "wait": [10],
         "ascending": ["true"],
         "bucket": BUCKETS,
         "where": [*filters, f"exists {fields[-1]}", f"{shown} = a or {fields[1]} = 3", "no filter ("],
@@ -94,6 +112,15 @@ TOGETHER: Mapping[str, Mapping[str, Any]] = {
 """Members that are asked with others: a watch needs a bound. None stands for the first value of the other member."""
 
 
+BRIEF: Mapping[str, Sequence[str]] = {
+    "/api/v1/jobs": ["where"],
+    "/api/v1/stats/explain": ["where"],
+    "/api/v1/tail": ["limit"],
+    "/api/v1/values": ["prefix"],
+}
+"""The members beside the required ones of routes that run what another one runs, or whose others change little."""
+
+
 def list_requests(routes: Iterable[Route], values: Values) -> Iterator[RouteRequest]:
     """Yields requests of each route: its required members in all combinations, and each other member beside them."""
     for route in routes:
@@ -103,7 +130,7 @@ def list_requests(routes: Iterable[Route], values: Values) -> Iterator[RouteRequ
         if unknown:
             raise LookupError(f"{route.method} {route.path}: the walk has no values for {', '.join(sorted(unknown))}")
         required = [name for schema in schemas for name in schema.get("required", ())]
-        others = [name for name in properties if name not in required]
+        others = BRIEF.get(route.path) or [name for name in properties if name not in required]
         for chosen in itertools.product(*(values[name] for name in required)):
             base = dict(zip(required, chosen, strict=True))
             for members in [base, *({**base, **more} for name in others for more in _list_additions(name, values))]:
@@ -123,6 +150,8 @@ def _make_request(route: Route, members: Mapping[str, Any]) -> RouteRequest:
     path = route.path
     for name in re.findall("<(.*?)>", path):
         path = path.replace(f"<{name}>", str(members[name]))
+    if route.path.endswith("/tail"):
+        members = {"limit": 1, "since": "2024-01-01", "deadline": 1, **members}  # else it lasts for ever
     inside = {name: value for name, value in members.items() if f"<{name}>" not in route.path}
     if route.body is None:
         return RouteRequest(route.method, path, inside, None)
@@ -143,9 +172,9 @@ def ask(client: FlaskClient, request: RouteRequest, token: str) -> str:
         headers=headers,
         buffered=True,
     )
-    lines: list[Any] = [line for line in response.text.splitlines() if line.strip()]
-    if not response.content_type.startswith("text/"):
-        lines = [_without_durations(json.loads(line)) for line in lines]
+    lines: list[Any] = [line.removeprefix("data: ") for line in response.text.splitlines() if line.strip()]
+    # Lines of text may begin or end with a brace, those of JSON do both.
+    lines = [_without_durations(json.loads(line)) if f"{line[0]}{line[-1]}" == "{}" else line for line in lines]
     told = {name: response.headers.get(name) for name in HEADERS}
     return json.dumps([response.status_code, told, lines], sort_keys=True)
 

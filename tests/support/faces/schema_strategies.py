@@ -34,6 +34,8 @@ def draw_valid(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
         case "string":
             longest = min(known.pop("maxLength", MAX_LENGTH), MAX_LENGTH)
             drawn = st.text(min_size=known.pop("minLength", 0), max_size=longest)
+            if "pattern" in known:
+                drawn = st.from_regex(known.pop("pattern")).filter(lambda text: len(text) <= longest)
         case "integer":
             drawn = st.integers(known.pop("minimum", None), known.pop("maximum", None))
         case "number":

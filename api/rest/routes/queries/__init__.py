@@ -1,0 +1,1 @@
+"""Routes that read events: queries, jobs, statistics, and one event with its neighbours."""

@@ -1,0 +1,1 @@
+"""Keeps what people save: their searches."""
