@@ -1,5 +1,6 @@
 #!/bin/sh
-# Looks for known holes in the pinned Python packages (pip-audit) and in the jars (osv-scanner, where it is installed).
+# Looks for known holes in the pinned Python packages (pip-audit), in the libraries of the web page (npm) and in the jars
+# (osv-scanner, where it is installed).
 # Exit status 1 if one is found; 3 if that is not known of all of them, because no data can be reached.
 set -u
 cd "$(dirname "$0")/.."
@@ -25,6 +26,16 @@ esac
 if [ "$missed" -gt 0 ]; then
     say_unknown "$missed Python packages, of which the service that was asked knows nothing"
 fi
+
+output=$(cd api/web && ../../.ci/node.sh npm audit --package-lock-only 2>&1)
+case $?,$output in
+    0,*) ;;
+    *[0-9]" vulnerabilit"*)
+        found=1
+        echo "$output"
+        ;;
+    *) say_unknown "the web page's libraries, no data on their holes can be reached" ;;
+esac
 
 if ! command -v osv-scanner >/dev/null; then
     say_unknown "the jars, as osv-scanner is not installed; SECURITY.md names the holes that were known when it was written"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Pins all that set-up installs: Python packages with the hashes of their files in .ci/requirements.txt, the tools of
-# `make lock`, `make sbom` and `make audit` in .ci/tools.txt, and checksums of all Maven artifacts in
-# store/java/artifacts.sha256. A package that is pinned keeps its version, unless `make lock UPGRADE=--upgrade` is called.
+# `make lock`, `make sbom` and `make audit` in .ci/tools.txt, the libraries of the web page in api/web/package-lock.json,
+# and checksums of all Maven artifacts in store/java/artifacts.sha256. A package that is pinned keeps its version, unless `make lock UPGRADE=--upgrade` is called.
 set -eu
 cd "$(dirname "$0")/.."
 . .ci/tools.sh
@@ -12,6 +12,8 @@ lock() {
 }
 lock --extra dev pyproject.toml .ci/build.in --output-file .ci/requirements.txt
 lock .ci/tools.in --output-file .ci/tools.txt
+
+(cd api/web && ../../.ci/node.sh npm install --package-lock-only --silent)
 
 # An empty repository ends up with exactly what the build needs, its tests and the bill of materials included.
 scratch=$(mktemp -d)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes a bill of materials (CycloneDX, JSON) of what is installed in .venv and of the jars: build/sbom-python.json and
-# build/sbom-java.json.
+# Writes bills of materials (CycloneDX, JSON) of what is installed in .venv, of the jars and of the web page's libraries:
+# build/sbom-python.json, build/sbom-java.json and build/sbom-page.json.
 set -eu
 cd "$(dirname "$0")/.."
 . .ci/tools.sh
@@ -9,4 +9,5 @@ mkdir -p build
     -o build/sbom-python.json .venv/bin/python
 (cd store/java && mvn -q -B cyclonedx:makeBom)
 cp store/java/target/bom.json build/sbom-java.json
-echo "build/sbom-python.json build/sbom-java.json"
+(cd api/web && ../../.ci/node.sh npm sbom --package-lock-only --sbom-format cyclonedx) >build/sbom-page.json
+echo "build/sbom-python.json build/sbom-java.json build/sbom-page.json"

