@@ -4,7 +4,7 @@ LOGS :=
 SUITE := quick
 TESTS :=
 
-.PHONY: setup demo test soak check lock sbom audit down clean
+.PHONY: setup demo test soak check screenshots lock sbom audit down clean
 
 setup:
 	@.ci/setup.sh
@@ -25,6 +25,11 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy -p watchfloor
 	@tests/run.sh quick $(TESTS)
+
+# Pictures of the web page in PICTURES, of every view in both themes and on a phone; it needs Chromium.
+PICTURES := build/screenshots
+screenshots: setup
+	@PYTHONPATH=tests/support:tests/support/faces:tests/support/page $(BIN)/python -m screenshots $(PICTURES)
 
 # Pins Python packages and Maven artifacts by hash; UPGRADE=--upgrade takes the newest versions of packages.
 UPGRADE :=

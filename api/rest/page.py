@@ -22,6 +22,7 @@ CONTENT_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
 }
 # Nothing is loaded from elsewhere, and neither scripts nor styles stand in the page itself.
 POLICY = (

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("schema", "store", "planner", "ingest", "query", "api", "loadgen")
-MOST_FILES, MOST_LINES, MOST_FUNCTION_LINES, MOST_PARAMETERS = 12, 400, 60, 7
+MOST_FILES, MOST_LINES, MOST_COLUMNS, MOST_FUNCTION_LINES, MOST_PARAMETERS = 12, 400, 120, 60, 7
 BUILT = {"target", "__pycache__", "static"}
 
 
@@ -42,6 +42,11 @@ def test_no_folder_has_more_loose_files_than_one_sees_at_once() -> None:
 @pytest.mark.parametrize("path", CODE, ids=shown)
 def test_no_file_is_too_long_to_read(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("path", [path for path in CODE if path.suffix == ".js"], ids=shown)
+def test_lines_of_scripts_are_as_short_as_those_of_python(path: Path) -> None:
+    assert [line for line in path.read_text("utf-8").splitlines() if len(line) > MOST_COLUMNS] == []
 
 
 @pytest.mark.parametrize("path", PYTHON, ids=shown)

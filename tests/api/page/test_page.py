@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from browser import find_barriers, open_browser, watch_errors
 from page_service import EVENTS, SOURCE, TOKEN, PageService, open_page, run_page_service
@@ -48,14 +50,14 @@ def page(browser: Browser, service: PageService) -> Iterator[Page]:
 def write_filter(page: Page, text: str) -> None:
     """Types a filter in place of the one that is there, and closes what is offered."""
     page.keyboard.press("Escape")
-    page.locator("#filter .cm-content").click()
+    find_filter(page).click()
     page.keyboard.press("Control+a")
     page.keyboard.type(text)
     page.keyboard.press("Escape")
 
 
-def read_filter(page: Page) -> str:
-    return page.locator("#filter .cm-content").inner_text()
+def find_filter(page: Page) -> Locator:
+    return page.locator("#filter .cm-content")
 
 
 def read_column(page: Page, number: int) -> list[str]:
@@ -83,7 +85,7 @@ def test_signing_in_and_out(browser: Browser, service: PageService) -> None:
     kept = page.evaluate("document.cookie + JSON.stringify([{...localStorage}, {...sessionStorage}]) + location.href")
     assert TOKEN not in kept and cookie["value"] not in kept and "status = 503" in kept
     page.get_by_role("button", name="analysts-token").click()
-    page.get_by_role("menuitem").click()
+    page.get_by_role("menuitem", name="Sign out").click()
     expect(page.get_by_label("Token")).to_be_visible()
     assert context.request.get(f"{service.url}/api/v1/sources").status == 401
     assert page.evaluate("localStorage.getItem('watchfloor.filters')") is None
@@ -126,7 +128,7 @@ def test_fields_operators_and_values_are_completed(page: Page) -> None:
             page.keyboard.press("Tab")
         else:
             page.keyboard.type(" ")
-        assert read_filter(page).rstrip() == taken.rstrip()
+        expect(find_filter(page)).to_have_text(taken.rstrip())
     page.keyboard.press("Escape")
     page.keyboard.press("Enter")
     expect(page.locator(".filter-error")).to_have_text("")
@@ -165,14 +167,14 @@ def test_a_value_leads_to_a_filter_by_mouse_and_by_keys(page: Page) -> None:
     find_value(page, "404").click()
     page.get_by_role("menuitem", name="Only this value").click()
     expect(page.locator(".total")).to_have_text("2,700 events")
-    assert read_filter(page) == "status = 404"
+    expect(find_filter(page)).to_have_text("status = 404")
     page.locator(f'{ROWS} > [data-column="1"]').first.focus()
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft", "Enter"):
         page.keyboard.press(key)
     expect(page.get_by_role("menuitem", name="Only this value")).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    assert re.fullmatch(r"status = 404 and client != 192\.0\.2\.\d+", read_filter(page))
+    expect(find_filter(page)).to_have_text(re.compile(r"^status = 404 and client != 192\.0\.2\.\d+$"))
     expect(page.locator(".total")).not_to_have_text("2,700 events")
 
 
@@ -199,7 +201,7 @@ def test_sightings_lead_back_to_events(page: Page, service: PageService) -> None
     expect(row.locator("td").nth(3)).to_have_text(f"{expected:,}")
     row.get_by_role("link").click()
     expect(page.locator(".total")).to_have_text(f"{expected:,} events")
-    assert read_filter(page) == "client = 192.0.2.7"
+    expect(find_filter(page)).to_have_text("client = 192.0.2.7")
 
 
 def test_cancelling_stops_the_servers(page: Page, service: PageService) -> None:
@@ -226,17 +228,54 @@ def test_all_rows_can_be_read_and_scrolled(page: Page) -> None:
     assert page.locator(ROWS).count() < 80
 
 
-def test_a_download_is_what_the_service_answers(page: Page, service: PageService, tmp_path: Path) -> None:
+def test_downloads_are_what_the_service_answers(page: Page, service: PageService, tmp_path: Path) -> None:
     write_filter(page, "status = 503 and exists user")
     page.keyboard.press("Enter")
     expect(page.locator(".total")).to_have_text("200 events")
-    page.get_by_role("button", name="More").click()
-    with page.expect_download() as download:
-        page.get_by_role("menuitem", name="Download all events as JSON lines").click()
-    download.value.save_as(tmp_path / "saved")
-    *rows, summary = read_lines((tmp_path / "saved").read_bytes())
-    assert [row["event"] for row in rows] == service.ask(where="status = 503 and exists user")
-    assert summary["summary"]["status"] == "complete"
+    expected = service.ask(where="status = 503 and exists user")
+    for title in ("JSON lines", "CSV", "Arrow", "Parquet"):
+        page.get_by_role("button", name="More").click()
+        with page.expect_download() as download:
+            page.get_by_role("menuitem", name=f"Download all events as {title}").click()
+        download.value.save_as(tmp_path / title)
+    *rows, _ = read_lines((tmp_path / "JSON lines").read_bytes())
+    assert rows == expected
+    arrow = pa.ipc.open_stream(tmp_path / "Arrow").read_all()
+    for table in (arrow, pq.read_table(tmp_path / "Parquet")):
+        assert table["path"].to_pylist() == [row["path"] for row in expected]
+    assert (tmp_path / "CSV").read_text().count("/item/") == 200
+
+
+def test_what_happened_around_an_event(page: Page) -> None:
+    find_value(page, "404").locator("xpath=../..").locator(".time").click()
+    page.get_by_role("button", name="Around").click()
+    around = page.locator(".neighbours li")
+    expect(around).to_have_count(20)  # of newer ones there are nine
+    expect(around.nth(9)).to_have_attribute("aria-current", "true")
+    older = around.nth(10).inner_text()
+    around.nth(10).get_by_role("button").click()
+    expect(page.locator(".detail h2")).to_contain_text(older[:23])
+
+
+def test_an_operator_sees_ingest_and_mends_the_quarantine(
+    browser: Browser, service: PageService, tmp_path: Path
+) -> None:
+    lines = ['{"ts": "no time", "user": "<b>"}', "no JSON", '{"ts": 1772323200, "status": 200}']
+    (tmp_path / "bad.json").write_text("\n".join(lines) + "\n")
+    service.load(tmp_path / "bad.json")
+    with open_page(browser, service, "#/", token=f"{TOKEN}-operator") as page:
+        expect(page.get_by_role("navigation").get_by_role("link")).to_have_text(["Ingest"])
+        expect(page.locator(".tile", has_text="done")).to_contain_text("quarantined")
+        expect(page.get_by_role("region", name="Last items").locator("tr", has_text="bad.json")).to_contain_text("done")
+        row = page.get_by_role("region", name="Lines in quarantine").locator("tr", has_text="bad.json")
+        expect(row).to_have_count(2)
+        assert find_barriers(page) == []
+        row.first.get_by_role("button", name="Show").click()
+        expect(page.locator(".raw-line pre")).to_have_text(lines[0])
+        assert find_barriers(page) == []
+        page.get_by_role("button", name="Close").click()
+        row.first.get_by_role("button", name="Retry").click()
+        expect(page.get_by_text("1 line tried: 0 events now, 1 kept")).to_be_visible()
 
 
 def test_an_address_brings_a_search_back(page: Page, browser: Browser, service: PageService) -> None:
@@ -253,12 +292,45 @@ def test_an_address_brings_a_search_back(page: Page, browser: Browser, service: 
         other.get_by_role("tab", name="Events").click()
         expect(other.locator(".total")).to_have_text("300 events")
         expect(other.get_by_role("columnheader", name="bytes")).to_be_visible()
-        assert read_filter(other) == "status = 503"
+        expect(find_filter(other)).to_have_text("status = 503")
         other.reload()
         expect(other.locator(".total")).to_have_text("300 events")
     page.go_back()
     page.go_back()
     expect(page.get_by_role("tab", name="Events")).to_have_attribute("aria-selected", "true")
+
+
+def test_a_search_is_saved_and_found_again(page: Page, service: PageService) -> None:
+    write_filter(page, "status = 503")
+    page.keyboard.press("Enter")
+    page.get_by_label("Stack by").select_option("user")
+    page.get_by_role("button", name="Saved").click()
+    page.get_by_label("Save this search as").fill("what is down")
+    page.keyboard.press("Enter")
+    expect(page.locator(".saved-box .open")).to_have_text(re.compile("what is down"))
+    page.keyboard.press("Escape")
+    page.goto(f"{service.url}/#/explore?source=*")
+    expect(page.locator(".total")).not_to_have_text("300 events")
+    page.get_by_role("button", name="Saved").click()
+    page.locator(".saved-box .open").click()
+    expect(page.locator(".total")).to_have_text("300 events")
+    expect(page.get_by_label("Stack by")).to_have_value("user")
+    expect(find_filter(page)).to_have_text("status = 503")
+    page.get_by_role("button", name="Saved").click()
+    page.get_by_role("button", name="Remove what is down").click()
+    expect(page.locator(".saved-box")).to_contain_text("You have saved none yet.")
+
+
+def test_nothing_jumps_while_rows_and_counts_arrive(page: Page) -> None:
+    expect(page.locator(".total")).to_have_text(re.compile("events$"))
+    write_filter(page, "status = 404")
+    page.keyboard.press("Enter")
+    expect(page.locator(".total")).to_have_text("2,700 events")
+    jumps = page.evaluate(
+        """() => new Promise(done => new PerformanceObserver(list => done(list.getEntries().map(one => one.value)))
+            .observe({type: 'layout-shift', buffered: true}) ?? setTimeout(() => done([]), 1000))"""
+    )
+    assert sum(jumps) < 0.1
 
 
 def test_new_events_appear_as_they_arrive(page: Page, service: PageService, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ TYPES = {
     "app.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
     "index.html": "text/html; charset=utf-8",
+    "licenses.txt": "text/plain; charset=utf-8",
 }
 
 
@@ -81,6 +82,12 @@ def test_a_service_without_the_page_says_how_to_build_it(tmp_path: Path) -> None
     app.register_error_handler(Exception, lambda error: (error.detail, 404))
     add_page(app, tmp_path)
     assert "make setup" in app.test_client().get("/").text
+
+
+def test_the_licenses_of_all_libraries_are_told(client: FlaskClient) -> None:
+    text = client.get("/static/licenses.txt").text
+    assert all(f"{name} " in text for name in ("uplot", "@codemirror/view", "@lezer/common", "@tanstack/virtual-core"))
+    assert text.count("MIT") >= 10 and "undefined" not in text
 
 
 def test_the_lock_file_names_no_registry() -> None:

@@ -23,10 +23,12 @@ export function createPlanView({ explain }) {
     try {
       const answer = await explain();
       const plans = answer.plan ? [["", answer.plan]] : Object.entries(answer.sources ?? {});
-      fill(plan,
+      fill(
+        plan,
         plans.map(([name, plan]) => describePlan(name, plan)),
         describeOthers(answer),
-        h("details", {}, h("summary", {}, "The plan as the command line shows it"), h("pre", {}, answer.text)));
+        h("details", {}, h("summary", {}, "The plan as the command line shows it"), h("pre", {}, answer.text)),
+      );
     } catch (error) {
       fill(plan, h("p", { class: "form-error" }, error.message));
     }
@@ -39,24 +41,27 @@ export function createPlanView({ explain }) {
 }
 
 function describePlan(name, plan) {
-  const { expected } = plan;
-  const matches = expected && (expected.matches === 0
-    ? "The counts say that nothing matches."
-    : `About ${formatNumber(Math.round(expected.matches), "event")}${expected.certain ? "" : " or fewer"} of ${formatCount(plan.events)} match; ` +
-      `the first page is expected after ${formatSeconds(expected.first_page_seconds)}, the end after ${formatSeconds(expected.end_seconds)}.`);
   return h(
     "article",
     {},
     name && h("h3", {}, name),
     h("p", { class: "lead" }, SCHEMES[plan.scheme] ?? plan.scheme),
     plan.because && h("p", {}, `Why: ${plan.because}.`),
-    matches && h("p", {}, matches),
+    plan.expected && h("p", {}, describeExpected(plan)),
     plan.residual && h("p", {}, "Each event that is read is checked by ", h("code", {}, plan.residual)),
     (plan.notes ?? []).map((note) => h("p", { class: "hint" }, note)),
     describeTerms("Read from the index", plan.access?.terms),
     describeTerms("Not worth reading from the index", plan.left_out),
     describeWeighed(plan.weighed),
   );
+}
+
+function describeExpected({ expected, events }) {
+  if (expected.matches === 0) return "The counts say that nothing matches.";
+  const matches = `${formatNumber(Math.round(expected.matches), "event")}${expected.certain ? "" : " or fewer"}`;
+  const [first, end] = [expected.first_page_seconds, expected.end_seconds].map(formatSeconds);
+  const when = `the first page is expected after ${first}, the end after ${end}`;
+  return `About ${matches} of ${formatCount(events)} match; ${when}.`;
 }
 
 function describeTerms(title, terms) {
@@ -95,12 +100,13 @@ function describeRun(summary) {
     formatCount(batch.rows),
     formatSeconds(batch.seconds),
   ]);
+  const [first, all] = [summary.first_seconds, summary.seconds].map(formatSeconds);
+  const batches = formatNumber(summary.batches ?? rows.length, "batch", "batches");
   return h(
     "article",
     {},
     h("h3", {}, "The last run"),
-    h("p", {}, `${formatNumber(summary.rows, "row")} in ${formatSeconds(summary.seconds)}, the first after ` +
-      `${formatSeconds(summary.first_seconds)}, in ${formatNumber(summary.batches ?? rows.length, "batch", "batches")}.`),
+    h("p", {}, `${formatNumber(summary.rows, "row")} in ${all}, the first after ${first}, in ${batches}.`),
     rows.length > 0 && makeTable("Batches", ["Range", "Rows", "Time"], rows),
   );
 }
@@ -110,7 +116,25 @@ function makeTable(title, columns, rows) {
     "table",
     { class: "plain" },
     h("caption", {}, title),
-    h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col" }, column)))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell))))),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        columns.map((column) => h("th", { scope: "col" }, column)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      rows.map((row) =>
+        h(
+          "tr",
+          {},
+          row.map((cell) => h("td", {}, cell)),
+        ),
+      ),
+    ),
   );
 }

@@ -41,7 +41,7 @@ export function writeSources(search) {
   return search.sources.length ? search.sources.join(",") : ALL;
 }
 
-/** Returns the range with its relative times resolved at `now` (µs), so that all requests of a run have the same one. */
+/** Returns the range with relative times resolved at `now` (µs), so that all requests of a run have the same one. */
 export function resolveRange(search, now = Date.now() * 1000) {
   const resolve = (text) => {
     if (!text) return undefined;

@@ -10,26 +10,56 @@ import { openPopover } from "../shell/popover.js";
  * }} sources no chosen names stand for all
  */
 export function createSourcePicker({ get, choose, list }) {
-  const button = h("button", { type: "button", class: "picker", "aria-haspopup": "dialog", id: "sources", onclick: open });
+  const button = h("button", {
+    type: "button",
+    class: "picker",
+    "aria-haspopup": "dialog",
+    id: "sources",
+    onclick: open,
+  });
 
   async function open() {
     const all = await list();
     const chosen = new Set(get());
-    const search = h("input", { type: "search", "aria-label": "Find a source", placeholder: "Find a source", oninput: narrow });
+    const search = h("input", {
+      type: "search",
+      "aria-label": "Find a source",
+      placeholder: "Find a source",
+      oninput: narrow,
+    });
     const rows = all.map(({ name, title }) => {
-      const box = h("input", { type: "checkbox", checked: chosen.has(name), onchange: (e) => mark(name, e.target.checked) });
+      const box = h("input", {
+        type: "checkbox",
+        checked: chosen.has(name),
+        onchange: (e) => mark(name, e.target.checked),
+      });
       const only = h("button", { type: "button", class: "only", onclick: () => take([name]) }, "only");
-      return h("li", { "data-text": `${name} ${title}`.toLowerCase() },
-        h("label", {}, box, h("span", { class: "mono" }, name), h("small", {}, title === name ? "" : title)), only);
+      return h(
+        "li",
+        { "data-text": `${name} ${title}`.toLowerCase() },
+        h("label", {}, box, h("span", { class: "mono" }, name), h("small", {}, title === name ? "" : title)),
+        only,
+      );
     });
     const content = h(
       "div",
       { class: "source-box" },
       search,
       h("ul", {}, rows),
-      h("div", { class: "buttons" },
+      h(
+        "div",
+        { class: "buttons" },
         h("button", { type: "button", onclick: () => take([]) }, "All sources"),
-        h("button", { type: "button", class: "primary", onclick: () => take(all.map((s) => s.name).filter((n) => chosen.has(n))) }, "Apply")),
+        h(
+          "button",
+          {
+            type: "button",
+            class: "primary",
+            onclick: () => take(all.map((s) => s.name).filter((n) => chosen.has(n))),
+          },
+          "Apply",
+        ),
+      ),
     );
     const close = openPopover(button, content, { label: "Sources" });
     search.focus();

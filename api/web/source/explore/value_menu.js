@@ -34,7 +34,10 @@ export function openValueMenu(anchor, field, value, search) {
   openMenu(anchor, label, [
     { text: "Only this value", act: () => filterBy(false) },
     { text: "Not this value", act: () => filterBy(true) },
-    { text: `Only events with ${field}`, act: () => search.filter(addCondition(search.get().where, writeEquality(field, null, true))) },
+    {
+      text: `Only events with ${field}`,
+      act: () => search.filter(addCondition(search.get().where, writeEquality(field, null, true))),
+    },
     null,
     { text: "Sightings in all sources", act: () => (location.hash = writeSightings(value)) },
     { text: `Top values of ${field}`, act: () => search.showTop(field) },
@@ -45,6 +48,6 @@ export function openValueMenu(anchor, field, value, search) {
 }
 
 /** Returns the address of a value's sightings. */
-export function writeSightings(value) {
+function writeSightings(value) {
   return `#/sightings?${new URLSearchParams({ value: String([value].flat()[0]) })}`;
 }

@@ -1,61 +1,69 @@
 /** Explore: a search, its histogram, its events, its statistics and its plan. This file joins the parts. */
 
-import { send } from "../shared/api.js";
-import { fill, h, show } from "../shared/dom.js";
+import { h, show } from "../shared/dom.js";
 import { recall, remember, rememberRecent } from "../shared/memory.js";
 import { createStore } from "../shared/store.js";
 import { describeError } from "../shared/texts.js";
 import { notify } from "../shell/notice.js";
+import { createExplainer } from "./explain.js";
 import { createCatalog } from "./fields/catalog.js";
 import { createFieldList } from "./fields/list.js";
 import { createFilterEditor } from "./filter/editor.js";
+import { createSuggestions } from "./filter/suggestions.js";
 import { createHistogramRunner } from "./histogram/runner.js";
-import { openHistory, openMoreMenu } from "./more_menu.js";
 import { createPlanView } from "./plan_view.js";
 import { createEvents } from "./rows/events.js";
-import { EMPTY, readAddress, resolveRange, toAddress, writeRequest, writeSources } from "./search.js";
+import { EMPTY, readAddress, resolveRange, toAddress } from "./search.js";
 import { createSourcePicker } from "./source_picker.js";
 import { createStatsView } from "./stats/view.js";
+import { createTabs } from "./tabs.js";
 import { createTimePicker } from "./time/picker.js";
-import { createSuggestions } from "./filter/suggestions.js";
+import { createToolbar } from "./toolbar.js";
 import { openValueMenu } from "./value_menu.js";
 
-const TABS = { events: "Events", stats: "Stats", plan: "Plan" };
-const ASKS = new Set(["sources", "since", "until", "where"]);
+const NARROW = matchMedia("(max-width: 800px)");
+const ASKS = ["sources", "since", "until", "where"];
 
 export function createExplore() {
   const catalog = createCatalog();
   const search = createStore(EMPTY);
+  const explainer = createExplainer(search.get);
+  const suggestions = createSuggestions(search.get, catalog);
   let fields = [];
   let wasRun = false;
+  let showsFields = !NARROW.matches && recall("fields", true);
 
+  // What the parts do to the search. All of it goes by way of the address.
+  const chooseSources = (names) => go({ sources: names, columns: [], stack: "" });
   const actions = {
     get: search.get,
+    show: (saved) => go(saved, true),
     filter: (where) => go({ where }),
-    chooseSource: (name) => go({ sources: [name], columns: [], stack: "" }),
+    chooseSource: (name) => chooseSources([name]),
+    showTop,
     readAll: () => events.readAll(),
-    showTop: (field) => {
-      if (matchMedia("(max-width: 800px)").matches || search.get().sources.length !== 1) go({ tab: "stats", stats: `top 20 ${field}` });
-      else fieldList.open(field);
-    },
+    run: () => go({ where: editor.get() }, true),
+    watch: () => events.watch(),
+    cancel,
   };
   const onValue = (anchor, field, value) => openValueMenu(anchor, field, value, actions);
-  const suggestions = createSuggestions(search.get, catalog);
-  const editor = createFilterEditor({
-    listFields: () => fields,
-    findValues: suggestions.findValues,
-    check: checkFilter,
-    run: (where) => go({ where }, true),
-  });
+
   const sources = createSourcePicker({
     get: () => search.get().sources,
-    choose: (names) => go({ sources: names, columns: [], stack: "" }),
+    choose: chooseSources,
     list: () => catalog.listSources(true),
   });
   const time = createTimePicker({ get: search.get, choose: (since, until) => go({ since, until }, true) });
+  const toolbar = createToolbar([sources.element, time.element], actions);
+  const editor = createFilterEditor({
+    listFields: () => fields,
+    findValues: suggestions.findValues,
+    check: explainer.check,
+    run: actions.run,
+  });
   const histogram = createHistogramRunner({
     get: search.get,
-    listSources: async () => (search.get().sources.length ? search.get().sources : (await catalog.listSources()).map((s) => s.name)),
+    listSources: () => catalog.listNames(search.get().sources),
     onRange: (since, until) => go({ since, until }),
     onStack: (stack) => go({ stack }),
     onValue,
@@ -65,56 +73,51 @@ export function createExplore() {
     get: search.get,
     onValue,
     onColumns: (columns) => go({ columns }),
-    onRows: (run) => {
-      plan.showRun(run.summary);
-      fieldList.setRows(run.rows);
-      showRunning(run);
-    },
-    onAround: (source, since, until) => go({ sources: [source], since, until, where: "", columns: [], stack: "" }),
+    onRows: followRun,
+    readTimeField,
   });
   const stats = createStatsView({ get: search.get, onRun: (text) => go({ stats: text, tab: "stats" }, true), onValue });
-  const plan = createPlanView({ explain });
-
-  const runButton = h("button", { type: "button", class: "primary run", onclick: () => go({ where: editor.get() }, true) }, "Run");
-  const cancelButton = h("button", { type: "button", class: "danger run", hidden: true, onclick: cancel, title: "Cancel (Esc)" }, "Cancel");
-  const liveButton = h("button", { type: "button", "aria-pressed": "false", onclick: toggleLive, title: "New events as they arrive" }, "Live");
-  const historyButton = h("button", { type: "button", "aria-haspopup": "menu", onclick: () => openHistory(historyButton, actions) }, "History");
-  const moreButton = h("button", { type: "button", "aria-haspopup": "menu", onclick: () => openMoreMenu(moreButton, actions) }, "More");
-  const tabs = Object.entries(TABS).map(([name, title]) =>
-    h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, "data-tab": name, onclick: () => go({ tab: name }) }, title));
-  const panels = { events: events.element, stats: stats.element, plan: plan.element };
-  const fieldsButton = h("button", { type: "button", class: "fields-button", "aria-pressed": "true", onclick: toggleFields }, "Fields");
-
-  const body = h("div", { class: "explore-body" }, fieldList.element,
-    h("div", { class: "results" }, Object.entries(panels).map(([name, panel]) =>
-      h("div", { class: "panel", role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}` }, panel))));
-  const element = h("main", { class: "explore" },
+  const plan = createPlanView(explainer);
+  const tabs = createTabs(
+    {
+      events: { title: "Events", element: events.element },
+      stats: { title: "Stats", element: stats.element },
+      plan: { title: "Plan", element: plan.element },
+    },
+    (tab) => go({ tab }),
+  );
+  const fieldsButton = h("button", { type: "button", onclick: toggleFields }, "Fields");
+  const body = h("div", { class: "explore-body" }, fieldList.element, tabs.panels);
+  const element = h(
+    "main",
+    { class: "explore" },
     h("h1", { class: "hidden" }, "Explore"),
-    h("div", { class: "toolbar" }, sources.element, time.element, h("div", { class: "buttons" }, historyButton, moreButton, liveButton, runButton, cancelButton)),
+    toolbar.element,
     editor.element,
     histogram.element,
-    h("div", { class: "tabs" }, fieldsButton, h("div", { role: "tablist", "aria-label": "Results", onkeydown: moveTab }, tabs), events.status),
-    body);
+    h("div", { class: "tabs" }, fieldsButton, tabs.list, events.status),
+    body,
+  );
 
-  /** Changes the search by way of the address, so that the browser's own back button undoes it. `anew` runs it in any case. */
+  /** Changes the search by way of the address, so that the back button undoes it. `anew` runs it in any case. */
   function go(changes, anew = false) {
     const next = { ...search.get(), ...changes };
     const address = toAddress(next);
-    if (location.hash === address) {
-      if (anew) follow(next, true);
-    } else location.hash = address;
+    if (location.hash !== address) location.hash = address;
+    else if (anew) follow(next, true);
   }
 
+  /** Shows another search, and asks for what has changed. */
   async function follow(next, anew = false) {
     const before = search.get();
     search.update(next);
     const changed = new Set(Object.keys(EMPTY).filter((name) => String(before[name]) !== String(next[name])));
-    editor.set(next.where);
+    if (changed.has("where")) editor.set(next.where);
     sources.render();
     time.render();
-    const asks = anew || !wasRun || [...ASKS].some((name) => changed.has(name));
+    const asks = anew || !wasRun || ASKS.some((name) => changed.has(name));
     if (!wasRun || changed.has("sources")) await readFields();
-    if (search.get() !== next && toAddress(search.get()) !== toAddress(next)) return;
+    if (toAddress(search.get()) !== toAddress(next)) return;
     showTab();
     histogram.showStack(next.stack);
     events.setColumns(fields);
@@ -127,9 +130,8 @@ export function createExplore() {
 
   function run() {
     wasRun = true;
-    const { where, sources: names } = search.get();
-    rememberRecent("filters", where);
-    remember("sources", names);
+    rememberRecent("filters", search.get().where);
+    remember("sources", search.get().sources);
     const range = resolveRange(search.get());
     events.start(range);
     histogram.run(range);
@@ -143,54 +145,34 @@ export function createExplore() {
       fields = [];
       notify(describeError(error), "bad");
     }
-    const isMany = search.get().sources.length !== 1;
     fieldList.setFields(fields);
-    histogram.offerFields(fields, isMany);
+    histogram.offerFields(fields, search.get().sources.length !== 1);
     stats.setFields(fields);
     editor.recheck();
   }
 
-  /** Returns what is wrong with a filter, as the service sees it. */
-  async function checkFilter(where) {
-    try {
-      await send("POST", "/explain", { source: writeSources(search.get()), ...writeRequest({ ...search.get(), where }) });
-      return null;
-    } catch (error) {
-      if (!["bad-filter", "unknown-field"].includes(error.kind)) return null;
-      return { position: error.position ?? 0, reason: error.reason ?? error.message };
-    }
+  async function readTimeField(source) {
+    return (await catalog.readDefinition(source)).timestamp.field;
   }
 
-  function explain() {
-    return send("POST", "/explain", { source: writeSources(search.get()), ...writeRequest(search.get()) });
-  }
-
-  function showRunning({ status }) {
-    const isRunning = ["running", "watching"].includes(status);
-    show(runButton, !isRunning);
-    show(cancelButton, isRunning);
-    liveButton.setAttribute("aria-pressed", String(status === "watching"));
+  function followRun(queryRun) {
+    toolbar.showRun(queryRun);
+    plan.showRun(queryRun.summary);
+    fieldList.setRows(queryRun.rows);
   }
 
   function showTab() {
-    const chosen = search.get().tab;
-    for (const tab of tabs) {
-      const isChosen = tab.dataset.tab === chosen;
-      tab.setAttribute("aria-selected", String(isChosen));
-      tab.tabIndex = isChosen ? 0 : -1;
-      show(element.querySelector(`#panel-${tab.dataset.tab}`), isChosen);
-    }
-    show(fieldsButton, chosen === "events");
-    body.classList.toggle("no-fields", chosen !== "events" || !recall("fields", true));
-    if (chosen === "events") events.mount();
+    const { tab } = search.get();
+    tabs.show(tab);
+    show(fieldsButton, tab === "events");
+    fieldsButton.setAttribute("aria-pressed", String(showsFields));
+    body.classList.toggle("no-fields", tab !== "events" || !showsFields);
+    if (tab === "events") events.mount();
   }
 
-  function moveTab(event) {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    const next = tabs[(tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length];
-    next.focus();
-    next.click();
+  function showTop(field) {
+    if (showsFields && search.get().sources.length === 1) fieldList.open(field);
+    else go({ tab: "stats", stats: `top 20 ${field}` });
   }
 
   function toggleColumn(name) {
@@ -199,14 +181,9 @@ export function createExplore() {
   }
 
   function toggleFields() {
-    remember("fields", !recall("fields", true));
-    fieldsButton.setAttribute("aria-pressed", String(recall("fields", true)));
+    showsFields = !showsFields;
+    if (!NARROW.matches) remember("fields", showsFields);
     showTab();
-  }
-
-  function toggleLive() {
-    if (events.run.status === "watching") cancel();
-    else events.watch();
   }
 
   function cancel() {
@@ -215,22 +192,26 @@ export function createExplore() {
     stats.cancel();
   }
 
+  const keys = {
+    "/": () => editor.focus(),
+    "[": () => histogram.move("earlier"),
+    "]": () => histogram.move("later"),
+    "+": () => histogram.move("in"),
+    "-": () => histogram.move("out"),
+    z: () => histogram.move("back"),
+    Escape: cancel,
+  };
   return {
     element,
+    /** Shows the search of the address; of an address without one, the last search or a first one. */
     async enter(parameters) {
       let next = readAddress(parameters);
-      if (![...parameters].length && !wasRun) next = { ...next, sources: await chooseFirst(catalog) };
-      else if (![...parameters].length) next = search.get();
+      if (!parameters.size) next = wasRun ? search.get() : { ...EMPTY, sources: await chooseFirst(catalog) };
       if (location.hash !== toAddress(next)) history.replaceState(null, "", toAddress(next));
       await follow(next);
       events.mount();
     },
     press(event) {
-      const keys = {
-        "/": () => editor.focus(), "[": () => histogram.move("earlier"), "]": () => histogram.move("later"),
-        "+": () => histogram.move("in"), "-": () => histogram.move("out"), z: () => histogram.move("back"),
-        Escape: cancel,
-      };
       if (!keys[event.key] || event.defaultPrevented) return;
       event.preventDefault();
       keys[event.key]();
@@ -240,7 +221,7 @@ export function createExplore() {
 
 /** Returns the sources to begin with: those of the last time, or the first one that there is. */
 async function chooseFirst(catalog) {
-  const known = (await catalog.listSources().catch(() => [])).map((source) => source.name);
+  const known = await catalog.listNames([]).catch(() => []);
   const last = recall("sources", null);
   if (last?.every((name) => known.includes(name))) return last;
   return known.slice(0, 1);

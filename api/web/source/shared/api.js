@@ -58,14 +58,14 @@ export async function* stream(path, body, signal) {
 }
 
 /** Posts a body and returns the raw answer, for downloads. */
-export function download(path, body, accept, signal) {
-  return ask("POST", path, body, signal, { Accept: accept });
+export function download(path, body) {
+  return ask("POST", path, body);
 }
 
-async function ask(method, path, body, signal, headers = {}) {
-  const options = { method, signal, headers, credentials: "same-origin", cache: "no-store" };
+async function ask(method, path, body, signal) {
+  const options = { method, signal, credentials: "same-origin", cache: "no-store" };
   if (body !== undefined) {
-    options.headers = { ...headers, "Content-Type": "application/json" };
+    options.headers = { "Content-Type": "application/json" };
     options.body = JSON.stringify(body);
   }
   let response;

@@ -1,4 +1,4 @@
-/** Makes elements of the page. Styles are set through the object model alone, as the content policy forbids the rest. */
+/** Makes elements of the page. Styles are set through the object model alone: the content policy forbids the rest. */
 
 /**
  * Returns an element. Properties that begin with `on` are listeners; `class`, `data-…`, `aria-…` and the like are
@@ -36,15 +36,6 @@ export function fill(element, ...children) {
 /** Shows or hides an element. */
 export function show(element, visible) {
   element.hidden = !visible;
-}
-
-/** Returns a function that runs `action` once, `wait` milliseconds after it was last called. */
-export function debounce(action, wait) {
-  let timer = 0;
-  return (...values) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => action(...values), wait);
-  };
 }
 
 /** Returns a function that runs `action` at most once a frame. */

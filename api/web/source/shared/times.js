@@ -6,7 +6,7 @@ const RELATIVE = /^(?:now)?\s*([+-])\s*((?:\d+(?:\.\d+)?(?:us|ms|s|m|h|d|w))+)$/
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,6})\d*)?)?(Z|[+-]\d\d:?\d\d)?$/;
 
 /** Returns the microseconds of a duration such as 1d12h. */
-export function parseDuration(text) {
+function parseDuration(text) {
   let sum = 0;
   for (const [, number, unit] of text.matchAll(PART)) sum += Number(number) * UNITS[unit];
   return sum;
@@ -77,7 +77,11 @@ export function chooseBucket(micros, wanted = 90) {
 
 /** Returns seconds as a duration of the service: 300 is 5m. */
 export function formatWidth(seconds) {
-  for (const [unit, size] of [["d", 86400], ["h", 3600], ["m", 60]]) {
+  for (const [unit, size] of [
+    ["d", 86400],
+    ["h", 3600],
+    ["m", 60],
+  ]) {
     if (seconds % size === 0) return `${seconds / size}${unit}`;
   }
   return `${seconds}s`;

@@ -28,15 +28,27 @@ const FILTERS = [
 
 export function openHelp() {
   const rows = (pairs, tag) =>
-    h("dl", {}, pairs.map(([what, meaning]) => [h("dt", {}, h(tag, {}, what)), h("dd", {}, meaning)]));
+    h(
+      "dl",
+      {},
+      pairs.map(([what, meaning]) => [h("dt", {}, h(tag, {}, what)), h("dd", {}, meaning)]),
+    );
   const dialog = h(
     "dialog",
     { class: "help", "aria-labelledby": "help-title", onclose: () => dialog.remove() },
     h("h2", { id: "help-title" }, "Help"),
-    h("div", { class: "help-columns" },
+    h(
+      "div",
+      { class: "help-columns" },
       h("section", {}, h("h3", {}, "Keys"), rows(KEYS, "kbd")),
-      h("section", {}, h("h3", {}, "Filters"), rows(FILTERS, "code"))),
-    h("form", { method: "dialog" }, h("button", { class: "primary", autofocus: true }, "Close")),
+      h("section", {}, h("h3", {}, "Filters"), rows(FILTERS, "code")),
+    ),
+    h(
+      "form",
+      { method: "dialog", class: "buttons" },
+      h("button", { class: "primary", autofocus: true }, "Close"),
+      h("a", { href: "/static/licenses.txt", target: "_blank" }, "Licences of the libraries"),
+    ),
   );
   document.body.append(dialog);
   dialog.showModal();

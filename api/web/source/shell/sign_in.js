@@ -11,7 +11,11 @@ import { describeError } from "../shared/texts.js";
  */
 export function showSignIn(place, onSignedIn) {
   const token = h("input", {
-    id: "token", type: "password", required: true, autocomplete: "current-password", spellcheck: "false",
+    id: "token",
+    type: "password",
+    required: true,
+    autocomplete: "current-password",
+    spellcheck: "false",
     "aria-describedby": "sign-in-error",
   });
   const error = h("p", { class: "form-error", id: "sign-in-error", role: "alert" });
@@ -37,9 +41,13 @@ export function showSignIn(place, onSignedIn) {
       "main",
       { class: "sign-in" },
       h("h1", {}, h("span", { class: "brand-mark", "aria-hidden": "true" }), "Watchfloor"),
-      h("form", { onsubmit: submit },
-        h("label", { for: "token" }, "Token"), token, error, button),
-      h("p", { class: "hint" }, "The operator of this service makes tokens: ", h("code", {}, "watchfloor token create NAME")),
+      h("form", { onsubmit: submit }, h("label", { for: "token" }, "Token"), token, error, button),
+      h(
+        "p",
+        { class: "hint" },
+        "The operator of this service makes tokens: ",
+        h("code", {}, "watchfloor token create NAME"),
+      ),
     ),
   );
   token.focus();

@@ -22,7 +22,14 @@ export function drawSparkline(buckets, [first, end], label, width = 0) {
     sums[Math.max(0, Math.min(bars - 1, bar))] += count;
   }
   const most = Math.max(...sums, 1);
-  const picture = make("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, class: "sparkline", role: "img", "aria-label": label });
+  const picture = make("svg", {
+    viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+    width: WIDTH,
+    height: HEIGHT,
+    class: "sparkline",
+    role: "img",
+    "aria-label": label,
+  });
   sums.forEach((sum, bar) => {
     if (!sum) return;
     const height = Math.max(2, (sum / most) * HEIGHT);

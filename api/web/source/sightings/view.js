@@ -9,19 +9,43 @@ import { createTimePicker } from "../explore/time/picker.js";
 import { writeEquality, writeField, writeValue } from "../explore/filter/condition.js";
 import { EMPTY, resolveRange, toAddress } from "../explore/search.js";
 import { openMenu } from "../shell/popover.js";
+import { makeTable } from "../shell/table.js";
 import { preferences } from "../shell/preferences.js";
 import { drawSparkline } from "./sparkline.js";
 
-const KINDS = ["ip", "port", "domain", "url", "user", "hash", "mac", "email", "file", "process", "host", "asn", "country", "user_agent"];
+const KINDS = [
+  "ip",
+  "port",
+  "domain",
+  "url",
+  "user",
+  "hash",
+  "mac",
+  "email",
+  "file",
+  "process",
+  "host",
+  "asn",
+  "country",
+  "user_agent",
+];
 
 export function createSightings() {
   let asked = { value: "", kind: "", since: "", until: "" };
   let controller = null;
   const input = h("input", {
-    id: "value", class: "mono", spellcheck: "false", autocomplete: "off",
+    id: "value",
+    class: "mono",
+    spellcheck: "false",
+    autocomplete: "off",
     placeholder: "10.1.2.3, 10.1.0.0/16, user, *.example.com, hash …",
   });
-  const kind = h("select", { id: "kind" }, h("option", { value: "" }, "any kind"), KINDS.map((name) => h("option", { value: name }, name)));
+  const kind = h(
+    "select",
+    { id: "kind" },
+    h("option", { value: "" }, "any kind"),
+    KINDS.map((name) => h("option", { value: name }, name)),
+  );
   const time = createTimePicker({ get: () => asked, choose: (since, until) => go({ since, until }) });
   const recent = h("button", { type: "button", "aria-haspopup": "menu", onclick: offerRecent }, "Recent");
   const status = h("p", { class: "status-line", role: "status" });
@@ -31,11 +55,19 @@ export function createSightings() {
     { class: "sightings" },
     h("h1", {}, "Sightings"),
     h("p", { class: "hint" }, "Where a value occurs, in all sources, from their indexes alone."),
-    h("form", { class: "sightings-form", onsubmit: submit },
-      h("label", { for: "value", class: "hidden" }, "Value"), input,
-      h("label", { for: "kind", class: "hidden" }, "Kind"), kind,
-      time.element, recent, h("button", { type: "submit", class: "primary" }, "Find")),
-    status, results,
+    h(
+      "form",
+      { class: "sightings-form", onsubmit: submit },
+      h("label", { for: "value", class: "hidden" }, "Value"),
+      input,
+      h("label", { for: "kind", class: "hidden" }, "Kind"),
+      kind,
+      time.element,
+      recent,
+      h("button", { type: "submit", class: "primary" }, "Find"),
+    ),
+    status,
+    results,
   );
 
   function submit(event) {
@@ -53,9 +85,13 @@ export function createSightings() {
 
   function offerRecent() {
     const values = recall("sightings", []);
-    openMenu(recent, "Values that were looked for", values.length
-      ? values.slice(0, 20).map((value) => ({ text: value, act: () => go({ value, kind: "" }) }))
-      : [{ text: "none yet", act: () => {} }]);
+    openMenu(
+      recent,
+      "Values that were looked for",
+      values.length
+        ? values.slice(0, 20).map((value) => ({ text: value, act: () => go({ value, kind: "" }) }))
+        : [{ text: "none yet", act: () => {} }],
+    );
   }
 
   async function find() {
@@ -69,11 +105,8 @@ export function createSightings() {
     status.textContent = "looking …";
     try {
       const answer = await get("/find", { value: asked.value, kind: asked.kind, ...resolveRange(asked) }, own.signal);
-      const total = answer.sightings.reduce((sum, sighting) => sum + sighting.count, 0);
-      status.textContent = answer.sightings.length
-        ? `${formatNumber(total, "sighting")} in ${formatNumber(answer.sightings.length, "field")}, as ${answer.kinds.join(", ")}`
-        : `not seen as ${answer.kinds.join(", ")} (${describeRange(asked.since, asked.until, preferences.get().zone).toLowerCase()})`;
-      fill(results, makeTable(answer), makeMissed(answer.not_looked_up));
+      status.textContent = describeAnswer(answer);
+      fill(results, makePlaces(answer), makeMissed(answer.not_looked_up));
     } catch (error) {
       if (error.name === "AbortError") return;
       status.textContent = "";
@@ -81,17 +114,26 @@ export function createSightings() {
     }
   }
 
-  function makeTable({ sightings }) {
+  function describeAnswer({ sightings, kinds }) {
+    const as = `as ${kinds.join(", ")}`;
+    const range = describeRange(asked.since, asked.until, preferences.get().zone).toLowerCase();
+    const total = sightings.reduce((sum, sighting) => sum + sighting.count, 0);
+    if (!sightings.length) return `not seen ${as} (${range})`;
+    return `${formatNumber(total, "sighting")} in ${formatNumber(sightings.length, "field")}, ${as}`;
+  }
+
+  function makePlaces({ sightings }) {
     if (!sightings.length) return null;
     const ends = [
       Math.min(...sightings.map((sighting) => toMicros(sighting.first))),
       Math.max(...sightings.map((sighting) => toMicros(sighting.last))),
     ];
-    const columns = ["Source", "Field", "Kind", "Events", "First", "Last", "When"];
-    return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Places" },
-      h("table", { class: "plain wide" },
-        h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col", class: name === "Events" ? "number" : null }, name)))),
-        h("tbody", {}, sightings.map((sighting) => makeRow(sighting, ends)))));
+    const columns = ["Source", "Field", "Kind", "#Events", "First", "Last", "When"];
+    return makeTable(
+      "Places",
+      columns,
+      sightings.map((sighting) => makeRow(sighting, ends)),
+    );
   }
 
   function makeRow(sighting, ends) {
@@ -116,8 +158,16 @@ export function createSightings() {
 
   function makeMissed(missed) {
     if (!missed.length) return null;
-    return h("details", {}, h("summary", {}, `${formatNumber(missed.length, "field")} not looked up`),
-      h("ul", {}, missed.map((one) => h("li", {}, h("span", { class: "mono" }, `${one.source} ${one.field}`), `: ${one.reason}`))));
+    return h(
+      "details",
+      {},
+      h("summary", {}, `${formatNumber(missed.length, "field")} not looked up`),
+      h(
+        "ul",
+        {},
+        missed.map((one) => h("li", {}, h("span", { class: "mono" }, `${one.source} ${one.field}`), `: ${one.reason}`)),
+      ),
+    );
   }
 
   return {

@@ -24,9 +24,17 @@ export function createCatalog() {
     }
   }
 
+  /** Returns the chosen names; none stands for those of all sources. */
+  async function listNames(names) {
+    return names.length ? names : (await listSources()).map((source) => source.name);
+  }
+
   async function readDefinition(name) {
     if (!definitions.has(name)) {
-      definitions.set(name, get(`/sources/${encodeURIComponent(name)}`).then((answer) => answer.definition));
+      definitions.set(
+        name,
+        get(`/sources/${encodeURIComponent(name)}`).then((answer) => answer.definition),
+      );
     }
     try {
       return await definitions.get(name);
@@ -42,7 +50,7 @@ export function createCatalog() {
    * @returns {Promise<Field[]>}
    */
   async function readFields(names) {
-    const chosen = names.length ? names : (await listSources()).map((source) => source.name);
+    const chosen = await listNames(names);
     const merged = new Map();
     for (const definition of await Promise.all(chosen.map(readDefinition))) {
       for (const given of definition.fields) {
@@ -55,7 +63,7 @@ export function createCatalog() {
     return [...merged.values()];
   }
 
-  return { listSources, readDefinition, readFields };
+  return { listSources, listNames, readDefinition, readFields };
 }
 
 /** @returns {Field} */

@@ -15,7 +15,12 @@ const SAMPLE = 1000;
  */
 export function createFieldList({ onToggle, onValue, readTop }) {
   let shown = new Map();
-  const search = h("input", { type: "search", "aria-label": "Find a field", placeholder: "Find a field", oninput: narrow });
+  const search = h("input", {
+    type: "search",
+    "aria-label": "Find a field",
+    placeholder: "Find a field",
+    oninput: narrow,
+  });
   const list = h("ul", { class: "field-list" });
 
   function narrow() {
@@ -24,13 +29,25 @@ export function createFieldList({ onToggle, onValue, readTop }) {
   }
 
   function makeEntry(field) {
-    const box = h("input", { type: "checkbox", "aria-label": `Column ${field.name}`, onchange: () => onToggle(field.name) });
+    const box = h("input", {
+      type: "checkbox",
+      "aria-label": `Column ${field.name}`,
+      onchange: () => onToggle(field.name),
+    });
     const coverage = h("span", { class: "coverage", title: "Share of the events here that have the field" });
     const values = h("div", { class: "field-values", hidden: true });
-    const open = h("button", {
-      type: "button", class: "field-name", "aria-expanded": "false", title: describeField(field),
-      onclick: () => toggle(field, open, values),
-    }, h("span", { class: "mono" }, field.name), field.indexed && h("span", { class: "indexed", title: "indexed" }, "●"));
+    const open = h(
+      "button",
+      {
+        type: "button",
+        class: "field-name",
+        "aria-expanded": "false",
+        title: describeField(field),
+        onclick: () => toggle(field, open, values),
+      },
+      h("span", { class: "mono" }, field.name),
+      field.indexed && h("span", { class: "indexed", title: "indexed" }, "●"),
+    );
     const element = h("li", {}, h("div", { class: "field-line" }, box, open, coverage), values);
     return { field, element, box, coverage, open, values };
   }
@@ -43,7 +60,11 @@ export function createFieldList({ onToggle, onValue, readTop }) {
     fill(values, h("p", { class: "hint" }, `${describeField(field)} …`));
     try {
       const { values: top, total } = await readTop(field);
-      fill(values, h("p", { class: "hint" }, describeField(field)), top.length ? top.map((one) => makeValue(field, one, total)) : h("p", { class: "hint" }, "no values here"));
+      fill(
+        values,
+        h("p", { class: "hint" }, describeField(field)),
+        top.length ? top.map((one) => makeValue(field, one, total)) : h("p", { class: "hint" }, "no values here"),
+      );
     } catch (error) {
       fill(values, h("p", { class: "form-error" }, describeError(error)));
     }
@@ -52,10 +73,19 @@ export function createFieldList({ onToggle, onValue, readTop }) {
   function makeValue(field, { value, count }, total) {
     const bar = h("i", { "aria-hidden": "true" });
     bar.style.width = `${total ? (100 * count) / total : 0}%`;
-    const button = h("button", {
-      type: "button", class: "top-value", "aria-haspopup": "menu", title: formatValue(value),
-      onclick: () => onValue(button, field.name, value),
-    }, bar, h("span", {}, formatValue(value) || "(empty)"), h("b", {}, total ? formatShare(count / total) : formatCount(count)));
+    const button = h(
+      "button",
+      {
+        type: "button",
+        class: "top-value",
+        "aria-haspopup": "menu",
+        title: formatValue(value),
+        onclick: () => onValue(button, field.name, value),
+      },
+      bar,
+      h("span", {}, formatValue(value) || "(empty)"),
+      h("b", {}, total ? formatShare(count / total) : formatCount(count)),
+    );
     return button;
   }
 
@@ -64,7 +94,10 @@ export function createFieldList({ onToggle, onValue, readTop }) {
     /** @param {import("./catalog.js").Field[]} fields */
     setFields(fields) {
       shown = new Map(fields.map((field) => [field.name, makeEntry(field)]));
-      fill(list, [...shown.values()].map((entry) => entry.element));
+      fill(
+        list,
+        [...shown.values()].map((entry) => entry.element),
+      );
       narrow();
     },
     setColumns(columns) {

@@ -14,14 +14,28 @@ const OPERATORS = {
   time: ORDERED,
 };
 const MEANINGS = {
-  "=": "has this value; * is any text", "!=": "has it not, or lacks the field", contains: "has the text somewhere",
-  startswith: "begins with the text", endswith: "ends with the text", like: "fits; * any text, ? any one character",
-  "~": "a regular expression, between slashes", in: "a list (…), a network, a range a..b, or @list",
+  "=": "has this value; * is any text",
+  "!=": "has it not, or lacks the field",
+  contains: "has the text somewhere",
+  startswith: "begins with the text",
+  endswith: "ends with the text",
+  like: "fits; * any text, ? any one character",
+  "~": "a regular expression, between slashes",
+  in: "a list (…), a network, a range a..b, or @list",
   "not in": "none of a list, a network, a range or @list",
-  "<": "before", "<=": "before, or the same", ">": "after", ">=": "after, or the same",
+  "<": "before",
+  "<=": "before, or the same",
+  ">": "after",
+  ">=": "after, or the same",
 };
-const JOINS = [["and", "both hold"], ["or", "at least one holds"]];
-const STARTS = [["not", "the next does not hold"], ["exists", "the event has the field"]];
+const JOINS = [
+  ["and", "both hold"],
+  ["or", "at least one holds"],
+];
+const STARTS = [
+  ["not", "the next does not hold"],
+  ["exists", "the event has the field"],
+];
 
 /**
  * Returns a completion source of CodeMirror.
@@ -77,7 +91,11 @@ function completeWords(place, words) {
 async function completeValues(place, fields, findValues, context) {
   const field = fields.find((known) => known.name === place.field);
   if (!field) return null;
-  if (field.type === "bool") return completeWords(place, [["true", ""], ["false", ""]]);
+  if (field.type === "bool")
+    return completeWords(place, [
+      ["true", ""],
+      ["false", ""],
+    ]);
   const prefix = place.typed.replace(/^["']|["']$/g, "");
   const found = await findValues(field.name, prefix);
   if (context.aborted || !found.length) return null;

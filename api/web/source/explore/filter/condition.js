@@ -1,9 +1,20 @@
 /** Writes conditions of the filter language, and adds them to a filter. */
 
+import { readTokens } from "./language.js";
+
 const PLAIN_FIELD = /^[A-Za-z_@][A-Za-z0-9_.@-]*$/;
 const PLAIN_VALUE = /^[\w.:/@+%$-]+$/;
 const KEYWORDS = new Set(["and", "or", "not", "in", "like", "startswith", "endswith", "contains", "exists"]);
-const ESCAPES = { "\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f", "*": "\\*" };
+const ESCAPES = {
+  "\\": "\\\\",
+  '"': '\\"',
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\b": "\\b",
+  "\f": "\\f",
+  "*": "\\*",
+};
 
 /** Returns a field's name as a filter has it. */
 export function writeField(name) {
@@ -29,24 +40,36 @@ export function writeEquality(field, value, negated = false) {
 export function addCondition(filter, condition) {
   const given = filter.trim();
   if (!given) return condition;
-  const parts = splitAnd(given);
-  if (parts === null) return `(${given})\nand ${condition}`.replace("\n", hasComment(given) ? "\n" : " ");
-  return parts.includes(condition) ? given : `${given} and ${condition}`;
+  const tokens = readTokens(given);
+  if (!isPlain(tokens)) {
+    // A comment ends with its line, and would take the parenthesis with it.
+    return `(${given}${given.includes("#") ? "\n" : ""}) and ${condition}`;
+  }
+  return splitAnd(given, tokens).includes(condition)
+    ? given
+    : `${given}${given.includes("#") ? "\n" : " "}and ${condition}`;
 }
 
-/** Returns the parts of a plain `a and b and c`; null if the filter has an `or`, or a comment at its end. */
-function splitAnd(filter) {
-  const outside = filter.replace(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g, (text) => "\u0000".repeat(text.length));
-  if (/\bor\b/i.test(outside) || outside.includes("#")) return null;
+/** Returns whether an `and` at the end binds all of a filter: it has no `or`, unless in parentheses. */
+function isPlain(tokens) {
+  let depth = 0;
+  for (const { kind, text } of tokens) {
+    if (text === "~") return false; // parentheses in a pattern are no parentheses
+    if (text === "(") depth += 1;
+    if (text === ")") depth -= 1;
+    if (depth === 0 && kind === "keyword" && text.toLowerCase() === "or") return false;
+  }
+  return true;
+}
+
+/** Returns the texts between the `and`s of a filter. */
+function splitAnd(filter, tokens) {
   const parts = [];
   let start = 0;
-  for (const found of outside.matchAll(/\sand\s/gi)) {
-    parts.push(filter.slice(start, found.index).trim());
-    start = found.index + found[0].length;
+  for (const { kind, text, from, to } of tokens) {
+    if (kind !== "keyword" || text.toLowerCase() !== "and") continue;
+    parts.push(filter.slice(start, from).trim());
+    start = to;
   }
   return [...parts, filter.slice(start).trim()];
-}
-
-function hasComment(filter) {
-  return filter.includes("#");
 }

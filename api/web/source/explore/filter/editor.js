@@ -1,6 +1,12 @@
 /** The filter editor: CodeMirror with completion, colours, and the service's own errors in their places. */
 
-import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import {
+  acceptCompletion,
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { HighlightStyle, StreamLanguage, bracketMatching, syntaxHighlighting } from "@codemirror/language";
 import { forceLinting, linter } from "@codemirror/lint";
@@ -31,14 +37,18 @@ const COLOURS = HighlightStyle.define([
  *   listFields: () => import("../fields/catalog.js").Field[],
  *   findValues: (field: string, prefix: string) => Promise<{value: any, count?: number}[]>,
  *   check: (filter: string) => Promise<{position: number, reason: string} | null>,
- *   run: (filter: string) => void,
+ *   run: () => void,
  * }} options
  */
 export function createFilterEditor({ listFields, findValues, check, run }) {
   const element = h("div", { class: "filter-editor", id: "filter" });
   const root = element.attachShadow({ mode: "open", delegatesFocus: true });
   const message = h("p", { class: "filter-error", role: "status", id: "filter-error" });
-  const view = new EditorView({ root, parent: root, state: EditorState.create({ doc: "", extensions: makeExtensions() }) });
+  const view = new EditorView({
+    root,
+    parent: root,
+    state: EditorState.create({ doc: "", extensions: makeExtensions() }),
+  });
 
   function makeExtensions() {
     return [
@@ -54,9 +64,16 @@ export function createFilterEditor({ listFields, findValues, check, run }) {
       autocompletion({ override: [completeFilter(listFields, findValues)], icons: false }),
       linter(findErrors, { delay: CHECK_MILLISECONDS }),
       EditorView.contentAttributes.of({ "aria-label": "Filter", spellcheck: "false", autocapitalize: "off" }),
-      Prec.high(keymap.of([{ key: "Enter", run: runFilter }, { key: "Tab", run: acceptCompletion }])),
+      Prec.high(
+        keymap.of([
+          { key: "Enter", run: runFilter },
+          { key: "Tab", run: acceptCompletion },
+        ]),
+      ),
       keymap.of([
-        ...completionKeymap, ...closeBracketsKeymap, ...historyKeymap,
+        ...completionKeymap,
+        ...closeBracketsKeymap,
+        ...historyKeymap,
         { key: "Shift-Enter", run: (editor) => editor.dispatch(editor.state.replaceSelection("\n")) ?? true },
         ...defaultKeymap,
       ]),
@@ -66,7 +83,7 @@ export function createFilterEditor({ listFields, findValues, check, run }) {
 
   function runFilter(editor) {
     if (acceptCompletion(editor)) return true;
-    run(editor.state.doc.toString());
+    run();
     return true;
   }
 
@@ -91,7 +108,10 @@ export function createFilterEditor({ listFields, findValues, check, run }) {
     get: () => view.state.doc.toString(),
     set(text) {
       if (text === view.state.doc.toString()) return;
-      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, selection: { anchor: text.length } });
+      view.dispatch({
+        changes: { from: 0, to: view.state.doc.length, insert: text },
+        selection: { anchor: text.length },
+      });
     },
     focus: () => view.focus(),
     /** Checks the text again: the sources have changed. */
@@ -100,8 +120,8 @@ export function createFilterEditor({ listFields, findValues, check, run }) {
 }
 
 /**
- * Puts what is typed in place of what is selected. Left to itself, the browser would keep the colours of the old text by
- * a style attribute, which the content policy forbids.
+ * Puts what is typed in place of what is selected. Left to itself, the browser would keep the colours of the old text
+ * by a style attribute, which the content policy forbids.
  */
 function replaceSelected(event, view) {
   if (event.inputType !== "insertText" || view.state.selection.main.empty || event.isComposing) return false;

@@ -4,9 +4,16 @@ const WORDS = /^(?:and|or|not)$/i;
 const TESTS = /^(?:in|like|startswith|endswith|contains)$/i;
 const TOKEN = new RegExp(
   [
-    /(?<space>\s+)/, /(?<comment>#[^\n]*)/, /(?<quoted>"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|`[^`\n]*`?)/,
-    /(?<operator>!=|<=|>=|=|<|>|~)/, /(?<mark>[(),|])/, /(?<word>[\w.:/@+%$*?-]+)/, /(?<other>.)/,
-  ].map((part) => part.source).join("|"),
+    /(?<space>\s+)/,
+    /(?<comment>#[^\n]*)/,
+    /(?<quoted>"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|`[^`\n]*`?)/,
+    /(?<operator>!=|<=|>=|=|<|>|~)/,
+    /(?<mark>[(),|])/,
+    /(?<word>[\w.:/@+%$*?-]+)/,
+    /(?<other>.)/,
+  ]
+    .map((part) => part.source)
+    .join("|"),
   "gy",
 );
 

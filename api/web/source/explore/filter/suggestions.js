@@ -2,10 +2,9 @@
 
 import { get, stream } from "../../shared/api.js";
 import { resolveRange, writeRequest } from "../search.js";
-import { writeField, writeValue } from "./condition.js";
+import { writeField } from "./condition.js";
 
 const MOST = 30;
-const MOST_NUMBERS = 1000;
 const MOST_TOP = 8;
 
 /**
@@ -20,13 +19,11 @@ export function createSuggestions(getSearch, catalog) {
     async findValues(name, prefix) {
       controller?.abort();
       controller = new AbortController();
-      const field = (await catalog.readFields(getSearch().sources)).find((known) => known.name === name);
-      const isText = field?.type === "string";
-      const where = isText && prefix ? `${writeField(name)} startswith ${writeValue(prefix)}` : `exists ${writeField(name)}`;
-      const limit = isText ? MOST : MOST_NUMBERS;
+      const search = getSearch();
+      const field = (await catalog.readFields(search.sources)).find((known) => known.name === name);
+      const asked = { source: field?.sources[0], field: name, prefix, limit: MOST, ...resolveRange(search) };
       try {
-        const { values } = await get("/top", { source: field?.sources[0], field: name, where, limit }, controller.signal);
-        return values.filter(({ value }) => String(value).startsWith(prefix)).slice(0, MOST);
+        return (await get("/values", asked, controller.signal)).values;
       } catch {
         return []; // a completion that fails offers nothing
       }
@@ -37,7 +34,10 @@ export function createSuggestions(getSearch, catalog) {
       const body = { source: field.sources[0], ...writeRequest(search, resolveRange(search)) };
       const name = writeField(field.name);
       const [top, [all]] = await Promise.all([
-        readRows({ ...body, stats: `count() by ${name} as value | having exists value | sort -count | limit ${MOST_TOP}` }),
+        readRows({
+          ...body,
+          stats: `count() by ${name} as value | having exists value | sort -count | limit ${MOST_TOP}`,
+        }),
         readRows({ ...body, stats: `count(${name}) as total` }),
       ]);
       return { values: top, total: all?.total ?? 0 };

@@ -43,14 +43,26 @@ export function createChart(place, { onZoom, onPoint }) {
       height: HEIGHT,
       padding: [8, 22, 0, 0],
       legend: { show: false },
-      tzDate: (seconds) => (preferences.get().zone === "utc" ? uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC") : new Date(seconds * 1e3)),
+      tzDate: (seconds) =>
+        preferences.get().zone === "utc" ? uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC") : new Date(seconds * 1e3),
       scales: {
         x: { time: true, range: () => readEnds(histogram) },
         y: { range: (_, least, most) => [0, Math.max(1, most)] },
       },
       axes: [
-        { ...axis, grid: { show: false }, size: 24, space: 70, values: (_, ticks, axisNumber, space, step) => ticks.map((tick) => writeTick(tick, step)) },
-        { ...axis, size: 46, values: (_, ticks) => ticks.map((tick) => (tick % 1 ? "" : formatShort(tick))), grid: { stroke: () => readColour("grid"), width: 1 } },
+        {
+          ...axis,
+          grid: { show: false },
+          size: 24,
+          space: 70,
+          values: (_, ticks, axisNumber, space, step) => ticks.map((tick) => writeTick(tick, step)),
+        },
+        {
+          ...axis,
+          size: 46,
+          values: (_, ticks) => ticks.map((tick) => (tick % 1 ? "" : formatShort(tick))),
+          grid: { stroke: () => readColour("grid"), width: 1 },
+        },
       ],
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false, dist: LEAST_DRAG } },
       series: [{}, ...next.series.map((_, number) => makeSeries(next.series.length - 1 - number))],
@@ -76,7 +88,9 @@ export function createChart(place, { onZoom, onPoint }) {
     onZoom(since, until);
   }
 
-  new ResizeObserver(() => plot && place.clientWidth && plot.setSize({ width: place.clientWidth, height: HEIGHT })).observe(place);
+  new ResizeObserver(
+    () => plot && place.clientWidth && plot.setSize({ width: place.clientWidth, height: HEIGHT }),
+  ).observe(place);
   window.addEventListener("themechange", () => plot?.redraw());
   preferences.subscribe(() => histogram && draw(histogram));
   return { draw };
@@ -91,7 +105,13 @@ export function readSeriesColour(series, number) {
 function writeTick(seconds, step) {
   const text = formatMicros(seconds * 1e6, preferences.get().zone);
   const [day, clock] = text.split(" ");
-  if (step >= DAY || clock === "00:00") return new Date(`${day}T00:00Z`).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: step > 20 * DAY ? "numeric" : undefined, timeZone: "UTC" });
+  if (step >= DAY || clock === "00:00")
+    return new Date(`${day}T00:00Z`).toLocaleDateString("en-GB", {
+      day: "numeric",
+      month: "short",
+      year: step > 20 * DAY ? "numeric" : undefined,
+      timeZone: "UTC",
+    });
   return clock;
 }
 

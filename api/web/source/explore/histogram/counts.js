@@ -97,7 +97,8 @@ async function readTop(request, field, signal) {
   const stats = { aggregates: [{ function: "count" }], by: [{ field, as: "value" }] };
   stats.stages = [{ having: { field: "value", op: "exists" } }, { sort: ["-count"] }, { limit: MOST_VALUES }];
   let values = [];
-  for await (const { rows } of readParts({ ...request, stats, partial: false }, signal)) values = rows.map((row) => row.value);
+  for await (const { rows } of readParts({ ...request, stats, partial: false }, signal))
+    values = rows.map((row) => row.value);
   return values;
 }
 
@@ -117,7 +118,12 @@ function makeSeries(histogram, name, rows, column) {
 
 /** Returns what the series leave of all events; an event with several of the values counts once in each. */
 function subtract(all, series) {
-  const counts = all.counts.map((count, n) => Math.max(0, series.reduce((left, one) => left - one.counts[n], count)));
+  const counts = all.counts.map((count, n) =>
+    Math.max(
+      0,
+      series.reduce((left, one) => left - one.counts[n], count),
+    ),
+  );
   return { name: OTHER, counts, total: counts.reduce((sum, count) => sum + count, 0) };
 }
 

@@ -11,7 +11,7 @@ const FEW = 3;
  * Returns [first, end) of a source's events in a range, in microseconds, to the hour or minute where that is short.
  * @returns {Promise<[number, number] | null>} null if there are none
  */
-export async function findExtent(source, range, signal, bucket = "day") {
+async function findExtent(source, range, signal, bucket = "day") {
   const { buckets } = await get("/timeline", { source, ...range, bucket }, signal);
   if (!buckets.length) return null;
   const first = toMicros(buckets[0].start);

@@ -39,16 +39,25 @@ export function createHistogram({ onZoom, onMove, onStack, onSeries }) {
 
   function showLegend() {
     const { series } = histogram;
-    fill(legend, series.length < 2 ? [] : series.map((one, number) => {
-      const chip = h("i", { "aria-hidden": "true" });
-      chip.style.backgroundColor = readSeriesColour(one, number);
-      const isValue = one.name !== OTHER || one.value !== undefined;
-      const text = [chip, h("span", {}, one.name), h("b", {}, formatCount(one.total))];
-      const entry = isValue
-        ? h("button", { type: "button", "aria-haspopup": "menu", onclick: () => onSeries(entry, one.value ?? one.name) }, text)
-        : h("span", {}, text);
-      return h("li", {}, entry);
-    }));
+    fill(
+      legend,
+      series.length < 2
+        ? []
+        : series.map((one, number) => {
+            const chip = h("i", { "aria-hidden": "true" });
+            chip.style.backgroundColor = readSeriesColour(one, number);
+            const isValue = one.name !== OTHER || one.value !== undefined;
+            const text = [chip, h("span", {}, one.name), h("b", {}, formatCount(one.total))];
+            const entry = isValue
+              ? h(
+                  "button",
+                  { type: "button", "aria-haspopup": "menu", onclick: () => onSeries(entry, one.value ?? one.name) },
+                  text,
+                )
+              : h("span", {}, text);
+            return h("li", {}, entry);
+          }),
+    );
   }
 
   window.addEventListener("themechange", () => histogram && showLegend());
@@ -56,12 +65,24 @@ export function createHistogram({ onZoom, onMove, onStack, onSeries }) {
     element: h(
       "section",
       { class: "histogram", "aria-label": "Histogram" },
-      h("div", { class: "histogram-head" },
-        total, point, legend,
-        h("div", { class: "buttons" },
-          h("label", { for: "stack" }, "Stack by"), stack,
-          button("◀", "Earlier ([)", "earlier"), button("▶", "Later (])", "later"),
-          button("+", "Zoom in (+)", "in"), button("−", "Zoom out (−)", "out"), back)),
+      h(
+        "div",
+        { class: "histogram-head" },
+        total,
+        point,
+        legend,
+        h(
+          "div",
+          { class: "buttons" },
+          h("label", { for: "stack" }, "Stack by"),
+          stack,
+          button("◀", "Earlier ([)", "earlier"),
+          button("▶", "Later (])", "later"),
+          button("+", "Zoom in (+)", "in"),
+          button("−", "Zoom out (−)", "out"),
+          back,
+        ),
+      ),
       place,
     ),
     /** @param {import("./counts.js").Histogram} next */
@@ -82,17 +103,25 @@ export function createHistogram({ onZoom, onMove, onStack, onSeries }) {
     offerFields(fields, isMany) {
       const names = isMany ? [BY_SOURCE] : fields.filter((field) => field.type !== "time").map((field) => field.name);
       const option = (value, text) => h("option", { value }, text);
-      fill(stack, option("", "nothing"), names.map((name) => option(name, name === BY_SOURCE ? "source" : name)));
+      fill(
+        stack,
+        option("", "nothing"),
+        names.map((name) => option(name, name === BY_SOURCE ? "source" : name)),
+      );
     },
     showStack: (field) => (stack.value = field),
   };
 }
 
 function describe(histogram) {
-  const peak = histogram.starts.reduce((best, start, number) => {
-    const count = histogram.series.reduce((sum, series) => sum + series.counts[number], 0);
-    return count > best.count ? { count, start } : best;
-  }, { count: 0, start: histogram.since });
+  const peak = histogram.starts.reduce(
+    (best, start, number) => {
+      const count = histogram.series.reduce((sum, series) => sum + series.counts[number], 0);
+      return count > best.count ? { count, start } : best;
+    },
+    { count: 0, start: histogram.since },
+  );
   const ends = [histogram.since, histogram.until].map((time) => formatMicros(time, "utc")).join(" to ");
-  return `${formatNumber(histogram.total, "event")} from ${ends} UTC; most, ${formatCount(peak.count)}, at ${formatMicros(peak.start, "utc")}`;
+  const most = `most, ${formatCount(peak.count)}, at ${formatMicros(peak.start, "utc")}`;
+  return `${formatNumber(histogram.total, "event")} from ${ends} UTC; ${most}`;
 }

@@ -57,7 +57,12 @@ export function createHistogramRunner({ get, listSources, onRange, onStack, onVa
       }
     } catch (error) {
       if (error.name === "AbortError") return;
-      if (extent) panel.draw({ ...makeEmpty(extent), series: [{ name: "events", counts: makeEmpty(extent).starts.map(() => 0), total: 0 }], share: 1 });
+      if (extent)
+        panel.draw({
+          ...makeEmpty(extent),
+          series: [{ name: "events", counts: makeEmpty(extent).starts.map(() => 0), total: 0 }],
+          share: 1,
+        });
       panel.fail(describeError(error));
     }
   }

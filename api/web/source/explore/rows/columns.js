@@ -27,8 +27,11 @@ export function chooseColumns(chosen, fields, isMany) {
 }
 
 /** Returns the names of the fields that are shown where none were chosen: the first indexed ones. */
-export function chooseFields(fields) {
-  return fields.filter((field) => field.indexed && field.type !== "time").slice(0, CHOSEN).map((field) => field.name);
+function chooseFields(fields) {
+  return fields
+    .filter((field) => field.indexed && field.type !== "time")
+    .slice(0, CHOSEN)
+    .map((field) => field.name);
 }
 
 /** Returns the value that a row has in a column. */

@@ -1,43 +1,72 @@
-/** One event: all its fields with their menus, and its JSON. */
+/** One event: all its fields with their menus, its JSON, and what happened around it. */
 
 import { fill, h } from "../../shared/dom.js";
 import { formatValue } from "../../shared/texts.js";
 import { formatTime } from "../../shared/times.js";
 import { copyText } from "../../shell/notice.js";
 import { preferences } from "../../shell/preferences.js";
+import { createNeighbours } from "./neighbours.js";
+
+const FIELDS = "Fields";
+const AROUND = "Around";
 
 /**
  * @param {{
  *   onValue: (anchor: Element, field: string, value: any) => void,
  *   onStep: (step: number) => void,
  *   onClose: () => void,
- *   onAround: (row: import("./query.js").Row) => void,
+ *   readTimeField: (source: string) => Promise<string>,
  * }} handlers
  */
-export function createDetail({ onValue, onStep, onClose, onAround }) {
+export function createDetail({ onValue, onStep, onClose, readTimeField }) {
   let row = null;
-  let isRaw = false;
+  let shown = FIELDS;
+  const neighbours = createNeighbours({ readTimeField, onOpen: show });
   const title = h("h2", {});
-  const content = h("div", { class: "detail-content", tabindex: "0", role: "region", "aria-label": "Fields of the event" });
-  const raw = h("button", { type: "button", "aria-pressed": "false", onclick: toggleRaw }, "JSON");
+  const content = h("div", {
+    class: "detail-content",
+    tabindex: "0",
+    role: "region",
+    "aria-label": "Fields of the event",
+  });
+  const ways = [FIELDS, "JSON", AROUND].map((way) =>
+    h(
+      "button",
+      { type: "button", "aria-pressed": String(way === shown), "data-way": way, onclick: () => choose(way) },
+      way,
+    ),
+  );
   const element = h(
     "aside",
     { class: "detail", "aria-label": "Event", hidden: true, onkeydown: press },
-    h("div", { class: "detail-head" },
+    h(
+      "div",
+      { class: "detail-head" },
       title,
-      h("div", { class: "buttons" },
-        h("button", { type: "button", title: "The newer event", "aria-label": "Newer event", onclick: () => onStep(-1) }, "↑"),
-        h("button", { type: "button", title: "The older event", "aria-label": "Older event", onclick: () => onStep(1) }, "↓"),
-        raw,
+      h(
+        "div",
+        { class: "buttons" },
+        h(
+          "button",
+          { type: "button", title: "The newer event", "aria-label": "Newer event", onclick: () => onStep(-1) },
+          "↑",
+        ),
+        h(
+          "button",
+          { type: "button", title: "The older event", "aria-label": "Older event", onclick: () => onStep(1) },
+          "↓",
+        ),
+        ways,
         h("button", { type: "button", onclick: () => copyText(writeJson(), "Event") }, "Copy"),
-        h("button", { type: "button", title: "Events of this source a minute around it", onclick: () => onAround(row) }, "Around"),
-        h("button", { type: "button", title: "Close (Esc)", "aria-label": "Close", onclick: onClose }, "✕"))),
+        h("button", { type: "button", title: "Close (Esc)", "aria-label": "Close", onclick: onClose }, "✕"),
+      ),
+    ),
     content,
   );
 
-  function toggleRaw() {
-    isRaw = !isRaw;
-    raw.setAttribute("aria-pressed", String(isRaw));
+  function choose(way) {
+    shown = way;
+    for (const button of ways) button.setAttribute("aria-pressed", String(button.dataset.way === way));
     render();
   }
 
@@ -45,9 +74,22 @@ export function createDetail({ onValue, onStep, onClose, onAround }) {
 
   function render() {
     if (!row) return;
-    fill(title, h("span", { class: "mono" }, formatTime(row.time, preferences.get().zone)), " ", h("small", {}, row._source));
-    if (isRaw) fill(content, h("pre", {}, writeJson()));
-    else fill(content, h("dl", { class: "fields" }, Object.entries(row.event).map(writeField)));
+    fill(
+      title,
+      h("span", { class: "mono" }, formatTime(row.time, preferences.get().zone)),
+      " ",
+      h("small", {}, row._source),
+    );
+    const around = ways.at(-1);
+    around.disabled = !row._id;
+    around.title = row._id
+      ? "What happened before and after it in this source"
+      : "Your labels hide where this event comes from";
+    if (shown === "JSON") fill(content, h("pre", {}, writeJson()));
+    else if (shown === AROUND && row._id) {
+      fill(content, neighbours.element);
+      neighbours.show(row);
+    } else fill(content, h("dl", { class: "fields" }, Object.entries(row.event).map(writeField)));
   }
 
   function writeField([name, value]) {
@@ -65,15 +107,17 @@ export function createDetail({ onValue, onStep, onClose, onAround }) {
     onClose();
   }
 
+  function show(next) {
+    row = next;
+    element.hidden = false;
+    content.scrollTop = 0;
+    render();
+  }
+
   preferences.subscribe(render);
   return {
     element,
-    show(next) {
-      row = next;
-      element.hidden = false;
-      content.scrollTop = 0;
-      render();
-    },
+    show,
     close() {
       row = null;
       element.hidden = true;

@@ -2,7 +2,7 @@
 
 import { fill, h, show } from "../../shared/dom.js";
 import { describeError, formatCount, formatNumber, formatSeconds } from "../../shared/texts.js";
-import { formatTime, toIso, toMicros } from "../../shared/times.js";
+import { formatTime, toMicros } from "../../shared/times.js";
 import { openMenu } from "../../shell/popover.js";
 import { preferences } from "../../shell/preferences.js";
 import { EVENT, SOURCE, TIME, chooseColumns } from "./columns.js";
@@ -10,25 +10,28 @@ import { createDetail } from "./detail.js";
 import { MOST_ROWS, PAGE_ROWS, createQueryRunner } from "./query.js";
 import { createTable } from "./table.js";
 
-const AROUND = 60e6; // microseconds before and after an event
-
 /**
  * @param {{
  *   get: () => import("../search.js").Search,
  *   onValue: (anchor: Element, field: string, value: any) => void,
  *   onColumns: (columns: string[]) => void,
  *   onRows: (run: import("./query.js").Run) => void,
- *   onAround: (source: string, since: string, until: string) => void,
+ *   readTimeField: (source: string) => Promise<string>,
  * }} handlers
  */
-export function createEvents({ get, onValue, onColumns, onRows, onAround }) {
+export function createEvents({ get, onValue, onColumns, onRows, readTimeField }) {
   let range = {};
   let columns = [TIME, EVENT];
   let open = -1;
   let measured = null;
   const runner = createQueryRunner(follow);
   const table = createTable({ onOpen: openEvent, onValue, onHeader: openColumnMenu, onEnd: readMore });
-  const detail = createDetail({ onValue, onStep: (step) => openEvent(open + step), onClose: closeEvent, onAround: goAround });
+  const detail = createDetail({
+    onValue,
+    onStep: (step) => openEvent(open + step),
+    onClose: closeEvent,
+    readTimeField,
+  });
   const bar = h("div", { class: "progress", "aria-hidden": "true" }, h("i", {}));
   const status = h("p", { class: "status-line", role: "status" });
   const empty = h("p", { class: "empty", hidden: true });
@@ -80,11 +83,6 @@ export function createEvents({ get, onValue, onColumns, onRows, onAround }) {
     open = -1;
     table.mark(-1);
     table.focus();
-  }
-
-  function goAround(row) {
-    const time = toMicros(row.time);
-    onAround(row._source, toIso(time - AROUND), toIso(time + AROUND));
   }
 
   /** Reads the rows behind the last one, when it is in sight. */
@@ -150,7 +148,9 @@ function describeRun({ status, rows, summary, error, seconds, first }) {
     idle: "",
     running: `${count}${until} · ${formatSeconds(seconds)} …`,
     watching: `live · ${count}`,
-    complete: !rows.length ? `no rows · after ${formatSeconds(seconds)}` : `all ${count} · first after ${formatSeconds(first)}, all after ${formatSeconds(seconds)}`,
+    complete: !rows.length
+      ? `no rows · after ${formatSeconds(seconds)}`
+      : `all ${count} · first after ${formatSeconds(first)}, all after ${formatSeconds(seconds)}`,
     limit: `the newest ${count}${until} · first after ${formatSeconds(first)} · more as you scroll`,
     deadline: `${count}${until} · stopped at the deadline`,
     cancelled: `cancelled · ${count}${until}`,

@@ -7,7 +7,7 @@ export const PAGE_ROWS = 1000;
 export const MOST_ROWS = 100_000;
 
 /**
- * @typedef {{time: string, _source: string, event: Object<string, any>}} Row
+ * @typedef {{time: string, _source: string, event: Object<string, any>, _id?: string}} Row
  * @typedef {{
  *   status: "idle"|"running"|"complete"|"limit"|"deadline"|"cancelled"|"failed"|"watching",
  *   rows: Row[], summary: object|null, error: Error|null, began: number, seconds: number, first: number|null,
@@ -16,7 +16,13 @@ export const MOST_ROWS = 100_000;
 
 /** @returns {Run} */
 const newRun = () => ({
-  status: "idle", rows: [], summary: null, error: null, began: performance.now(), seconds: 0, first: null,
+  status: "idle",
+  rows: [],
+  summary: null,
+  error: null,
+  began: performance.now(),
+  seconds: 0,
+  first: null,
 });
 
 /**
@@ -71,7 +77,12 @@ export function createQueryRunner(onChange) {
   const append = (mine, rows) => {
     for (const row of rows) mine.rows.push(row);
   };
-  const writeBody = (search, range) => ({ source: writeSources(search), ...writeRequest(search, range), own_columns: true });
+  const writeBody = (search, range) => ({
+    source: writeSources(search),
+    ...writeRequest(search, range),
+    own_columns: true,
+    ids: true,
+  });
 
   return {
     get run() {

@@ -11,6 +11,8 @@ import { EVENT, SOURCE, TIME, measureColumns, readCell, writeTemplate } from "./
 const ROW_HEIGHT = 27;
 const OVERSCAN = 10;
 const PAGE = 20;
+const MOST_FIELDS = 12; // of an event in one cell
+const MOST_CHARACTERS = 120; // of a value there
 
 /**
  * @param {{
@@ -24,12 +26,23 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
   let rows = [];
   let columns = [];
   let marked = -1;
+  const shown = new Map(); // the rows that are in the page, by their index
   const active = { row: 0, column: 0 };
   const header = h("div", { class: "row header", role: "row", "aria-rowindex": "1" });
   const body = h("div", { class: "rows", role: "rowgroup" });
-  const grid = h("div", { class: "grid", role: "grid", "aria-label": "Events" }, h("div", { role: "rowgroup", class: "headers" }, header), body);
+  const grid = h(
+    "div",
+    { class: "grid", role: "grid", "aria-label": "Events" },
+    h("div", { role: "rowgroup", class: "headers" }, header),
+    body,
+  );
   const scroller = h("div", { class: "table", onkeydown: press, onclick: click, onfocusin: activate }, grid);
   const paint = everyFrame(render);
+  const repaint = () => {
+    for (const row of shown.values()) row.remove();
+    shown.clear();
+    paint();
+  };
   const options = () => ({
     count: rows.length,
     getScrollElement: () => scroller,
@@ -44,11 +57,25 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
   const virtualizer = new Virtualizer(options());
   let unmount = null;
 
+  /** Makes the rows that have come into sight, and drops those that have left it. */
   function render() {
     const seen = virtualizer.getVirtualItems();
     body.style.height = `${virtualizer.getTotalSize()}px`;
     const hadFocus = body.contains(document.activeElement);
-    fill(body, seen.map((item) => makeRow(item.index, item.start)));
+    const wanted = new Set(seen.map((item) => item.index));
+    for (const [index, element] of shown) {
+      if (wanted.has(index)) continue;
+      element.remove();
+      shown.delete(index);
+    }
+    let next = null; // in the page, too, a row stands before the one that follows it
+    for (const { index, start } of seen.toReversed()) {
+      if (!shown.has(index)) {
+        shown.set(index, makeRow(index, start));
+        body.insertBefore(shown.get(index), next);
+      }
+      next = shown.get(index);
+    }
     if (hadFocus) focusActive();
     if (rows.length && seen.at(-1)?.index === rows.length - 1) onEnd();
   }
@@ -56,9 +83,16 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
   function makeRow(index, start) {
     const row = rows[index];
     const cells = columns.map((column, number) => makeCell(row, column, index, number));
-    const element = h("div", {
-      class: index === marked ? "row marked" : "row", role: "row", "aria-rowindex": String(index + 2), "data-row": index,
-    }, cells);
+    const element = h(
+      "div",
+      {
+        class: index === marked ? "row marked" : "row",
+        role: "row",
+        "aria-rowindex": String(index + 2),
+        "data-row": index,
+      },
+      cells,
+    );
     element.style.transform = `translateY(${start}px)`;
     return element;
   }
@@ -67,32 +101,41 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
     const isActive = index === active.row && number === active.column;
     const properties = { role: "gridcell", tabindex: isActive ? "0" : "-1", "data-column": number };
     const value = readCell(row, column);
-    if (column === TIME) return h("div", { ...properties, class: "cell time" }, formatTime(value, preferences.get().zone));
-    if (column === EVENT) return h("div", { ...properties, class: "cell event" }, writeEvent(value));
+    if (column === TIME)
+      return h("div", { ...properties, class: "cell time" }, formatTime(value, preferences.get().zone));
+    if (column === EVENT) return h("div", { ...properties, class: "cell event" }, writeEvent(row));
     if (value === undefined || value === null) return h("div", { ...properties, class: "cell missing" }, "–");
     const text = formatValue(value);
     const kind = typeof value === "number" ? "cell value number" : "cell value";
     return h("div", { ...properties, class: kind, title: text.length > 24 ? text : null }, h("span", {}, text));
   }
 
-  function writeEvent(event) {
-    return Object.entries(event)
-      .filter(([name]) => !columns.includes(name))
-      .slice(0, 24)
-      .map(([name, value]) => [h("b", {}, name), ` ${formatValue(value).slice(0, 200)} `]);
+  /** Writes the fields that have no column of their own, but not the time again. */
+  function writeEvent(row) {
+    return Object.entries(row.event)
+      .filter(([name, value]) => !columns.includes(name) && value !== row.time)
+      .slice(0, MOST_FIELDS)
+      .map(([name, value]) => [h("b", {}, name), ` ${formatValue(value).slice(0, MOST_CHARACTERS)} `]);
   }
 
   const isNumber = (column) => typeof (rows[0] && readCell(rows[0], column)) === "number";
 
   function renderHeader() {
-    fill(header, columns.map((column) => {
-      const title = column === EVENT ? "event" : column === SOURCE ? "source" : column;
-      const isFixed = [TIME, SOURCE, EVENT].includes(column);
-      const content = isFixed
-        ? title
-        : h("button", { type: "button", "aria-haspopup": "menu", onclick: (e) => onHeader(e.currentTarget, column) }, title);
-      return h("div", { role: "columnheader", class: isNumber(column) ? "cell number" : "cell" }, content);
-    }));
+    fill(
+      header,
+      columns.map((column) => {
+        const title = column === EVENT ? "event" : column === SOURCE ? "source" : column;
+        const isFixed = [TIME, SOURCE, EVENT].includes(column);
+        const content = isFixed
+          ? title
+          : h(
+              "button",
+              { type: "button", "aria-haspopup": "menu", onclick: (e) => onHeader(e.currentTarget, column) },
+              title,
+            );
+        return h("div", { role: "columnheader", class: isNumber(column) ? "cell number" : "cell" }, content);
+      }),
+    );
   }
 
   function activate(event) {
@@ -122,8 +165,14 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
   function press(event) {
     if (!event.target.closest?.("[role=gridcell]")) return;
     const steps = {
-      ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1],
-      PageDown: [PAGE, 0], PageUp: [-PAGE, 0], Home: [0, -columns.length], End: [0, columns.length],
+      ArrowDown: [1, 0],
+      ArrowUp: [-1, 0],
+      ArrowRight: [0, 1],
+      ArrowLeft: [0, -1],
+      PageDown: [PAGE, 0],
+      PageUp: [-PAGE, 0],
+      Home: [0, -columns.length],
+      End: [0, columns.length],
     };
     const step = steps[event.key];
     if (step) move(step[0], step[1], event.ctrlKey);
@@ -156,7 +205,7 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
     cell.focus({ preventScroll: true });
   }
 
-  preferences.subscribe(paint);
+  preferences.subscribe(repaint);
   return {
     element: scroller,
     /** Follows the size of the window; called when the table is in the page. */
@@ -171,10 +220,12 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
       Object.assign(active, { row: 0, column: 0 });
       marked = -1;
       scroller.scrollTop = 0;
+      repaint();
       this.update(next);
     },
-    /** Rows were added. */
+    /** Rows were added: to the same array behind those that it had, or in another one. */
     update(next) {
+      if (next !== rows) repaint();
       rows = next;
       grid.setAttribute("aria-rowcount", String(rows.length + 1));
       virtualizer.setOptions(options());
@@ -191,10 +242,12 @@ export function createTable({ onOpen, onValue, onHeader, onEnd }) {
     fit() {
       renderHeader();
       grid.style.setProperty("--columns", writeTemplate(measureColumns(columns, rows)));
-      paint();
+      repaint();
     },
     /** Marks the row whose event is open, and brings it into sight. */
     mark(index) {
+      shown.get(marked)?.classList.remove("marked");
+      shown.get(index)?.classList.add("marked");
       marked = index;
       if (index >= 0) {
         active.row = index;

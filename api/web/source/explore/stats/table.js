@@ -19,10 +19,32 @@ export function createStatsTable(onValue) {
     const shown = rows.slice(0, MOST_ROWS);
     fill(
       element,
-      h("table", {},
-        h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col", class: scales.get(column) ? "number" : null }, column)))),
-        h("tbody", {}, shown.map((row) => h("tr", {}, columns.map((column) => makeCell(column, row[column], scales.get(column))))))),
-      rows.length > MOST_ROWS && h("p", { class: "hint" }, `and ${formatNumber(rows.length - MOST_ROWS, "row")} more; a limit shows fewer`),
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            columns.map((column) => h("th", { scope: "col", class: scales.get(column) ? "number" : null }, column)),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          shown.map((row) =>
+            h(
+              "tr",
+              {},
+              columns.map((column) => makeCell(column, row[column], scales.get(column))),
+            ),
+          ),
+        ),
+      ),
+      rows.length > MOST_ROWS &&
+        h("p", { class: "hint" }, `and ${formatNumber(rows.length - MOST_ROWS, "row")} more; a limit shows fewer`),
     );
   }
 
@@ -31,12 +53,24 @@ export function createStatsTable(onValue) {
     if (scale && typeof value === "number") {
       const bar = h("i", { "aria-hidden": "true" });
       bar.style.width = `${(100 * Math.abs(value)) / scale}%`;
-      return h("td", { class: "number" }, h("div", {}, bar, h("span", {}, Number.isInteger(value) ? formatCount(value) : value.toPrecision(5))));
+      return h(
+        "td",
+        { class: "number" },
+        h("div", {}, bar, h("span", {}, Number.isInteger(value) ? formatCount(value) : value.toPrecision(5))),
+      );
     }
-    if (typeof value === "string" && TIME.test(value)) return h("td", { class: "mono" }, formatTime(value, preferences.get().zone));
-    const button = h("button", {
-      type: "button", class: "value", "aria-haspopup": "menu", onclick: () => onValue(button, column, value),
-    }, formatValue(value) || "(empty)");
+    if (typeof value === "string" && TIME.test(value))
+      return h("td", { class: "mono" }, formatTime(value, preferences.get().zone));
+    const button = h(
+      "button",
+      {
+        type: "button",
+        class: "value",
+        "aria-haspopup": "menu",
+        onclick: () => onValue(button, column, value),
+      },
+      formatValue(value) || "(empty)",
+    );
     return h("td", {}, button);
   }
 

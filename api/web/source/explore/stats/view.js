@@ -7,6 +7,7 @@ import { describeError, formatNumber, formatSeconds, formatShare } from "../../s
 import { openMenu } from "../../shell/popover.js";
 import { writeField } from "../filter/condition.js";
 import { resolveRange, writeRequest } from "../search.js";
+import { createStatsChart } from "./chart.js";
 import { createStatsTable } from "./table.js";
 
 /**
@@ -20,12 +21,17 @@ export function createStatsView({ get, onRun, onValue }) {
   let controller = null;
   let fields = [];
   const input = h("input", {
-    id: "stats", class: "mono", spellcheck: "false", autocomplete: "off", "aria-describedby": "stats-error",
+    id: "stats",
+    class: "mono",
+    spellcheck: "false",
+    autocomplete: "off",
+    "aria-describedby": "stats-error",
     placeholder: "count() by user | sort -count | limit 20",
   });
   const error = h("p", { class: "form-error", id: "stats-error", role: "alert" });
   const status = h("p", { class: "status-line", role: "status" });
   const table = createStatsTable(onValue);
+  const chart = createStatsChart();
   const presets = h("button", { type: "button", "aria-haspopup": "menu", onclick: offerPresets }, "Examples");
 
   function submit(event) {
@@ -43,10 +49,15 @@ export function createStatsView({ get, onRun, onValue }) {
       `rare 20 ${by}`,
       "timeline 1h",
       `count(), distinct(${by}) by bucket(1d) | sort bucket`,
-      number && `count(), sum(${writeField(number.name)}), p95(${writeField(number.name)}) by ${by} | sort -count | limit 20`,
+      number &&
+        `count(), sum(${writeField(number.name)}), p95(${writeField(number.name)}) by ${by} | sort -count | limit 20`,
       ...recall("stats", []).slice(0, 6),
     ].filter(Boolean);
-    openMenu(presets, "Examples and recent stats", [...new Set(texts)].map((text) => ({ text, act: () => onRun(text) })));
+    openMenu(
+      presets,
+      "Examples and recent stats",
+      [...new Set(texts)].map((text) => ({ text, act: () => onRun(text) })),
+    );
   }
 
   async function run() {
@@ -54,21 +65,34 @@ export function createStatsView({ get, onRun, onValue }) {
     input.value = search.stats;
     controller?.abort();
     error.textContent = "";
-    if (!search.stats) return table.clear();
+    if (!search.stats) return clear();
     if (search.sources.length !== 1) {
       error.textContent = "Stats are of one source: choose one above.";
-      return table.clear();
+      return clear();
     }
     const own = (controller = new AbortController());
     status.textContent = "computing …";
     try {
-      await read({ source: search.sources[0], ...writeRequest(search, resolveRange(search)), stats: search.stats, partial: true }, own);
+      await read(
+        {
+          source: search.sources[0],
+          ...writeRequest(search, resolveRange(search)),
+          stats: search.stats,
+          partial: true,
+        },
+        own,
+      );
     } catch (problem) {
       if (problem.name === "AbortError") return;
       status.textContent = "";
       error.textContent = describeError(problem);
-      table.clear();
+      clear();
     }
+  }
+
+  function clear() {
+    chart.draw([]);
+    table.clear();
   }
 
   async function read(body, own) {
@@ -80,9 +104,14 @@ export function createStatsView({ get, onRun, onValue }) {
         rows = line.part === part ? [...rows, ...line.rows] : line.rows;
         part = line.part;
         status.textContent = line.complete ? "" : `${formatShare(line.share)} of the time range so far`;
-        table.draw(rows);
+        draw(rows);
       }
     }
+  }
+
+  function draw(rows) {
+    chart.draw(rows);
+    table.draw(rows);
   }
 
   function finish(summary) {
@@ -96,16 +125,27 @@ export function createStatsView({ get, onRun, onValue }) {
       from[summary.from] ?? "",
       bounds.length ? `· approximate: ${bounds.join(", ")}` : "",
       summary.status === "complete" ? "" : `· ${summary.status}`,
-    ].filter(Boolean).join(" ");
+    ]
+      .filter(Boolean)
+      .join(" ");
   }
 
   return {
     element: h(
       "section",
       { class: "stats-view", "aria-label": "Stats" },
-      h("form", { class: "stats-form", onsubmit: submit },
-        h("label", { for: "stats" }, "Stats"), input, presets, h("button", { type: "submit", class: "primary" }, "Compute")),
-      error, status, table.element,
+      h(
+        "form",
+        { class: "stats-form", onsubmit: submit },
+        h("label", { for: "stats" }, "Stats"),
+        input,
+        presets,
+        h("button", { type: "submit", class: "primary" }, "Compute"),
+      ),
+      error,
+      status,
+      chart.element,
+      table.element,
     ),
     run,
     cancel: () => controller?.abort(),

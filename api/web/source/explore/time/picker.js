@@ -13,7 +13,10 @@ export function createTimePicker({ get, choose }) {
 
   function open() {
     const { since, until } = get();
-    const inputs = { since: makeInput("since", since, "-4h, 2016-03-01, or empty"), until: makeInput("until", until, "now, or empty") };
+    const inputs = {
+      since: makeInput("since", since, "-4h, 2016-03-01, or empty"),
+      until: makeInput("until", until, "now, or empty"),
+    };
     const error = h("p", { class: "form-error", role: "alert" });
 
     function submit(event) {
@@ -27,24 +30,34 @@ export function createTimePicker({ get, choose }) {
     }
 
     const quick = QUICK_RANGES.map((item) =>
-      h("button", {
-        type: "button",
-        "aria-pressed": String(item.since === since && !until),
-        onclick: () => {
-          close();
-          choose(item.since, "");
+      h(
+        "button",
+        {
+          type: "button",
+          "aria-pressed": String(item.since === since && !until),
+          onclick: () => {
+            close();
+            choose(item.since, "");
+          },
         },
-      }, item.name));
+        item.name,
+      ),
+    );
     const content = h(
       "div",
       { class: "time-box" },
       h("div", { class: "quick", role: "group", "aria-label": "Quick ranges" }, quick),
-      h("form", { onsubmit: submit },
-        h("label", { for: "since" }, "From"), inputs.since,
-        h("label", { for: "until" }, "To (not included)"), inputs.until,
+      h(
+        "form",
+        { onsubmit: submit },
+        h("label", { for: "since" }, "From"),
+        inputs.since,
+        h("label", { for: "until" }, "To (not included)"),
+        inputs.until,
         h("p", { class: "hint" }, "Times are UTC unless they have a zone. Relative: -15m, -4h, -7d, now."),
         error,
-        h("button", { type: "submit", class: "primary" }, "Apply")),
+        h("button", { type: "submit", class: "primary" }, "Apply"),
+      ),
     );
     const close = openPopover(button, content, { label: "Time range" });
     content.querySelector("button, input").focus();

@@ -117,13 +117,15 @@ def run_page_service(settings: Settings, folder: Path) -> Iterator[PageService]:
 
 
 @contextmanager
-def open_page(browser: Browser, service: PageService, address: str = "", **options: Any) -> Iterator[Page]:
-    """Yields a page that an analyst has signed in to. Fails at its end if a script or the content policy did."""
+def open_page(
+    browser: Browser, service: PageService, address: str = "", token: str = TOKEN, **options: Any
+) -> Iterator[Page]:
+    """Yields a page that somebody has signed in to. Fails at its end if a script or the content policy did."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.set_default_timeout(15_000)
     try:
-        context.request.post(f"{service.url}/api/v1/session", data={"token": TOKEN})
+        context.request.post(f"{service.url}/api/v1/session", data={"token": token})
         page = context.new_page()
         errors = watch_errors(page)
         page.goto(f"{service.url}/{address or f'#/explore?source={SOURCE.name}'}")
