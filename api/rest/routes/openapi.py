@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import orjson
-from flask import Response
+from flask import Response, request
 
 from watchfloor.api.rest.base.route import JSON, PREFIX, Call, Route, find_routes
 from watchfloor.api.rest.base.schemas import declare_object
@@ -23,11 +23,19 @@ def make_texts() -> tuple[bytes, bytes]:
 
 
 def send_document(call: Call) -> Response:
-    return Response(make_texts()[0], content_type=JSON)
+    return _send(Response(make_texts()[0], content_type=JSON))
 
 
 def send_page(call: Call) -> Response:
-    return Response(make_texts()[1], content_type=HTML, headers={"Content-Security-Policy": CONTENT_POLICY})
+    return _send(Response(make_texts()[1], content_type=HTML, headers={"Content-Security-Policy": CONTENT_POLICY}))
+
+
+def _send(response: Response) -> Response:
+    """Returns an answer that a client may keep, and of which it asks by an ETag whether it has changed."""
+    response.headers["Cache-Control"] = "no-cache"
+    response.add_etag()
+    response.make_conditional(request)
+    return response
 
 
 ROUTES = (

@@ -121,3 +121,11 @@ def test_the_policy_allows_the_page_its_style_alone(client: FlaskClient) -> None
     assert policy == CONTENT_POLICY and "default-src 'none'" in policy and "unsafe" not in policy
     style = answer.text.partition("<style>")[2].partition("</style>")[0]
     assert f"'sha256-{b64encode(hashlib.sha256(style.encode()).digest()).decode()}'" in policy
+
+
+@pytest.mark.parametrize("path", ["/api/v1/openapi.json", "/api/v1/docs"])
+def test_a_client_that_has_it_gets_no_body(client: FlaskClient, path: str) -> None:
+    answer = client.get(path)
+    again = client.get(path, headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status_code, again.data) == (304, b"")
+    assert client.get(path, headers={"If-None-Match": '"another"'}).data == answer.data
