@@ -41,6 +41,7 @@ ORDER = (
     "test_exact_at_length", "test_reversed_index_loads", "test_fuzzed_requests_at_length", "test_oracle_at_length",
     "test_stats_at_length", "test_million_values", "test_oracle", "test_hostile_filters", "test_event_scans",
     "test_bridge", "test_bench", "test_server_down", "test_bulk", "test_bulk_failures", "test_ingest", "test_retry",
+    "test_page",
     "test_compact", "test_faces_on_stack", "test_label_walk", "test_engines", "test_peers", "test_compact_again",
     "test_late_events", "test_labels", "test_freshness", "test_default_layout", "test_reversed_index", "test_coverage",
     "test_coverage_writers", "test_index_ranges", "test_cursor", "test_tail", "test_read_ahead", "test_ended_tokens",

@@ -208,9 +208,13 @@ def test_cancelling_stops_the_servers(page: Page, service: PageService) -> None:
     page.get_by_role("button", name="Live").click()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator(".status-line").first).to_contain_text("cancelled")
+    network = page.context.new_cdp_session(page)
+    slow = {"offline": False, "latency": 0, "downloadThroughput": 200_000, "uploadThroughput": -1}
+    network.send("Network.emulateNetworkConditions", slow)
     page.get_by_role("button", name="More").click()
     page.get_by_role("menuitem", name="Read up to 100,000 rows").click()
     expect(page.locator(".status-line").first).to_contain_text("…")
+    expect(page.locator(ROWS).first).to_be_visible()  # rows are there before the query has ended
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator(".status-line").first).to_contain_text("cancelled")
     assert_scans_end(service.store.connection, event_table(SOURCE))
@@ -267,6 +271,8 @@ def test_an_operator_sees_ingest_and_mends_the_quarantine(
         expect(page.get_by_role("navigation").get_by_role("link")).to_have_text(["Ingest"])
         expect(page.locator(".tile", has_text="done")).to_contain_text("quarantined")
         expect(page.get_by_role("region", name="Last items").locator("tr", has_text="bad.json")).to_contain_text("done")
+        page.get_by_label("File", exact=True).fill(str(tmp_path / "bad.json"))
+        page.keyboard.press("Enter")
         row = page.get_by_role("region", name="Lines in quarantine").locator("tr", has_text="bad.json")
         expect(row).to_have_count(2)
         assert find_barriers(page) == []

@@ -11,7 +11,14 @@ const COLUMNS = ["Reason", "File", "#Offset", "Source", "#Lines", "#Bytes", "", 
 const MOST_LINES = 200;
 
 export function createQuarantine() {
-  const retryAll = h("button", { type: "button", onclick: () => retry({}) }, "Retry all");
+  const file = h("input", {
+    id: "quarantine-file",
+    class: "mono",
+    placeholder: "all files",
+    autocomplete: "off",
+    onchange: read,
+  });
+  const retryAll = h("button", { type: "button", onclick: () => retry(choose()) }, "Retry all of these");
   const lines = h("div", {});
   const element = h(
     "section",
@@ -22,12 +29,16 @@ export function createQuarantine() {
       { class: "hint" },
       "Lines that do not parse, or do not fit their definition. A retry parses them by the present one.",
     ),
+    h("p", { class: "buttons" }, h("label", { for: "quarantine-file" }, "File"), file),
     lines,
   );
 
+  /** Returns which lines are meant: those of the file whose path is given, or all. */
+  const choose = () => (file.value.trim() ? { file: file.value.trim() } : {});
+
   async function read() {
-    const { lines: found, more } = await get("/quarantine", { limit: MOST_LINES });
-    if (!found.length) return fill(lines, h("p", {}, "No line is in quarantine."));
+    const { lines: found, more } = await get("/quarantine", { ...choose(), limit: MOST_LINES });
+    if (!found.length) return fill(lines, h("p", {}, "No such line is in quarantine."));
     fill(
       lines,
       h(
