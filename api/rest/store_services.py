@@ -84,7 +84,7 @@ class _StoreViews:
     """
 
     def __init__(self, settings: Settings, role: Role) -> None:
-        self._settings: Settings = settings
+        self._settings = settings
         self._role: Role = role
         self._lock = threading.Lock()
         self._root: Store | None = None
