@@ -101,6 +101,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "api/formats",
         "api/records",
         "api/cli/terminal",
+        "api/client",
         "api/rest/base",
         "api/rest/answers",
         "api/rest/openapi",
