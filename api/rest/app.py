@@ -47,10 +47,23 @@ def create_app(
         view = partial(_answer_request, route, RequestValidator(route), context)
         app.add_url_rule(route.path, endpoint, view, methods=[route.method])
         roles[endpoint] = route.role
+    app.before_request(_note_begin)
     app.before_request(partial(_authorize_request, context, roles))
     app.after_request(_add_headers)
+    app.after_request(partial(_count_answer, context))
     app.register_error_handler(Exception, lambda error: to_problem(error).to_response())
     return app
+
+
+def _note_begin() -> None:
+    g.began = time.monotonic()
+
+
+def _count_answer(context: RestContext, response: Response) -> Response:
+    """Counts the answer by its route; the routing has found none for an unknown path or method."""
+    route = None if request.url_rule is None else request.url_rule.rule
+    context.metrics.count_request(request.method, route, response.status_code, time.monotonic() - g.began)
+    return response
 
 
 def _authorize_request(context: RestContext, roles: Mapping[str, RequiredRole | None]) -> None:

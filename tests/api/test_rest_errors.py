@@ -81,7 +81,7 @@ def test_errors_are_problems(client: FlaskClient, method: str, path: str, body: 
     check_problem(client.open(path, method=method, json=body, headers=BEARER), kind)
 
 
-STORELESS = re.compile("/session$|/openapi.json$|/docs$|GET .*/jobs$|<job>")
+STORELESS = re.compile("/session$|/metrics$|/openapi.json$|/docs$|GET .*/jobs$|<job>")
 """Routes that ask the store nothing."""
 
 

@@ -8,20 +8,23 @@ from typing import Any
 from flask import Response
 
 from watchfloor.api.formats.stream_encoder import StreamEncoder
+from watchfloor.api.records.service_metrics import QueryKind
 from watchfloor.api.rest.base.query_queue import QuerySlot
 from watchfloor.api.rest.base.route import Call
 from watchfloor.api.rest.base.stream import QueryStream
 from watchfloor.api.results import StreamedResult
 
 
-def send_stream(call: Call, result: StreamedResult, slot: QuerySlot, encoder: StreamEncoder) -> Response:
+def send_stream(
+    call: Call, kind: QueryKind, result: StreamedResult, slot: QuerySlot, encoder: StreamEncoder
+) -> Response:
     """Returns the answer that streams a result. Raises what the result raises before its first batch."""
     clients = call.context.clients
 
     def end(summary: Mapping[str, Any]) -> None:
         clients.remove_stream(stream)
         if has_begun:
-            call.log_query(summary)
+            call.end_query(kind, summary, stream.sent_bytes)
 
     stream, has_begun = QueryStream(result, slot, encoder, end), False
     clients.add_stream(stream, call.is_client_gone, call.is_token_valid)

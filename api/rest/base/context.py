@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from watchfloor.api.records.ingest_records import IngestRecords
 from watchfloor.api.records.query_log import QueryLog
+from watchfloor.api.records.service_metrics import ServiceMetrics, StateCollector
 from watchfloor.api.tokens.sessions import Sessions
 from watchfloor.api.tokens.token import Token
 from watchfloor.ingest.maintenance.retry import RetryResult
@@ -25,7 +26,7 @@ from watchfloor.store.value_lists import StoredList
 from .health import Health
 from .jobs import JobLimits, JobStore
 from .limits import RestLimits
-from .query_queue import QueryQueue
+from .query_queue import QueryQueue, SlotState
 from .stream import ClientWatcher
 
 Bounded = TypeVar("Bounded", QueryRequest, StatsQuery)
@@ -105,6 +106,8 @@ class RestContext:
         self.queries, self.watches = QueryQueue(limits.for_queries), QueryQueue(limits.for_watches)
         self.jobs = JobStore(JobLimits())
         self.log = QueryLog(None if settings is None else settings.home)
+        state = StateCollector(self.count_slots, self.health.count_sources, lambda: tokens.damage, self.count_restarts)
+        self.metrics = ServiceMetrics(state)
         self._longest = limits.deadline
 
     def read_disk(self) -> DiskSpace | None:
@@ -115,6 +118,12 @@ class RestContext:
         """Returns how often the supervisor has started each server again that has died."""
         restarts = {} if self._settings is None else load_restarts(self._settings)
         return {name: entry.count for name, entry in restarts.items()}
+
+    def count_slots(self) -> dict[tuple[str, str], int]:
+        """Returns the number of requests that run, wait or are paused, by queue and state."""
+        queues = {"queries": self.queries, "watches": self.watches}
+        states = (SlotState.RUNNING, SlotState.WAITING, SlotState.PAUSED)
+        return {(n, state.name.lower()): queue.count_slots(state) for n, queue in queues.items() for state in states}
 
     def bound_deadline(self, request: Bounded) -> Bounded:
         """Returns the request with a deadline of at most that of the limits."""

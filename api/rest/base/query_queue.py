@@ -127,6 +127,11 @@ class QueryQueue:
         while not slot.granted.wait(POLL_SECONDS) and not is_cancelled():
             pass
 
+    def count_slots(self, state: SlotState) -> int:
+        """Returns the number of slots in a state, of all tokens."""
+        with self._lock:
+            return self._counts[state].total()
+
     def release(self, slot: QuerySlot) -> None:
         """See ``QuerySlot.release``."""
         with self._lock:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from werkzeug.datastructures import Headers
 
 from watchfloor.api.records.ingest_records import IngestRecords
+from watchfloor.api.records.service_metrics import QueryKind
 from watchfloor.api.tokens.sessions import Session
 from watchfloor.api.tokens.token import Role, Token
 from watchfloor.query.service import QueryService
@@ -84,6 +85,12 @@ class Call:
         """Writes the request to the query log, with its status and what ``summary`` tells of its answer."""
         asked = {**self.parameters, **self.body}
         self.context.log.write(self.token_name, f"{self.route.method} {self.route.path}", asked, summary)
+
+    def end_query(self, kind: QueryKind, summary: Mapping[str, Any], sent_bytes: int = 0) -> None:
+        """Logs and counts a query that has ended, with its ``summary``."""
+        self.log_query(summary)
+        source = {**self.parameters, **self.body}["source"]
+        self.context.metrics.count_query(kind, source, summary, sent_bytes)
 
     @property
     def token_name(self) -> str:

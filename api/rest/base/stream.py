@@ -35,7 +35,8 @@ CHUNK_ROWS = 4096
 class QueryStream:
     """The body of an answer: call ``start``, iterate once, call ``close``. Any thread may call the other methods.
 
-    ``slot`` is given back once the result is closed, and then ``on_end`` is called with the summary.
+    ``slot`` is given back once the result is closed, and then ``on_end`` is called with the summary. ``sent_bytes`` is
+    the number of bytes handed to the server so far.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class QueryStream:
         self._sending_since: float | None = None
         self._sending = threading.Lock()
         self._closed = self._cancelled = False
+        self.sent_bytes = 0
         self._problem: Problem | None = None
         self._batches = iter(result)
         self._first: pa.RecordBatch | None = None
@@ -79,9 +81,11 @@ class QueryStream:
             self._summary = dict(self._result.summary)
         except Exception as error:
             self._summary = self._summarize_failure(self._problem or error)
+        end = self._encoder.finish(self._summary, self._result.schema)
+        self.sent_bytes += len(end)
         # The query is over: how soon the client reads the summary is nobody else's business.
         self.close()
-        yield self._encoder.finish(self._summary, self._result.schema)
+        yield end
 
     def close(self) -> None:
         """Ends the query. The server calls it in the iterating thread, too, when the answer is sent or cut off."""
@@ -127,6 +131,7 @@ class QueryStream:
     def _send_chunk(self, chunk: bytes) -> Iterator[bytes]:
         """Yields the chunk. Goes on when it was sent and the slot, if it was paused meanwhile, runs again."""
         self._sending_since = time.monotonic()
+        self.sent_bytes += len(chunk)
         yield chunk
         with self._sending:
             self._sending_since = None

@@ -1,8 +1,11 @@
-"""``/healthz`` and ``/api/v1/status``: whether the service reaches its store, and its state as operators see it."""
+"""``/healthz``, ``/api/v1/status`` and ``/metrics``: whether the service reaches its store, and what operators see."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from flask import Response
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import COUNT_ANSWER, declare_object
@@ -40,6 +43,11 @@ def _describe_health(call: Call) -> dict[str, Any]:
     return {"status": "ok", "store": "answers", "disk": disk.describe_room() if disk and disk.is_low else "ok"}
 
 
+def send_metrics(call: Call) -> Response:
+    """Returns the metrics. They name sources, which labels may hide, so they are for operators alone."""
+    return Response(call.context.metrics.to_text(), content_type=CONTENT_TYPE_LATEST)
+
+
 ROUTES = (
     Route(
         method="GET",
@@ -48,6 +56,16 @@ ROUTES = (
         handler=answer_health,
         answer=declare_object(HEALTHY),
         role=None,
+        holds_slot=False,
+    ),
+    Route(
+        method="GET",
+        path="/metrics",
+        summary="Metrics for Prometheus",
+        handler=send_metrics,
+        answer={"type": "string"},
+        answer_type=CONTENT_TYPE_LATEST,
+        role="operator",
         holds_slot=False,
     ),
     Route(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import orjson
@@ -58,7 +59,7 @@ def create_job(call: Call) -> dict[str, Any]:
     request = context.bound_deadline(read_query_request(members))
     slot = context.queries.acquire(call.token_name, call.is_client_gone)
     try:
-        owner = JobOwner(call.token.digest, call.is_token_valid, call.log_query)
+        owner = JobOwner(call.token.digest, call.is_token_valid, partial(call.end_query, "query"))
         job = QueryJob(owner, members, call.service.run(request), slot)
         context.jobs.add_job(job)
     except BaseException:

@@ -120,7 +120,7 @@ def run_query(call: Call) -> Response:
     except BaseException:
         slot.release()
         raise
-    return send_stream(call, result, slot, encoder)
+    return send_stream(call, "watch" if watch else "query", result, slot, encoder)
 
 
 def explain_query(call: Call) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def run_stats(call: Call) -> Response:
     except BaseException:
         slot.release()
         raise
-    return send_stream(call, result, slot, encoder)
+    return send_stream(call, "stats", result, slot, encoder)
 
 
 def explain_stats(call: Call) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def tail_events(call: Call) -> Response:
     except BaseException:
         slot.release()
         raise
-    return send_stream(call, result, slot, StreamEncoder("sse"))
+    return send_stream(call, "watch", result, slot, StreamEncoder("sse"))
 
 
 ROUTES = (
