@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from watchfloor.ingest.metrics.master_metrics import MasterMetrics
 from watchfloor.ingest.queue.work_queue import ItemProducer, trim_topic
 from watchfloor.ingest.records.ledger import OPEN_STATES, Ledger
 from watchfloor.schema.errors import InputFileError, OperatorError, UserError
 from watchfloor.schema.files.paths import find_path, show_path
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.metrics_port import serve_metrics
 from watchfloor.store.store import Store
 
 from .folder_watcher import FolderWatcher
@@ -50,15 +52,24 @@ def watch_folders(
     for path in paths:
         if not Path(path).is_dir() or not os.access(path, os.R_OK | os.X_OK):
             raise InputFileError(f"{show_path(path)}: not a folder that can be listed; name the folders to watch")
-    with FolderWatcher(paths, settle, polling) as watcher:
-        _Master(settings, watcher, stop, feed).run(", ".join(map(show_path, paths)))
+    metrics = MasterMetrics(settings)
+    with FolderWatcher(paths, settle, polling) as watcher, serve_metrics(settings, "master", metrics.registry):
+        _Master(settings, watcher, stop, feed, metrics).run(", ".join(map(show_path, paths)))
 
 
 class _Master:
     """Queues the files that a ``FolderWatcher`` returns as complete."""
 
-    def __init__(self, settings: Settings, watcher: FolderWatcher, stop: threading.Event, feed: str | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        watcher: FolderWatcher,
+        stop: threading.Event,
+        feed: str | None,
+        metrics: MasterMetrics,
+    ) -> None:
         self._settings, self._watcher, self._stop, self._feed = settings, watcher, stop, feed
+        self._metrics = metrics
         self._wait = _FIRST_WAIT
 
     def run(self, folders: str) -> None:
@@ -117,7 +128,11 @@ class _Master:
             elif (now.size, now.mtime_ns) == (state.size, state.mtime_ns):
                 log.warning("refused: %s", error)
                 intake.refuse_file(state.path, state.size, state.mtime_ns, str(error))
+                self._metrics.files.labels("refused").inc()
             return
+        self._metrics.files.labels("queued" if offer.queued else "known").inc()
+        self._metrics.items.inc(len(offer.queued))
+        self._metrics.bytes.inc(offer.bytes)
         if offer.queued:
             what = "what was added to it, " if offer.grown else ""
             log.info("%s: queued, %s%d items of %d bytes", show_path(state.path), what, len(offer.queued), offer.bytes)

@@ -18,6 +18,12 @@ from watchfloor.ingest.files.file_scan import WHOLE, check_unchanged
 from watchfloor.ingest.files.lines import Chunk, RejectedLine, read_chunks, split_chunk
 from watchfloor.ingest.files.open_file import open_log_file
 from watchfloor.ingest.formats.registry import open_parser, sources_of_feed
+from watchfloor.ingest.metrics.worker_metrics import (
+    EVENTS,
+    READ_BYTES,
+    count_quarantined,
+    count_writer_seconds,
+)
 from watchfloor.ingest.parsing.parsed import ParsedChunk
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.records.definitions import SourceResolver
@@ -124,16 +130,21 @@ class ItemReader:
         check_unchanged(item, file)
         lines = RejectedLines(task.store, task.sink, item, task.begun)
         earlier = lines.earlier
-        events = 0
+        events, upto = 0, item.start
         writers: list[ItemWriter] = []
         with (
             read_ahead(self._parse_chunks(task, file), 1) as chunks,
             read_ahead(_encode_for_jvm(chunks, task, earlier.claimed), _ENCODED_AHEAD) as encoded,
         ):
             for chunk in encoded:
-                for writer, writes in chunk.writes:
-                    writer.put_writes(writes)
-                lines.put(chunk.rejected, chunk.cut)
+                with count_writer_seconds("write"):
+                    for writer, writes in chunk.writes:
+                        writer.put_writes(writes)
+                    lines.put(chunk.rejected, chunk.cut)
+                EVENTS.inc(chunk.events)
+                READ_BYTES.inc(chunk.upto - upto)
+                count_quarantined(chunk.rejected)
+                upto = chunk.upto
                 writers += chunk.ended
                 events += chunk.events
                 report = partial(task.report, chunk.upto - item.start, events, lines.count)
@@ -142,8 +153,9 @@ class ItemReader:
                     writer.replace_earlier(task.store, SweepGuard(report, task.confirm))
         task.on_read()
         lines.finish()
-        task.events_to.flush()
-        task.sink.flush()
+        with count_writer_seconds("flush"):
+            task.events_to.flush()
+            task.sink.flush()
         check_unchanged(item, file)
         end = ItemEnd(
             item.ticket,

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from watchfloor.ingest.metrics.worker_metrics import ITEM_SECONDS, ITEMS
 from watchfloor.ingest.queue.item import WorkItem
 from watchfloor.ingest.queue.item_buffer import Delivery
 from watchfloor.ingest.reading.item_reader import ItemReader, ReadTask
@@ -179,6 +180,8 @@ class ItemHandler:
             self._log.info("%s: let go of, another worker reads it again", item.name)
             return False
         session.ledger.write_end(item, replace(end, claim=attempts.name))
+        ITEMS.labels(end.state).inc()
+        ITEM_SECONDS.observe(end.seconds)
         rate = (item.end - item.start) / 1e6 / max(end.seconds, 1e-3)
         self._log.info("%s: %d events, %d quarantined, %.1f MB/s", item.name, end.events, end.quarantined, rate)
         return True
@@ -192,6 +195,7 @@ class ItemHandler:
         claim = row.run.claim if row and row.run else ""
         end = ItemEnd(item.ticket, "failed", time.time(), self._session.name, reason=reason, claim=claim)
         ledger.write_end(item, end)
+        ITEMS.labels(end.state).inc()
         self._log.error("%s: failed: %s", item.name, reason)
 
 

@@ -17,12 +17,14 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 
+from watchfloor.ingest.metrics.worker_metrics import PAUSED, WORKER_REGISTRY
 from watchfloor.ingest.queue.item_buffer import Delivery
 from watchfloor.ingest.queue.work_queue import ItemConsumer
 from watchfloor.ingest.reading.item_reader import ItemReader
 from watchfloor.schema.errors import QueueError
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.disk_space import DiskGuard
+from watchfloor.store.runtime.metrics_port import serve_metrics
 
 from .claim import ClaimPolicy
 from .item_handler import ItemHandler
@@ -44,7 +46,8 @@ def run_worker(settings: Settings, stop: threading.Event) -> None:
         WorkerSession(settings, log, disk) for _ in range(BULK_SESSIONS if settings.ingest_mode == "bulk" else 1)
     ]
     claims, wait = ClaimPolicy(), _FIRST_WAIT
-    with ItemReader() as reader:
+    PAUSED.set_function(lambda: disk.is_low)
+    with serve_metrics(settings, "worker", WORKER_REGISTRY), ItemReader() as reader:
         while not stop.is_set():
             try:
                 with closing(ItemConsumer(settings)) as queue, SessionPool(sessions) as pool:

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-SettingType = Literal["path", "host", "protocol", "user", "int", "bytes", "heap", "durability", "mode", "topic"]
+SettingType = Literal[
+    "path", "host", "protocol", "user", "int", "bytes", "heap", "durability", "mode", "topic", "switch"
+]
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SIZE = re.compile(r"(\d+)\s*(?:([kmg])i?b?|b)?", re.IGNORECASE)
 
@@ -39,6 +41,8 @@ def parse_setting(raw: Any, kind: SettingType, low: int, high: int) -> Any:
         raise ValueError(f"{text!r} is neither flush nor sync")
     if kind == "mode" and text not in ("live", "bulk"):
         raise ValueError(f"{text!r} is neither live nor bulk")
+    if kind == "switch" and text not in ("on", "off"):
+        raise ValueError(f"{text!r} is neither on nor off")
     if kind == "protocol" and text not in ("SASL_SSL", "SASL_PLAINTEXT"):
         raise ValueError(f"{text!r} is neither SASL_SSL nor SASL_PLAINTEXT")
     if kind == "topic" and not re.fullmatch(r"[A-Za-z0-9._-]{1,200}", text):

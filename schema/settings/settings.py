@@ -126,6 +126,11 @@ class Settings:
     stalled_reader_seconds: int = _setting(
         20, "int", "seconds after which the REST service cuts off a client that does not read its answer", high=3600
     )
+    metrics: str = _setting(
+        "off",
+        "switch",
+        "whether workers, masters and Accumulo's servers serve metrics on the loopback address: on or off",
+    )
     host: str = _setting("127.0.0.1", "host", "address that the REST service listens on")
     port: int = _setting(8742, "int", "port that the REST service listens on; 0 picks a free one", low=0, high=65535)
 
@@ -143,6 +148,11 @@ class Settings:
             value = getattr(self, path)
             if value is not None:
                 object.__setattr__(self, path, Path(value).expanduser().absolute())
+
+    @property
+    def has_metrics(self) -> bool:
+        """True if ``metrics`` is on."""
+        return self.metrics == "on"
 
     @property
     def conf_folder(self) -> Path:

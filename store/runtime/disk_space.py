@@ -78,6 +78,11 @@ class DiskGuard:
         self._lock = threading.Lock()
         self._is_low = False
 
+    @property
+    def is_low(self) -> bool:
+        """True from when ``has_room`` has found too little until it has found enough."""
+        return self._is_low
+
     def has_room(self) -> bool:
         """Returns whether ingest may write now."""
         with self._lock:

@@ -73,6 +73,7 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
         "ingest/queue",
         "ingest/files",
         "ingest/columns",
+        "ingest/metrics",
         "ingest/records",
         "ingest/parsing",
         "ingest/formats/access_log",

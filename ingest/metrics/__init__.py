@@ -1,0 +1,1 @@
+"""Metrics of ingest for Prometheus: of a worker, and of a master."""

@@ -1,0 +1,61 @@
+"""Ports of the loopback address on which processes serve metrics, and the files by which Prometheus finds them.
+
+Each file of ``run/metrics`` in the stack's folder names one port, in the form of Prometheus' ``file_sd_configs``. What
+is served there needs no token, so it names no source, no user and no value.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+from prometheus_client import CollectorRegistry, start_http_server
+
+from watchfloor.schema.settings.settings import Settings
+
+from .private_files import make_private_folder, write_private
+
+LOOPBACK = "127.0.0.1"
+_OF_PROCESS = re.compile(r".*-(\d+)\.json")
+
+
+def targets_folder(settings: Settings) -> Path:
+    """Returns the folder of the files that name ports of metrics."""
+    return settings.home / "run" / "metrics"
+
+
+@contextmanager
+def serve_metrics(settings: Settings, process: str, registry: CollectorRegistry) -> Iterator[None]:
+    """Serves a registry of this process on a free port while the ``with`` block runs, if ``metrics`` is on.
+
+    ``process`` is the kind of the process, which becomes a label of all that it serves.
+    """
+    if not settings.has_metrics:
+        yield
+        return
+    server, _ = start_http_server(0, LOOPBACK, registry)
+    target = write_target(settings, f"{process}-{os.getpid()}", process, server.server_port)
+    try:
+        yield
+    finally:
+        target.unlink(missing_ok=True)
+        server.shutdown()
+        server.server_close()
+
+
+def write_target(settings: Settings, name: str, process: str, port: int) -> Path:
+    """Writes the file ``name`` for a port, and returns its path. Removes the files of processes that have died."""
+    folder = targets_folder(settings)
+    make_private_folder(folder)
+    for path in folder.glob("*.json"):
+        found = _OF_PROCESS.fullmatch(path.name)
+        if found and not psutil.pid_exists(int(found[1])):
+            path.unlink(missing_ok=True)
+    path = folder / f"{name}.json"
+    write_private(path, json.dumps([{"targets": [f"{LOOPBACK}:{port}"], "labels": {"process": process}}]) + "\n")
+    return path
