@@ -21,6 +21,7 @@ from watchfloor.schema.files.paths import describe_error, show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.disk_space import read_disk_space
 from watchfloor.store.runtime.jars import copy_own_jar, find_native_library
+from watchfloor.store.runtime.metrics_port import targets_folder
 
 from .accounts.kafka_accounts import grant_access, hold_format_arguments
 from .home.checks import LOOPBACK, check_memory, check_ports, check_room_for_servers
@@ -247,6 +248,7 @@ def stop_stack(settings: Settings, report: Report = _report_nothing) -> None:
                 report(f"{name} did not end when asked to and was killed")
         for path in _list_pid_files(settings):
             path.unlink(missing_ok=True)
+            (targets_folder(settings) / path.name).unlink(missing_ok=True)
         shutil.rmtree(settings.home / "tmp", ignore_errors=True)
         report(f"stopped {', '.join(running)}" if running else "nothing was running")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from watchfloor.schema.settings.parse_setting import parse_size
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.core_site import CORE_SITE
+from watchfloor.store.runtime.metrics_port import targets_folder
 from watchfloor.store.runtime.private_files import write_private
 from watchfloor.store.stack.accounts.kafka_accounts import account_properties
 from watchfloor.store.stack.accounts.zookeeper_login import format_login_file, login_file
@@ -93,6 +94,17 @@ def _accumulo_properties(settings: Settings, zookeepers: str, secret: str, nativ
         # after half of this time. If a reader pauses longer, its scan is begun again at the place that it has reached.
         "tserver.session.idle.max": "2s",
         "table.durability": settings.durability,
+        **(_metrics_properties(settings) if settings.has_metrics else {}),
+    }
+
+
+def _metrics_properties(settings: Settings) -> dict[str, object]:
+    """Returns the properties by which each server of Accumulo serves its metrics."""
+    return {
+        "general.micrometer.enabled": "true",
+        "general.micrometer.jvm.metrics.enabled": "true",
+        "general.micrometer.factory": "watchfloor.stack.PrometheusMetrics",
+        "general.custom.metrics.opts.targets": targets_folder(settings),
     }
 
 
