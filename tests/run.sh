@@ -35,6 +35,16 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! command -v chromium 
         echo "tests: apt-get could not install chromium"
 fi
 
+# Prometheus for the tests of the dashboards, which are skipped where there is none. Only its programs: the package would
+# start a service.
+prometheus=build/prometheus
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! command -v prometheus >/dev/null && [ ! -x $prometheus/usr/bin/prometheus ]; then
+    echo "tests: fetching prometheus"
+    mkdir -p $prometheus
+    (cd $prometheus && { apt-get -qq update && apt-get -qq download prometheus; } >/dev/null 2>&1 && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb) ||
+        echo "tests: apt-get could not fetch prometheus"
+fi
+
 # Two processes with a stack each, whose tests wait for servers much of the time, and one for those that start their own.
 result=0
 .venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=20 --durations-min=8 -m "$chosen" "$@" || result=$?

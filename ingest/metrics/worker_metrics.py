@@ -28,6 +28,8 @@ _WRITER_SECONDS = Counter(
     registry=WORKER_REGISTRY,
 )
 ITEMS = Counter("watchfloor_ingest_items", "Work items that have ended", ("state",), registry=WORKER_REGISTRY)
+for state in ("done", "failed"):
+    ITEMS.labels(state)  # from the beginning: of a counter that begins at 1 Prometheus sees no increase
 ITEM_SECONDS = Histogram(
     "watchfloor_ingest_item_seconds",
     "Time from the beginning of an item until it was durable",

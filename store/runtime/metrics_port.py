@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 from prometheus_client import CollectorRegistry, start_http_server
@@ -59,3 +60,30 @@ def write_target(settings: Settings, name: str, process: str, port: int) -> Path
     path = folder / f"{name}.json"
     write_private(path, json.dumps([{"targets": [f"{LOOPBACK}:{port}"], "labels": {"process": process}}]) + "\n")
     return path
+
+
+def remove_targets(settings: Settings, names: Iterable[str]) -> None:
+    """Removes the files of servers that have stopped."""
+    for name in names:
+        (targets_folder(settings) / f"{name}.json").unlink(missing_ok=True)
+
+
+def make_scrape_configuration(settings: Settings, token_file: Path) -> dict[str, Any]:
+    """Returns the part of Prometheus' configuration that reads all metrics of a stack; as JSON it is YAML too.
+
+    ``token_file`` has an operator's token, without which the REST service does not answer.
+    """
+    service = {"targets": [f"{settings.host}:{settings.port}"], "labels": {"process": "service"}}
+    return {
+        "scrape_configs": [
+            {
+                "job_name": "watchfloor",
+                "file_sd_configs": [{"files": [f"{targets_folder(settings)}/*.json"], "refresh_interval": "15s"}],
+            },
+            {
+                "job_name": "watchfloor-service",
+                "authorization": {"credentials_file": str(token_file)},
+                "static_configs": [service],
+            },
+        ]
+    }

@@ -21,7 +21,7 @@ from watchfloor.schema.files.paths import describe_error, show_path
 from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.runtime.disk_space import read_disk_space
 from watchfloor.store.runtime.jars import copy_own_jar, find_native_library
-from watchfloor.store.runtime.metrics_port import targets_folder
+from watchfloor.store.runtime.metrics_port import remove_targets
 
 from .accounts.kafka_accounts import grant_access, hold_format_arguments
 from .home.checks import LOOPBACK, check_memory, check_ports, check_room_for_servers
@@ -76,6 +76,7 @@ def start_stack(settings: Settings, tservers: int | None = None, report: Report 
         for surplus in _list_surplus_tservers(settings, count):
             report(f"stopping {surplus}, {count} tablet servers are wanted")
             _unload_tablets(settings, state, servers, [surplus])
+            remove_targets(settings, [surplus])
         idle = [server for server in servers.all if find_process(server.pid_file) is None]
         if not idle and state.prepared and all(server.is_ready(server.port) for server in servers.all):
             save_state(settings, state)
@@ -248,7 +249,7 @@ def stop_stack(settings: Settings, report: Report = _report_nothing) -> None:
                 report(f"{name} did not end when asked to and was killed")
         for path in _list_pid_files(settings):
             path.unlink(missing_ok=True)
-            (targets_folder(settings) / path.name).unlink(missing_ok=True)
+        remove_targets(settings, running)
         shutil.rmtree(settings.home / "tmp", ignore_errors=True)
         report(f"stopped {', '.join(running)}" if running else "nothing was running")
 

@@ -22,7 +22,7 @@ def stack_folder(parent: Path | None = None) -> Iterator[Settings]:
     The folder is not in pytest's own temporary folder: other runs delete all but the last few of those, even in use.
     """
     home = Path(tempfile.mkdtemp(prefix="watchfloor-test-", dir=parent))
-    settings = load_settings(home=home)
+    settings = load_settings(home=home, overrides={"metrics": "on"})
     try:
         yield settings
     finally:

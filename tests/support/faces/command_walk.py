@@ -22,7 +22,7 @@ from watchfloor.store.encoding.keys import source_namespace
 OPERATING = {
     *("up", "down", "status", "sources check", "sources add", "sources index", "master", "worker", "load", "compact"),
     *("items", "quarantine", "quarantine list", "quarantine show", "quarantine retry"),
-    *("lists put", "lists remove"),
+    *("lists put", "lists remove", "metrics"),
     *("serve", "token", "token list", "token create", "token rotate", "token revoke"),
     *("generate", "replay", "bench", "report", "compare", "calibrate", "demo"),
 }
