@@ -1,4 +1,4 @@
-"""What a master counts, and the lag of the queue, which is looked up when the metrics are read."""
+"""Counts of a master, and the lag of the queue, which is looked up when the metrics are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker process counts. A registry of Prometheus is one per process, and so are these."""
+"""Counts of a worker process. A registry of Prometheus is one per process, and so are these."""
 
 from __future__ import annotations
 

@@ -23,9 +23,11 @@ from kazoo.handlers.threading import KazooTimeoutError
 
 from watchfloor.ingest.queue.work_queue import make_topic, queue_lag
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.metrics_port import targets_folder
 from watchfloor.store.stack.accounts.kafka_accounts import MECHANISM
 
 pytestmark = pytest.mark.stack
+ACCUMULO = ("manager", "gc", "tserver1")
 WRONG = {"sasl_mechanism": MECHANISM, "sasl_plain_username": "watchfloor", "sasl_plain_password": "a guess"}
 
 
@@ -195,4 +197,6 @@ def test_servers_listen_on_the_loopback_address_and_on_known_ports_only(settings
         for connection in server.net_connections("tcp")
         if connection.status == psutil.CONN_LISTEN
     }
-    assert found == {("127.0.0.1", port) for port in known.values()}
+    served = {name: json.loads((targets_folder(settings) / f"{name}.json").read_text()) for name in ACCUMULO}
+    metrics = {f"metrics of {name}": int(group["targets"][0].rpartition(":")[2]) for name, [group] in served.items()}
+    assert found == {("127.0.0.1", port) for port in (known | metrics).values()}

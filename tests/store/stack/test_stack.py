@@ -18,6 +18,7 @@ from client_process import QUEUE, READ, WRITE, run_client
 from watchfloor.schema.errors import StackError
 from watchfloor.schema.settings.load import load_settings
 from watchfloor.schema.settings.settings import Settings
+from watchfloor.store.runtime.metrics_port import targets_folder
 from watchfloor.store.stack import stack
 from watchfloor.store.stack.home.stack_state import grow_state
 from watchfloor.store.stack.servers import command as stack_command
@@ -32,7 +33,14 @@ PROCESSES = SERVERS | {"supervisor"}
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    small = {"tserver_heap": "256m", "tserver_maps": "64m", "manager_heap": "128m", "kafka_heap": "256m", "topic": "t"}
+    small = {
+        "tserver_heap": "256m",
+        "tserver_maps": "64m",
+        "manager_heap": "128m",
+        "kafka_heap": "256m",
+        "topic": "t",
+        "metrics": "on",
+    }
     settings = load_settings(tmp_path_factory.mktemp("stack") / "home", small)
     try:
         yield settings
@@ -121,7 +129,7 @@ def test_a_taken_port_is_said_and_down_and_up_keep_the_data(running: Settings) -
     assert run_client(running, QUEUE) == "0"
     before = pids(running)
     stop_stack(running)
-    assert not pids(running)
+    assert not pids(running) and not list(targets_folder(running).iterdir())
     assert not any(psutil.pid_exists(pid) for pid in before.values())
     assert {s.state for s in read_status(running).servers} == {"stopped"}
 
