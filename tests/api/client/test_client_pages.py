@@ -26,7 +26,7 @@ from watchfloor.schema.settings.settings import Settings
 from watchfloor.store.store import Store
 
 pytestmark = pytest.mark.stack
-DOCS = Path(__file__).parents[3] / "docs/using"
+DOCS = Path(__file__).parents[3] / "docs/using/client"
 EVENTS = 4000
 
 
@@ -81,7 +81,7 @@ def test_the_page(namespace: dict[str, Any], capsys: pytest.CaptureFixture[str])
 
 
 def test_the_notebook(service: tuple[str, int, list[dict[str, Any]]], namespace: dict[str, Any]) -> None:
-    notebook = json.loads((DOCS / "notebooks/client.ipynb").read_text())
+    notebook = json.loads((DOCS / "client.ipynb").read_text())
     assert not any(cell.get("outputs") for cell in notebook["cells"]), "outputs are not committed"
     names = run_code(["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"], namespace)
     events = service[2]
