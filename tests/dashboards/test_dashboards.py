@@ -109,7 +109,9 @@ def test_no_dashboard_is_forgotten() -> None:
 def test_every_query_of_a_dashboard_finds_something(prometheus: Prometheus, title: str, query: str) -> None:
     samples = prometheus.query(query)
     assert samples, f"{title}: {query}"
-    assert not all(sample["value"][1] == "NaN" for sample in samples), f"{title}: {query}"
+    # So few events may be found without a look into the block cache: the share of hits is then that of none.
+    is_number = any(sample["value"][1] != "NaN" for sample in samples)
+    assert is_number or "blockcache" in query, f"{title}: {query}"
 
 
 def test_the_rules_are_evaluated_and_none_fires(prometheus: Prometheus) -> None:
