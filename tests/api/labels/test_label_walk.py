@@ -31,7 +31,7 @@ from watchfloor.store import catalog
 from watchfloor.store.put_list import put_list
 from watchfloor.store.store import Store
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
 
 HOLDERS = {"nothing": (), "staff": (STAFF,)}
 """The labels of the tokens whose answers must not change."""

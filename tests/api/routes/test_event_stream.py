@@ -5,6 +5,7 @@ In `make test`: it is short, on the stack of the run.
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections.abc import Iterator
@@ -28,7 +29,12 @@ pytestmark = pytest.mark.stack
 
 BEARER = {"Authorization": "Bearer analyst"}
 BOTH = ",".join(f"sse{RUN}.{layout}" for layout in LAYOUTS)
-NOW = datetime.now(UTC).replace(microsecond=0)
+
+
+@functools.cache
+def find_start() -> datetime:
+    """Returns the time of the first event: that of the first use, as the tail begins with recent events."""
+    return datetime.now(UTC).replace(microsecond=0)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +62,8 @@ def write_events(store: Store, first: int, count: int) -> None:
         }
         kind = store.catalog.register(parse_definition({**form, "fields": fields}))
         rows = [
-            {"ts": NOW + timedelta(seconds=n), "n": n, "text": f"a\nb\r\n: {n}"} for n in range(first, first + count)
+            {"ts": find_start() + timedelta(seconds=n), "n": n, "text": f"a\nb\r\n: {n}"}
+            for n in range(first, first + count)
         ]
         with store.sink() as sink:
             write(sink, kind, first, batch_of(kind, rows))

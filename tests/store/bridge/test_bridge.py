@@ -5,6 +5,7 @@ In `make test`: it is short, on the stack of the run.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -147,13 +148,15 @@ def test_no_memory_is_left_at_exit(store_settings: Settings, events: str) -> Non
 
 
 def test_java_holds_no_vectors(connection: Connection, table: str, events: str) -> None:
+    allocated = jpype.JClass("watchfloor.bridge.columns.ArrowMemory").allocated
+    gc.collect()  # What tests before this one have read may wait for it.
+    before = allocated()
     batches = scan_events(connection, events, shards(), ["host"])
     with sink(connection) as writer:
         writer.write_rows(table, events_batch(100))
-    allocated = jpype.JClass("watchfloor.bridge.columns.ArrowMemory").allocated
-    assert allocated() > 0
+    assert allocated() > before
     del batches
-    assert allocated() == 0
+    assert allocated() <= before
 
 
 def test_a_forked_process_is_refused(connection: Connection) -> None:
