@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flask import Response
 
 from watchfloor.api.formats.stream_encoder import StreamEncoder
 from watchfloor.api.records.service_metrics import QueryKind
-from watchfloor.api.rest.base.query_queue import QuerySlot
 from watchfloor.api.rest.base.route import Call
 from watchfloor.api.rest.base.stream import QueryStream
 from watchfloor.api.results import StreamedResult
 
 
-def send_stream(
-    call: Call, kind: QueryKind, result: StreamedResult, slot: QuerySlot, encoder: StreamEncoder
-) -> Response:
-    """Returns the answer that streams a result. Raises what the result raises before its first batch."""
-    clients = call.context.clients
+def send_stream(call: Call, kind: QueryKind, begin: Callable[[], StreamedResult], encoder: StreamEncoder) -> Response:
+    """Returns the answer that streams the result of ``begin``, which is called once there is a slot for it.
+
+    Raises what ``begin`` raises, and the result before its first batch.
+    """
+    context = call.context
+    queue, clients = context.watches if kind == "watch" else context.queries, context.clients
+    with queue.begin_in_slot(call.token_name, call.is_client_gone) as slot:
+        result = begin()
 
     def end(summary: Mapping[str, Any]) -> None:
         clients.remove_stream(stream)

@@ -83,6 +83,19 @@ class QueryQueue:
         finally:
             slot.release()
 
+    @contextmanager
+    def begin_in_slot(self, token: str, is_client_gone: Callable[[], bool]) -> Iterator[QuerySlot]:
+        """Takes a slot as ``acquire`` does, and gives it back if the ``with`` block, which begins a query, fails.
+
+        Else it stays with the query, whose end gives it back.
+        """
+        slot = self.acquire(token, is_client_gone)
+        try:
+            yield slot
+        except BaseException:
+            slot.release()
+            raise
+
     def acquire(self, token: str, is_client_gone: Callable[[], bool]) -> QuerySlot:
         """Returns a slot for a request of this token, once there is one.
 

@@ -57,14 +57,10 @@ def create_job(call: Call) -> dict[str, Any]:
     members, context = dict(call.body), call.context
     seconds = members.pop("wait", JOB_BODY["properties"]["wait"]["default"])
     request = context.bound_deadline(read_query_request(members))
-    slot = context.queries.acquire(call.token_name, call.is_client_gone)
-    try:
+    with context.queries.begin_in_slot(call.token_name, call.is_client_gone) as slot:
         owner = JobOwner(call.token.digest, call.is_token_valid, partial(call.end_query, "query"))
         job = QueryJob(owner, members, call.service.run(request), slot)
         context.jobs.add_job(job)
-    except BaseException:
-        slot.release()
-        raise
     context.jobs.wait_for_job(job, ANY_ROWS, seconds)
     return job.describe()
 

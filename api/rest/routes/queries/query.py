@@ -110,17 +110,13 @@ OTHER_FORMATS = tuple(media_type for media_type in MEDIA_TYPES.values() if media
 
 def run_query(call: Call) -> Response:
     """Returns the stream of a query's or watch's events, with its summary at the end."""
-    members, context = dict(call.body), call.context
+    members = dict(call.body)
     watch = members.pop("watch", False)
     encoder = choose_encoder(call, is_live=watch)
-    request = context.bound_deadline(read_query_request(members))
-    slot = (context.watches if watch else context.queries).acquire(call.token_name, call.is_client_gone)
-    try:
-        result = call.service.watch(request) if watch else call.service.run(request)
-    except BaseException:
-        slot.release()
-        raise
-    return send_stream(call, "watch" if watch else "query", result, slot, encoder)
+    request = call.context.bound_deadline(read_query_request(members))
+    if watch:
+        return send_stream(call, "watch", lambda: call.service.watch(request), encoder)
+    return send_stream(call, "query", lambda: call.service.run(request), encoder)
 
 
 def explain_query(call: Call) -> dict[str, Any]:

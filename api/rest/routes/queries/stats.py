@@ -13,6 +13,7 @@ from watchfloor.api.rest.answers.negotiation import FORMAT_PARAMETER, choose_enc
 from watchfloor.api.rest.base.problems import Problem
 from watchfloor.api.rest.base.route import PREFIX, Call, Route
 from watchfloor.api.rest.base.schemas import declare_list, declare_object
+from watchfloor.api.results import StreamedResult
 from watchfloor.api.stats_stream import StatsRows, StatsStream
 from watchfloor.schema.choices import MAX_DEADLINE, SCHEMES
 
@@ -65,21 +66,19 @@ STATS_EXPLANATION = declare_object(
 
 def run_stats(call: Call) -> Response:
     """Returns the stream of an aggregation's answers, with its summary at the end."""
-    members, context = dict(call.body), call.context
+    members = dict(call.body)
     partial, encoder = members.pop("partial", False), choose_encoder(call)
     if partial and encoder.form != "ndjson":
         raise Problem(
             "bad-request", f"partial answers replace each other, which {encoder.form} cannot say; ask for ndjson"
         )
-    query = context.bound_deadline(read_stats_query(members))
-    slot = context.queries.acquire(call.token_name, call.is_client_gone)
-    try:
+    query = call.context.bound_deadline(read_stats_query(members))
+
+    def begin() -> StreamedResult:
         running = call.service.run_stats(query)
-        result = StatsStream(running, partial=partial) if encoder.form == "ndjson" else StatsRows(running)
-    except BaseException:
-        slot.release()
-        raise
-    return send_stream(call, "stats", result, slot, encoder)
+        return StatsStream(running, partial=partial) if encoder.form == "ndjson" else StatsRows(running)
+
+    return send_stream(call, "stats", begin, encoder)
 
 
 def explain_stats(call: Call) -> dict[str, Any]:

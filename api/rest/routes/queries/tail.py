@@ -31,17 +31,11 @@ MESSAGE = declare_object(
 
 def tail_events(call: Call) -> Response:
     """Returns the stream of a watch. Each of its events has its ID, and the last one is the summary."""
-    members, context = dict(call.parameters), call.context
+    members = dict(call.parameters)
     if "columns" in members:
         members["columns"] = members["columns"].split(",")
-    request = context.bound_deadline(read_query_request({**members, "ids": True}))
-    slot = context.watches.acquire(call.token_name, call.is_client_gone)
-    try:
-        result = call.service.watch(request)
-    except BaseException:
-        slot.release()
-        raise
-    return send_stream(call, "watch", result, slot, StreamEncoder("sse"))
+    request = call.context.bound_deadline(read_query_request({**members, "ids": True}))
+    return send_stream(call, "watch", lambda: call.service.watch(request), StreamEncoder("sse"))
 
 
 ROUTES = (

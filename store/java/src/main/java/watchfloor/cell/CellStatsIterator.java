@@ -2,11 +2,8 @@ package watchfloor.cell;
 
 import java.io.IOException;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.Map;
-import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
-import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import watchfloor.iterators.EventOptions;
@@ -38,13 +35,6 @@ public class CellStatsIterator extends GatheringIterator {
     cells.freeze();
     table = new StatsTable(program);
     return new GroupedEvents();
-  }
-
-  @Override
-  protected void begin(
-      SortedKeyValueIterator<Key, Value> source, Range range, Collection<ByteSequence> families, boolean inclusive)
-      throws IOException {
-    source.seek(range, families, inclusive);
   }
 
   @Override

@@ -1,12 +1,9 @@
 package watchfloor.cell;
 
 import java.io.IOException;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
-import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import watchfloor.iterators.BigEndian;
@@ -44,13 +41,6 @@ public class CellTopIterator extends GatheringIterator {
     top = SortOptions.rows(options);
     sortKey = SortOptions.key(options);
     return top;
-  }
-
-  @Override
-  protected void begin(
-      SortedKeyValueIterator<Key, Value> source, Range range, Collection<ByteSequence> families, boolean inclusive)
-      throws IOException {
-    source.seek(range, families, inclusive);
   }
 
   @Override

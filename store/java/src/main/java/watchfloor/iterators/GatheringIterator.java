@@ -35,9 +35,11 @@ public abstract class GatheringIterator extends AnswerIterator {
   protected abstract PartialAnswer prepare(Map<String, String> options);
 
   /** Goes to the first row of a range. */
-  protected abstract void begin(
+  protected void begin(
       SortedKeyValueIterator<Key, Value> source, Range range, Collection<ByteSequence> families, boolean inclusive)
-      throws IOException;
+      throws IOException {
+    source.seek(range, families, inclusive);
+  }
 
   /** Reads the next row, adds what is wanted of it, and returns the row's key; null if there is no row left. */
   protected abstract Key addNext(SortedKeyValueIterator<Key, Value> source) throws IOException;

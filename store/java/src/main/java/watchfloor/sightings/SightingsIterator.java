@@ -1,12 +1,10 @@
 package watchfloor.sightings;
 
 import java.io.IOException;
-import java.util.Collection;
 import java.util.Map;
 import org.apache.accumulo.core.data.ArrayByteSequence;
 import org.apache.accumulo.core.data.ByteSequence;
 import org.apache.accumulo.core.data.Key;
-import org.apache.accumulo.core.data.Range;
 import org.apache.accumulo.core.data.Value;
 import org.apache.accumulo.core.iterators.SortedKeyValueIterator;
 import watchfloor.iterators.AnswerKeys;
@@ -40,13 +38,6 @@ public class SightingsIterator extends GatheringIterator {
     low = Long.parseLong(options.get(LOW));
     high = Long.parseLong(options.get(HIGH));
     return sums;
-  }
-
-  @Override
-  protected void begin(
-      SortedKeyValueIterator<Key, Value> source, Range range, Collection<ByteSequence> families, boolean inclusive)
-      throws IOException {
-    source.seek(range, families, inclusive);
   }
 
   @Override
