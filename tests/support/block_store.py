@@ -171,7 +171,7 @@ Having = Callable[[str, int], set[bytes]]
 
 
 def _condition(program: bytes, at: int, having: Having) -> tuple[Callable[[int], bool], int]:
-    """The and, equalities and ranges of a filter program as a function of an event."""
+    """The and, equalities, ranges and existences of a filter program as a function of an event."""
     kind = program[at]
     if kind == 0x01:
         (count,) = struct.unpack_from(">H", program, at + 1)
@@ -193,6 +193,8 @@ def _condition(program: bytes, at: int, having: Having) -> tuple[Callable[[int],
     if kind == 0x14:
         wanted = constant()
         return lambda event: wanted in having(name, event), at
+    if kind == 0x13:
+        return lambda event: bool(having(name, event)), at
     assert kind == 0x10, f"no {kind:#x} in this test"
     flags = program[at]
     at += 1

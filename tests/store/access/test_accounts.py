@@ -27,7 +27,6 @@ from watchfloor.store.runtime.metrics_port import targets_folder
 from watchfloor.store.stack.accounts.kafka_accounts import MECHANISM
 
 pytestmark = pytest.mark.stack
-ACCUMULO = ("manager", "gc", "tserver1")
 WRONG = {"sasl_mechanism": MECHANISM, "sasl_plain_username": "watchfloor", "sasl_plain_password": "a guess"}
 
 
@@ -165,10 +164,6 @@ def test_the_account_of_clients_changes_nothing_in_zookeeper(settings: Settings)
             client.delete(f"/accumulo/{instance}/tservers", recursive=False)
 
 
-def servers_of(settings: Settings) -> list[psutil.Process]:
-    return [psutil.Process(json.loads(path.read_text())["pid"]) for path in (settings.home / "run").glob("*.json")]
-
-
 def secrets_of(settings: Settings) -> dict[str, str]:
     suffixes = (".password", ".secret", ".token", ".key")
     files = [path for path in settings.secret_folder.iterdir() if path.suffix in suffixes]
@@ -190,13 +185,17 @@ def test_no_secret_stands_in_a_log(settings: Settings) -> None:
 
 
 def test_servers_listen_on_the_loopback_address_and_on_known_ports_only(settings: Settings) -> None:
-    known = json.loads((settings.conf_folder / "stack.json").read_text())["ports"]
+    pid_files = {path.stem: path for path in (settings.home / "run").glob("*.json")}
     found = {
-        (connection.laddr.ip, connection.laddr.port)
-        for server in servers_of(settings)
-        for connection in server.net_connections("tcp")
+        (connection.laddr.ip, connection.laddr.port): name
+        for name, path in pid_files.items()
+        for connection in psutil.Process(json.loads(path.read_text())["pid"]).net_connections("tcp")
         if connection.status == psutil.CONN_LISTEN
     }
-    served = {name: json.loads((targets_folder(settings) / f"{name}.json").read_text()) for name in ACCUMULO}
-    metrics = {f"metrics of {name}": int(group["targets"][0].rpartition(":")[2]) for name, [group] in served.items()}
-    assert found == {("127.0.0.1", port) for port in (known | metrics).values()}
+    known = set(json.loads((settings.conf_folder / "stack.json").read_text())["ports"].values())
+    # Another test may have left a second tablet server, which serves its metrics too.
+    for name in pid_files.keys() - {"zookeeper", "kafka", "supervisor"}:
+        [group] = json.loads((targets_folder(settings) / f"{name}.json").read_text())
+        known.add(int(group["targets"][0].rpartition(":")[2]))
+    assert {at: name for at, name in found.items() if at[0] != "127.0.0.1" or at[1] not in known} == {}
+    assert {port for _, port in found} == known
